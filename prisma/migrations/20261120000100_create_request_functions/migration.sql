@@ -1,0 +1,113 @@
+-- The two places where one round trip must see more than one snapshot: a plpgsql function is VOLATILE, so under READ COMMITTED
+-- each statement in it sees what was committed before that statement, which a single statement with CTEs does not.
+
+-- Counts one request in a bucket, unless the bucket is full. Returns the count, or null when it is full.
+-- The row stays locked until the caller's transaction ends, so callers take the key's bucket before the tenant's.
+CREATE FUNCTION "count_request"(p_bucket text, p_limit integer, p_minute integer) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+  counted integer;
+BEGIN
+  LOOP
+    UPDATE "rate_counter" SET "count" = CASE WHEN "minute" = p_minute THEN "count" + 1 ELSE 1 END, "minute" = p_minute
+      WHERE "bucket" = p_bucket AND ("minute" <> p_minute OR "count" < p_limit) RETURNING "count" INTO counted;
+    IF FOUND THEN RETURN counted; END IF;
+    INSERT INTO "rate_counter" ("bucket", "minute", "count") VALUES (p_bucket, p_minute, 1) ON CONFLICT ("bucket") DO NOTHING;
+    IF FOUND THEN RETURN 1; END IF;
+    -- The row is there: it was full, or another request has just made it or brought it into this minute.
+    PERFORM FROM "rate_counter" WHERE "bucket" = p_bucket AND "minute" = p_minute AND "count" >= p_limit;
+    IF FOUND THEN RETURN NULL; END IF;
+  END LOOP;
+END
+$$;
+
+-- Authenticates and counts one request.
+--  * The secret is compared blinded: the caller sends a random nonce and SHA-256(its hash of the secret || nonce). What is compared cannot be
+--    predicted by who sent the key, so the time the comparison takes tells nothing; an unknown prefix costs the same comparison.
+--  * A request with a valid key counts for key and tenant together, or, when either is full, for neither. Any other counts for the caller's address.
+--  * p_now is null but in tests: the windows and the expiry go by the database's clock, the one that all processes share.
+CREATE FUNCTION "authenticate_request"(
+  p_prefix text, p_nonce bytea, p_proof bytea, p_ip text, p_key_limit integer, p_ip_limit integer, p_now timestamptz,
+  OUT "key_id" text, OUT "team_id" text, OUT "scopes" text[], OUT "creator_id" text, OUT "creator_role" text, OUT "creator_status" text,
+  OUT "plan" text, OUT "team_status" text, OUT "language" text, OUT "rate_limit_per_min" integer,
+  OUT "member_detail_enabled" boolean, OUT "leaderboard_enabled" boolean,
+  OUT "counted" boolean, OUT "bucket_limit" integer, OUT "bucket_remaining" integer, OUT "reset_s" integer)
+LANGUAGE plpgsql AS $$
+DECLARE
+  found_key record;
+  at timestamptz := coalesce(p_now, clock_timestamp());
+  this_minute integer := floor(extract(epoch FROM at) / 60);
+  proven boolean;
+  key_count integer;
+  team_count integer;
+  ip_count integer;
+BEGIN
+  reset_s := 60 - floor(extract(epoch FROM at))::bigint % 60;
+  SELECT k."id", k."team_id", k."secret_hash", k."scopes", k."created_by", m."role", m."status" AS "creator_status", t."plan", t."status", t."language",
+      t."rate_limit_per_min", t."member_detail_enabled", t."leaderboard_enabled",
+      (k."revoked_at" IS NULL OR k."revoked_at" > at) AND (k."expires_at" IS NULL OR k."expires_at" > at)
+        AND (k."allowed_ips" IS NULL OR p_ip::inet <<= ANY (k."allowed_ips")) AS "usable"
+    INTO found_key
+    FROM "api_key" k JOIN "team" t ON t."id" = k."team_id" JOIN "member" m ON m."team_id" = k."team_id" AND m."id" = k."created_by"
+    WHERE k."prefix" = p_prefix;
+  proven := sha256(coalesce(found_key."secret_hash", sha256('unknown prefix')) || p_nonce) = p_proof;
+
+  IF found_key."id" IS NULL OR NOT coalesce(proven, false) OR NOT coalesce(found_key."usable", false) THEN
+    ip_count := count_request('ip:' || coalesce(p_ip, '-'), p_ip_limit, this_minute);
+    counted := ip_count IS NOT NULL;
+    bucket_limit := p_ip_limit;
+    bucket_remaining := p_ip_limit - coalesce(ip_count, p_ip_limit);
+    RETURN;
+  END IF;
+
+  key_id := found_key."id";
+  team_id := found_key."team_id";
+  scopes := found_key."scopes";
+  creator_id := found_key."created_by";
+  creator_role := found_key."role";
+  creator_status := found_key."creator_status";
+  plan := found_key."plan";
+  team_status := found_key."status";
+  language := found_key."language";
+  rate_limit_per_min := found_key."rate_limit_per_min";
+  member_detail_enabled := found_key."member_detail_enabled";
+  leaderboard_enabled := found_key."leaderboard_enabled";
+
+  key_count := count_request('key:' || p_prefix, p_key_limit, this_minute);
+  IF key_count IS NOT NULL THEN
+    team_count := count_request('team:' || team_id, rate_limit_per_min, this_minute);
+    IF team_count IS NULL THEN
+      UPDATE "rate_counter" SET "count" = "count" - 1 WHERE "bucket" = 'key:' || p_prefix;
+    END IF;
+  END IF;
+  counted := team_count IS NOT NULL;
+  -- The tighter of the two is the one with less left, and of equals the smaller one.
+  IF key_count IS NULL THEN
+    bucket_limit := p_key_limit;
+    bucket_remaining := 0;
+  ELSIF team_count IS NULL THEN
+    bucket_limit := rate_limit_per_min;
+    bucket_remaining := 0;
+  ELSIF (p_key_limit - key_count, p_key_limit) <= (rate_limit_per_min - team_count, rate_limit_per_min) THEN
+    bucket_limit := p_key_limit;
+    bucket_remaining := p_key_limit - key_count;
+  ELSE
+    bucket_limit := rate_limit_per_min;
+    bucket_remaining := rate_limit_per_min - team_count;
+  END IF;
+END
+$$;
+
+-- Takes the lock of an Idempotency-Key until the transaction ends and, only then, looks for its record: a record that another call
+-- committed between the two is seen. locked = false: that other call is still running.
+CREATE FUNCTION "begin_idempotent"(p_team_id text, p_key text, p_valid_from timestamptz,
+  OUT "locked" boolean, OUT "fingerprint" bytea, OUT "status" integer, OUT "body" bytea, OUT "encrypted" boolean, OUT "location" text)
+LANGUAGE plpgsql AS $$
+BEGIN
+  locked := pg_try_advisory_xact_lock(hashtextextended('idempotency:' || length(p_team_id) || ':' || p_team_id || p_key, 0));
+  IF locked THEN
+    SELECT r."fingerprint", r."status", r."body", r."encrypted", r."location" INTO fingerprint, status, body, encrypted, location
+      FROM "idempotency_record" r WHERE r."team_id" = p_team_id AND r."key" = p_key AND r."created_at" >= p_valid_from;
+  END IF;
+END
+$$;

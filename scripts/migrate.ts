@@ -1,0 +1,20 @@
+import '../src/node-version.ts';
+import { migrate } from '../src/db/migrate.ts';
+
+// Only DATABASE_URL is read here: a migration step of a deployment has no need of the application's secrets.
+const databaseUrl = process.env['DATABASE_URL'];
+if (!databaseUrl) {
+  console.error(
+    'DATABASE_URL is required, and must be a postgres:// URL of a direct connection (not through PgBouncer).',
+  );
+  process.exit(1);
+}
+
+try {
+  const applied = await migrate(databaseUrl);
+  for (const name of applied) console.log(`applied ${name}`);
+  console.log('The database is up to date.');
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}

@@ -1,0 +1,95 @@
+// `npm run seed -- FILE.json [--replace]`: loads a seed file. Standard output gets one JSON object, the keys and secrets that
+// are shown once, and nothing else; words for people go to standard error.
+import '../src/node-version.ts';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openDataFolder } from '../src/data-folder.ts';
+import { startEmbedded } from '../src/db/embedded.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { loadSeed, type SeedResult } from '../src/seed/load.ts';
+
+const USAGE = 'Usage: npm run seed -- FILE.json [--replace]';
+
+interface Target {
+  databaseUrl: string;
+  appSecret: string;
+  close(): Promise<void>;
+}
+
+try {
+  const { path, replace } = readArguments();
+  const file = readJson(path);
+  const result = await load(file, replace);
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+function readArguments(): { path: string; replace: boolean } {
+  const { values, positionals } = parseArgs({ options: { replace: { type: 'boolean', default: false } }, allowPositionals: true });
+  const [path, ...rest] = positionals;
+  if (path === undefined || rest.length > 0) throw new Error(USAGE);
+  return { path, replace: values.replace };
+}
+
+function readJson(path: string): unknown {
+  try {
+    // Fatal: a wrongly encoded name must not be stored as question marks.
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)));
+  } catch (error) {
+    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+async function load(file: unknown, replace: boolean): Promise<SeedResult> {
+  const target = await openTarget(file);
+  try {
+    const startedAt = performance.now();
+    const result = await loadSeed(target.databaseUrl, file, { replace, appSecret: target.appSecret });
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    console.error(`Loaded ${Object.keys(result.teams).length} team(s) in ${seconds} s.`);
+    return result;
+  } finally {
+    await target.close();
+  }
+}
+
+async function openTarget(file: unknown): Promise<Target> {
+  const databaseUrl = process.env['DATABASE_URL'];
+  if (!databaseUrl) return openEmbedded();
+  const appSecret = process.env['APP_SECRET'] ?? '';
+  if (appSecret.length < 32 && hasEndpoints(file)) {
+    throw new Error('APP_SECRET is required, with at least 32 characters: it encrypts the secrets of the webhook endpoints in this file.');
+  }
+  return { databaseUrl, appSecret, close: () => Promise.resolve() };
+}
+
+/** Only a hint; whether the file fits is loadSeed's. */
+function hasEndpoints(file: unknown): boolean {
+  const { teams } = (file ?? {}) as { teams?: unknown };
+  if (!Array.isArray(teams)) return false;
+  return teams.some((team: { webhook_endpoints?: unknown[] } | null) => (team?.webhook_endpoints?.length ?? 0) > 0);
+}
+
+/** The database of `npm start`. When that runs, its Postgres is used and left running. */
+async function openEmbedded(): Promise<Target> {
+  const folder = openDataFolder(resolve('.data'));
+  const appSecret = process.env['APP_SECRET'] || (folder ? folder.readSecrets().appSecret : readSecretOfRunning());
+  const postgres = await startEmbedded({ dataDir: '.data' });
+  const close = () => (folder ? postgres.stop() : Promise.resolve());
+  try {
+    await migrate(postgres.databaseUrl);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { databaseUrl: postgres.databaseUrl, appSecret, close };
+}
+
+/** Another process holds the folder, and so has made its secrets. */
+function readSecretOfRunning(): string {
+  const kept = JSON.parse(readFileSync(join('.data', 'secrets.json'), 'utf8')) as { appSecret: string };
+  return kept.appSecret;
+}

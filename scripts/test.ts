@@ -1,0 +1,101 @@
+// `npm test`: the static checks beside each other, then the tests. With arguments (a file, -t NAME …) only the tests.
+// The last line is `N passed, N failed, N skipped`; a static check that fails counts as one failed.
+import '../src/node-version.ts';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const root = join(import.meta.dirname, '..');
+const bin = (name: string) => join(root, 'node_modules', '.bin', name);
+const running = new Set<ChildProcess>();
+
+/** All are JavaScript, run by this Node: no PATH decides which. */
+const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
+  { name: 'format', args: [bin('oxfmt'), '--config', 'test/checks/oxfmt.json', '--check'] },
+  {
+    name: 'lint',
+    args: [bin('oxlint'), '--config', 'test/checks/oxlint.json', '--disable-nested-config', '--deny-warnings'],
+  },
+  { name: 'types', args: ['node_modules/typescript-native/bin/tsc', '-p', '.'] },
+  { name: 'imports', args: ['test/checks/imports.ts'] },
+];
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    for (const child of running) child.kill(signal);
+  });
+}
+
+const args = process.argv.slice(2);
+const failedChecks = args.length > 0 ? 0 : await runChecks();
+const tests = await runTests(args);
+const failed = tests.failed + failedChecks;
+if (failed > 0) process.exitCode = 1;
+console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
+
+/** Prints each check's output when it ends, whole, so that they do not mix. Resolves with how many failed. */
+async function runChecks(): Promise<number> {
+  const results = await Promise.all(
+    checks.map(async ({ name, args: checkArgs }) => {
+      const startedAt = performance.now();
+      const { code, output } = await run(checkArgs, 'collect');
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      console.log(`${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)${code === 0 ? '' : `\n${output.trim()}`}`);
+      return code;
+    }),
+  );
+  return results.filter((code) => code !== 0).length;
+}
+
+/** The counts come from Vitest's JSON report: its printed summary is for people and changes. */
+async function runTests(testArgs: readonly string[]): Promise<Counts> {
+  const folder = mkdtempSync(join(tmpdir(), 'test-report-'));
+  try {
+    const report = join(folder, 'report.json');
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+    const vitest = [bin('vitest'), 'run', '--config', 'test/vitest.config.ts', ...reporters, ...testArgs];
+    const { code } = await run(vitest, 'show');
+    const counts = readCounts(report);
+    // A file that does not load, an unhandled error, a crash: Vitest fails without a failed test.
+    return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function readCounts(report: string): Counts {
+  try {
+    const json = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
+    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0 } = json;
+    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests };
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+async function run(nodeArgs: readonly string[], output: 'show' | 'collect'): Promise<{ code: number; output: string }> {
+  const child = spawn(process.execPath, nodeArgs, {
+    cwd: root,
+    stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const chunks: string[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  const code = await new Promise<number>((done) => {
+    child.once('error', (error) => {
+      chunks.push(error.message);
+      done(1);
+    });
+    child.once('close', (status) => done(status ?? 1));
+  });
+  running.delete(child);
+  return { code, output: chunks.join('') };
+}

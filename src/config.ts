@@ -1,0 +1,161 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/** What one process runs with. Made once, by {@link parseConfig}; nothing else reads the environment. */
+export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & { readonly publicUrl: string };
+
+/** Whose word about the client's address is taken: `hops` counts the proxies in front, `cidrs` names them. */
+export type TrustProxy =
+  | { kind: 'none' }
+  | { kind: 'hops'; hops: number }
+  | { kind: 'cidrs'; cidrs: readonly string[] };
+
+/** One message per wrong variable, beginning with its name. No message holds a value: they go to terminals and logs. */
+export interface ConfigError extends Error {
+  name: 'ConfigError';
+  faults: readonly string[];
+}
+
+type Environment = Record<string, string | undefined>;
+
+/**
+ * Parses the environment (operations.md, "Environment"). A variable that is set to nothing counts as not set.
+ * Throws a {@link ConfigError} that names every wrong variable, not only the first.
+ */
+export function parseConfig(env: Environment): Config {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
+  const result = environment.safeParse(set);
+  const faults = (result.error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`);
+  // Beside the schema, because zod skips rules over several fields while a single one is wrong.
+  if (set['NODE_ENV'] === 'production' && flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data) {
+    faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
+  }
+  if (!result.success || faults.length > 0) throw configError([...new Set(faults)]);
+  return { ...result.data, publicUrl: result.data.publicUrl ?? ownUrl(result.data) };
+}
+
+/** {@link parseConfig} for entries: prints every fault to standard error and exits 1. */
+export function loadConfig(env: Environment): Config {
+  try {
+    return parseConfig(env);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+function configError(faults: readonly string[]): ConfigError {
+  const error = new Error(['The environment does not fit:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+  return Object.assign(error, { name: 'ConfigError' as const, faults });
+}
+
+function ownUrl({ host, port }: { host: string; port: number }): string {
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+function integer(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message);
+}
+
+function integers(min: number, max: number) {
+  const message = `must be whole numbers from ${min} to ${max}, separated by commas`;
+  return z
+    .string()
+    .regex(/^\d{1,10}(,\d{1,10})*$/, message)
+    .transform((value) => value.split(',').map(Number))
+    .refine((values) => values.every((value) => value >= min && value <= max), message);
+}
+
+function url(protocols: readonly string[], message: string) {
+  const fits = (value: string) => URL.canParse(value) && protocols.includes(new URL(value).protocol);
+  return z.string(message).refine(fits, message);
+}
+
+const httpUrl = url(['http:', 'https:'], 'must be an http or https URL');
+
+const flag = z
+  .enum(['1', 'true', '0', 'false'], 'must be 1, true, 0 or false')
+  .transform((value) => value === '1' || value === 'true');
+
+const secret = z.string('is required, with at least 32 characters').min(32, 'must have at least 32 characters');
+
+const trustProxy = z.string().transform((value, ctx): TrustProxy => {
+  if (/^\d{1,3}$/.test(value)) return Number(value) === 0 ? { kind: 'none' } : { kind: 'hops', hops: Number(value) };
+  const cidrs = value.split(',').map((part) => part.trim());
+  if (cidrs.every(isCidr)) return { kind: 'cidrs', cidrs };
+  ctx.addIssue('must be a number of proxies or a list of CIDR ranges, separated by commas');
+  return z.NEVER;
+});
+
+/** A plain address is the range of itself. */
+function isCidr(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+const environment = z
+  .object({
+    DATABASE_URL: url(['postgres:', 'postgresql:'], 'is required, and must be a postgres:// URL'),
+    DATABASE_POOL_MAX: integer(1, 1000).prefault('16'),
+    PORT: integer(0, 65_535).prefault('3000'),
+    HOST: z.string().default('127.0.0.1'),
+    PUBLIC_URL: httpUrl.transform((value) => value.replace(/\/+$/, '')).optional(),
+    METRICS_PORT: integer(0, 65_535).optional(),
+    APP_SECRET: secret,
+    APP_SECRET_PREVIOUS: secret.optional(),
+    APP_AUTH_SECRET: secret.optional(),
+    APP_AUTH_JWKS_URL: httpUrl.optional(),
+    TRUST_PROXY: trustProxy.prefault('0'),
+    API_KEY_RATE_LIMIT_PER_MIN: integer(1, 2_000_000_000).prefault('120'),
+    WEBHOOK_RETRY_DELAYS_S: integers(0, 31_536_000).prefault('60,300,1800,7200,21600,43200,86400'),
+    WEBHOOK_TIMEOUT_MS: integer(1, 600_000).prefault('10000'),
+    WEBHOOK_PAUSE_AFTER_S: integer(0, 315_360_000).prefault('259200'),
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: flag.prefault('false'),
+    WEBHOOK_MAX_IN_FLIGHT_PER_ENDPOINT: integer(1, 10_000).prefault('8'),
+    WORKER_CONCURRENCY: integer(1, 10_000).prefault('200'),
+    SMTP_URL: url(['smtp:', 'smtps:'], 'must be an smtp:// or smtps:// URL').optional(),
+    MAIL_FROM: z.string().optional(),
+    MAIL_DIR: z.string().default('.data/mail'),
+    LOG_LEVEL: z
+      .enum(
+        ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+        'must be fatal, error, warn, info, debug, trace or silent',
+      )
+      .default('info'),
+    NODE_ENV: z
+      .enum(['production', 'development', 'test'], 'must be production, development or test')
+      .default('development'),
+  })
+  .transform((env) => ({
+    databaseUrl: env.DATABASE_URL,
+    databasePoolMax: env.DATABASE_POOL_MAX,
+    port: env.PORT,
+    host: env.HOST,
+    publicUrl: env.PUBLIC_URL,
+    metricsPort: env.METRICS_PORT,
+    appSecret: env.APP_SECRET,
+    appSecretPrevious: env.APP_SECRET_PREVIOUS,
+    appAuthSecret: env.APP_AUTH_SECRET,
+    appAuthJwksUrl: env.APP_AUTH_JWKS_URL,
+    trustProxy: env.TRUST_PROXY,
+    apiKeyRateLimitPerMinute: env.API_KEY_RATE_LIMIT_PER_MIN,
+    webhookRetryDelaysS: env.WEBHOOK_RETRY_DELAYS_S,
+    webhookTimeoutMs: env.WEBHOOK_TIMEOUT_MS,
+    webhookPauseAfterS: env.WEBHOOK_PAUSE_AFTER_S,
+    webhookAllowPrivateTargets: env.WEBHOOK_ALLOW_PRIVATE_TARGETS,
+    webhookMaxInFlightPerEndpoint: env.WEBHOOK_MAX_IN_FLIGHT_PER_ENDPOINT,
+    workerConcurrency: env.WORKER_CONCURRENCY,
+    smtpUrl: env.SMTP_URL,
+    mailFrom: env.MAIL_FROM,
+    mailDir: env.MAIL_DIR,
+    logLevel: env.LOG_LEVEL,
+    nodeEnv: env.NODE_ENV,
+  }));

@@ -1,0 +1,41 @@
+import type { Scope } from './scopes.ts';
+
+/** Who acts: data in the context. No procedure asks through which door it came. */
+export type Actor = ApiKeyActor | UserActor | PlatformActor;
+
+export type Role = 'owner' | 'admin' | 'member';
+export type MemberStatus = 'active' | 'invited' | 'ended';
+
+export interface ApiKeyActor {
+  readonly kind: 'api_key';
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+  /** The member who made the key, as they are now: some rights of a key are those of its creator. */
+  readonly creator: { readonly id: string; readonly role: Role; readonly status: MemberStatus };
+}
+
+/** A member of the team, in the app. */
+export interface UserActor {
+  readonly kind: 'user';
+  readonly id: string;
+  readonly role: Role;
+  readonly rights: readonly string[];
+}
+
+/** A service of the host application. */
+export interface PlatformActor {
+  readonly kind: 'platform';
+  readonly id: string;
+}
+
+/** Whether the actor may grant or take away the role `admin` (specification, "Members", rule 3). */
+export function mayChangeAdmins(actor: Actor): boolean {
+  switch (actor.kind) {
+    case 'api_key':
+      return actor.creator.status === 'active' && actor.creator.role !== 'member';
+    case 'user':
+      return actor.role !== 'member';
+    case 'platform':
+      return true;
+  }
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { ProblemError } from './problem.ts';
+
+export const PAGE_LIMIT_DEFAULT = 50;
+export const PAGE_LIMIT_MAX = 200;
+
+/** The query of every paged list (specification, "Limits"; decisions 10 and 11). */
+export const pageQuery = {
+  cursor: z.string().min(1).max(1000).optional().meta({
+    description: '`next_cursor` of the page before, unchanged. Leave it out for the first page.',
+    examples: ['dXNlcnN8MjAyNi0xMS0wMlQwOToxNTowMC4wMDBafG1lbV8wMWpjNA'],
+  }),
+  limit: z.int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT).meta({
+    description: `How many entries a page holds, 1 to ${PAGE_LIMIT_MAX}.`,
+    examples: [PAGE_LIMIT_DEFAULT],
+  }),
+};
+
+/** The page envelope. */
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.object({
+    data: z.array(item),
+    next_cursor: z.string().nullable().meta({ description: 'Pass it as `cursor` for the page that follows; null on the last page.' }),
+  });
+}
+
+/** A place in a list: the sort time (ISO, UTC, milliseconds) and the id that breaks ties. */
+export interface PagePosition {
+  readonly at: string;
+  readonly id: string;
+}
+
+export interface Page<T> {
+  readonly rows: T[];
+  readonly nextCursor: string | null;
+}
+
+const CURSOR_FORM = /^([a-z_]+)\|(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|(.+)$/s;
+
+/**
+ * Reads a cursor. Throws `validation_error` for one that the list did not issue: cursors name their list.
+ * It is a keyset cursor, so rows that come or go meanwhile never make a page repeat or skip one that stays.
+ */
+export function parseCursor(list: string, cursor: string | undefined): PagePosition | null {
+  if (cursor === undefined) return null;
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, name, at, id] = CURSOR_FORM.exec(text) ?? [];
+  const position = at && id && !Number.isNaN(Date.parse(at)) ? { at, id } : null;
+  if (position && name === list && !id?.includes('\0') && formatCursor(list, position) === cursor) return position;
+  throw new ProblemError('validation_error', {
+    errors: [{ path: 'query.cursor', message: 'This list did not issue the cursor.', code: 'invalid_cursor' }],
+  });
+}
+
+/** The page of `limit` rows out of `limit + 1` that were read: the one too many tells whether another page follows. */
+export function toPage<T>(list: string, rows: T[], limit: number, positionOf: (row: T) => PagePosition): Page<T> {
+  if (rows.length <= limit) return { rows, nextCursor: null };
+  rows.length = limit;
+  const last = rows[limit - 1];
+  return { rows, nextCursor: last === undefined ? null : formatCursor(list, positionOf(last)) };
+}
+
+function formatCursor(list: string, position: PagePosition): string {
+  return Buffer.from(`${list}|${position.at}|${position.id}`).toString('base64url');
+}

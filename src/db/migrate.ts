@@ -1,0 +1,164 @@
+// Applies prisma/migrations without Prisma's native engine, and keeps the ledger so that `prisma migrate status` and
+// `deploy` read it as their own: same table, same checksum, same advisory lock. Then graphile-worker's schema.
+import { createHash, randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Logger, runMigrations } from 'graphile-worker';
+import { Client, type ClientBase, type Pool } from 'pg';
+
+/** One file of prisma/migrations; the checksum is Prisma's, SHA-256 of the file in hex. */
+export interface Migration {
+  name: string;
+  checksum: string;
+}
+
+/** `folder` is for tests. */
+export interface MigrateOptions {
+  folder?: string;
+}
+
+const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+
+/** Prisma's own key for this: `prisma migrate deploy` and we keep each other out. */
+const lockKey = 72_707_369;
+
+const createLedger = `
+CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                      VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum                VARCHAR(64) NOT NULL,
+    finished_at             TIMESTAMPTZ,
+    migration_name          VARCHAR(255) NOT NULL,
+    logs                    TEXT,
+    rolled_back_at          TIMESTAMPTZ,
+    started_at              TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count     INTEGER NOT NULL DEFAULT 0
+)`;
+
+/**
+ * Brings the database to this version and resolves with the names that it applied. Any number of processes may call it
+ * at once: one works, the others wait. Each file is one transaction with its ledger row, so a crash leaves none or both.
+ * Rejects when an applied file has been edited since, or when Prisma left a failed migration behind. Needs a direct
+ * connection: the lock belongs to a session, which PgBouncer's transaction mode does not give.
+ */
+export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
+  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
+  // Without a listener a server that goes away between two queries ends the process; the next query rejects anyway.
+  client.on('error', () => null);
+  await client.connect();
+  try {
+    await waitForLock(client);
+    const applied = await applyFiles(client, options.folder ?? migrationsFolder);
+    await runMigrations({ connectionString: databaseUrl, logger: silent });
+    return applied;
+  } finally {
+    // The lock goes with the session.
+    await client.end();
+  }
+}
+
+/** The migrations of this version, in order. Reads the files: call it once a process. */
+export async function expectedMigrations(folder = migrationsFolder): Promise<Migration[]> {
+  return (await readMigrations(folder)).map(({ name, checksum }) => ({ name, checksum }));
+}
+
+/**
+ * Whether every migration of this version is applied, in one short query. More of them are no fault: during a rolling
+ * deployment the new version migrates first, and the old processes must stay ready meanwhile.
+ */
+export async function isMigrated(db: Pool | ClientBase, expected: readonly Migration[]): Promise<boolean> {
+  try {
+    const { rows } = await db.query<{ applied: number }>(
+      `SELECT count(DISTINCT migration_name)::int AS applied
+         FROM _prisma_migrations JOIN unnest($1::text[], $2::text[]) AS e (name, sum) ON migration_name = e.name AND checksum = e.sum
+        WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
+      [expected.map(({ name }) => name), expected.map(({ checksum }) => checksum)],
+    );
+    return rows[0]?.applied === expected.length;
+  } catch (error) {
+    if (isUndefinedTable(error)) return false;
+    throw error;
+  }
+}
+
+const silent = new Logger(() => () => undefined);
+
+/** Polls, because a blocking wait holds a snapshot, and `CREATE INDEX CONCURRENTLY` waits for every snapshot. */
+async function waitForLock(client: ClientBase): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ got: boolean }>('SELECT pg_try_advisory_lock($1) AS got', [lockKey]);
+    if (rows[0]?.got) return;
+    await delay(50);
+  }
+}
+
+async function applyFiles(client: ClientBase, folder: string): Promise<string[]> {
+  const migrations = await readMigrations(folder);
+  await client.query(createLedger);
+  const recorded = await readLedger(client);
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    const checksum = recorded.get(migration.name);
+    if (checksum === undefined) {
+      await applyFile(client, migration);
+      applied.push(migration.name);
+    } else if (checksum !== migration.checksum) {
+      throw new Error(
+        `The migration ${migration.name} was changed after it was applied to this database. ` +
+          'Put the file back as it was, and make the change in a new migration. (In development: remove the database.)',
+      );
+    }
+  }
+  return applied;
+}
+
+async function applyFile(client: ClientBase, migration: Migration & { sql: string }): Promise<void> {
+  const startedAt = new Date();
+  await client.query('BEGIN');
+  try {
+    await client.query(migration.sql);
+    // A file may set a search path for itself; the row must not follow it.
+    await client.query('RESET ALL');
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
+       VALUES ($1, $2, clock_timestamp(), $3, $4, 1)`,
+      [randomUUID(), migration.checksum, migration.name, startedAt],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The migration ${migration.name} failed, and nothing of it was kept: ${reason}`, { cause: error });
+  }
+}
+
+async function readLedger(client: ClientBase): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
+    `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
+       FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
+  );
+  const unfinished = rows.find((row) => !row.finished);
+  if (unfinished) {
+    throw new Error(
+      `Prisma recorded that the migration ${unfinished.name} failed. ` +
+        'Look at the database, then say how it ended with "prisma migrate resolve".',
+    );
+  }
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+async function readMigrations(folder: string): Promise<Array<Migration & { sql: string }>> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return Promise.all(
+    names.toSorted().map(async (name) => {
+      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+function isUndefinedTable(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '42P01';
+}

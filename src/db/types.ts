@@ -1,0 +1,26 @@
+import pg from 'pg';
+
+const DATE = 1082;
+const TIMESTAMPTZ = 1184;
+
+/**
+ * How rows are read: timestamps as ISO text in UTC with milliseconds, dates as text. A `Date` per cell costs more than the rest of the row, and the
+ * responses and cursors want the text anyway.
+ */
+export const textTypes = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (format !== 'binary') {
+      if (oid === TIMESTAMPTZ) return isoFromText;
+      if (oid === DATE) return (text: string) => text;
+    }
+    return pg.types.getTypeParser(oid, format as 'text');
+  }) as typeof pg.types.getTypeParser,
+};
+
+/** `2026-01-02 03:04:05.6+00` → `2026-01-02T03:04:05.600Z`. Sessions are in UTC as a rule; any other offset is converted. */
+export function isoFromText(text: string): string {
+  if (!text.endsWith('+00') || text.length > 26) return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();
+  const time = text.slice(11, -3);
+  const padded = time.length === 12 ? time : time.length === 8 ? `${time}.000` : time.padEnd(12, '0');
+  return `${text.slice(0, 10)}T${padded}Z`;
+}

@@ -1,0 +1,125 @@
+import { okOutput } from '../../core/shapes.ts';
+import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { assignment, assignmentPage, createInput, getInput, listInput, removeInput, updateInput } from './schema.ts';
+import * as service from './service.ts';
+import { toAssignment } from './view.ts';
+
+const example = {
+  id: 'asg_01jc4f5a',
+  status: 'open',
+  title: 'Practise objections',
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+  member_user_id: 'usr_01jc4f40',
+  member_email: 'kim@example.com',
+  note: 'Before the review, please.',
+  due_date: '2026-12-01',
+  focus_dimension: null,
+  completed_training_id: null,
+  created_at: '2026-11-02T09:15:00.000Z',
+};
+
+export const assignments = {
+  list: endpoint({
+    method: 'GET',
+    path: '/assignments',
+    scope: 'assignments:read',
+    tag: 'Assignments',
+    summary: 'List assignments',
+    description: 'Assignments of any status, newest first.',
+    input: listInput,
+    output: assignmentPage,
+    outputName: 'AssignmentPage',
+    memberDetail: true,
+    example: { output: { data: [example], next_cursor: null } },
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listAssignments(ctx.db, ctx.team.id, input);
+    return { data: page.rows.map((row) => toAssignment(ctx.privacy, row)), next_cursor: page.nextCursor };
+  }),
+
+  create: endpoint({
+    method: 'POST',
+    path: '/assignments',
+    scope: 'assignments:write',
+    tag: 'Assignments',
+    summary: 'Create an assignment',
+    description:
+      "Assigns a training to an active or invited member. The combination is checked against the catalog, its rules, and the recipient's effective policy, in this order.",
+    input: createInput,
+    output: assignment,
+    outputName: 'Assignment',
+    bodyName: 'AssignmentCreate',
+    successStatus: 201,
+    errors: ['not_found', 'vorgabe_gesperrt', 'kombination_ungueltig'],
+    location: '/assignments/{id}',
+    example: {
+      body: {
+        member_id: 'mem_01jc4f3x',
+        title: 'Practise objections',
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+        note: 'Before the review, please.',
+        due_date: '2026-12-01',
+      },
+      output: example,
+    },
+  }).mutation(async ({ ctx, input }) => {
+    const row = await service.createAssignment(ctx.db, occasionOf(ctx), {
+      memberId: input.member_id,
+      title: input.title,
+      combination: { situation: input.situation_id, personality: input.personality_id, industry: input.industry_id },
+      note: input.note ?? null,
+      dueDate: input.due_date ?? null,
+    });
+    return toAssignment(ctx.privacy, row);
+  }),
+
+  get: endpoint({
+    method: 'GET',
+    path: '/assignments/{assignment_id}',
+    scope: 'assignments:read',
+    tag: 'Assignments',
+    summary: 'Read an assignment',
+    description: 'One assignment of any status.',
+    input: getInput,
+    output: assignment,
+    outputName: 'Assignment',
+    memberDetail: true,
+    example: { output: example },
+  }).query(async ({ ctx, input }) => toAssignment(ctx.privacy, await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id))),
+
+  update: endpoint({
+    method: 'PATCH',
+    path: '/assignments/{assignment_id}',
+    scope: 'assignments:write',
+    tag: 'Assignments',
+    summary: 'Change an assignment',
+    description: 'Sets the fields that the body names; null clears `note` and `due_date`. Setting `done` for the first time raises `assignment.completed`.',
+    input: updateInput,
+    output: assignment,
+    outputName: 'Assignment',
+    bodyName: 'AssignmentUpdate',
+    example: { body: { status: 'done' }, output: { ...example, status: 'done' } },
+  }).mutation(async ({ ctx, input }) => {
+    const { assignment_id, ...change } = input;
+    return toAssignment(ctx.privacy, await service.updateAssignment(ctx.db, occasionOf(ctx), assignment_id, change));
+  }),
+
+  remove: endpoint({
+    method: 'DELETE',
+    path: '/assignments/{assignment_id}',
+    scope: 'assignments:write',
+    tag: 'Assignments',
+    summary: 'Delete an assignment',
+    description: 'Removes the assignment. Trainings made for it stay, without the reference.',
+    input: removeInput,
+    output: okOutput,
+    outputName: 'Ok',
+    example: { output: { ok: true } },
+  }).mutation(async ({ ctx, input }) => {
+    await service.removeAssignment(ctx.db, occasionOf(ctx), input.assignment_id);
+    return { ok: true };
+  }),
+};

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { catalogId, dateInput, dateTime, id } from '../../core/shapes.ts';
+
+export const assignment = z.object({
+  id: z.string(),
+  status: z.string().meta({ description: '`open`, `done`, or `revoked` when its member was removed.' }),
+  title: z.string().nullable(),
+  situation_id: catalogId,
+  personality_id: catalogId,
+  industry_id: catalogId,
+  member_user_id: z.string().nullable().meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
+  member_email: z.string().nullable().meta({ description: 'Null while `member_detail_enabled` is off.' }),
+  note: z.string().nullable(),
+  due_date: z.iso.date().nullable(),
+  focus_dimension: z.string().nullable(),
+  completed_training_id: z.string().nullable(),
+  created_at: dateTime.nullable(),
+});
+
+export const assignmentPage = pageOf(assignment);
+
+const assignmentId = { assignment_id: id.meta({ description: 'Id of an assignment.', examples: ['asg_01jc4f5a'] }) };
+const note = z.string().max(10_000).nullable().optional().meta({ description: 'Free text for the recipient; null clears it.' });
+const dueDate = dateInput.nullable().optional().meta({ description: 'A calendar date; null clears it.', examples: ['2026-12-01'] });
+
+export const listInput = z.object(pageQuery);
+export const getInput = z.object(assignmentId);
+export const createInput = z.strictObject({
+  member_id: id.meta({ description: 'The recipient: an active or invited member.', examples: ['mem_01jc4f3x'] }),
+  title: z
+    .string()
+    .refine((text) => [...text].length <= 120, { error: 'At most 120 characters.' })
+    .min(1)
+    .meta({ description: '1 to 120 characters.', maxLength: 120, examples: ['Practise objections'] }),
+  situation_id: id.meta({ description: 'A situation from the catalog.', examples: ['sit_cold'] }),
+  personality_id: id.meta({ description: 'A personality from the catalog.', examples: ['per_calm'] }),
+  industry_id: id.meta({ description: 'An industry from the catalog.', examples: ['ind_saas'] }),
+  note,
+  due_date: dueDate,
+});
+export const updateInput = z.strictObject({
+  ...assignmentId,
+  status: z.string().optional().meta({ description: '`open` or `done`.', examples: ['done'] }),
+  note,
+  due_date: dueDate,
+});
+export const removeInput = z.strictObject(assignmentId);

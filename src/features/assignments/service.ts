@@ -1,0 +1,101 @@
+import { newId } from '../../core/ids.ts';
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import * as rules from './rules.ts';
+import * as store from './store.ts';
+import type { AssignmentRow } from './store.ts';
+import { toAssignmentEvent } from './view.ts';
+
+export { revokeOpenAssignments } from './store.ts';
+
+const LIST = 'assignments';
+
+export async function listAssignments(db: Db, teamId: string, query: { cursor?: string | undefined; limit: number }): Promise<Page<AssignmentRow>> {
+  const rows = await store.listAssignments(db, teamId, query.limit + 1, parseCursor(LIST, query.cursor));
+  return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
+}
+
+/** Throws `not_found`. */
+export async function getAssignment(db: Db, teamId: string, assignmentId: string): Promise<AssignmentRow> {
+  const row = await store.findAssignment(db, teamId, assignmentId);
+  if (!row) throw notFound();
+  return row;
+}
+
+export interface NewAssignment {
+  readonly memberId: string;
+  readonly title: string;
+  readonly combination: rules.Combination;
+  readonly note: string | null;
+  readonly dueDate: string | null;
+}
+
+/** Opens a transaction; emits `assignment.created`. Throws `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`. */
+export async function createAssignment(db: Db, occasion: Occasion, wanted: NewAssignment): Promise<AssignmentRow> {
+  const { teamId, at } = occasion;
+  const { memberId, title, combination, note, dueDate } = wanted;
+  return db.transaction(async (tx) => {
+    const recipient = await store.readRecipient(tx, teamId, memberId, combination);
+    if (!recipient) throw notFound();
+    rules.requireAllowed(combination, recipient.facts);
+    const row: AssignmentRow = {
+      id: newId('assignment'),
+      status: 'open',
+      title,
+      situation_id: combination.situation,
+      personality_id: combination.personality,
+      industry_id: combination.industry,
+      member_id: memberId,
+      member_user_id: recipient.member.user_id,
+      member_email: recipient.member.email,
+      note,
+      due_date: dueDate,
+      focus_dimension: null,
+      completed_training_id: null,
+      created_at: at.toISOString(),
+    };
+    store.insertAssignment(tx, teamId, row);
+    record(tx, occasion, {
+      audit: { action: 'assignment.created', targetId: row.id },
+      events: [toAssignmentEvent('assignment.created', row)],
+    });
+    return row;
+  });
+}
+
+/** What a PATCH names; undefined leaves a value as it is, null clears it. */
+export interface AssignmentChange {
+  readonly status?: string | undefined;
+  readonly note?: string | null | undefined;
+  readonly due_date?: string | null | undefined;
+}
+
+/** Opens a transaction; emits `assignment.completed` when the status becomes `done`. Throws `validation_error` (field `status`), `not_found`. */
+export async function updateAssignment(db: Db, occasion: Occasion, assignmentId: string, change: AssignmentChange): Promise<AssignmentRow> {
+  const { teamId } = occasion;
+  const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
+  return db.transaction(async (tx) => {
+    const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);
+    if (!before) throw notFound();
+    const named = Object.entries({ status, note: change.note, due_date: change.due_date }).filter(([, value]) => value !== undefined);
+    if (named.length === 0) return before;
+    const row: AssignmentRow = { ...before, ...Object.fromEntries(named) };
+    store.updateAssignment(tx, teamId, row);
+    const completed = row.status === 'done' && before.status !== 'done';
+    record(tx, occasion, {
+      audit: { action: 'assignment.updated', targetId: assignmentId, details: { fields: named.map(([name]) => name), status: row.status } },
+      events: completed ? [toAssignmentEvent('assignment.completed', row)] : [],
+    });
+    return row;
+  });
+}
+
+/** Opens a transaction. Throws `not_found`. */
+export async function removeAssignment(db: Db, occasion: Occasion, assignmentId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (!(await store.removeAssignment(tx, occasion.teamId, assignmentId))) throw notFound();
+    record(tx, occasion, { audit: { action: 'assignment.deleted', targetId: assignmentId } });
+  });
+}

@@ -1,0 +1,136 @@
+import type { PagePosition } from '../../core/page.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { Combination, CombinationFacts, Dimension } from './rules.ts';
+
+export interface AssignmentRow {
+  readonly id: string;
+  readonly status: string;
+  readonly title: string | null;
+  readonly situation_id: string | null;
+  readonly personality_id: string | null;
+  readonly industry_id: string | null;
+  readonly member_id: string;
+  readonly member_user_id: string | null;
+  readonly member_email: string;
+  readonly note: string | null;
+  readonly due_date: string | null;
+  readonly focus_dimension: string | null;
+  readonly completed_training_id: string | null;
+  readonly created_at: string;
+}
+
+const COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id, a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email,
+  a.note, a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
+
+// A join by primary key for each of the page's rows; the inner select keeps the planner from joining before it limits.
+const LIST = statement<AssignmentRow>(
+  'assignments.list',
+  `select ${COLUMNS} from (
+     select * from assignment where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4) order by created_at desc, id desc limit $2
+   ) a join member m on m.team_id = $1 and m.id = a.member_id order by a.created_at desc, a.id desc`,
+);
+
+/** Assignments of any status, newest first, after `after`. */
+export function listAssignments(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<AssignmentRow[]> {
+  return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+}
+
+const FIND = statement<AssignmentRow>(
+  'assignments.find',
+  `select ${COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id where a.team_id = $1 and a.id = $2`,
+);
+
+export async function findAssignment(db: Db, teamId: string, assignmentId: string): Promise<AssignmentRow | null> {
+  const [row] = await db.query(FIND, [teamId, assignmentId]);
+  return row ?? null;
+}
+
+const FIND_FOR_UPDATE = statement<AssignmentRow>('assignments.findForUpdate', `${FIND.text} for no key update of a`);
+
+/** The assignment, locked until the transaction ends, so that a status is moved by one call only. */
+export async function findAssignmentForUpdate(tx: Tx, teamId: string, assignmentId: string): Promise<AssignmentRow | null> {
+  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, assignmentId]);
+  return row ?? null;
+}
+
+export interface RecipientRow {
+  readonly user_id: string | null;
+  readonly email: string;
+}
+
+interface RecipientFactsRow extends RecipientRow {
+  readonly visible: Record<Dimension, boolean>;
+  readonly blocked: Record<Dimension, boolean>;
+  readonly forbidden: Dimension | null;
+}
+
+// The member's row is share-locked: a removal waits, or is seen, so no assignment is made for somebody who has just left.
+const READ_RECIPIENT = statement<RecipientFactsRow>(
+  'assignments.readRecipient',
+  `with wanted (dimension, place, entry_id) as (values ('situation', 1, $3::text), ('personality', 2, $4::text), ('industry', 3, $5::text)),
+   recipient as (select user_id, email from member where team_id = $1 and id = $2 and status <> 'ended' for share)
+   select r.user_id, r.email,
+     (select jsonb_object_agg(w.dimension,
+        exists (select from team_catalog_entry e where e.team_id = $1 and e.id = w.entry_id and e.kind = w.dimension)
+        or exists (select from catalog_entry e where e.id = w.entry_id and e.kind = w.dimension
+          and not exists (select from team_catalog_entry o where o.team_id = $1 and o.id = e.id)
+          and (exists (select from team t where t.id = $1 and t.all_released)
+            or exists (select from catalog_release c where c.team_id = $1 and c.entry_id = e.id)))) from wanted w) as visible,
+     (select jsonb_object_agg(w.dimension,
+        exists (select from team_block b where b.team_id = $1 and b.entry_id = w.entry_id)
+        or exists (select from member_block b where b.team_id = $1 and b.member_id = $2 and b.entry_id = w.entry_id)) from wanted w) as blocked,
+     (select case when c.situation_id is not null then 'situation' else 'personality' end from catalog_rule c
+      where coalesce(c.situation_id, $3) = $3 and coalesce(c.personality_id, $4) = $4 and coalesce(c.industry_id, $5) = $5
+      order by c.situation_id is null limit 1) as forbidden
+   from recipient r`,
+);
+
+export interface Recipient {
+  readonly member: RecipientRow;
+  readonly facts: CombinationFacts;
+}
+
+/** The recipient and what speaks for or against the combination; null when no such member is in the team. One round trip. */
+export async function readRecipient(tx: Tx, teamId: string, memberId: string, combination: Combination): Promise<Recipient | null> {
+  const { situation, personality, industry } = combination;
+  const [row] = await tx.query(READ_RECIPIENT, [teamId, memberId, situation, personality, industry]);
+  if (!row) return null;
+  const { visible, blocked, forbidden } = row;
+  return { member: { user_id: row.user_id, email: row.email }, facts: { visible, blocked, forbidden } };
+}
+
+const INSERT = statement(
+  'assignments.insert',
+  `insert into assignment (team_id, id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
+
+export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
+  const { id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at } = row;
+  tx.send(INSERT, [teamId, id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at]);
+}
+
+const UPDATE = statement('assignments.update', 'update assignment set status = $3, note = $4, due_date = $5 where team_id = $1 and id = $2');
+
+export function updateAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
+  tx.send(UPDATE, [teamId, row.id, row.status, row.note, row.due_date]);
+}
+
+// The trainings let go in the same statement, so the foreign key is satisfied at its end.
+const REMOVE = statement<{ id: string }>(
+  'assignments.remove',
+  `with released as (update training set assignment_id = null where team_id = $1 and assignment_id = $2)
+   delete from assignment where team_id = $1 and id = $2 returning id`,
+);
+
+/** Whether there was one to remove. */
+export async function removeAssignment(tx: Tx, teamId: string, assignmentId: string): Promise<boolean> {
+  const rows = await tx.query(REMOVE, [teamId, assignmentId]);
+  return rows.length > 0;
+}
+
+const REVOKE_OPEN = statement('assignments.revokeOpen', `update assignment set status = 'revoked' where team_id = $1 and member_id = $2 and status = 'open'`);
+
+export function revokeOpenAssignments(tx: Tx, teamId: string, memberId: string): void {
+  tx.send(REVOKE_OPEN, [teamId, memberId]);
+}

@@ -1,0 +1,29 @@
+import type { z } from 'zod';
+import type { NewEvent } from '../../core/events.ts';
+import { memberDetail, type Privacy } from '../../core/privacy.ts';
+import type { assignment } from './schema.ts';
+import type { AssignmentRow } from './store.ts';
+
+/** Field order is the specification's. */
+export function toAssignment(privacy: Privacy, row: AssignmentRow): z.input<typeof assignment> {
+  return {
+    id: row.id,
+    status: row.status,
+    title: row.title,
+    situation_id: row.situation_id,
+    personality_id: row.personality_id,
+    industry_id: row.industry_id,
+    member_user_id: row.member_user_id,
+    member_email: memberDetail(privacy, row.member_email) ?? null,
+    note: row.note,
+    due_date: row.due_date,
+    focus_dimension: row.focus_dimension,
+    completed_training_id: row.completed_training_id,
+    created_at: row.created_at,
+  };
+}
+
+export function toAssignmentEvent(type: 'assignment.created' | 'assignment.completed', row: AssignmentRow): NewEvent {
+  const { id, status, title, member_id, member_user_id, due_date, completed_training_id } = row;
+  return { type, data: { assignment_id: id, status, title, member_id, user_id: member_user_id, due_date, completed_training_id } };
+}

@@ -1,0 +1,100 @@
+import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { okOutput } from '../../core/shapes.ts';
+import { createInput, getInput, listInput, member, memberPage, removeInput, updateInput } from './schema.ts';
+import * as service from './service.ts';
+import { toMember } from './view.ts';
+
+const example = {
+  id: 'mem_01jc4f3x',
+  user_id: 'usr_01jc4f40',
+  email: 'kim@example.com',
+  role: 'member',
+  status: 'active',
+  joined_at: '2026-03-02T09:15:00.000Z',
+};
+
+const invited = { ...example, user_id: null, status: 'invited', joined_at: null };
+
+export const members = {
+  list: endpoint({
+    method: 'GET',
+    path: '/users',
+    scope: 'users:read',
+    tag: 'Members',
+    summary: 'List members',
+    description: 'Active and invited members, the owner included, newest first. Emails are left out while `member_detail_enabled` is off.',
+    input: listInput,
+    output: memberPage,
+    outputName: 'MemberPage',
+    example: { output: { data: [example], next_cursor: null } },
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listMembers(ctx.db, ctx.team.id, input);
+    return { data: page.rows.map((row) => toMember(ctx.privacy, row)), next_cursor: page.nextCursor };
+  }),
+
+  create: endpoint({
+    method: 'POST',
+    path: '/users',
+    scope: 'users:write',
+    tag: 'Members',
+    summary: 'Invite a member',
+    description:
+      'Sends an invitation by email and takes a seat. Inviting an admin needs a key created by the owner or by an active admin. A team may send 60 invitations per hour.',
+    input: createInput,
+    output: member,
+    outputName: 'Member',
+    bodyName: 'MemberCreate',
+    successStatus: 201,
+    errors: ['conflict', 'seat_limit_reached'],
+    location: '/users/{id}',
+    example: { body: { email: 'kim@example.com', role: 'member', lang: 'en' }, output: invited },
+  }).mutation(async ({ ctx, input }) => {
+    const { email, role, lang } = input;
+    return toMember(ctx.privacy, await service.inviteMember(ctx.db, occasionOf(ctx), { email, role, language: lang ?? null }));
+  }),
+
+  get: endpoint({
+    method: 'GET',
+    path: '/users/{member_id}',
+    scope: 'users:read',
+    tag: 'Members',
+    summary: 'Read a member',
+    description: 'One active or invited member.',
+    input: getInput,
+    output: member,
+    outputName: 'Member',
+    example: { output: example },
+  }).query(async ({ ctx, input }) => toMember(ctx.privacy, await service.getMember(ctx.db, ctx.team.id, input.member_id))),
+
+  update: endpoint({
+    method: 'PATCH',
+    path: '/users/{member_id}',
+    scope: 'users:write',
+    tag: 'Members',
+    summary: "Change a member's role",
+    description: 'Granting or taking away the role `admin` needs a key created by the owner or by an active admin. The role already held is no change.',
+    input: updateInput,
+    output: member,
+    outputName: 'Member',
+    bodyName: 'MemberUpdate',
+    errors: ['owner', 'last_admin'],
+    example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
+  }).mutation(async ({ ctx, input }) => toMember(ctx.privacy, await service.changeRole(ctx.db, occasionOf(ctx), input.member_id, input.role))),
+
+  remove: endpoint({
+    method: 'DELETE',
+    path: '/users/{member_id}',
+    scope: 'users:write',
+    tag: 'Members',
+    summary: 'Remove a member',
+    description: 'Ends the membership and revokes its open assignments at once. Trainings and team cases stay stored.',
+    input: removeInput,
+    output: okOutput,
+    outputName: 'Ok',
+    errors: ['owner', 'last_admin'],
+    example: { output: { ok: true } },
+  }).mutation(async ({ ctx, input }) => {
+    await service.removeMember(ctx.db, occasionOf(ctx), input.member_id);
+    return { ok: true };
+  }),
+};

@@ -1,0 +1,67 @@
+/**
+ * Decisions about members that the specification leaves open (its rules 1 to 6 are in the service):
+ *  * A request may name the roles `admin` and `member`; anything else is a validation error of the field `role`.
+ *  * Seats in use are active and invited members, the owner included.
+ *  * The invitation limit slides: an invitation counts for exactly one hour, whether or not the membership still exists.
+ *  * Checks of an invitation, in this order: role, right to make admins, email taken, seats, hourly limit. So a client that repeats an
+ *    invitation learns that it exists, not that the team is full.
+ *  * Making an invited member an admin, or taking that away again, needs the same right as for an active one.
+ */
+import type { Actor, MemberStatus, Role } from '../../core/actor.ts';
+import { mayChangeAdmins } from '../../core/actor.ts';
+import { invalidField, ProblemError } from '../../core/problem.ts';
+
+export const INVITATIONS_PER_HOUR = 60;
+export const INVITATION_WINDOW_MS = 60 * 60 * 1000;
+
+export type AssignableRole = Exclude<Role, 'owner'>;
+
+export interface MemberFacts {
+  readonly role: Role;
+  readonly status: MemberStatus;
+}
+
+/** Throws `validation_error` (field `role`) for anything but `admin` and `member`. */
+export function requireAssignableRole(role: string): AssignableRole {
+  if (role === 'admin' || role === 'member') return role;
+  throw invalidField('role', 'A role is admin or member.');
+}
+
+/** Throws `insufficient_scope` unless the actor may give or take the role `admin`. */
+export function requireMayChangeAdmins(actor: Actor): void {
+  if (mayChangeAdmins(actor)) return;
+  throw new ProblemError('insufficient_scope', {
+    required_scope: 'users:write',
+    detail: 'Granting or revoking the role admin needs a key created by the owner or by an active admin.',
+  });
+}
+
+/** Throws `owner`: the owner is neither changed nor removed through the API. */
+export function requireNotOwner(target: MemberFacts): void {
+  if (target.role === 'owner') throw new ProblemError('owner');
+}
+
+/** Throws `last_admin` when the target is the only active admin. `otherActiveAdmins` must have been counted under the team's lock. */
+export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: number): void {
+  if (target.role === 'admin' && target.status === 'active' && otherActiveAdmins === 0) throw new ProblemError('last_admin');
+}
+
+export interface InvitationFacts {
+  readonly seats: number;
+  readonly seatsUsed: number;
+  readonly emailTaken: boolean;
+  /** ISO time of the invitation that is `INVITATIONS_PER_HOUR` back, when it is within the window; null: below the limit. */
+  readonly limitingInvitedAt: string | null;
+}
+
+/** Throws `conflict`, `seat_limit_reached` or `rate_limited`. The facts must have been read under the team's lock. */
+export function requireInvitable(facts: InvitationFacts, now: Date): void {
+  if (facts.emailTaken) throw new ProblemError('conflict', { detail: 'The email already belongs to a member of this team.' });
+  if (facts.seatsUsed >= facts.seats) throw new ProblemError('seat_limit_reached');
+  if (facts.limitingInvitedAt === null) return;
+  const freeAt = Date.parse(facts.limitingInvitedAt) + INVITATION_WINDOW_MS;
+  throw new ProblemError('rate_limited', {
+    retry_after: Math.max(1, Math.ceil((freeAt - now.getTime()) / 1000)),
+    detail: `A team may send ${INVITATIONS_PER_HOUR} invitations per hour.`,
+  });
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { LANGUAGES } from '../../core/language.ts';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { dateTime, id } from '../../core/shapes.ts';
+
+export const member = z.object({
+  id: z.string().meta({ description: 'The membership; what `{member_id}` takes.' }),
+  user_id: z.string().nullable().meta({ description: 'The person; null until an invitation is accepted.' }),
+  email: z.string().nullable().optional().meta({ description: 'Only while `member_detail_enabled` is on.' }),
+  role: z.string().meta({ description: '`owner`, `admin` or `member`.' }),
+  status: z.string().meta({ description: '`active` or `invited`.' }),
+  joined_at: dateTime.nullable().meta({ description: 'When the membership became active.' }),
+});
+
+export const memberPage = pageOf(member);
+
+const memberId = { member_id: id.meta({ description: 'Id of a member.', examples: ['mem_01jc4f3x'] }) };
+
+/** A role that a request may name is checked by the operation, because the specification wants `field` for it (decisions 14). */
+const role = z.string().meta({ description: '`admin` or `member`.', examples: ['member'] });
+
+export const listInput = z.object(pageQuery);
+export const getInput = z.object(memberId);
+export const createInput = z.strictObject({
+  email: z.string().trim().max(254).pipe(z.email()).meta({ description: 'Where the invitation goes.', examples: ['kim@example.com'] }),
+  role: role.default('member'),
+  lang: z.enum(LANGUAGES).nullable().optional().meta({ description: "Language of the invitation; the team's when left out." }),
+});
+export const updateInput = z.strictObject({ ...memberId, role });
+export const removeInput = z.strictObject(memberId);

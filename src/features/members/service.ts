@@ -1,0 +1,103 @@
+import type { Language } from '../../core/language.ts';
+import { newId } from '../../core/ids.ts';
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import type { Db, Tx } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import { revokeOpenAssignments } from '../assignments/service.ts';
+import * as rules from './rules.ts';
+import * as store from './store.ts';
+import type { MemberRow } from './store.ts';
+
+/** The job that mails an invitation; its payload is `InvitationJob`. */
+export const SEND_INVITATION = 'send_invitation';
+
+const LIST = 'users';
+
+export async function listMembers(db: Db, teamId: string, query: { cursor?: string | undefined; limit: number }): Promise<Page<MemberRow>> {
+  const rows = await store.listMembers(db, teamId, query.limit + 1, parseCursor(LIST, query.cursor));
+  return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
+}
+
+/** Throws `not_found`. */
+export async function getMember(db: Db, teamId: string, memberId: string): Promise<MemberRow> {
+  const row = await store.findMember(db, teamId, memberId);
+  if (!row) throw notFound();
+  return row;
+}
+
+/**
+ * Invites by email. Opens a transaction; emits `member.joined` and enqueues the mail.
+ * Throws `validation_error` (field `role`), `insufficient_scope`, `conflict`, `seat_limit_reached`, `rate_limited`.
+ */
+export async function inviteMember(
+  db: Db,
+  occasion: Occasion,
+  invitation: { email: string; role: string; language: Language | null },
+): Promise<MemberRow> {
+  const { teamId, at } = occasion;
+  const { email, language } = invitation;
+  const role = rules.requireAssignableRole(invitation.role);
+  if (role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
+  return db.transaction(async (tx) => {
+    store.lockMemberships(tx, teamId);
+    const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
+    rules.requireInvitable(await store.readInvitationFacts(tx, teamId, email, windowStart), at);
+    const id = newId('member');
+    store.insertInvited(tx, teamId, { id, email, role, language, at });
+    record(tx, occasion, {
+      audit: { action: 'member.invited', targetId: id, details: { role } },
+      events: [{ type: 'member.joined', data: { member_id: id, role, user_id: null } }],
+      jobs: [{ task: SEND_INVITATION, payload: { teamId, memberId: id }, key: `${SEND_INVITATION}:${teamId}:${id}` }],
+    });
+    return { id, user_id: null, email, role, status: 'invited', joined_at: null, created_at: at.toISOString() };
+  });
+}
+
+/** Throws `validation_error` (field `role`), `not_found`, `owner`, `insufficient_scope`, `last_admin`. Opens a transaction. */
+export async function changeRole(db: Db, occasion: Occasion, memberId: string, wantedRole: string): Promise<MemberRow> {
+  const { teamId } = occasion;
+  const role = rules.requireAssignableRole(wantedRole);
+  return db.transaction(async (tx) => {
+    const target = await findTarget(tx, teamId, memberId);
+    rules.requireNotOwner(target);
+    if (target.role === role) return target;
+    rules.requireMayChangeAdmins(occasion.actor);
+    rules.requireAnotherAdmin(target, target.other_active_admins);
+    store.updateRole(tx, teamId, memberId, role);
+    record(tx, occasion, { audit: { action: 'member.role_changed', targetId: memberId, details: { from: target.role, to: role } } });
+    return { ...target, role };
+  });
+}
+
+/**
+ * Ends a membership and revokes its open assignments, in one transaction; emits `member.removed`.
+ * Throws `not_found`, `owner`, `insufficient_scope`, `last_admin`.
+ */
+export async function removeMember(db: Db, occasion: Occasion, memberId: string): Promise<void> {
+  const { teamId, at } = occasion;
+  await db.transaction(async (tx) => {
+    const target = await findTarget(tx, teamId, memberId);
+    rules.requireNotOwner(target);
+    if (target.role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
+    rules.requireAnotherAdmin(target, target.other_active_admins);
+    store.endMembership(tx, teamId, memberId, at);
+    revokeOpenAssignments(tx, teamId, memberId);
+    record(tx, occasion, {
+      audit: { action: 'member.removed', targetId: memberId, details: { role: target.role } },
+      events: [{ type: 'member.removed', data: { member_id: memberId, role: target.role, user_id: target.user_id } }],
+    });
+  });
+}
+
+async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<store.TargetRow> {
+  store.lockMemberships(tx, teamId);
+  const target = await store.findTarget(tx, teamId, memberId);
+  if (!target) throw notFound();
+  return target;
+}
+
+/** What the invitation mail says; null once the invitation was accepted or withdrawn. */
+export function findInvitation(db: Db, teamId: string, memberId: string): Promise<store.InvitationRow | null> {
+  return store.findInvitation(db, teamId, memberId);
+}

@@ -1,0 +1,128 @@
+import type { MemberStatus, Role } from '../../core/actor.ts';
+import type { Language } from '../../core/language.ts';
+import type { PagePosition } from '../../core/page.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
+
+export interface MemberRow {
+  readonly id: string;
+  readonly user_id: string | null;
+  readonly email: string;
+  readonly role: Role;
+  readonly status: MemberStatus;
+  readonly joined_at: string | null;
+  readonly created_at: string;
+}
+
+const COLUMNS = 'id, user_id, email, role, status, joined_at, created_at';
+
+const LIST = statement<MemberRow>(
+  'members.list',
+  `select ${COLUMNS} from member
+   where team_id = $1 and status <> 'ended' and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
+   order by created_at desc, id desc limit $2`,
+);
+
+/** Live members, newest first, after `after`. */
+export function listMembers(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<MemberRow[]> {
+  return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+}
+
+const FIND = statement<MemberRow>('members.find', `select ${COLUMNS} from member where team_id = $1 and id = $2 and status <> 'ended'`);
+
+export async function findMember(db: Db, teamId: string, memberId: string): Promise<MemberRow | null> {
+  const [row] = await db.query(FIND, [teamId, memberId]);
+  return row ?? null;
+}
+
+// Every write to a team's memberships takes this lock first, so that what is counted under it stays true until commit.
+const LOCK_TEAM = statement('members.lockTeam', 'select from team where id = $1 for no key update');
+
+/** Makes the other writers of the team's memberships wait until this transaction ends. Costs no round trip of its own. */
+export function lockMemberships(tx: Tx, teamId: string): void {
+  tx.send(LOCK_TEAM, [teamId]);
+}
+
+export interface TargetRow extends MemberRow {
+  readonly other_active_admins: number;
+}
+
+const FIND_TARGET = statement<TargetRow>(
+  'members.findTarget',
+  `select ${COLUMNS},
+     (select count(*)::int from member o where o.team_id = $1 and o.role = 'admin' and o.status = 'active' and o.id <> $2) as other_active_admins
+   from member where team_id = $1 and id = $2 and status <> 'ended'`,
+);
+
+/** The member to change, with how many other active admins there are. Only under `lockMemberships`. */
+export async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<TargetRow | null> {
+  const [row] = await tx.query(FIND_TARGET, [teamId, memberId]);
+  return row ?? null;
+}
+
+const INVITATION_FACTS = statement<{ seats: number; seats_used: number; email_taken: boolean; limiting_invited_at: string | null }>(
+  'members.invitationFacts',
+  `select t.seats,
+     (select count(*)::int from member m where m.team_id = t.id and m.status <> 'ended') as seats_used,
+     exists (select from member m where m.team_id = t.id and lower(m.email) = lower($2) and m.status <> 'ended') as email_taken,
+     (select m.invited_at from member m where m.team_id = t.id and m.invited_at > $3
+      order by m.invited_at desc offset ${INVITATIONS_PER_HOUR - 1} limit 1) as limiting_invited_at
+   from team t where t.id = $1`,
+);
+
+/** What decides whether an invitation is possible. Only under `lockMemberships`. */
+export async function readInvitationFacts(tx: Tx, teamId: string, email: string, windowStart: Date): Promise<InvitationFacts> {
+  const [row] = await tx.query(INVITATION_FACTS, [teamId, email, windowStart]);
+  if (!row) throw new Error('the team of the request is gone');
+  return { seats: row.seats, seatsUsed: row.seats_used, emailTaken: row.email_taken, limitingInvitedAt: row.limiting_invited_at };
+}
+
+export interface NewInvitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: AssignableRole;
+  readonly language: Language | null;
+  readonly at: Date;
+}
+
+const INSERT_INVITED = statement(
+  'members.insertInvited',
+  `insert into member (team_id, id, email, role, status, language, created_at, invited_at) values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
+);
+
+export function insertInvited(tx: Tx, teamId: string, { id, email, role, language, at }: NewInvitation): void {
+  tx.send(INSERT_INVITED, [teamId, id, email, role, language, at]);
+}
+
+const UPDATE_ROLE = statement('members.updateRole', 'update member set role = $3 where team_id = $1 and id = $2');
+
+export function updateRole(tx: Tx, teamId: string, memberId: string, role: AssignableRole): void {
+  tx.send(UPDATE_ROLE, [teamId, memberId, role]);
+}
+
+const END_MEMBERSHIP = statement(
+  'members.end',
+  `update member set status = 'ended', ended_at = $3 where team_id = $1 and id = $2`,
+);
+
+export function endMembership(tx: Tx, teamId: string, memberId: string, at: Date): void {
+  tx.send(END_MEMBERSHIP, [teamId, memberId, at]);
+}
+
+export interface InvitationRow {
+  readonly email: string;
+  readonly language: Language;
+  readonly team_name: string;
+}
+
+const FIND_INVITATION = statement<InvitationRow>(
+  'members.findInvitation',
+  `select m.email, coalesce(m.language, t.language) as language, t.name as team_name
+   from member m join team t on t.id = m.team_id where m.team_id = $1 and m.id = $2 and m.status = 'invited'`,
+);
+
+/** What the mail needs; null once the invitation was accepted or withdrawn. */
+export async function findInvitation(db: Db, teamId: string, memberId: string): Promise<InvitationRow | null> {
+  const [row] = await db.query(FIND_INVITATION, [teamId, memberId]);
+  return row ?? null;
+}

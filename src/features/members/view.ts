@@ -1,0 +1,28 @@
+import type { z } from 'zod';
+import type { Language } from '../../core/language.ts';
+import type { Mail } from '../../core/mail.ts';
+import { memberDetail, type Privacy } from '../../core/privacy.ts';
+import type { member } from './schema.ts';
+import type { InvitationRow, MemberRow } from './store.ts';
+
+export function toMember(privacy: Privacy, row: MemberRow): z.input<typeof member> {
+  const { id, user_id, role, status, joined_at } = row;
+  return { id, user_id, email: memberDetail(privacy, row.email), role, status, joined_at };
+}
+
+const INVITATION: Record<Language, (team: string, url: string) => Omit<Mail, 'to'>> = {
+  de: (team, url) => ({
+    subject: `Einladung ins Team ${team}`,
+    text: `Guten Tag,\n\ndas Team „${team}“ hat Sie zum Verkaufstraining eingeladen.\nMelden Sie sich mit dieser E-Mail-Adresse an, um die Einladung anzunehmen:\n${url}\n`,
+  }),
+  en: (team, url) => ({
+    subject: `Invitation to the team ${team}`,
+    text: `Hello,\n\nthe team "${team}" has invited you to its sales training.\nSign in with this email address to accept the invitation:\n${url}\n`,
+  }),
+};
+
+export function toInvitationMail(invitation: InvitationRow, publicUrl: string): Mail {
+  // A team's name is its own text: a line break in it must not become a mail header.
+  const team = invitation.team_name.replaceAll(/\s+/g, ' ');
+  return { to: invitation.email, ...INVITATION[invitation.language](team, publicUrl) };
+}

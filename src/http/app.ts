@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import express, { type Express, type Request } from 'express';
+import type { Config } from '../config.ts';
+import { normalizeIp } from './authenticate.ts';
+import { docsRouter } from './docs.ts';
+import { BASE_PATH, createRest, type RestOptions } from './rest.ts';
+
+export interface AppOptions extends Omit<RestOptions, 'ipOf'> {
+  readonly trustProxy: Config['trustProxy'];
+  /** Whether the process may be sent requests: the database answers, its migrations are this version's, and it is not draining. */
+  readonly isReady: () => Promise<boolean>;
+}
+
+/** Everything that the API process serves, in the order in which it is tried. */
+export function createApp(options: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('trust proxy', trusted(options.trustProxy));
+  const rest = createRest({ ...options, ipOf: (request: IncomingMessage) => normalizeIp((request as Request).ip) });
+  app.use(BASE_PATH, (request, response) => rest(request, response));
+  app.get('/healthz', (_request, response) => {
+    response.json({ status: 'ok' });
+  });
+  app.get('/readyz', async (_request, response) => {
+    const ready = await options.isReady();
+    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not_ready' });
+  });
+  app.use('/docs', docsRouter());
+  app.use((_request, response) => {
+    response.status(404).type('text/plain').send('Not found\\n');
+  });
+  return app;
+}
+
+function trusted(setting: Config['trustProxy']): boolean | number | string[] {
+  switch (setting.kind) {
+    case 'none':
+      return false;
+    case 'hops':
+      return setting.hops;
+    case 'cidrs':
+      return [...setting.cidrs];
+  }
+}

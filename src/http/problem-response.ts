@@ -1,0 +1,59 @@
+import { TRPCError } from '@trpc/server';
+import { z } from 'zod';
+import type { Language } from '../core/language.ts';
+import { PROBLEMS, ProblemError, type FieldError } from '../core/problem.ts';
+import { isUnavailable } from '../db/errors.ts';
+import type { RestFacts } from '../trpc/init.ts';
+
+/** The body of an error (RFC 9457; specification, "Errors"). */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly request_id: string;
+  readonly [field: string]: unknown;
+}
+
+/** The one place where an error becomes a problem. What nobody foresaw is `internal`, and the caller logs it. */
+export function toProblem(error: unknown, route: Pick<RestFacts, 'method' | 'path'> | null): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof z.ZodError) return new ProblemError('validation_error', { errors: toFieldErrors(error, route) });
+  if (error instanceof TRPCError) {
+    // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too: that one is ours, not the caller's.
+    const isOutput = error.code === 'INTERNAL_SERVER_ERROR' && error.message.startsWith('Output validation');
+    if (!isOutput && error.cause) return toProblem(error.cause, route);
+  }
+  return new ProblemError(isUnavailable(error) ? 'unavailable' : 'internal');
+}
+
+export function problemBody(problem: ProblemError, context: { publicUrl: string; language: Language; requestId: string }): ProblemBody {
+  const { status: _status, ...fields } = problem.fields;
+  return {
+    type: `${context.publicUrl}/docs/errors#${problem.code}`,
+    title: PROBLEMS[problem.code].title[context.language],
+    status: problem.status,
+    code: problem.code,
+    request_id: context.requestId,
+    ...fields,
+  };
+}
+
+/** Zod's issues with a path that says where the value stood: `path.`, `query.` or `body.`. A misspelt field gets an entry of its own. */
+function toFieldErrors(error: z.ZodError, route: Pick<RestFacts, 'method' | 'path'> | null): FieldError[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: locate([...issue.path, key], route), message: `Unknown field: ${key}`, code: issue.code }));
+    }
+    const code = issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : issue.code;
+    return [{ path: locate(issue.path, route), message: issue.message, code }];
+  });
+}
+
+function locate(path: readonly PropertyKey[], route: Pick<RestFacts, 'method' | 'path'> | null): string {
+  const steps = path.map(String);
+  if (!route) return ['input', ...steps].join('.');
+  if (steps[0] !== undefined && route.path.includes(`{${steps[0]}}`)) return ['path', ...steps].join('.');
+  const place = route.method === 'GET' || route.method === 'DELETE' ? 'query' : 'body';
+  return [place, ...steps].join('.');
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { ProblemError } from '../core/problem.ts';
+
+export const BODY_MAX_BYTES = 1024 * 1024;
+
+/**
+ * The parsed JSON body; undefined when there is none. Stricter than the usual parsers: UTF-8 is checked, not repaired, so what is stored is what was sent.
+ * Throws `bad_request` with 413 or 415, or a fault of parsing.
+ */
+export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+  const { headers } = request;
+  const isEmpty = headers['content-length'] === '0' || (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined);
+  if (isEmpty) return undefined;
+  requireJson(headers['content-type'], headers['content-encoding']);
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  return parseJson(bytes);
+}
+
+function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {
+  const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
+  const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1]).find((name) => name !== undefined);
+  if (type?.trim() !== 'application/json' || (charset ?? 'utf-8') !== 'utf-8') {
+    throw new ProblemError('bad_request', { status: 415, detail: 'Send the body as application/json in UTF-8.' });
+  }
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    throw new ProblemError('bad_request', { status: 415, detail: 'Send the body without a content encoding.' });
+  }
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = new ProblemError('bad_request', { status: 413, detail: `The body is larger than ${BODY_MAX_BYTES} bytes.` });
+  if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) throw tooLarge;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= BODY_MAX_BYTES) chunks.push(chunk);
+      else {
+        request.pause();
+        reject(tooLarge);
+      }
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', reject);
+    request.on('close', () => reject(new ProblemError('bad_request', { detail: 'The body ended before it was complete.' })));
+  });
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8';
+    throw new z.ZodError([{ code: 'custom', path: [], message: `The body is ${reason}.`, params: { code: 'invalid_json' }, input: undefined }]);
+  }
+}

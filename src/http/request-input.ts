@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { CompiledRoute } from './routes.ts';
+import { readJsonBody } from './request-body.ts';
+
+const DIGITS = /^\d{1,9}$/;
+
+/** What the request brings, in the one object that the procedure's input schema expects. Throws faults of parsing. */
+export async function readInput(request: IncomingMessage, route: CompiledRoute, rawParameters: readonly string[], query: string): Promise<unknown> {
+  const parameters = decodeParameters(route, rawParameters);
+  if (route.endpoint.method === 'GET' || route.endpoint.method === 'DELETE') return { ...parseQuery(query, route), ...parameters };
+  const body = await readJsonBody(request);
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return route.endpoint.bodyName === null && body === undefined ? parameters : refuse([], 'The body must be a JSON object.', 'invalid_type');
+  }
+  // A body must not smuggle in what the path says.
+  const smuggled = route.pathParameters.find((name) => Object.hasOwn(body, name));
+  if (smuggled !== undefined) return refuse(['', smuggled], `Unknown field: ${smuggled}`, 'unrecognized_keys');
+  return { ...body, ...parameters };
+}
+
+function decodeParameters(route: CompiledRoute, rawParameters: readonly string[]): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  route.pathParameters.forEach((name, index) => {
+    parameters[name] = decode(rawParameters[index] ?? '', [name]);
+  });
+  return parameters;
+}
+
+/** Declared parameters once each; the others are ignored, so that v1 may grow. */
+function parseQuery(query: string, route: CompiledRoute): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  if (query === '') return values;
+  const { shape } = route.endpoint.input;
+  for (const pair of query.split('&')) {
+    const [rawName = '', rawValue = ''] = pair.split(/=(.*)/s);
+    const name = decode(rawName.replaceAll('+', ' '), ['query']);
+    if (!Object.hasOwn(shape, name) || route.pathParameters.includes(name)) continue;
+    if (Object.hasOwn(values, name)) return refuse([name], 'The parameter was given more than once.', 'repeated');
+    const text = decode(rawValue.replaceAll('+', ' '), [name]);
+    values[name] = route.numericQuery.has(name) && DIGITS.test(text) ? Number(text) : text;
+  }
+  return values;
+}
+
+function decode(text: string, path: readonly string[]): string {
+  try {
+    return text.includes('%') ? decodeURIComponent(text) : text;
+  } catch {
+    // URIError is the only thing that decodeURIComponent throws.
+    return refuse(path, 'Malformed percent-encoding.', 'invalid_encoding');
+  }
+}
+
+function refuse(path: readonly string[], message: string, code: string): never {
+  throw new z.ZodError([{ code: 'custom', path: [...path], message, params: { code }, input: undefined }]);
+}

@@ -1,0 +1,227 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Language } from '../core/language.ts';
+import { newRequestId } from '../core/ids.ts';
+import { ProblemError } from '../core/problem.ts';
+import type { Db, Tx } from '../db/client.ts';
+import { ENDPOINTS } from '../trpc/endpoints.ts';
+import type { Context, OperationResult, Services } from '../trpc/init.ts';
+import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
+import { fingerprintOf, runOnce, type IdempotentOutcome, type KeptResponse } from './idempotency.ts';
+import { negotiateLanguage } from './language.ts';
+import { problemBody, toProblem } from './problem-response.ts';
+import { readInput } from './request-input.ts';
+import { compileRoutes, type CompiledRoute, type Match } from './routes.ts';
+
+/** Where the API is mounted: `{base_url}` of the specification. */
+export const BASE_PATH = '/api/public/v1';
+
+export interface RestOptions {
+  readonly db: Db;
+  readonly services: Services;
+  readonly limits: RateLimits;
+  readonly publicUrl: string;
+  readonly logger: Logger;
+  /** The OpenAPI document, served without a key. */
+  readonly document: string;
+  /** The caller's address, as far as the proxies in front are trusted. */
+  readonly ipOf: (request: IncomingMessage) => string | null;
+  readonly observe: (route: string, status: number, seconds: number) => void;
+}
+
+/** One request on its way through the stages. */
+interface Exchange {
+  readonly options: RestOptions;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly language: Language;
+  readonly path: string;
+  readonly query: string;
+  readonly match: Match;
+  authentication: Authentication | null;
+  /** What idempotency decided, once it has. */
+  outcome: IdempotentOutcome | null;
+}
+
+const DOCUMENT_PATH = '/openapi.v1.json';
+const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
+const matchRoute = compileRoutes(ENDPOINTS);
+
+/** The REST door: every request under `BASE_PATH`, through the stages of decisions 2 in their order. */
+export function createRest(options: RestOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (request, response) => {
+    const startedAt = performance.now();
+    const exchange = begin(options, request, response);
+    try {
+      const tenant = await admit(exchange);
+      await operate(exchange, tenant);
+    } catch (error) {
+      answerProblem(exchange, error);
+    }
+    finish(exchange, startedAt);
+  };
+}
+
+function begin(options: RestOptions, request: IncomingMessage, response: ServerResponse): Exchange {
+  const url = request.url ?? '/';
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? '' : url.slice(mark + 1);
+  const method = request.method ?? '';
+  const match: Match = path === DOCUMENT_PATH ? { kind: 'other_method', allow: ['GET', 'HEAD'] } : matchRoute(method, path);
+  const language = negotiateLanguage(request.headers['accept-language']);
+  return { options, request, response, requestId: newRequestId(), language, path, query, match, authentication: null, outcome: null };
+}
+
+/** Known path, known method, key, tenant, rate limit. Answers null where there is nothing to operate but the document. */
+async function admit(exchange: Exchange): Promise<Tenant | null> {
+  const { options, request, match } = exchange;
+  const authorization = match.kind === 'route' ? (request.headers.authorization ?? null) : null;
+  exchange.authentication = await authenticate(options.db, {
+    authorization,
+    ip: options.ipOf(request),
+    limits: options.limits,
+    clock: options.services.clock,
+  });
+  const { tenant, counted, rate } = exchange.authentication;
+  if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
+  if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
+  if (match.kind === 'unknown') throw new ProblemError('not_found');
+  if (match.kind === 'other_method') {
+    if (exchange.path === DOCUMENT_PATH && (request.method === 'GET' || request.method === 'HEAD')) return null;
+    exchange.response.setHeader('Allow', match.allow.join(', '));
+    throw new ProblemError('bad_request', { status: 405, detail: `This path has ${match.allow.join(', ')}.` });
+  }
+  if (!tenant) throw new ProblemError('unauthorized');
+  return tenant;
+}
+
+async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void> {
+  const { match, options } = exchange;
+  if (tenant === null || match.kind !== 'route') {
+    send(exchange, 200, 'application/json', options.document);
+    return;
+  }
+  const { route } = match;
+  const getRawInput = once(() => readInput(exchange.request, route, match.rawParameters, exchange.query));
+  const ctx: Context = {
+    requestId: exchange.requestId,
+    actor: tenant.actor,
+    team: tenant.team,
+    privacy: tenant.privacy,
+    language: exchange.language,
+    db: options.db,
+    services: options.services,
+    idempotently: idempotencyOf(exchange, route, tenant, getRawInput),
+  };
+  try {
+    const output = await route.endpoint.call({ ctx, getRawInput });
+    answer(exchange, exchange.outcome?.response ?? toResponse(route, output));
+  } catch (error) {
+    if (!exchange.outcome?.replayed) throw error;
+    exchange.response.setHeader('Idempotency-Replayed', 'true');
+    answer(exchange, exchange.outcome.response);
+  }
+}
+
+/** How the operation is run once, where a POST asks for it. A replay leaves by an exception, past the rest of the procedure. */
+function idempotencyOf(
+  exchange: Exchange,
+  route: CompiledRoute,
+  tenant: Tenant,
+  getRawInput: () => Promise<unknown>,
+): Context['idempotently'] {
+  const key = exchange.request.headers['idempotency-key'];
+  if (typeof key !== 'string' || route.endpoint.method !== 'POST') return null;
+  const { db, services } = exchange.options;
+  return async (operation) => {
+    requireIdempotencyKey(key);
+    let result: OperationResult | null = null;
+    const fingerprint = fingerprintOf('POST', decodeURI(exchange.path), await getRawInput());
+    const call = { db, clock: services.clock, secrets: services.secrets, teamId: tenant.team.id, key, fingerprint, secret: route.endpoint.secret };
+    const perform = async (tx: Tx): Promise<KeptResponse> => {
+      const current = await operation(tx);
+      if (!current.ok) throw current.error;
+      result = current;
+      return toResponse(route, current.data);
+    };
+    exchange.outcome = await runOnce(call, perform, (problem) => problemToResponse(exchange, problem));
+    if (result === null) throw new Error('replayed');
+    return result;
+  };
+}
+
+function requireIdempotencyKey(key: string): void {
+  if (key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return;
+  const message = `An Idempotency-Key has 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} characters.`;
+  throw new ProblemError('validation_error', { errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }] });
+}
+
+function toResponse(route: CompiledRoute, output: unknown): KeptResponse {
+  const { successStatus, location } = route.endpoint;
+  const created = location === null ? null : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
+  return { status: successStatus, body: JSON.stringify(output), location: created };
+}
+
+function problemToResponse(exchange: Exchange, problem: ProblemError): KeptResponse {
+  const { publicUrl } = exchange.options;
+  const body = problemBody(problem, { publicUrl, language: exchange.language, requestId: exchange.requestId });
+  return { status: problem.status, body: JSON.stringify(body), location: null };
+}
+
+function answer(exchange: Exchange, { status, body, location }: KeptResponse): void {
+  if (location !== null) exchange.response.setHeader('Location', location);
+  send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
+}
+
+function answerProblem(exchange: Exchange, error: unknown): void {
+  const { match, response, options, requestId } = exchange;
+  const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
+  if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
+  if (problem.code === 'rate_limited') response.setHeader('Retry-After', String(problem.fields['retry_after']));
+  if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
+  // What is left of the body will not be read: the connection cannot be used again.
+  if (!exchange.request.complete && problem.status !== 401) response.setHeader('Connection', 'close');
+  answer(exchange, problemToResponse(exchange, problem));
+}
+
+/** Status, headers (specification, general rule 8) and body, in one write. */
+function send(exchange: Exchange, status: number, contentType: string, body: string): void {
+  const { response, request, options } = exchange;
+  const rate = exchange.authentication?.rate ?? unknownRate(options);
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Content-Language': exchange.language,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': exchange.requestId,
+    'RateLimit-Limit': rate.limit,
+    'RateLimit-Remaining': rate.remaining,
+    'RateLimit-Reset': rate.resetS,
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** The database could not be asked, so nothing was counted. */
+function unknownRate({ limits, services }: RestOptions): Authentication['rate'] {
+  return { limit: limits.keyPerMinute, remaining: limits.keyPerMinute, resetS: 60 - services.clock.now().getUTCSeconds() };
+}
+
+/** One line a request; ids and figures only, never a key, an email or a body. */
+function finish(exchange: Exchange, startedAt: number): void {
+  const { options, match, request, response, requestId, authentication } = exchange;
+  const ms = performance.now() - startedAt;
+  const route = match.kind === 'route' ? match.route.endpoint.path : exchange.path === DOCUMENT_PATH ? DOCUMENT_PATH : match.kind;
+  const { statusCode: status } = response;
+  options.observe(`${request.method} ${route}`, status, ms / 1000);
+  const team = authentication?.tenant?.team.id;
+  const key = authentication?.tenant?.actor.id;
+  options.logger.info({ requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key }, 'request');
+}
+
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | null = null;
+  return () => (result ??= read());
+}

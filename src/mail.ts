@@ -1,0 +1,29 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createTransport } from 'nodemailer';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { newRequestId } from './core/ids.ts';
+import type { Mailer } from './core/mail.ts';
+
+const SMTP_TIMEOUT_MS = 20_000;
+
+/** Sends by SMTP_URL; without one writes each mail as an `.eml` file to MAIL_DIR and logs where, so that development needs no mail server. */
+export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>, logger: Logger): Mailer {
+  const from = config.mailFrom ?? 'Team Customer API <no-reply@localhost>';
+  if (config.smtpUrl !== undefined) {
+    const limits = { connectionTimeout: SMTP_TIMEOUT_MS, greetingTimeout: SMTP_TIMEOUT_MS, socketTimeout: SMTP_TIMEOUT_MS };
+    const transport = createTransport({ url: config.smtpUrl, ...limits });
+    return async (mail) => {
+      await transport.sendMail({ from, ...mail });
+    };
+  }
+  const transport = createTransport({ streamTransport: true, buffer: true });
+  return async (mail) => {
+    const { message } = await transport.sendMail({ from, ...mail });
+    const file = path.resolve(config.mailDir, `${newRequestId()}.eml`);
+    await mkdir(config.mailDir, { recursive: true });
+    await writeFile(file, message as Buffer);
+    logger.info({ file }, 'mail written');
+  };
+}

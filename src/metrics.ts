@@ -1,0 +1,51 @@
+import { createServer, type Server } from 'node:http';
+import type pg from 'pg';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  readonly registry: Registry;
+  readonly observeRequest: (route: string, status: number, seconds: number) => void;
+}
+
+/** What a person on call needs of one process: requests by route and status, and how busy the pool is. */
+export function createMetrics(pool: pg.Pool): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'api_request_duration_seconds',
+    help: 'Requests under the base path, by route template and status.',
+    labelNames: ['route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [registry],
+  });
+  const connections = new Gauge({
+    name: 'database_pool_connections',
+    help: 'Connections of this process: all, idle, and callers that wait for one.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect: () => {
+      connections.set({ state: 'total' }, pool.totalCount);
+      connections.set({ state: 'idle' }, pool.idleCount);
+      connections.set({ state: 'waiting' }, pool.waitingCount);
+    },
+  });
+  return { registry, observeRequest: (route, status, seconds) => requests.observe({ route, status }, seconds) };
+}
+
+/** Prometheus text at `/metrics`, on a port of its own that is not for the public. */
+export function serveMetrics(registry: Registry, host: string, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve(server));
+  });
+}

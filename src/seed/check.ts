@@ -1,0 +1,174 @@
+// What the rows of a seed file must satisfy together: everything that the database would refuse later, so that a person
+// reads a path instead of a constraint's name.
+import { collectFaults, type Fault, type Faults, type PathPart } from './fault.ts';
+import { checkGenerate, countGeneratedLiveMembers } from './generate-plan.ts';
+import type { Known } from './known.ts';
+import type { SeedFile, SeedTeam } from './prepare.ts';
+
+/** All faults, in the order of the file. `replace`: teams that exist are no fault. */
+export function checkSeed(seed: SeedFile, known: Known, options: { replace: boolean }): Fault[] {
+  const faults = collectFaults();
+  checkCatalog(faults, seed, known);
+  const catalogIds = new Set([...known.catalogIds, ...seed.catalog.filter((entry) => !entry.team).map((entry) => entry.id)]);
+  checkUnique(faults, ['teams'], seed.teams, 'id');
+  seed.teams.forEach((team, index) => {
+    const path = ['teams', index];
+    if (!options.replace && known.teams.has(team.id)) {
+      faults.add([...path, 'id'], `the team ${team.id} exists already; --replace removes it first`);
+    }
+    checkReleases(faults, path, team, catalogIds);
+    checkMembers(faults, path, team, known);
+    checkKeys(faults, path, team);
+    checkTrainings(faults, path, team);
+    checkAssignments(faults, path, team);
+    checkUsers(faults, path, team, 'cases', 'user_id');
+    checkCrm(faults, path, team);
+    checkUniqueIds(faults, path, team);
+    checkGenerate(faults, path, team);
+  });
+  return faults.list;
+}
+
+function checkCatalog(faults: Faults, seed: SeedFile, known: Known): void {
+  const teams = new Set([...known.teams, ...seed.teams.map((team) => team.id)]);
+  const seen = new Set<string>();
+  seed.catalog.forEach((entry, index) => {
+    if (entry.team && !teams.has(entry.team)) faults.add(['catalog', index, 'team'], `no team ${entry.team}`);
+    const key = JSON.stringify([entry.team ?? null, entry.id]);
+    if (seen.has(key)) faults.add(['catalog', index, 'id'], `${entry.id} stands twice`);
+    seen.add(key);
+  });
+  seed.catalog_rules.forEach((rule, index) => {
+    const set = [rule.situation, rule.personality, rule.industry].filter((id) => id != null);
+    if (set.length < 2) faults.add(['catalog_rules', index], 'must name two or three of situation, personality, industry');
+  });
+}
+
+function checkReleases(faults: Faults, path: readonly PathPart[], team: SeedTeam, catalogIds: ReadonlySet<string>): void {
+  if (!Array.isArray(team.released)) return;
+  team.released.forEach((id, index) => {
+    if (!catalogIds.has(id)) faults.add([...path, 'released', index], `no global catalog entry ${id}`);
+  });
+}
+
+function checkMembers(faults: Faults, path: readonly PathPart[], team: SeedTeam, known: Known): void {
+  const emails = new Set<string>();
+  const users = new Set<string>();
+  let owners = 0;
+  let live = 0;
+  team.members.forEach((member, index) => {
+    const at = [...path, 'members', index];
+    if (member.status === 'ended') return;
+    live += 1;
+    const email = known.lowerEmail(member.email);
+    if (emails.has(email)) faults.add([...at, 'email'], 'another active or invited member has this email');
+    emails.add(email);
+    if (member.user_id != null) {
+      if (users.has(member.user_id)) faults.add([...at, 'user_id'], 'another active or invited member is this person');
+      users.add(member.user_id);
+    }
+    if (member.role !== 'owner') return;
+    owners += 1;
+    if (owners > 1) faults.add([...at, 'role'], 'the team has an owner already');
+    if (member.status === 'invited') faults.add([...at, 'status'], 'the owner must be active');
+  });
+  if (owners === 0) faults.add([...path, 'members'], 'one member must be the owner');
+  const taken = live + countGeneratedLiveMembers(team);
+  const seats = team.seats ?? DEFAULT_SEATS;
+  if (taken > seats) {
+    faults.add([...path, 'seats'], `${seats} seats for ${taken} active and invited members (generated ones included)`);
+  }
+}
+
+/** The column's default, which counts when the file leaves `seats` out. */
+export const DEFAULT_SEATS = 25;
+
+function checkKeys(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const members = idsOf(team.members);
+  checkUnique(faults, [...path, 'api_keys'], team.api_keys, 'name');
+  team.api_keys.forEach((key, index) => {
+    const by = key.created_by;
+    if (by !== undefined && !members.has(by)) faults.add([...path, 'api_keys', index, 'created_by'], `no member ${by}`);
+  });
+}
+
+function checkTrainings(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const assignments = idsOf(team.assignments);
+  checkUsers(faults, path, team, 'trainings', 'user_id');
+  team.trainings.forEach((training, index) => {
+    const at = (field: string) => [...path, 'trainings', index, field];
+    const assignment = training.assignment_id;
+    if (assignment != null && !assignments.has(assignment)) faults.add(at('assignment_id'), `no assignment ${assignment}`);
+    if (training.evaluation && training.status !== 'scored') {
+      faults.add(at('evaluation'), `only a scored training has an evaluation; this one is ${training.status}`);
+    }
+  });
+}
+
+function checkAssignments(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const members = idsOf(team.members);
+  const trainings = idsOf(team.trainings);
+  team.assignments.forEach((assignment, index) => {
+    const at = (field: string) => [...path, 'assignments', index, field];
+    const { member_id: member, completed_training_id: training } = assignment;
+    if (member !== undefined && !members.has(member)) faults.add(at('member_id'), `no member ${member}`);
+    if (training != null && !trainings.has(training)) faults.add(at('completed_training_id'), `no training ${training}`);
+  });
+}
+
+function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const connections = idsOf(team.crm_connections);
+  const deals = idsOf(team.crm_deals);
+  const externalIds = new Set<string>();
+  const [first] = team.crm_connections;
+  checkUsers(faults, path, team, 'crm_deals', 'owner_user_id');
+  team.crm_deals.forEach((deal, index) => {
+    const at = (field: string) => [...path, 'crm_deals', index, field];
+    const connection = deal.connection_id ?? first?.id;
+    if (connection === undefined || !connections.has(connection)) {
+      faults.add(at('connection_id'), connection === undefined ? 'the team has no connection' : `no connection ${connection}`);
+    }
+    const key = JSON.stringify([connection, deal.external_id ?? deal.id]);
+    if (externalIds.has(key)) faults.add(at('external_id'), 'another deal of the connection has it');
+    externalIds.add(key);
+  });
+  team.crm_objections.forEach((objection, index) => {
+    const deal = objection.deal_id ?? team.crm_deals[0]?.id;
+    if (deal !== undefined && deals.has(deal)) return;
+    faults.add([...path, 'crm_objections', index, 'deal_id'], deal === undefined ? 'the team has no deal' : `no deal ${deal}`);
+  });
+}
+
+/** People are those of the team's members, of any status: history outlives a membership. */
+function checkUsers<L extends 'trainings' | 'cases' | 'crm_deals'>(
+  faults: Faults,
+  path: readonly PathPart[],
+  team: SeedTeam,
+  list: L,
+  field: L extends 'crm_deals' ? 'owner_user_id' : 'user_id',
+): void {
+  const users = new Set(team.members.map((member) => member.user_id));
+  const rows: readonly Partial<Record<string, unknown>>[] = team[list];
+  rows.forEach((row, index) => {
+    const user = row[field];
+    if (typeof user === 'string' && !users.has(user)) faults.add([...path, list, index, field], `no member has the user_id ${user}`);
+  });
+}
+
+const LISTS = ['members', 'trainings', 'assignments', 'cases', 'crm_connections', 'crm_deals', 'crm_objections', 'webhook_endpoints'] as const;
+
+function checkUniqueIds(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  for (const list of LISTS) checkUnique<{ id: string }>(faults, [...path, list], team[list], 'id');
+}
+
+function checkUnique<T>(faults: Faults, path: readonly PathPart[], rows: readonly T[], field: keyof T & string): void {
+  const seen = new Set<unknown>();
+  rows.forEach((row, index) => {
+    if (seen.has(row[field])) faults.add([...path, index, field], `${String(row[field])} stands twice`);
+    seen.add(row[field]);
+  });
+}
+
+function idsOf(rows: readonly { id: string }[]): Set<string> {
+  return new Set(rows.map((row) => row.id));
+}

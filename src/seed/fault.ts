@@ -1,0 +1,38 @@
+/** One thing in a seed file that does not fit, and where: a JSON path such as `$.teams[0].members[2].email`. */
+export interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type PathPart = string | number;
+
+/** A refused seed file, with every fault that was found. Nothing of the file has been written. */
+export class SeedFault extends Error {
+  readonly faults: readonly Fault[];
+
+  constructor(faults: readonly Fault[]) {
+    super(`The seed file does not fit:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`);
+    this.name = 'SeedFault';
+    this.faults = faults;
+  }
+}
+
+/** Collects faults, so that a person sees all of them at once. */
+export interface Faults {
+  readonly list: Fault[];
+  add(path: readonly PathPart[], message: string): void;
+}
+
+export function collectFaults(): Faults {
+  const list: Fault[] = [];
+  return { list, add: (path, message) => list.push({ path: formatPath(path), message }) };
+}
+
+/** `['teams', 0, 'a b']` → `$.teams[0]["a b"]`. */
+export function formatPath(path: readonly PathPart[]): string {
+  const steps = path.map((part) => {
+    if (typeof part === 'number') return `[${part}]`;
+    return /^[A-Za-z_][A-Za-z0-9_]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`;
+  });
+  return `$${steps.join('')}`;
+}

@@ -1,0 +1,16 @@
+import type { SeedFile, SeedTeam } from './prepare.ts';
+import type { CATALOG_KINDS } from './schema.ts';
+
+/** What generated rows name: the file's entries that the team may see, by kind. A kind without any leaves the column null. */
+export type CatalogIds = Readonly<Record<(typeof CATALOG_KINDS)[number], readonly string[]>>;
+
+export function collectIds(catalog: SeedFile['catalog'], team: SeedTeam): CatalogIds {
+  const blocked = new Set(team.blocked);
+  const released = Array.isArray(team.released) ? new Set(team.released) : null;
+  const visible = catalog.filter((entry) => {
+    if (blocked.has(entry.id)) return false;
+    return entry.team ? entry.team === team.id : (released?.has(entry.id) ?? true);
+  });
+  const of = (kind: (typeof CATALOG_KINDS)[number]) => visible.filter((entry) => entry.kind === kind).map((entry) => entry.id);
+  return { situation: of('situation'), personality: of('personality'), industry: of('industry'), role: of('role'), methodology: of('methodology') };
+}

@@ -1,0 +1,73 @@
+// Generated cases, and what a CRM would have brought: deals, and the objections heard in them.
+import { generatedId } from './generate-plan.ts';
+import type { Scene } from './generate-trainings.ts';
+import type { Row } from './insert.ts';
+import { createRandom, nextInt, pick, pickOrNull, STREAMS } from './random.ts';
+import { createTimeline } from './timeline.ts';
+import { OBJECTION_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
+
+const DAY_MS = 86_400_000;
+
+export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Row> {
+  const words = VOCABULARY[language];
+  const timeline = createTimeline(plan.fromMs, plan.toMs);
+  for (let index = 0; index < plan.cases; index += 1) {
+    const random = createRandom(plan.seed, STREAMS.case, index);
+    yield {
+      team_id: teamId,
+      id: generatedId('cas', index),
+      user_id: cast.pickTrainee(random()).userId,
+      title: pick(random, words.caseTitles),
+      persona_id: null,
+      fields: { company: pick(random, words.companies), seats: nextInt(random, 5, 500) },
+      external_ref: random() < 0.3 ? { lms: nextInt(random, 1, 9999) } : null,
+      private: random() < 0.1,
+      created_at: new Date(timeline((index + random()) / plan.cases)).toISOString(),
+    };
+  }
+}
+
+/** One deal with its objections: none, one or two. */
+export function* dealRows(scene: Scene, connectionId: string): Generator<{ deal: Row; objections: Row[] }> {
+  const { teamId, language, plan, cast } = scene;
+  const words = VOCABULARY[language];
+  const timeline = createTimeline(plan.fromMs, plan.toMs);
+  let objectionCount = 0;
+  for (let index = 0; index < plan.deals; index += 1) {
+    const random = createRandom(plan.seed, STREAMS.deal, index);
+    const synced = timeline((index + random()) / plan.deals);
+    const outcome = pick(random, ['open', 'open', 'won', 'lost'] as const);
+    const id = generatedId('deal', index);
+    const createdAt = new Date(synced).toISOString();
+    const deal = {
+      team_id: teamId,
+      id,
+      connection_id: connectionId,
+      external_id: generatedId('ext', index),
+      outcome,
+      title: `${pick(random, words.companies)}: ${pick(random, words.dealTitles)}`,
+      amount: `${nextInt(random, 10, 2000) * 100}.00`,
+      currency: language === 'de' ? 'EUR' : 'GBP',
+      close_date: new Date(synced + nextInt(random, 7, 120) * DAY_MS).toISOString().slice(0, 10),
+      probability: outcome === 'won' ? 100 : outcome === 'lost' ? 0 : nextInt(random, 1, 9) * 10,
+      pipeline_id: 'default',
+      stage_id: pick(random, STAGES),
+      industry_id: pickOrNull(random, cast.catalog.industry),
+      lost_reason: outcome === 'lost' ? pick(random, words.lostReasons) : null,
+      owner_user_id: cast.pickTrainee(random()).userId,
+      last_activity_at: new Date(synced - nextInt(random, 0, 14 * 24) * 3_600_000).toISOString(),
+      synced_at: createdAt,
+      created_at: createdAt,
+    };
+    const objections = Array.from({ length: nextInt(random, 0, 2) }, () => ({
+      team_id: teamId,
+      id: generatedId('obj', objectionCount++),
+      deal_id: id,
+      category: pick(random, OBJECTION_CATEGORIES),
+      text: pick(random, words.objections),
+      lang: language,
+      created_at: createdAt,
+    }));
+    yield { deal, objections };
+  }
+}

@@ -1,0 +1,157 @@
+// Generated assignments, trainings and evaluations. A training's person and state come first in its sequence, so that the
+// assignment which it fulfils can look them up without making the training.
+import type { Cast, Trainee } from './generate-people.ts';
+import { generatedId, type GeneratePlan } from './generate-plan.ts';
+import type { Row } from './insert.ts';
+import { createRandom, nextInt, nextNormal, pick, pickOrNull, STREAMS, type Random } from './random.ts';
+import { createTimeline } from './timeline.ts';
+import { DIMENSIONS, GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
+
+const DAY_MS = 86_400_000;
+
+export interface Scene {
+  readonly teamId: string;
+  readonly language: 'de' | 'en';
+  readonly plan: GeneratePlan;
+  readonly cast: Cast;
+}
+
+/** The number of the training that was done for this assignment, or null. Rises with the assignment's number. */
+function trainingFor({ plan }: Scene, assignment: number): number | null {
+  if (plan.trainings === 0) return null;
+  const step = Math.ceil(plan.assignments / plan.trainings);
+  if (assignment % step !== 0 || createRandom(plan.seed, STREAMS.assignment, -1 - assignment)() > 0.6) return null;
+  // Just after the assignment's own place in time.
+  const training = Math.ceil(((assignment + 1) / plan.assignments) * plan.trainings);
+  return training < plan.trainings ? training : null;
+}
+
+interface Start {
+  readonly trainee: Trainee;
+  readonly status: 'scored' | 'completed' | 'aborted' | 'started';
+  readonly random: Random;
+}
+
+function startOf({ plan, cast }: Scene, index: number): Start {
+  const random = createRandom(plan.seed, STREAMS.training, index);
+  const trainee = cast.pickTrainee(random());
+  const chance = random();
+  const status = chance < 0.85 ? 'scored' : chance < 0.92 ? 'completed' : chance < 0.97 ? 'aborted' : 'started';
+  return { trainee, status, random };
+}
+
+export function* assignmentRows(scene: Scene): Generator<Row> {
+  const { plan, cast } = scene;
+  const timeline = createTimeline(plan.fromMs, plan.toMs);
+  for (let index = 0; index < plan.assignments; index += 1) {
+    const random = createRandom(plan.seed, STREAMS.assignment, index);
+    const created = timeline((index + random()) / plan.assignments);
+    const training = trainingFor(scene, index);
+    const done = training === null ? null : startOf(scene, training);
+    const isDone = done?.status === 'scored';
+    yield {
+      team_id: scene.teamId,
+      id: generatedId('asg', index),
+      member_id: (done?.trainee ?? cast.pickTrainee(random())).memberId,
+      status: isDone ? 'done' : random() < 0.15 ? 'revoked' : 'open',
+      title: pick(random, VOCABULARY[scene.language].titles),
+      situation_id: pickOrNull(random, cast.catalog.situation),
+      personality_id: pickOrNull(random, cast.catalog.personality),
+      industry_id: pickOrNull(random, cast.catalog.industry),
+      note: null,
+      due_date: new Date(created + nextInt(random, 3, 30) * DAY_MS).toISOString().slice(0, 10),
+      focus_dimension: pick(random, DIMENSIONS),
+      completed_training_id: isDone && training !== null ? generatedId('trn', training) : null,
+      created_at: new Date(created).toISOString(),
+    };
+  }
+}
+
+/** A training with the evaluation that belongs to it, or null: two tables, but one walk through time. */
+export function* trainingRows(scene: Scene): Generator<{ training: Row; evaluation: Row | null }> {
+  const { plan } = scene;
+  const timeline = createTimeline(plan.fromMs, plan.toMs);
+  const fulfilled = fulfilments(scene);
+  let next = fulfilled.next();
+  for (let index = 0; index < plan.trainings; index += 1) {
+    let assignmentId: string | null = null;
+    if (!next.done && next.value.training === index) {
+      assignmentId = generatedId('asg', next.value.assignment);
+      next = fulfilled.next();
+    }
+    const start = startOf(scene, index);
+    const fraction = (index + start.random()) / plan.trainings;
+    const created = timeline(fraction);
+    const durationS = nextInt(start.random, 120, 1500);
+    yield {
+      training: trainingRow(scene, { index, start, created, durationS, assignmentId }),
+      evaluation: start.status === 'scored' ? evaluationRow(scene, { index, start, fraction, at: created + durationS * 1000 }) : null,
+    };
+  }
+}
+
+function* fulfilments(scene: Scene): Generator<{ assignment: number; training: number }> {
+  for (let assignment = 0; assignment < scene.plan.assignments; assignment += 1) {
+    const training = trainingFor(scene, assignment);
+    if (training !== null) yield { assignment, training };
+  }
+}
+
+function trainingRow(
+  scene: Scene,
+  at: { index: number; start: Start; created: number; durationS: number; assignmentId: string | null },
+): Row {
+  const { start, created, durationS } = at;
+  const { catalog } = scene.cast;
+  const isOpen = start.status === 'started';
+  return {
+    team_id: scene.teamId,
+    id: generatedId('trn', at.index),
+    user_id: start.trainee.userId,
+    status: start.status,
+    source: pick(start.random, TRAINING_SOURCES),
+    assignment_id: at.assignmentId,
+    created_at: new Date(created).toISOString(),
+    finished_at: isOpen ? null : new Date(created + durationS * 1000).toISOString(),
+    duration_s: isOpen ? null : durationS,
+    situation_id: pickOrNull(start.random, catalog.situation),
+    personality_id: pickOrNull(start.random, catalog.personality),
+    industry_id: pickOrNull(start.random, catalog.industry),
+    role_id: pickOrNull(start.random, catalog.role),
+  };
+}
+
+function evaluationRow(scene: Scene, at: { index: number; start: Start; fraction: number; at: number }): Row {
+  const { trainee, random } = at.start;
+  const level = trainee.level + trainee.growth * at.fraction + 5 * nextNormal(random);
+  const scores = DIMENSIONS.map((_, index) => clamp(level + (trainee.strengths[index] ?? 0) + 4 * nextNormal(random)));
+  const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  const variance = scores.reduce((sum, score) => sum + (score - mean) * (score - mean), 0) / scores.length;
+  const best = DIMENSIONS[scores.indexOf(Math.max(...scores))];
+  const worst = DIMENSIONS[scores.indexOf(Math.min(...scores))];
+  return {
+    team_id: scene.teamId,
+    training_id: generatedId('trn', at.index),
+    saved_at: new Date(at.at + nextInt(random, 5, 90) * 1000).toISOString(),
+    total: Math.round(mean),
+    spread: Math.round(Math.sqrt(variance) * 10) / 10,
+    dimensions: Object.fromEntries(DIMENSIONS.map((name, index) => [name, scores[index]])),
+    tips: pickTips(scene, random, mean),
+    goal: pick(random, GOALS),
+    methodology: pickOrNull(random, scene.cast.catalog.methodology),
+    strongest: best,
+    biggest_lever: worst,
+  };
+}
+
+/** The weaker, the more; different ones, as the pool is walked from a random place. */
+function pickTips(scene: Scene, random: Random, mean: number): unknown[] {
+  const pool = VOCABULARY[scene.language].tips;
+  const count = Math.min(5, Math.floor(random() * (mean < 60 ? 4 : 3)) + (random() < 0.05 ? 2 : 0));
+  const first = nextInt(random, 0, pool.length - 1);
+  return Array.from({ length: count }, (_, index) => pool[(first + index) % pool.length]);
+}
+
+function clamp(value: number): number {
+  return Math.max(0, Math.min(100, Math.round(value)));
+}

@@ -1,0 +1,77 @@
+import type { ClientBase } from 'pg';
+import { createCast, memberRows, personRows } from './generate-people.ts';
+import { generatedId, planOf } from './generate-plan.ts';
+import { caseRows, dealRows } from './generate-sales.ts';
+import { assignmentRows, trainingRows, type Scene } from './generate-trainings.ts';
+import { insertRows, type Row } from './insert.ts';
+import type { SeedFile } from './prepare.ts';
+import type { RowContext } from './rows.ts';
+
+/** Trainings whose evaluations wait in memory until their trainings are written. */
+const CHUNK_ROWS = 10_000;
+
+/**
+ * Writes the rows that the team's `generate` asks for, on top of the listed ones, which must be written. The same
+ * `random_seed` (and catalog, and listed members) gives the same rows on any machine and any day. Resolves with the number of
+ * rows. Memory does not grow with it: rows are made as they are sent.
+ */
+export async function generateRows(client: ClientBase, context: RowContext, catalog: SeedFile['catalog']): Promise<number> {
+  const { team } = context;
+  const plan = planOf(team);
+  if (!plan) return 0;
+  const cast = createCast(team, plan, catalog);
+  const scene: Scene = { teamId: team.id, language: team.language ?? 'de', plan, cast };
+  let rows = await insertRows(client, 'person', personRows(team, plan));
+  rows += await insertRows(client, 'member', memberRows(team, plan));
+  rows += await insertRows(client, 'assignment', assignmentRows(scene));
+  rows += await insertInChunks(client, 'training', 'evaluation', mapPairs(scene));
+  rows += await insertRows(client, 'training_case', caseRows(scene));
+  rows += await insertDeals(client, context, scene);
+  return rows;
+}
+
+async function insertDeals(client: ClientBase, { team }: RowContext, scene: Scene): Promise<number> {
+  if (scene.plan.deals === 0) return 0;
+  const listed = team.crm_connections.find((connection) => (connection.status ?? 'active') === 'active') ?? team.crm_connections[0];
+  const connectionId = listed?.id ?? generatedId('crm', 0);
+  if (!listed) {
+    await insertRows(client, 'crm_connection', [{ team_id: team.id, id: connectionId, provider: 'hubspot', status: 'active', created_at: new Date(scene.plan.fromMs).toISOString() }]);
+  }
+  return insertInChunks(client, 'crm_deal', 'crm_objection', mapDeals(scene, connectionId));
+}
+
+interface Family {
+  readonly parent: Row;
+  readonly children: readonly Row[];
+}
+
+function* mapPairs(scene: Scene): Generator<Family> {
+  for (const { training, evaluation } of trainingRows(scene)) {
+    yield { parent: training, children: evaluation ? [evaluation] : [] };
+  }
+}
+
+function* mapDeals(scene: Scene, connectionId: string): Generator<Family> {
+  for (const { deal, objections } of dealRows(scene, connectionId)) yield { parent: deal, children: objections };
+}
+
+/** Parents must be there before their children, and neither may be held whole. */
+async function insertInChunks(client: ClientBase, parentTable: string, childTable: string, families: Iterable<Family>): Promise<number> {
+  let children: Row[] = [];
+  let rows = 0;
+  const source = families[Symbol.iterator]();
+  function* takeParents(): Generator<Row> {
+    for (let taken = 0; taken < CHUNK_ROWS; taken += 1) {
+      const next = source.next();
+      if (next.done) return;
+      for (const child of next.value.children) children.push(child);
+      yield next.value.parent;
+    }
+  }
+  for (;;) {
+    const parents = await insertRows(client, parentTable, takeParents());
+    rows += parents + (await insertRows(client, childTable, children));
+    children = [];
+    if (parents < CHUNK_ROWS) return rows;
+  }
+}

@@ -1,0 +1,36 @@
+import type { ClientBase } from 'pg';
+
+/** Child to parent: foreign keys do not cascade here. test/seed/replace.test.ts fails when a tenant table is missing. */
+export const TENANT_TABLES = [
+  'webhook_delivery',
+  'webhook_endpoint',
+  'event',
+  'idempotency_record',
+  'audit_log',
+  'api_key',
+  'crm_objection',
+  'crm_deal',
+  'crm_connection',
+  'analytics_person_week',
+  'analytics_person',
+  'training_case',
+  'evaluation',
+  'training',
+  'assignment',
+  'member_block',
+  'member',
+  'person',
+  'team_block',
+  'catalog_release',
+  'team_catalog_entry',
+] as const;
+
+/** Removes the team and all that is its own, its rate counters included. Needs a transaction. */
+export async function removeTeam(client: ClientBase, teamId: string): Promise<void> {
+  await client.query(
+    `DELETE FROM rate_counter WHERE bucket = 'team:' || $1 OR bucket IN (SELECT 'key:' || prefix FROM api_key WHERE team_id = $1)`,
+    [teamId],
+  );
+  for (const table of TENANT_TABLES) await client.query(`DELETE FROM "${table}" WHERE team_id = $1`, [teamId]);
+  await client.query('DELETE FROM team WHERE id = $1', [teamId]);
+}

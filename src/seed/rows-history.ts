@@ -1,0 +1,118 @@
+// Rows of what members did: assignments, trainings, evaluations, cases, and what the CRM knows.
+import type { Row } from './insert.ts';
+import type { SeedTeam } from './prepare.ts';
+import { instant, ownerOf, type RowContext } from './rows.ts';
+
+type Training = SeedTeam['trainings'][number];
+
+export function assignmentRow({ team, now }: RowContext, input: SeedTeam['assignments'][number]): Row {
+  return {
+    team_id: team.id,
+    id: input.id,
+    member_id: input.member_id ?? ownerOf(team).id,
+    status: input.status ?? 'open',
+    title: input.title ?? null,
+    situation_id: input.situation_id ?? null,
+    personality_id: input.personality_id ?? null,
+    industry_id: input.industry_id ?? null,
+    note: input.note ?? null,
+    due_date: input.due_date ?? null,
+    focus_dimension: input.focus_dimension ?? null,
+    completed_training_id: input.completed_training_id ?? null,
+    created_at: instant(input.created_at) ?? now,
+  };
+}
+
+export function trainingRow({ team, now }: RowContext, input: Training): Row {
+  return {
+    team_id: team.id,
+    id: input.id,
+    user_id: input.user_id,
+    status: input.status,
+    source: input.source ?? 'app',
+    assignment_id: input.assignment_id ?? null,
+    created_at: instant(input.created_at) ?? now,
+    finished_at: instant(input.finished_at),
+    duration_s: input.duration_s ?? null,
+    external_ref: input.external_ref ?? null,
+    situation_id: input.situation_id ?? null,
+    personality_id: input.personality_id ?? null,
+    industry_id: input.industry_id ?? null,
+    role_id: input.role_id ?? null,
+  };
+}
+
+export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
+  for (const training of team.trainings) {
+    const { evaluation } = training;
+    if (!evaluation) continue;
+    yield {
+      team_id: team.id,
+      training_id: training.id,
+      saved_at: instant(evaluation.saved_at ?? training.finished_at ?? training.created_at) ?? now,
+      total: evaluation.score?.total ?? null,
+      spread: evaluation.score?.spread ?? null,
+      dimensions: evaluation.score?.dimensions ?? {},
+      // All five texts are always present in the API.
+      tips: (evaluation.tips ?? []).map((tip) => ({ issue: '', moment: '', principle: '', rewrite: '', impact: '', ...tip })),
+      goal: evaluation.goal ?? null,
+      methodology: evaluation.methodology ?? null,
+      strongest: evaluation.strongest ?? null,
+      biggest_lever: evaluation.biggest_lever ?? null,
+    };
+  }
+}
+
+export function caseRow({ team, now }: RowContext, input: SeedTeam['cases'][number]): Row {
+  return {
+    team_id: team.id,
+    id: input.id,
+    user_id: input.user_id ?? ownerOf(team).user_id,
+    title: input.title ?? null,
+    persona_id: input.persona_id ?? null,
+    fields: input.fields ?? null,
+    external_ref: input.external_ref ?? null,
+    private: input.private ?? false,
+    created_at: instant(input.created_at) ?? now,
+  };
+}
+
+export function connectionRow({ team, now }: RowContext, input: SeedTeam['crm_connections'][number]): Row {
+  const { id, provider, status } = input;
+  return { team_id: team.id, id, provider: provider ?? 'hubspot', status: status ?? 'active', created_at: now };
+}
+
+export function dealRow({ team, now }: RowContext, input: SeedTeam['crm_deals'][number]): Row {
+  return {
+    team_id: team.id,
+    id: input.id,
+    connection_id: input.connection_id ?? team.crm_connections[0]?.id,
+    external_id: input.external_id ?? input.id,
+    outcome: input.outcome ?? 'open',
+    title: input.title ?? null,
+    amount: input.amount ?? null,
+    currency: input.currency ?? null,
+    close_date: input.close_date ?? null,
+    probability: input.probability ?? null,
+    pipeline_id: input.pipeline_id ?? null,
+    stage_id: input.stage_id ?? null,
+    industry_id: input.industry_id ?? null,
+    lost_reason: input.lost_reason ?? null,
+    owner_user_id: input.owner_user_id ?? null,
+    last_activity_at: instant(input.last_activity_at),
+    synced_at: instant(input.synced_at),
+    created_at: instant(input.synced_at ?? input.last_activity_at) ?? now,
+  };
+}
+
+export function objectionRow({ team, now }: RowContext, input: SeedTeam['crm_objections'][number]): Row {
+  return {
+    team_id: team.id,
+    id: input.id,
+    deal_id: input.deal_id ?? team.crm_deals[0]?.id,
+    category: input.category ?? 'other',
+    text: input.text ?? '',
+    lang: input.lang ?? team.language ?? 'de',
+    created_at: instant(input.created_at) ?? now,
+  };
+}

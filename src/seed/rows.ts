@@ -1,0 +1,140 @@
+// Rows of the tables, from what a seed file lists. What it leaves out gets its value here.
+import { makeApiKey } from '../core/api-key.ts';
+import { encrypt } from '../core/encryption.ts';
+import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
+import { makeWebhookSecret, newId } from '../core/ids.ts';
+import { SCOPES } from '../core/scopes.ts';
+import { toInstant } from '../core/shapes.ts';
+import { DEFAULT_SEATS } from './check.ts';
+import type { Row } from './insert.ts';
+import type { SeedFile, SeedTeam } from './prepare.ts';
+
+type Member = SeedTeam['members'][number];
+
+/** `now` is ISO text: one moment for everything that has no time of its own. */
+export interface RowContext {
+  readonly team: SeedTeam;
+  readonly now: string;
+  readonly appSecret: string;
+}
+
+export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
+  const rows = seed.catalog.map(({ team, id, kind, name, icon }) => {
+    const row = { id, kind, name_de: name?.de ?? null, name_en: name?.en ?? null, icon: icon ?? null };
+    return { team: team ?? null, row };
+  });
+  // In one order in every load, so that two loads of the same entries wait for, and never deadlock, each other.
+  rows.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
+  return {
+    global: rows.filter(({ team }) => team === null).map(({ row }) => row),
+    own: rows.filter(({ team }) => team !== null).map(({ team, row }) => ({ team_id: team, ...row })),
+  };
+}
+
+export function catalogRuleRows(seed: SeedFile): Row[] {
+  return seed.catalog_rules.map((rule) => ({
+    id: newId('catalogRule'),
+    situation_id: rule.situation ?? null,
+    personality_id: rule.personality ?? null,
+    industry_id: rule.industry ?? null,
+  }));
+}
+
+export function teamRow(team: SeedTeam, now: string): Row & { id: string } {
+  return {
+    id: team.id,
+    name: team.name ?? team.id,
+    plan: team.plan ?? 'team',
+    status: team.status ?? 'active',
+    seats: team.seats ?? DEFAULT_SEATS,
+    rate_limit_per_min: team.rate_limit_per_min ?? 600,
+    language: team.language ?? 'de',
+    member_detail_enabled: team.privacy?.member_detail_enabled ?? true,
+    leaderboard_enabled: team.privacy?.leaderboard_enabled ?? true,
+    all_released: (team.released ?? 'all') === 'all',
+    created_at: now,
+  };
+}
+
+/** The live owner; checked to be there. */
+export function ownerOf(team: SeedTeam): Member {
+  const owner = team.members.find((member) => member.role === 'owner' && member.status !== 'ended');
+  if (!owner) throw new Error('a checked team has an owner');
+  return owner;
+}
+
+export function memberRow({ team, now }: RowContext, member: Member): Row {
+  const status = member.status ?? 'active';
+  const role = member.role ?? 'member';
+  const createdAt = instant(member.created_at) ?? now;
+  return {
+    team_id: team.id,
+    id: member.id,
+    user_id: member.user_id ?? null,
+    email: member.email,
+    role,
+    status,
+    // The owner holds this right by default (specification, "What the service does", rule 4).
+    rights: member.rights ?? (role === 'owner' ? ['schnittstellen'] : []),
+    joined_at: member.joined_at === undefined && status !== 'invited' ? createdAt : instant(member.joined_at),
+    created_at: createdAt,
+    ended_at: status === 'ended' ? now : null,
+  };
+}
+
+export function* blockRows(team: SeedTeam): Generator<Row> {
+  for (const member of team.members) {
+    for (const entryId of new Set(member.blocked)) yield { team_id: team.id, member_id: member.id, entry_id: entryId };
+  }
+}
+
+/** The key itself is in no row: it is shown once. */
+export function makeKeyRow({ team, now }: RowContext, input: SeedTeam['api_keys'][number]): { row: Row; key: string } {
+  const { key, prefix, secretHash } = makeApiKey();
+  const row = {
+    team_id: team.id,
+    id: newId('apiKey'),
+    name: input.name,
+    prefix,
+    secret_hash: bytes(secretHash),
+    scopes: input.scopes === 'all' ? SCOPES : [...new Set(input.scopes)],
+    created_by: input.created_by ?? ownerOf(team).id,
+    allowed_ips: input.allowed_ips ?? null,
+    created_at: now,
+    expires_at: instant(input.expires_at),
+    revoked_at: instant(input.revoked_at),
+  };
+  return { row, key };
+}
+
+export function makeEndpointRow(
+  { team, now, appSecret }: RowContext,
+  input: SeedTeam['webhook_endpoints'][number],
+): { row: Row; secret: string } {
+  const secret = makeWebhookSecret();
+  const row = {
+    team_id: team.id,
+    id: input.id,
+    url: input.url,
+    events: [...new Set(input.events ?? SUBSCRIBABLE_EVENTS)],
+    status: input.status ?? 'active',
+    api_version: EVENT_API_VERSION,
+    description: input.description ?? null,
+    secret_encrypted: bytes(encrypt(secret, appSecret, webhookSecretContext(team.id, input.id))),
+    created_at: now,
+  };
+  return { row, secret };
+}
+
+/** What a stored webhook secret is bound to; the webhooks feature decrypts with the same words. */
+export function webhookSecretContext(teamId: string, endpointId: string): string {
+  return `webhook_endpoint.secret:${teamId}/${endpointId}`;
+}
+
+export function instant(value: string | null | undefined): string | null {
+  return value == null ? null : toInstant(value);
+}
+
+function bytes(value: Buffer): string {
+  return `\\x${value.toString('hex')}`;
+}

@@ -1,0 +1,240 @@
+// The shape of a seed file (seed-file.md). Strict everywhere: a misspelt field is a fault, never lost silently.
+// What is left out stays undefined here; rows.ts says what stands in its place, and check.ts what must fit together.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
+import { findJsonFault } from '../core/json.ts';
+import { SCOPES } from '../core/scopes.ts';
+import { dateInput, dateTimeInput, FREE_JSON_MAX_BYTES } from '../core/shapes.ts';
+
+export const CATALOG_KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
+
+/** An index entry must stay below 2704 bytes, and up to three ids of at most 3 bytes a character stand in one. */
+const ID_MAX_CHARACTERS = 200;
+const INT4_MAX = 2_147_483_647;
+/** The week's sums are 4-byte integers: this leaves room for 200,000 sessions of one person in a week. */
+const SCORE_MAX = 10_000;
+const GENERATE_MAX = 10_000_000;
+
+const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
+const text = z.string().refine(isStorable, { error: 'must not hold U+0000 or half of a surrogate pair' });
+const filled = text.min(1);
+const id = filled.max(ID_MAX_CHARACTERS);
+const state = z.string().regex(/^[a-z][a-z_]{0,39}$/, { error: 'must be lower-case letters and underscores, at most 40' });
+const count = z.int().min(0).max(INT4_MAX);
+const score = z.int().min(-SCORE_MAX).max(SCORE_MAX);
+const instant = dateTimeInput;
+
+/** `refused` says why a value is no such JSON. The value itself passes untouched, so that it is stored as it was written. */
+function freeJson<T>(fits: (value: unknown) => boolean, refused: string) {
+  return z.custom<T>().superRefine((value, ctx) => {
+    if (!fits(value)) return ctx.addIssue(refused);
+    const fault = findJsonFault(value);
+    if (fault) return ctx.addIssue({ code: 'custom', message: fault.message, path: [...fault.path] });
+    if (Buffer.byteLength(JSON.stringify(value)) > FREE_JSON_MAX_BYTES) ctx.addIssue('must not be more than 64 KiB');
+  });
+}
+
+const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const freeObject = freeJson<object>((value) => isContainer(value) && !Array.isArray(value), 'must be an object');
+const freeContainer = freeJson<object>(isContainer, 'must be an object or an array');
+
+const network = z.string().refine(isNetwork, { error: 'must be an IP address or a network such as 10.0.0.0/8' });
+
+function isNetwork(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = address.includes('%') ? 0 : isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
+
+const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+
+/** Code points, as Postgres counts. */
+const isTitle = (value: string): boolean => [...value].length <= 120;
+
+const catalogEntry = z.strictObject({
+  kind: z.enum(CATALOG_KINDS),
+  id: id.optional(),
+  name: z.strictObject({ de: text.nullish(), en: text.nullish() }).nullish(),
+  icon: text.nullish(),
+  team: id.nullish(),
+});
+
+const catalogRule = z.strictObject({ situation: id.nullish(), personality: id.nullish(), industry: id.nullish() });
+
+const member = z.strictObject({
+  id: id.optional(),
+  user_id: id.nullish(),
+  email: text.trim().max(ID_MAX_CHARACTERS).regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an email address' }),
+  role: z.enum(['owner', 'admin', 'member']).optional(),
+  status: z.enum(['active', 'invited', 'ended']).optional(),
+  joined_at: instant.nullish(),
+  created_at: instant.optional(),
+  rights: z.array(filled).optional(),
+  blocked: z.array(id).optional(),
+});
+
+const apiKey = z.strictObject({
+  name: id,
+  scopes: z.union([z.literal('all'), z.array(z.enum(SCOPES))]).optional(),
+  created_by: id.optional(),
+  allowed_ips: z.array(network).min(1).nullish(),
+  expires_at: instant.nullish(),
+  revoked_at: instant.nullish(),
+});
+
+const tip = z.strictObject({
+  issue: text.optional(),
+  moment: text.optional(),
+  principle: text.optional(),
+  rewrite: text.optional(),
+  impact: text.optional(),
+});
+
+const evaluation = z.strictObject({
+  saved_at: instant.optional(),
+  score: z
+    .strictObject({ total: score.nullish(), spread: z.number().nullish(), dimensions: z.record(filled, score).optional() })
+    .optional(),
+  tips: z.array(tip).max(5).optional(),
+  goal: text.nullish(),
+  methodology: id.nullish(),
+  strongest: text.nullish(),
+  biggest_lever: text.nullish(),
+});
+
+const training = z.strictObject({
+  id: id.optional(),
+  user_id: id,
+  status: state,
+  source: state.optional(),
+  assignment_id: id.nullish(),
+  created_at: instant.optional(),
+  finished_at: instant.nullish(),
+  duration_s: count.nullish(),
+  external_ref: freeObject.nullish(),
+  situation_id: id.nullish(),
+  personality_id: id.nullish(),
+  industry_id: id.nullish(),
+  role_id: id.nullish(),
+  evaluation: evaluation.nullish(),
+});
+
+const assignment = z.strictObject({
+  id: id.optional(),
+  member_id: id.optional(),
+  title: filled.refine(isTitle, { error: 'must not be longer than 120 characters' }).nullish(),
+  status: z.enum(['open', 'done', 'revoked']).optional(),
+  situation_id: id.nullish(),
+  personality_id: id.nullish(),
+  industry_id: id.nullish(),
+  note: text.nullish(),
+  due_date: dateInput.nullish(),
+  focus_dimension: text.nullish(),
+  completed_training_id: id.nullish(),
+  created_at: instant.optional(),
+});
+
+const trainingCase = z.strictObject({
+  id: id.optional(),
+  user_id: id.optional(),
+  title: text.nullish(),
+  persona_id: id.nullish(),
+  fields: freeContainer.nullish(),
+  external_ref: freeObject.nullish(),
+  private: z.boolean().optional(),
+  created_at: instant.optional(),
+});
+
+const crmConnection = z.strictObject({
+  id: id.optional(),
+  provider: z.enum(['hubspot', 'pipedrive']).optional(),
+  status: z.enum(['active', 'paused', 'disconnected']).optional(),
+});
+
+const crmDeal = z.strictObject({
+  id: id.optional(),
+  connection_id: id.optional(),
+  external_id: id.optional(),
+  outcome: text.optional(),
+  title: text.nullish(),
+  amount: z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/, { error: 'must be decimal text such as "12500.00"' }).nullish(),
+  currency: text.nullish(),
+  close_date: text.nullish(),
+  probability: z.int().min(-INT4_MAX).max(INT4_MAX).nullish(),
+  pipeline_id: text.nullish(),
+  stage_id: text.nullish(),
+  industry_id: id.nullish(),
+  lost_reason: text.nullish(),
+  owner_user_id: id.nullish(),
+  last_activity_at: instant.nullish(),
+  synced_at: instant.nullish(),
+});
+
+const crmObjection = z.strictObject({
+  id: id.optional(),
+  deal_id: id.optional(),
+  category: text.optional(),
+  text: text.optional(),
+  lang: text.optional(),
+  created_at: instant.optional(),
+});
+
+const webhookEndpoint = z.strictObject({
+  id: id.optional(),
+  url: text.max(2048).refine(isHttpUrl, { error: 'must be an http or https URL' }),
+  events: z.array(z.enum(SUBSCRIBABLE_EVENTS)).min(1).optional(),
+  status: z.enum(['active', 'disabled', 'disabled_failures']).optional(),
+  description: text.nullish(),
+});
+
+const rowCount = z.int().min(0).max(GENERATE_MAX).optional();
+const dayOrInstant = z.union([dateInput, instant], { error: 'must be a date or a date-time with an offset' });
+
+const generate = z.strictObject({
+  members: rowCount,
+  trainings: rowCount,
+  assignments: rowCount,
+  cases: rowCount,
+  crm_deals: rowCount,
+  from: dayOrInstant.optional(),
+  to: dayOrInstant.optional(),
+  random_seed: z.int().optional(),
+});
+
+const team = z.strictObject({
+  id: id.optional(),
+  name: text.optional(),
+  plan: z.enum(['starter', 'team', 'enterprise']).optional(),
+  status: z.enum(['active', 'suspended', 'ended']).optional(),
+  seats: count.optional(),
+  rate_limit_per_min: count.min(1).optional(),
+  language: z.enum(['de', 'en']).optional(),
+  privacy: z
+    .strictObject({ member_detail_enabled: z.boolean().optional(), leaderboard_enabled: z.boolean().optional() })
+    .optional(),
+  released: z.union([z.literal('all'), z.array(id)]).optional(),
+  blocked: z.array(id).optional(),
+  members: z.array(member).default([]),
+  api_keys: z.array(apiKey).default([]),
+  trainings: z.array(training).default([]),
+  assignments: z.array(assignment).default([]),
+  cases: z.array(trainingCase).default([]),
+  crm_connections: z.array(crmConnection).default([]),
+  crm_deals: z.array(crmDeal).default([]),
+  crm_objections: z.array(crmObjection).default([]),
+  webhook_endpoints: z.array(webhookEndpoint).default([]),
+  generate: generate.nullish(),
+});
+
+export const seedFileSchema = z.strictObject({
+  catalog: z.array(catalogEntry).default([]),
+  catalog_rules: z.array(catalogRule).default([]),
+  teams: z.array(team).default([]),
+});
+
+export type SeedFileInput = z.input<typeof seedFileSchema>;
+export type ParsedSeed = z.output<typeof seedFileSchema>;
+export type ParsedTeam = z.output<typeof team>;
+export type GenerateOptions = z.output<typeof generate>;

@@ -1,0 +1,40 @@
+import type { AnyProcedure } from '@trpc/server';
+import { z } from 'zod';
+import type { Context, Meta, RestFacts } from './init.ts';
+import { v1 } from './routers.ts';
+
+/** One operation of the REST API, as derived from its declaration. */
+export interface Endpoint extends RestFacts {
+  /** The tRPC path, for instance `members.list`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tag: string;
+  readonly pathParameters: readonly string[];
+  readonly input: z.ZodObject;
+  readonly output: z.ZodType;
+  /** Runs the guard, parses, and does the work. The input is read only when its turn comes. */
+  call(options: { readonly ctx: Context; readonly getRawInput: () => Promise<unknown> }): Promise<unknown>;
+}
+
+/** Every operation of the API, in the order in which they are declared. */
+export const ENDPOINTS: readonly Endpoint[] = Object.entries(v1._def.procedures as unknown as Record<string, AnyProcedure>).map(([name, procedure]) =>
+  toEndpoint(name, procedure),
+);
+
+function toEndpoint(name: string, procedure: AnyProcedure): Endpoint {
+  const meta = procedure._def.meta as Meta;
+  const { inputs, output, type } = procedure._def as unknown as { inputs: z.ZodObject[]; output: z.ZodType; type: 'query' | 'mutation' };
+  const call = procedure as unknown as (options: object) => Promise<unknown>;
+  return {
+    ...meta.rest,
+    name,
+    summary: meta.openapi.summary ?? '',
+    description: meta.openapi.description ?? '',
+    tag: meta.openapi.tags?.[0] ?? '',
+    pathParameters: [...meta.rest.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ''),
+    input: inputs[0] ?? z.object({}),
+    output,
+    call: (options) => call({ ...options, path: name, type, signal: undefined }),
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * `endpoint()` is the one declaration of an operation: the tRPC procedure with its zod shapes, and beside it the REST facts. The REST route, the OpenAPI
+ * operation, the scope check, idempotency, the list of errors and the contract tests all derive from it.
+ */
+import { initTRPC } from '@trpc/server';
+import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
+import { z } from 'zod';
+import type { Actor } from '../core/actor.ts';
+import type { Clock } from '../core/clock.ts';
+import { findJsonFault } from '../core/json.ts';
+import type { Language } from '../core/language.ts';
+import { requireMemberDetail, type Privacy } from '../core/privacy.ts';
+import { ProblemError, type ProblemCode } from '../core/problem.ts';
+import type { Scope } from '../core/scopes.ts';
+import type { Db } from '../db/client.ts';
+import type { Occasion } from '../db/outbox.ts';
+import type { AppSecrets } from '../core/encryption.ts';
+
+/** The tenant of a request, as it is now. */
+export interface TeamFacts {
+  readonly id: string;
+  readonly plan: string;
+  readonly language: Language;
+  readonly rateLimitPerMinute: number;
+}
+
+/** What the process gives to every request. */
+export interface Services {
+  readonly clock: Clock;
+  readonly secrets: AppSecrets;
+  readonly webhookAllowPrivateTargets: boolean;
+}
+
+/** What a tRPC middleware gets back from the procedure. */
+export type OperationResult = { readonly ok: true; readonly data: unknown } | { readonly ok: false; readonly error: Error };
+
+export interface Context {
+  readonly requestId: string;
+  readonly actor: Actor;
+  readonly team: TeamFacts;
+  readonly privacy: Privacy;
+  /** Of labels and titles in the answer. */
+  readonly language: Language;
+  readonly db: Db;
+  readonly services: Services;
+  /** Set for a POST with an `Idempotency-Key`: runs the operation on a transaction of its own, once. */
+  readonly idempotently: (<R extends OperationResult>(operation: (db: Db) => Promise<R>) => Promise<R>) | null;
+}
+
+/** The REST facts of an operation, beside what trpc-to-openapi knows. */
+export interface RestFacts {
+  readonly method: OpenApiMethod;
+  readonly path: `/${string}`;
+  /** null: any valid key (GET /me). */
+  readonly scope: Scope | null;
+  readonly successStatus: 200 | 201 | 202;
+  /** Problem codes that the operation can answer with beside the common ones. */
+  readonly errors: readonly ProblemCode[];
+  /** The component names of the document. */
+  readonly outputName: string;
+  readonly bodyName: string | null;
+  /** Where the created resource is found: the path template, with `{id}` for the id in the output. */
+  readonly location: string | null;
+  /** The output holds a secret: what idempotency stores of it is encrypted. */
+  readonly secret: boolean;
+  readonly example: { readonly body?: unknown; readonly output: unknown };
+}
+
+export interface Meta extends Omit<OpenApiMeta, 'openapi'> {
+  readonly openapi: NonNullable<OpenApiMeta['openapi']>;
+  readonly rest: RestFacts;
+}
+
+export interface Declaration<I extends z.ZodObject, O extends z.ZodType> {
+  readonly method: OpenApiMethod;
+  readonly path: `/${string}`;
+  readonly scope: Scope | null;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Path and query parameters, or path parameters and body, in one object. Bodies are `z.strictObject`: a misspelt field must never be lost. */
+  readonly input: I;
+  readonly output: O;
+  readonly outputName: string;
+  readonly bodyName?: string;
+  readonly successStatus?: 200 | 201 | 202;
+  readonly errors?: readonly ProblemCode[];
+  /** 403 `privacy_restricted` while `member_detail_enabled` is off. */
+  readonly memberDetail?: boolean;
+  readonly location?: string;
+  readonly secret?: boolean;
+  readonly example: { readonly body?: unknown; readonly output: z.output<O> };
+}
+
+const t = initTRPC.context<Context>().meta<Meta>().create();
+
+export const router = t.router;
+
+/** Problem codes that every operation can answer with (specification, "Endpoints"). */
+const COMMON_ERRORS: readonly ProblemCode[] = ['unauthorized', 'api_disabled', 'validation_error', 'rate_limited', 'internal', 'unavailable'];
+
+/**
+ * Declares an operation; `.query()` or `.mutation()` on the result gives it its work.
+ *
+ * The guard checks, in this order: scope, the text of the input, its shape, the privacy switch where the declaration asks for it, idempotency.
+ * It does *not* check who owns an id: that is each store function's, by the team id that it takes.
+ */
+export function endpoint<O extends z.ZodType, I extends z.ZodObject>(declaration: Declaration<I, O>) {
+  const { scope, input, memberDetail } = declaration;
+  const meta = metaOf(declaration);
+  return t.procedure
+    .meta(meta)
+    .use(async ({ ctx, getRawInput, next }) => {
+      requireScope(ctx.actor, scope);
+      refuseUnstorableText(await getRawInput());
+      return next();
+    })
+    .input(input)
+    .use(async ({ ctx, next }) => {
+      if (memberDetail) requireMemberDetail(ctx.privacy);
+      if (!ctx.idempotently) return next();
+      return ctx.idempotently((db) => next({ ctx: { ...ctx, db } }));
+    })
+    .output(declaration.output);
+}
+
+function metaOf(declaration: Declaration<z.ZodObject, z.ZodType>): Meta {
+  const { method, path, scope, tag, summary, description } = declaration;
+  const errors: ProblemCode[] = [...COMMON_ERRORS, ...(declaration.errors ?? [])];
+  if (scope) errors.push('insufficient_scope');
+  if (declaration.memberDetail) errors.push('privacy_restricted');
+  if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');
+  if (method !== 'GET') errors.push('bad_request');
+  if (path.includes('{')) errors.push('not_found');
+  return {
+    openapi: { method, path, summary, description, tags: [tag] },
+    rest: {
+      method,
+      path,
+      scope,
+      successStatus: declaration.successStatus ?? 200,
+      errors: [...new Set(errors)],
+      outputName: declaration.outputName,
+      bodyName: declaration.bodyName ?? null,
+      location: declaration.location ?? null,
+      secret: declaration.secret ?? false,
+      example: declaration.example,
+    },
+  };
+}
+
+/** A key needs the operation's scope; what a user of the app may do is decided by role. */
+function requireScope(actor: Actor, scope: Scope | null): void {
+  if (scope === null || actor.kind !== 'api_key' || actor.scopes.includes(scope)) return;
+  throw new ProblemError('insufficient_scope', { required_scope: scope, detail: `The key lacks the scope ${scope}.` });
+}
+
+/** Text that neither Postgres nor UTF-8 can hold, and JSON nested without end, as faults of parsing. */
+function refuseUnstorableText(input: unknown): void {
+  const fault = findJsonFault(input);
+  if (!fault) return;
+  throw new z.ZodError([{ code: 'custom', path: [...fault.path], message: fault.message, params: { code: fault.code }, input: undefined }]);
+}
+
+/** Who does it, when, in answer to what: what a write leaves in audit log and outbox. */
+export function occasionOf(ctx: Context): Occasion {
+  return { teamId: ctx.team.id, actor: ctx.actor, privacy: ctx.privacy, requestId: ctx.requestId, at: ctx.services.clock.now() };
+}

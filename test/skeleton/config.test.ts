@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig } from '../../src/config.ts';
+
+const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
+
+function faultsOf(env: Record<string, string>): string[] {
+  try {
+    parseConfig({ ...valid, ...env });
+  } catch (error) {
+    if (error instanceof Error && 'faults' in error) return error.faults as string[];
+    throw error;
+  }
+  return [];
+}
+
+describe('the environment', () => {
+  it('has the defaults of operations.md', () => {
+    expect(parseConfig(valid)).toEqual({
+      databaseUrl: valid.DATABASE_URL,
+      databasePoolMax: 16,
+      port: 3000,
+      host: '127.0.0.1',
+      publicUrl: 'http://127.0.0.1:3000',
+      metricsPort: undefined,
+      appSecret: valid.APP_SECRET,
+      appSecretPrevious: undefined,
+      appAuthSecret: undefined,
+      appAuthJwksUrl: undefined,
+      trustProxy: { kind: 'none' },
+      apiKeyRateLimitPerMinute: 120,
+      webhookRetryDelaysS: [60, 300, 1800, 7200, 21_600, 43_200, 86_400],
+      webhookTimeoutMs: 10_000,
+      webhookPauseAfterS: 259_200,
+      webhookAllowPrivateTargets: false,
+      webhookMaxInFlightPerEndpoint: 8,
+      workerConcurrency: 200,
+      smtpUrl: undefined,
+      mailFrom: undefined,
+      mailDir: '.data/mail',
+      logLevel: 'info',
+      nodeEnv: 'development',
+    });
+  });
+
+  it('reports every fault at once, by name, and never a value', () => {
+    const wrong = {
+      DATABASE_URL: 'mysql://hunter2@db',
+      APP_SECRET: 'hunter2',
+      PORT: 'hunter2',
+      PUBLIC_URL: 'hunter2',
+      TRUST_PROXY: 'hunter2',
+      WEBHOOK_RETRY_DELAYS_S: '1,hunter2',
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: 'hunter2',
+      SMTP_URL: 'hunter2',
+      LOG_LEVEL: 'hunter2',
+      NODE_ENV: 'hunter2',
+      APP_AUTH_JWKS_URL: 'file:///hunter2',
+    };
+    const faults = faultsOf(wrong);
+    expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(Object.keys(wrong).toSorted());
+    expect(() => parseConfig(wrong)).not.toThrow(/hunter2/);
+  });
+
+  it('names what is missing', () => {
+    expect(() => parseConfig({})).toThrow(/DATABASE_URL is required[^]*APP_SECRET is required/);
+  });
+
+  it('treats a variable set to nothing as not set', () => {
+    expect(parseConfig({ ...valid, PORT: '', SMTP_URL: ' ' })).toMatchObject({ port: 3000, smtpUrl: undefined });
+  });
+
+  it.each(['0', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '99999999999'])('refuses %j as a pool size', (value) => {
+    expect(faultsOf({ DATABASE_POOL_MAX: value })).toHaveLength(1);
+  });
+
+  it.each([
+    ['2', { kind: 'hops', hops: 2 }],
+    ['0', { kind: 'none' }],
+    ['10.0.0.0/8, ::1/128,192.168.0.1', { kind: 'cidrs', cidrs: ['10.0.0.0/8', '::1/128', '192.168.0.1'] }],
+  ])('reads TRUST_PROXY=%s', (value, expected) => {
+    expect(parseConfig({ ...valid, TRUST_PROXY: value }).trustProxy).toEqual(expected);
+  });
+
+  it.each(['10.0.0.0/33', '10.0.0.0/8/8', '10.0.0/8', 'true', '-1', '10.0.0.0/8,'])(
+    'refuses TRUST_PROXY=%s, for a wrong one lets anybody choose an address',
+    (value) => expect(faultsOf({ TRUST_PROXY: value })).toHaveLength(1),
+  );
+
+  it.each([
+    ['1', true],
+    ['true', true],
+    ['0', false],
+    ['false', false],
+  ])('reads %s as a switch', (value, expected) => {
+    expect(parseConfig({ ...valid, WEBHOOK_ALLOW_PRIVATE_TARGETS: value }).webhookAllowPrivateTargets).toBe(expected);
+  });
+
+  it('refuses private webhook targets in production, together with the other faults', () => {
+    const faults = faultsOf({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', PORT: 'x' });
+    expect(faults.map((fault) => fault.replace(/ .*/, ''))).toEqual(['PORT', 'WEBHOOK_ALLOW_PRIVATE_TARGETS']);
+    expect(faultsOf({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE_TARGETS: '0' })).toEqual([]);
+  });
+
+  it('builds the public URL from host and port, and cuts the slash of a given one', () => {
+    expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
+    expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe('https://api.example.com');
+  });
+});

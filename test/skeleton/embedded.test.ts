@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isRunning } from '../../src/db/embedded-process.ts';
+import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+
+let dataDir: string;
+let running: EmbeddedPostgres[];
+
+beforeEach(async () => {
+  // Closed to everybody else, as a checkout below /root is.
+  dataDir = await mkdtemp(join(tmpdir(), 'embedded-'));
+  running = [];
+});
+
+afterEach(async () => {
+  for (const postgres of running) await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function start(): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
+  running.push(postgres);
+  return postgres;
+}
+
+async function query(url: string, text: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(text);
+  await client.end();
+  return rows;
+}
+
+/** Another Node that starts the cluster and then is killed without warning; resolves with the server's process id. */
+async function startAndKill(): Promise<number> {
+  const script = `import { startEmbedded } from ${JSON.stringify(fileURLToPath(new URL('../../src/db/embedded.ts', import.meta.url)))};
+    const { pid } = await startEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
+    process.stdout.write(String(pid));
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [pid] = (await once(child.stdout, 'data')) as [Buffer];
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return Number(pid.toString());
+}
+
+describe('the embedded Postgres', () => {
+  it('keeps its data, port and password from start to start, and leaves no process', async () => {
+    const first = await start();
+    await query(first.databaseUrl, 'CREATE TABLE kept AS SELECT 1 AS id');
+    await first.stop();
+    expect(await isRunning(first.pid)).toBe(false);
+
+    const second = await start();
+    expect(second.databaseUrl).toBe(first.databaseUrl);
+    expect(await query(second.databaseUrl, 'SELECT id FROM kept')).toEqual([{ id: 1 }]);
+  });
+
+  it('is UTF-8, in UTC, and listens on 127.0.0.1 only', async () => {
+    const { databaseUrl } = await start();
+    const settings = `SELECT current_setting('server_encoding') AS encoding, current_setting('TimeZone') AS zone,
+      current_setting('listen_addresses') AS addresses, current_setting('unix_socket_directories') AS sockets`;
+    expect(await query(databaseUrl, settings)).toEqual([
+      { encoding: 'UTF8', zone: 'UTC', addresses: '127.0.0.1', sockets: '' },
+    ]);
+  });
+
+  it('keeps its password to the owner, and lets nobody in without it', async () => {
+    const { databaseUrl } = await start();
+    expect((await stat(join(dataDir, 'postgres.json'))).mode & 0o777).toBe(0o600);
+    await expect(query(databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(/password/);
+  });
+
+  it('takes over the server that a killed Node left running', async () => {
+    const pid = await startAndKill();
+    const postgres = await start();
+    expect(postgres.pid).toBe(pid);
+    expect(await query(postgres.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await postgres.stop();
+    expect(await isRunning(pid)).toBe(false);
+  });
+
+  it('recovers when Node and the server were both killed', async () => {
+    const pid = await startAndKill();
+    process.kill(pid, 'SIGKILL');
+    const postgres = await start();
+    expect(await query(postgres.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('waits for a server that is just stopping, and starts then', async () => {
+    const first = await start();
+    const stopping = first.stop();
+    const second = await start();
+    await stopping;
+    expect(await query(second.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('does not believe a postmaster.pid whose number is now another program’s', async () => {
+    await (await start()).stop();
+    const cluster = join(dataDir, 'postgres');
+    await writeFile(join(cluster, 'postmaster.pid'), `${process.pid}\n${cluster}\n0\n1\n\n127.0.0.1\n`);
+    const postgres = await start();
+    expect(postgres.pid).not.toBe(process.pid);
+  });
+
+  it('makes the cluster anew when the first attempt was interrupted', async () => {
+    await mkdir(join(dataDir, 'postgres.init-1-abc', 'data'), { recursive: true });
+    await writeFile(join(dataDir, 'postgres.init-1-abc', 'data', 'PG_VERSION'), '18\n');
+    await mkdir(join(dataDir, 'postgres'));
+    const postgres = await start();
+    expect(await query(postgres.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await expect(stat(join(dataDir, 'postgres.init-1-abc'))).rejects.toThrow(/ENOENT/);
+  });
+
+  it('moves to another port, and remembers it, when its own is taken', async () => {
+    await (await start()).stop();
+    const { port } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as { port: number };
+    const blocker = createServer().listen(port, '127.0.0.1');
+    await once(blocker, 'listening');
+    try {
+      const postgres = await start();
+      expect(new URL(postgres.databaseUrl).port).not.toBe(String(port));
+      const kept = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as { port: number };
+      expect(new URL(postgres.databaseUrl).port).toBe(String(kept.port));
+    } finally {
+      blocker.close();
+    }
+  });
+
+  it('says what to do when it cannot start', async () => {
+    await (await start()).stop();
+    await rm(join(dataDir, 'postgres', 'global'), { recursive: true });
+    await expect(start()).rejects.toThrow(/did not start[^]*postgres\.log[^]*DATABASE_URL/);
+  });
+});

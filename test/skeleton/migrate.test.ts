@@ -1,0 +1,135 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expectedMigrations, isMigrated, migrate } from '../../src/db/migrate.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { applyWithPrisma } from '../support/prisma-engine.ts';
+
+const first = 'CREATE TABLE a (id int);';
+let folder: string;
+let database: TestDatabase;
+let client: Client;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  await addMigration('20260101000000_create_a', first);
+  database = await createEmptyDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+async function addMigration(name: string, sql: string): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, name, 'migration.sql'), sql);
+}
+
+async function readLedger(url: string) {
+  const reader = new Client({ connectionString: url });
+  await reader.connect();
+  const columns = await reader.query(
+    `SELECT column_name, data_type, character_maximum_length, is_nullable, column_default
+       FROM information_schema.columns WHERE table_name = '_prisma_migrations' ORDER BY ordinal_position`,
+  );
+  const rows = await reader.query(
+    `SELECT checksum, migration_name, logs, rolled_back_at, applied_steps_count, length(id) AS id_length,
+            finished_at >= started_at AS timed FROM _prisma_migrations ORDER BY migration_name`,
+  );
+  await reader.end();
+  return { columns: columns.rows, rows: rows.rows };
+}
+
+describe('migrate', () => {
+  it('applies the files in order, once, and graphile-worker’s schema', async () => {
+    await addMigration('20260102000000_fill_a', 'INSERT INTO a VALUES (1);');
+    expect(await migrate(database.url, { folder })).toEqual(['20260101000000_create_a', '20260102000000_fill_a']);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+    expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
+    expect((await client.query(`SELECT to_regclass('graphile_worker.jobs') IS NOT NULL AS there`)).rows).toEqual([
+      { there: true },
+    ]);
+  });
+
+  it('keeps the ledger exactly as prisma migrate deploy does', async () => {
+    const other = await createEmptyDatabase();
+    try {
+      await migrate(database.url, { folder });
+      await applyWithPrisma(other.url, [{ name: '20260101000000_create_a', sql: first }]);
+      expect(await readLedger(database.url)).toEqual(await readLedger(other.url));
+    } finally {
+      await other.drop();
+    }
+  });
+
+  it('finds nothing to do in a database that Prisma migrated', async () => {
+    await applyWithPrisma(database.url, [{ name: '20260101000000_create_a', sql: first }]);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+  });
+
+  it('may run in any number of processes at once', async () => {
+    await addMigration('20260102000000_fill_a', 'INSERT INTO a VALUES (1); SELECT pg_sleep(0.2);');
+    const runs = await Promise.all(Array.from({ length: 8 }, () => migrate(database.url, { folder })));
+    expect(runs.filter((applied) => applied.length > 0)).toHaveLength(1);
+    expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
+  });
+
+  it('refuses an applied file that was edited since, and applies nothing then', async () => {
+    await migrate(database.url, { folder });
+    await addMigration('20260101000000_create_a', `${first} -- edited`);
+    await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      /20260101000000_create_a was changed after it was applied/,
+    );
+    expect((await client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([{ b: null }]);
+  });
+
+  it('keeps nothing of a file that fails, and can be run again', async () => {
+    await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int); SELECT 1/0;');
+    await expect(migrate(database.url, { folder })).rejects.toThrow(/20260102000000_create_b failed.*division by zero/);
+    expect((await client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([{ b: null }]);
+    await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
+    expect(await migrate(database.url, { folder })).toEqual(['20260102000000_create_b']);
+  });
+
+  it('refuses to go on after a migration that Prisma recorded as failed', async () => {
+    await migrate(database.url, { folder });
+    await client.query('UPDATE _prisma_migrations SET finished_at = NULL');
+    await expect(migrate(database.url, { folder })).rejects.toThrow(/create_a failed.*prisma migrate resolve/);
+  });
+});
+
+describe('isMigrated', () => {
+  it('is true for this version and for a newer one, so that a rolling deployment keeps the old processes ready', async () => {
+    await migrate(database.url, { folder });
+    const expected = await expectedMigrations(folder);
+    await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
+    await migrate(database.url, { folder });
+    expect(await isMigrated(client, expected)).toBe(true);
+    expect(await isMigrated(client, await expectedMigrations(folder))).toBe(true);
+  });
+
+  it('is false for an empty database, an older one and an edited file', async () => {
+    expect(await isMigrated(client, await expectedMigrations(folder))).toBe(false);
+    await migrate(database.url, { folder });
+    const [created] = await expectedMigrations(folder);
+    expect(await isMigrated(client, [{ name: created?.name ?? '', checksum: 'other' }])).toBe(false);
+    await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
+    expect(await isMigrated(client, await expectedMigrations(folder))).toBe(false);
+  });
+
+  it('is true for the database that the tests clone', async () => {
+    const clone = await createTestDatabase();
+    const reader = new Client({ connectionString: clone.url });
+    await reader.connect();
+    expect(await isMigrated(reader, await expectedMigrations())).toBe(true);
+    await reader.end();
+    await clone.drop();
+  });
+});

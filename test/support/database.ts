@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { inject } from 'vitest';
+
+/** A database of its own for one test file (or one test): nothing in it is shared. */
+export interface TestDatabase {
+  url: string;
+  /** Ends whatever sessions are left and removes it. */
+  drop(): Promise<void>;
+}
+
+/** Clones the migrated template in about 20 ms. Copying files is quicker than the default here, as nothing is synced. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  return createDatabase('TEMPLATE template_migrated STRATEGY FILE_COPY');
+}
+
+/** A database with nothing in it, for tests of the migrations themselves. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return createDatabase('TEMPLATE template0 STRATEGY FILE_COPY');
+}
+
+async function createDatabase(template: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await runOnServer(`CREATE DATABASE ${name} ${template}`);
+  return {
+    url: inject('testServerUrl').replace(/[^/]+$/, name),
+    drop: () => runOnServer(`DROP DATABASE ${name} WITH (FORCE)`),
+  };
+}
+
+async function runOnServer(statement: string): Promise<void> {
+  const client = new Client({ connectionString: inject('testServerUrl'), connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,55 @@
+// Prisma's own migration engine (WebAssembly, development only), as the reference for our runner. It splits scripts at
+// semicolons, so it can only be given plain ones.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
+import { Pool } from 'pg';
+
+/** Does to the database what `prisma migrate deploy` does with these files. Resolves with the names it applied. */
+export async function applyWithPrisma(
+  databaseUrl: string,
+  migrations: ReadonlyArray<{ name: string; sql: string }>,
+): Promise<string[]> {
+  // A pool of ours, because the engine's advisory lock lives as long as its session.
+  const pool = new Pool({ connectionString: databaseUrl });
+  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
+  const schemaEngine = await engine.SchemaEngine.new({ datamodels: undefined }, () => undefined, adapter);
+  try {
+    const output = await schemaEngine.applyMigrations({
+      migrationsList: {
+        baseDir: '/migrations',
+        lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
+        shadowDbInitScript: '',
+        migrationDirectories: migrations.map(({ name, sql }) => ({
+          path: name,
+          migrationFile: { path: 'migration.sql', content: { tag: 'ok', value: sql } },
+        })),
+      },
+      filters: { externalTables: [], externalEnums: [] },
+    });
+    return output.appliedMigrationNames;
+  } finally {
+    schemaEngine.free();
+    await pool.end();
+  }
+}
+
+/** What we use of WebAssembly, which TypeScript knows only together with the whole of the browser. */
+interface WebAssemblyLoader {
+  instantiate(code: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+}
+
+// Once a process: a second instance would get the callbacks of the first.
+await loadEngine();
+
+async function loadEngine(): Promise<void> {
+  const script = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
+  const code = await readFile(script.replace(/\.js$/, '.wasm'));
+  const { WebAssembly: loader } = globalThis as unknown as { WebAssembly: WebAssemblyLoader };
+  const { instance } = await loader.instantiate(code, { './schema_engine_bg.js': { ...engine } });
+  const { __wbg_set_wasm: setWasm } = engine as unknown as { __wbg_set_wasm: (exports: object) => void };
+  setWasm(instance.exports);
+  instance.exports.__wbindgen_start();
+}
