@@ -28,7 +28,10 @@ try {
 }
 
 function readArguments(): { path: string; replace: boolean } {
-  const { values, positionals } = parseArgs({ options: { replace: { type: 'boolean', default: false } }, allowPositionals: true });
+  const { values, positionals } = parseArgs({
+    options: { replace: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
   const [path, ...rest] = positionals;
   if (path === undefined || rest.length > 0) throw new Error(USAGE);
   return { path, replace: values.replace };
@@ -39,7 +42,9 @@ function readJson(path: string): unknown {
     // Fatal: a wrongly encoded name must not be stored as question marks.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)));
   } catch (error) {
-    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -61,7 +66,9 @@ async function openTarget(file: unknown): Promise<Target> {
   if (!databaseUrl) return openEmbedded();
   const appSecret = process.env['APP_SECRET'] ?? '';
   if (appSecret.length < 32 && hasEndpoints(file)) {
-    throw new Error('APP_SECRET is required, with at least 32 characters: it encrypts the secrets of the webhook endpoints in this file.');
+    throw new Error(
+      'APP_SECRET is required, with at least 32 characters: it encrypts the secrets of the webhook endpoints in this file.',
+    );
   }
   return { databaseUrl, appSecret, close: () => Promise.resolve() };
 }

@@ -137,7 +137,8 @@ function greet({ config, demoKey }: { config: Config; demoKey: string | null }):
   const site = own.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//127.0.0.1:');
   const base = `${site}/api/public/v1`;
   const links = [`  Docs      ${site}/docs`, `  Admin     ${site}/admin`];
-  const key = demoKey ?? '(none: this database already had teams when it was first used here)';
+  const none = config.nodeEnv === 'production' ? 'no demo tenant in production' : 'this database had teams of its own';
+  const key = demoKey ?? `(none: ${none})`;
   console.log(['', 'Team Customer API', `  Base URL  ${base}`, `  API key   ${key}`, ...links, ''].join('\n'));
   if (demoKey === null) return;
   const auth = `-H 'Authorization: Bearer ${demoKey}'`;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 const FORM = /^svck_live_([0-9A-Za-z]{8,32})_([0-9A-Za-z]{20,100})$/;
 
@@ -17,5 +17,5 @@ export function parseApiKey(text: string): { prefix: string; secret: string } | 
 
 /** What is stored of a key's secret part. A plain SHA-256 is enough: the secret has 256 random bits, so there is nothing to guess. */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }

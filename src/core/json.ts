@@ -9,7 +9,7 @@ export interface JsonFault {
 
 /**
  * The first thing in a parsed JSON value that the service cannot keep: nesting too deep, or text that Postgres or UTF-8 cannot represent (NUL, half of a
- * surrogate pair). Iterative, because depth is what it guards against.
+ * surrogate pair), a number beyond what JSON.parse can hold. Iterative, because depth is what it guards against.
  */
 export function findJsonFault(root: unknown): JsonFault | null {
   const stack: { value: unknown; path: readonly (string | number)[] }[] = [{ value: root, path: [] }];
@@ -19,6 +19,7 @@ export function findJsonFault(root: unknown): JsonFault | null {
       const fault = textFault(value, path);
       if (fault) return fault;
     }
+    if (typeof value === 'number' && !Number.isFinite(value)) return { path, message: 'The number is beyond the range of 64-bit floats.', code: 'invalid_number' };
     if (typeof value !== 'object' || value === null) continue;
     if (path.length >= MAX_DEPTH) return { path: path.slice(0, 1), message: `Nested deeper than ${MAX_DEPTH} levels.`, code: 'too_deep' };
     if (Array.isArray(value)) {

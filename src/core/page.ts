@@ -45,7 +45,7 @@ export function parseCursor(list: string, cursor: string | undefined): PagePosit
   if (cursor === undefined) return null;
   const text = Buffer.from(cursor, 'base64url').toString();
   const [, name, at, id] = CURSOR_FORM.exec(text) ?? [];
-  const position = at && id && !Number.isNaN(Date.parse(at)) ? { at, id } : null;
+  const position = at && id && isInstant(at) ? { at, id } : null;
   if (position && name === list && !id?.includes('\0') && formatCursor(list, position) === cursor) return position;
   throw new ProblemError('validation_error', {
     errors: [{ path: 'query.cursor', message: 'This list did not issue the cursor.', code: 'invalid_cursor' }],
@@ -58,6 +58,12 @@ export function toPage<T>(list: string, rows: T[], limit: number, positionOf: (r
   rows.length = limit;
   const last = rows[limit - 1];
   return { rows, nextCursor: last === undefined ? null : formatCursor(list, positionOf(last)) };
+}
+
+/** Date.parse takes days that do not exist, such as 30 February, and the year 0; Postgres takes neither. */
+function isInstant(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString() === text && !text.startsWith('0000');
 }
 
 function formatCursor(list: string, position: PagePosition): string {

@@ -94,6 +94,9 @@ interface Context {
 
 async function runTransaction<T>({ pool, prisma, current }: Context, work: (tx: Tx) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch(rethrow);
+  // A connection that breaks between two statements tells so by an event, which would end the process; the next statement rejects anyway.
+  const ignore = (): void => undefined;
+  client.on('error', ignore);
   const sent: Promise<unknown>[] = [];
   const send = (promise: Promise<unknown>): void => {
     // The rejection is looked at before COMMIT; this only keeps Node from calling it unhandled meanwhile.
@@ -123,6 +126,7 @@ async function runTransaction<T>({ pool, prisma, current }: Context, work: (tx: 
     });
     throw error;
   } finally {
+    client.off('error', ignore);
     client.release(broken);
   }
 }

@@ -54,19 +54,24 @@ export async function chooseProgramUser(dataDir: string, programs: Programs): Pr
  *
  * A checkout below /root cannot be entered by any other user. Then (Linux) `setpriv` changes the user and leaves the
  * program the one right to pass closed folders, which is less than moving the files or opening root's home.
- * An abort of `signal` kills the program. The environment is ours, not the process's: PGPORT and the like must not change the server, and it needs no secret.
+ * An abort of `signal` sends `killSignal`. The environment is ours, not the process's: PGPORT and the like must not change the server, and it needs no secret.
  */
 export function spawnProgram(
   program: string,
   args: readonly string[],
-  options: { user: ProgramUser | null; stdio: NonNullable<SpawnOptions['stdio']>; signal: AbortSignal | undefined },
+  options: {
+    user: ProgramUser | null;
+    stdio: NonNullable<SpawnOptions['stdio']>;
+    signal: AbortSignal | undefined;
+    killSignal: NodeJS.Signals;
+  },
 ): ChildProcess {
   const { user, stdio, signal } = options;
   const base: SpawnOptions = {
     stdio,
     detached: true,
     env: { TZ: 'UTC', LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' },
-    killSignal: 'SIGQUIT',
+    killSignal: options.killSignal,
     ...(signal && { signal }),
   };
   if (!user) return spawn(program, args, base);

@@ -140,6 +140,8 @@ async function runInitdb(options: {
   const child = spawnProgram(program, [`--pgdata=${pgdata}`, ...locale, ...access, ...rest], {
     user,
     signal,
+    // It has made nothing worth keeping, and puts off every other signal until its current step is done.
+    killSignal: 'SIGKILL',
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
@@ -196,6 +198,7 @@ async function spawnServer({
   const child = spawnProgram(programs.postgres, ['-D', cluster, ...flags], {
     user,
     signal,
+    killSignal: 'SIGQUIT',
     stdio: ['ignore', log.fd, log.fd],
   });
   const ended = new Promise<never>((_, fail) => {

@@ -26,9 +26,9 @@ export function createApp(options: AppOptions): Express {
     const ready = await options.isReady();
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not_ready' });
   });
-  app.use('/docs', docsRouter());
+  app.use('/docs', docsRouter({ publicUrl: options.publicUrl }));
   app.use((_request, response) => {
-    response.status(404).type('text/plain').send('Not found\\n');
+    response.status(404).type('text/plain').send('Not found\n');
   });
   return app;
 }

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newRequestId } from '../core/ids.ts';
 import { ProblemError } from '../core/problem.ts';
@@ -14,9 +15,12 @@ export function answerBrokenRequest(publicUrl: string): (error: Error & { code?:
     const requestId = newRequestId();
     const body = JSON.stringify(problemBody(new ProblemError('bad_request', { status }), { publicUrl, language: 'de', requestId }));
     const head = [
-      `HTTP/1.1 ${status} Bad Request`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'Content-Type: application/problem+json',
       `Content-Length: ${Buffer.byteLength(body)}`,
+      'Content-Language: de',
+      'Cache-Control: no-store',
+      'X-Content-Type-Options: nosniff',
       `X-Request-Id: ${requestId}`,
       'RateLimit-Limit: 0',
       'RateLimit-Remaining: 0',

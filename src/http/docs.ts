@@ -1,5 +1,104 @@
-import { Router } from 'express';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Router, type Request, type RequestHandler, type Response } from 'express';
+import helmet from 'helmet';
+import { errorsPage, explorerPage, webhooksPage, type PageLinks } from './docs-pages.ts';
 
-export function docsRouter(): Router {
-  return Router();
+export interface DocsOptions {
+  /** The service's outside URL; its path, if it has one, stands before every link. */
+  readonly publicUrl: string;
+}
+
+interface Asset {
+  readonly folder: string;
+  /** Of its content, so that a copy may be kept for ever. */
+  readonly version: string;
+}
+
+const OWN_FOLDER = join(import.meta.dirname, 'docs-assets');
+// Not swagger-ui-dist's own entry, which loads the whole bundle into this process to tell where it is.
+const SWAGGER_FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+const FOLDERS: Readonly<Record<string, string>> = {
+  'docs.css': OWN_FOLDER,
+  'explorer.js': OWN_FOLDER,
+  'icon.svg': OWN_FOLDER,
+  'swagger-ui.css': SWAGGER_FOLDER,
+  'swagger-ui-bundle.js': SWAGGER_FOLDER,
+};
+
+/** The developer pages, to be mounted at `/docs`. Everything comes from this process: no page asks another host for anything. */
+export function docsRouter({ publicUrl }: DocsOptions): Router {
+  const router = Router();
+  const assets = new Map(Object.entries(FOLDERS).map(([name, folder]) => [name, readAsset(name, folder)]));
+  const prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
+  const links: PageLinks = { prefix, asset: (name) => `${prefix}/docs/assets/${name}?v=${assets.get(name)?.version}` };
+  const verifySource = readFileSync(join(OWN_FOLDER, 'verify-signature.js'), 'utf8');
+  router.use(securityHeaders(READING));
+  router.get('/', securityHeaders(TRYING), servePage(explorerPage(links)));
+  router.get('/errors', servePage(errorsPage(links)));
+  router.get('/webhooks', servePage(webhooksPage(links, verifySource)));
+  router.get('/assets/:name', serveAsset(assets));
+  router.use((_request, response) => {
+    response.status(404).type('text/plain').send('Not found\n');
+  });
+  return router;
+}
+
+type Directives = Record<string, readonly string[]>;
+
+/** A page to read: a stylesheet and an icon. */
+const READING: Directives = {
+  'default-src': ["'none'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+/** Swagger UI beside that: its script, requests to the API, and the icons that its stylesheet holds as data. */
+const TRYING: Directives = {
+  ...READING,
+  'script-src': ["'self'"],
+  'connect-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+};
+
+function securityHeaders(directives: Directives): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives },
+    // Whether the whole host, subdomains included, is https-only is for whoever owns the host to say.
+    strictTransportSecurity: false,
+  });
+}
+
+function servePage(page: string): RequestHandler {
+  return (_request, response) => {
+    response.set('Cache-Control', 'no-cache').type('text/html').send(page);
+  };
+}
+
+function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
+  return (request: Request, response: Response, next) => {
+    const name = String(request.params['name']);
+    const asset = assets.get(name);
+    if (asset === undefined) {
+      next();
+      return;
+    }
+    const isVersioned = request.query['v'] === asset.version;
+    const caching = isVersioned ? ({ immutable: true, maxAge: '1y' } as const) : ({ maxAge: 0 } as const);
+    // The folder may be anywhere, below one that begins with a dot too.
+    response.sendFile(name, { root: asset.folder, dotfiles: 'allow', ...caching }, (error: unknown) => {
+      if (error && !response.headersSent) next(error);
+    });
+  };
+}
+
+function readAsset(name: string, folder: string): Asset {
+  const content = readFileSync(join(folder, name));
+  return { folder, version: createHash('sha256').update(content).digest('hex').slice(0, 12) };
 }

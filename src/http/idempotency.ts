@@ -23,6 +23,13 @@ export interface IdempotentCall {
   readonly secret: boolean;
 }
 
+export interface IdempotentWork<P> {
+  readonly prepare: (() => Promise<P>) | null;
+  readonly perform: (tx: Tx, prepared: P | undefined) => Promise<KeptResponse>;
+  /** The response that tells a refusal. */
+  readonly refuse: (problem: ProblemError) => KeptResponse;
+}
+
 export type IdempotentOutcome = { readonly response: KeptResponse; readonly replayed: boolean };
 
 const VALID_MS = 24 * 60 * 60 * 1000;
@@ -39,18 +46,20 @@ export function fingerprintOf(method: string, path: string, body: unknown): Buff
  * Runs the operation once per key (decisions 26 to 28). The record commits in the transaction of what the operation wrote, so a crash leaves both or
  * neither. A refusal rolls the operation back and is kept in a transaction of its own; should another call have come first meanwhile, its response counts.
  *
+ * What the operation needs and no transaction may wait for, it prepares before, and not for a replay.
+ *
  * Throws `conflict` while a call with the key runs, `idempotency_mismatch` when the key was used for something else, and what the operation throws.
  */
-export async function runOnce(
-  call: IdempotentCall,
-  operation: (tx: Tx) => Promise<KeptResponse>,
-  refusal: (problem: ProblemError) => KeptResponse,
-): Promise<IdempotentOutcome> {
+export async function runOnce<P>(call: IdempotentCall, { prepare, perform, refuse }: IdempotentWork<P>): Promise<IdempotentOutcome> {
+  // A record is looked for here only to spare a replay the preparation; under the key's lock it is looked for again.
+  const known = prepare ? await findKept(call) : null;
+  if (known) return known;
+  const prepared = await prepare?.();
   let refused: ProblemError | null = null;
   try {
     return await keep(call, async (tx) => {
       try {
-        return await operation(tx);
+        return await perform(tx, prepared);
       } catch (error) {
         refused = problemIn(error);
         throw error;
@@ -59,7 +68,7 @@ export async function runOnce(
   } catch (error) {
     const problem: ProblemError | null = refused;
     if (problem === null || !isKept(problem)) throw error;
-    const outcome = await keep(call, async () => refusal(problem));
+    const outcome = await keep(call, async () => refuse(problem));
     if (outcome.replayed) return outcome;
     throw error;
   }
@@ -68,7 +77,7 @@ export async function runOnce(
 async function keep(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptResponse>): Promise<IdempotentOutcome> {
   const now = call.clock.now();
   return call.db.transaction(async (tx) => {
-    const [found] = await tx.query(BEGIN, [call.teamId, call.key, new Date(now.getTime() - VALID_MS)]);
+    const [found] = await tx.query(BEGIN, [call.teamId, call.key, validFrom(now)]);
     if (!found?.locked) throw new ProblemError('conflict', { detail: 'A call with this Idempotency-Key is still running.' });
     if (found.fingerprint !== null) return { response: replay(call, found), replayed: true };
     const response = await produce(tx);
@@ -78,7 +87,16 @@ async function keep(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptRespo
   });
 }
 
-function replay(call: IdempotentCall, found: FoundRow): KeptResponse {
+async function findKept(call: IdempotentCall): Promise<IdempotentOutcome | null> {
+  const [found] = await call.db.query(FIND, [call.teamId, call.key, validFrom(call.clock.now())]);
+  return found ? { response: replay(call, found), replayed: true } : null;
+}
+
+function validFrom(now: Date): Date {
+  return new Date(now.getTime() - VALID_MS);
+}
+
+function replay(call: IdempotentCall, found: FoundRecord): KeptResponse {
   if (!call.fingerprint.equals(found.fingerprint)) throw new ProblemError('idempotency_mismatch');
   const body = found.encrypted ? decrypt(found.body, call.secrets, contextOf(call)) : found.body.toString();
   return { status: found.status, body, location: found.location };
@@ -97,8 +115,7 @@ function isKept(problem: ProblemError): boolean {
   return problem.status < 500 && !NOT_KEPT.has(problem.code);
 }
 
-interface FoundRow {
-  locked: boolean;
+interface FoundRecord {
   fingerprint: Buffer;
   status: number;
   body: Buffer;
@@ -106,9 +123,14 @@ interface FoundRow {
   location: string | null;
 }
 
-const BEGIN = statement<FoundRow | { locked: boolean; fingerprint: null }>(
+const BEGIN = statement<(FoundRecord & { locked: boolean }) | { locked: boolean; fingerprint: null }>(
   'idempotency.begin',
   'select * from begin_idempotent($1, $2, $3)',
+);
+
+const FIND = statement<FoundRecord>(
+  'idempotency.find',
+  'select fingerprint, status, body, encrypted, location from idempotency_record where team_id = $1 and key = $2 and created_at >= $3',
 );
 
 // A record past its 24 hours may still be there: the key is free again, so it is replaced.

@@ -1,3 +1,126 @@
-export function openApiDocument(publicUrl: string): object {
-  return { openapi: '3.1.0', info: { title: 'Team Customer API', version: '1' }, servers: [{ url: publicUrl }], paths: {} };
+import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi';
+import { createSchema, type oas31 } from 'zod-openapi';
+import { z } from 'zod';
+import { webhookDelivery } from '../features/webhooks/delivery-schema.ts';
+import { ENDPOINTS, type Endpoint } from '../trpc/endpoints.ts';
+import { v1 } from '../trpc/routers.ts';
+import { HEADERS, PARAMETERS } from './openapi-headers.ts';
+import { describeApi, describeTags, SECURITY_SCHEMES } from './openapi-info.ts';
+import { describeOperation, type SharedComponents } from './openapi-operation.ts';
+import { problem } from './openapi-problems.ts';
+import { closeObjects, mapValues, openObjects, tidySchema } from './openapi-schemas.ts';
+import { describeWebhooks } from './openapi-webhooks.ts';
+import { BASE_PATH } from './rest.ts';
+
+/** Stands in examples of the committed file, which knows no process's address. */
+const EXAMPLE_URL = 'https://api.example.com';
+
+/**
+ * The OpenAPI 3.1 description of the API, made from the declarations of the operations. `publicUrl` is the service's outside URL; '' leaves the server
+ * relative. Responses are open for fields to come, request bodies are closed.
+ */
+export function openApiDocument(publicUrl: string): oas31.OpenAPIObject {
+  return withSchemas(describe(publicUrl), (schema, isBody) => (isBody ? schema : openObjects(schema)));
+}
+
+/** The same for tests: an object that has a field which the document does not name is refused. */
+export function strictOpenApiDocument(publicUrl = ''): oas31.OpenAPIObject {
+  return withSchemas(describe(publicUrl), closeObjects);
+}
+
+/** The text of `openapi.v1.json` in the repository. */
+export function committedDocument(): string {
+  return `${JSON.stringify(openApiDocument(''), null, 2)}\n`;
+}
+
+function describe(publicUrl: string): oas31.OpenAPIObject {
+  const names = nameShapes(ENDPOINTS);
+  const generated = generateOpenApiDocument(v1 as OpenApiRouter, {
+    title: '',
+    version: '',
+    baseUrl: publicUrl + BASE_PATH,
+  });
+  const shapes: Readonly<Record<string, oas31.SchemaObject>> = {
+    ...(generated.components?.schemas as Record<string, oas31.SchemaObject>),
+    WebhookDelivery: shapeOf(webhookDelivery),
+    Problem: shapeOf(problem),
+  };
+  const shared: SharedComponents = { schemas: {}, examples: {} };
+  const paths = describePaths(generated.paths ?? {}, shared, publicUrl || EXAMPLE_URL);
+  const events = describeWebhooks();
+  return {
+    openapi: '3.1.0',
+    info: describeApi(`${publicUrl}/docs`),
+    servers: [{ url: publicUrl + BASE_PATH }],
+    tags: describeTags([...ENDPOINTS.map(({ tag }) => tag), 'Events']),
+    paths,
+    webhooks: events.webhooks,
+    components: {
+      schemas: {
+        ...Object.fromEntries(names.map((name) => [name, tidySchema(shapes[name] ?? {})])),
+        ...shared.schemas,
+        ...events.schemas,
+      },
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      examples: shared.examples,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+/** A shape on its own, as it is in answers. */
+function shapeOf(shape: z.ZodType): oas31.SchemaObject {
+  return createSchema(shape, { io: 'output' }).schema as oas31.SchemaObject;
+}
+
+function describePaths(generated: oas31.PathsObject, shared: SharedComponents, publicUrl: string): oas31.PathsObject {
+  const paths: oas31.PathsObject = {};
+  for (const endpoint of ENDPOINTS) {
+    const method = endpoint.method.toLowerCase() as 'get';
+    const operation = generated[endpoint.path]?.[method];
+    if (operation === undefined) throw new Error(`no operation was generated for ${endpoint.name}`);
+    paths[endpoint.path] = {
+      ...paths[endpoint.path],
+      [method]: describeOperation(endpoint, operation, shared, publicUrl),
+    };
+  }
+  return paths;
+}
+
+/**
+ * Gives every shape that the document names its id, by which zod-openapi makes a component of it and a reference wherever it occurs: outputs have their
+ * `outputName`, and what a page or list consists of the same without `Page` or `List`. Returns the names in the order of the operations.
+ */
+function nameShapes(endpoints: readonly Endpoint[]): string[] {
+  const shapes = new Map<string, z.ZodType>();
+  const add = (name: string, shape: z.ZodType): void => {
+    if ((shapes.get(name) ?? shape) !== shape) throw new Error(`two shapes are called ${name}`);
+    shapes.set(name, shape);
+  };
+  for (const { outputName, output } of endpoints) {
+    const item = itemOf(output);
+    const [, itemName] = /^(.+)(?:Page|List)$/.exec(outputName) ?? [];
+    if (item && itemName) add(itemName, item);
+    add(outputName, output);
+  }
+  for (const [id, shape] of shapes) shape.register(z.globalRegistry, { ...shape.meta(), id });
+  // Its routes are not there yet; its shape is, because clients are generated from the document.
+  return [...new Set([...shapes.keys(), 'WebhookDelivery', 'Problem'])];
+}
+
+function itemOf(output: z.ZodType): z.ZodType | null {
+  const data: unknown = output instanceof z.ZodObject ? output.shape['data'] : null;
+  return data instanceof z.ZodArray ? (data.element as z.ZodType) : null;
+}
+
+function withSchemas(
+  document: oas31.OpenAPIObject,
+  change: (schema: oas31.SchemaObject, isBody: boolean) => oas31.SchemaObject,
+): oas31.OpenAPIObject {
+  const bodies = new Set(ENDPOINTS.map(({ bodyName }) => bodyName));
+  const schemas = mapValues(document.components?.schemas ?? {}, (schema, name) =>
+    change(schema as oas31.SchemaObject, bodies.has(name)),
+  );
+  return { ...document, components: { ...document.components, schemas } };
 }

@@ -51,9 +51,11 @@ function toFieldErrors(error: z.ZodError, route: Pick<RestFacts, 'method' | 'pat
 }
 
 function locate(path: readonly PropertyKey[], route: Pick<RestFacts, 'method' | 'path'> | null): string {
-  const steps = path.map(String);
+  // A body field that is named as a path parameter is told apart by an empty first step.
+  const isInBody = path[0] === '' && path.length > 1;
+  const steps = path.slice(isInBody ? 1 : 0).map(String);
   if (!route) return ['input', ...steps].join('.');
-  if (steps[0] !== undefined && route.path.includes(`{${steps[0]}}`)) return ['path', ...steps].join('.');
+  if (!isInBody && steps[0] !== undefined && route.path.includes(`{${steps[0]}}`)) return ['path', ...steps].join('.');
   const place = route.method === 'GET' || route.method === 'DELETE' ? 'query' : 'body';
   return [place, ...steps].join('.');
 }

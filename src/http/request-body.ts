@@ -49,11 +49,27 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
+/** Without so many digits in a row, no integer is beyond what a 64-bit float holds exactly. */
+const LONG_DIGITS = /\d{16}/;
+
 function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return LONG_DIGITS.test(text) ? JSON.parse(text, requireExact) : JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8';
-    throw new z.ZodError([{ code: 'custom', path: [], message: `The body is ${reason}.`, params: { code: 'invalid_json' }, input: undefined }]);
+    if (error instanceof z.ZodError) throw error;
+    throw refusal(`The body is ${error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8'}.`, 'invalid_json');
   }
+}
+
+/** A reviver: an integer that would come back as another one (an id of 64 bits) is refused, not changed silently. What a client can hold itself passes. */
+function requireExact(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source ?? '';
+  if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return value;
+  if (String(value) === source || BigInt(value) === BigInt(source)) return value;
+  throw refusal(`The integer ${source.slice(0, 40)} has more digits than a 64-bit float holds; send it as text.`, 'invalid_number');
+}
+
+function refusal(message: string, code: string): z.ZodError {
+  return new z.ZodError([{ code: 'custom', path: [], message, params: { code }, input: undefined }]);
 }

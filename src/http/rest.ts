@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Language } from '../core/language.ts';
@@ -5,7 +6,7 @@ import { newRequestId } from '../core/ids.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { Db, Tx } from '../db/client.ts';
 import { ENDPOINTS } from '../trpc/endpoints.ts';
-import type { Context, OperationResult, Services } from '../trpc/init.ts';
+import type { Context, Services } from '../trpc/init.ts';
 import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
 import { fingerprintOf, runOnce, type IdempotentOutcome, type KeptResponse } from './idempotency.ts';
 import { negotiateLanguage } from './language.ts';
@@ -50,11 +51,12 @@ const matchRoute = compileRoutes(ENDPOINTS);
 
 /** The REST door: every request under `BASE_PATH`, through the stages of decisions 2 in their order. */
 export function createRest(options: RestOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const nonce = randomBytes(16);
   return async (request, response) => {
     const startedAt = performance.now();
     const exchange = begin(options, request, response);
     try {
-      const tenant = await admit(exchange);
+      const tenant = await admit(exchange, nonce);
       await operate(exchange, tenant);
     } catch (error) {
       answerProblem(exchange, error);
@@ -64,7 +66,7 @@ export function createRest(options: RestOptions): (request: IncomingMessage, res
 }
 
 function begin(options: RestOptions, request: IncomingMessage, response: ServerResponse): Exchange {
-  const url = request.url ?? '/';
+  const url = originForm(request.url ?? '/');
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? '' : url.slice(mark + 1);
@@ -75,14 +77,15 @@ function begin(options: RestOptions, request: IncomingMessage, response: ServerR
 }
 
 /** Known path, known method, key, tenant, rate limit. Answers null where there is nothing to operate but the document. */
-async function admit(exchange: Exchange): Promise<Tenant | null> {
+async function admit(exchange: Exchange, nonce: Buffer): Promise<Tenant | null> {
   const { options, request, match } = exchange;
-  const authorization = match.kind === 'route' ? (request.headers.authorization ?? null) : null;
+  const authorization = match.kind === 'route' ? authorizationOf(request) : null;
   exchange.authentication = await authenticate(options.db, {
     authorization,
     ip: options.ipOf(request),
     limits: options.limits,
     clock: options.services.clock,
+    nonce,
   });
   const { tenant, counted, rate } = exchange.authentication;
   if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
@@ -95,6 +98,17 @@ async function admit(exchange: Exchange): Promise<Tenant | null> {
   }
   if (!tenant) throw new ProblemError('unauthorized');
   return tenant;
+}
+
+/** Of a target with scheme and host, which clients send to proxies, the path and the query. */
+function originForm(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
+}
+
+/** Of two keys a proxy in front might believe the other one, so they are as good as none. */
+function authorizationOf(request: IncomingMessage): string | null {
+  const { authorization = [] } = request.headersDistinct;
+  return authorization.length === 1 ? (authorization[0] ?? null) : null;
 }
 
 async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void> {
@@ -116,7 +130,7 @@ async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void>
     idempotently: idempotencyOf(exchange, route, tenant, getRawInput),
   };
   try {
-    const output = await route.endpoint.call({ ctx, getRawInput });
+    const output = await route.endpoint.run(ctx, getRawInput);
     answer(exchange, exchange.outcome?.response ?? toResponse(route, output));
   } catch (error) {
     if (!exchange.outcome?.replayed) throw error;
@@ -135,26 +149,25 @@ function idempotencyOf(
   const key = exchange.request.headers['idempotency-key'];
   if (typeof key !== 'string' || route.endpoint.method !== 'POST') return null;
   const { db, services } = exchange.options;
-  return async (operation) => {
-    requireIdempotencyKey(key);
-    let result: OperationResult | null = null;
-    const fingerprint = fingerprintOf('POST', decodeURI(exchange.path), await getRawInput());
+  return async <T, P>(prepare: (() => Promise<P>) | null, operation: (db: Db, prepared: P | undefined) => Promise<T>): Promise<T> => {
+    requireIdempotencyKey(key, exchange.request);
+    let output: { readonly value: T } | null = null;
+    const fingerprint = fingerprintOf('POST', exchange.path, await getRawInput());
     const call = { db, clock: services.clock, secrets: services.secrets, teamId: tenant.team.id, key, fingerprint, secret: route.endpoint.secret };
-    const perform = async (tx: Tx): Promise<KeptResponse> => {
-      const current = await operation(tx);
-      if (!current.ok) throw current.error;
-      result = current;
-      return toResponse(route, current.data);
+    const perform = async (tx: Tx, prepared: P | undefined): Promise<KeptResponse> => {
+      output = { value: await operation(tx, prepared) };
+      return toResponse(route, output.value);
     };
-    exchange.outcome = await runOnce(call, perform, (problem) => problemToResponse(exchange, problem));
-    if (result === null) throw new Error('replayed');
-    return result;
+    exchange.outcome = await runOnce(call, { prepare, perform, refuse: (problem) => problemToResponse(exchange, problem) });
+    if (output === null) throw new Error('replayed');
+    return (output as { readonly value: T }).value;
   };
 }
 
-function requireIdempotencyKey(key: string): void {
-  if (key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return;
-  const message = `An Idempotency-Key has 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} characters.`;
+function requireIdempotencyKey(key: string, request: IncomingMessage): void {
+  const isSole = request.headersDistinct['idempotency-key']?.length === 1;
+  if (isSole && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return;
+  const message = `There may be one Idempotency-Key, of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} characters.`;
   throw new ProblemError('validation_error', { errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }] });
 }
 

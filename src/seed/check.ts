@@ -1,15 +1,18 @@
 // What the rows of a seed file must satisfy together: everything that the database would refuse later, so that a person
 // reads a path instead of a constraint's name.
 import { collectFaults, type Fault, type Faults, type PathPart } from './fault.ts';
-import { checkGenerate, countGeneratedLiveMembers } from './generate-plan.ts';
+import { checkGenerate } from './generate-plan.ts';
 import type { Known } from './known.ts';
 import type { SeedFile, SeedTeam } from './prepare.ts';
 
-/** All faults, in the order of the file. `replace`: teams that exist are no fault. */
+/** All faults, team by team. `replace`: teams that exist are no fault. */
 export function checkSeed(seed: SeedFile, known: Known, options: { replace: boolean }): Fault[] {
   const faults = collectFaults();
   checkCatalog(faults, seed, known);
-  const catalogIds = new Set([...known.catalogIds, ...seed.catalog.filter((entry) => !entry.team).map((entry) => entry.id)]);
+  const catalogIds = new Set([
+    ...known.catalogIds,
+    ...seed.catalog.filter((entry) => !entry.team).map((entry) => entry.id),
+  ]);
   checkUnique(faults, ['teams'], seed.teams, 'id');
   seed.teams.forEach((team, index) => {
     const path = ['teams', index];
@@ -39,12 +42,18 @@ function checkCatalog(faults: Faults, seed: SeedFile, known: Known): void {
     seen.add(key);
   });
   seed.catalog_rules.forEach((rule, index) => {
-    const set = [rule.situation, rule.personality, rule.industry].filter((id) => id != null);
-    if (set.length < 2) faults.add(['catalog_rules', index], 'must name two or three of situation, personality, industry');
+    const set = [rule.situation, rule.personality, rule.industry].filter((id) => typeof id === 'string');
+    if (set.length < 2)
+      faults.add(['catalog_rules', index], 'must name two or three of situation, personality, industry');
   });
 }
 
-function checkReleases(faults: Faults, path: readonly PathPart[], team: SeedTeam, catalogIds: ReadonlySet<string>): void {
+function checkReleases(
+  faults: Faults,
+  path: readonly PathPart[],
+  team: SeedTeam,
+  catalogIds: ReadonlySet<string>,
+): void {
   if (!Array.isArray(team.released)) return;
   team.released.forEach((id, index) => {
     if (!catalogIds.has(id)) faults.add([...path, 'released', index], `no global catalog entry ${id}`);
@@ -55,15 +64,13 @@ function checkMembers(faults: Faults, path: readonly PathPart[], team: SeedTeam,
   const emails = new Set<string>();
   const users = new Set<string>();
   let owners = 0;
-  let live = 0;
   team.members.forEach((member, index) => {
     const at = [...path, 'members', index];
     if (member.status === 'ended') return;
-    live += 1;
     const email = known.lowerEmail(member.email);
     if (emails.has(email)) faults.add([...at, 'email'], 'another active or invited member has this email');
     emails.add(email);
-    if (member.user_id != null) {
+    if (member.user_id) {
       if (users.has(member.user_id)) faults.add([...at, 'user_id'], 'another active or invited member is this person');
       users.add(member.user_id);
     }
@@ -73,14 +80,9 @@ function checkMembers(faults: Faults, path: readonly PathPart[], team: SeedTeam,
     if (member.status === 'invited') faults.add([...at, 'status'], 'the owner must be active');
   });
   if (owners === 0) faults.add([...path, 'members'], 'one member must be the owner');
-  const taken = live + countGeneratedLiveMembers(team);
-  const seats = team.seats ?? DEFAULT_SEATS;
-  if (taken > seats) {
-    faults.add([...path, 'seats'], `${seats} seats for ${taken} active and invited members (generated ones included)`);
-  }
 }
 
-/** The column's default, which counts when the file leaves `seats` out. */
+/** What a team has when the file names no number. More members than seats are no fault: a team may have gone to a smaller plan. */
 export const DEFAULT_SEATS = 25;
 
 function checkKeys(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
@@ -98,7 +100,7 @@ function checkTrainings(faults: Faults, path: readonly PathPart[], team: SeedTea
   team.trainings.forEach((training, index) => {
     const at = (field: string) => [...path, 'trainings', index, field];
     const assignment = training.assignment_id;
-    if (assignment != null && !assignments.has(assignment)) faults.add(at('assignment_id'), `no assignment ${assignment}`);
+    if (assignment && !assignments.has(assignment)) faults.add(at('assignment_id'), `no assignment ${assignment}`);
     if (training.evaluation && training.status !== 'scored') {
       faults.add(at('evaluation'), `only a scored training has an evaluation; this one is ${training.status}`);
     }
@@ -112,7 +114,7 @@ function checkAssignments(faults: Faults, path: readonly PathPart[], team: SeedT
     const at = (field: string) => [...path, 'assignments', index, field];
     const { member_id: member, completed_training_id: training } = assignment;
     if (member !== undefined && !members.has(member)) faults.add(at('member_id'), `no member ${member}`);
-    if (training != null && !trainings.has(training)) faults.add(at('completed_training_id'), `no training ${training}`);
+    if (training && !trainings.has(training)) faults.add(at('completed_training_id'), `no training ${training}`);
   });
 }
 
@@ -126,7 +128,10 @@ function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): vo
     const at = (field: string) => [...path, 'crm_deals', index, field];
     const connection = deal.connection_id ?? first?.id;
     if (connection === undefined || !connections.has(connection)) {
-      faults.add(at('connection_id'), connection === undefined ? 'the team has no connection' : `no connection ${connection}`);
+      faults.add(
+        at('connection_id'),
+        connection === undefined ? 'the team has no connection' : `no connection ${connection}`,
+      );
     }
     const key = JSON.stringify([connection, deal.external_id ?? deal.id]);
     if (externalIds.has(key)) faults.add(at('external_id'), 'another deal of the connection has it');
@@ -135,7 +140,10 @@ function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): vo
   team.crm_objections.forEach((objection, index) => {
     const deal = objection.deal_id ?? team.crm_deals[0]?.id;
     if (deal !== undefined && deals.has(deal)) return;
-    faults.add([...path, 'crm_objections', index, 'deal_id'], deal === undefined ? 'the team has no deal' : `no deal ${deal}`);
+    faults.add(
+      [...path, 'crm_objections', index, 'deal_id'],
+      deal === undefined ? 'the team has no deal' : `no deal ${deal}`,
+    );
   });
 }
 
@@ -151,11 +159,21 @@ function checkUsers<L extends 'trainings' | 'cases' | 'crm_deals'>(
   const rows: readonly Partial<Record<string, unknown>>[] = team[list];
   rows.forEach((row, index) => {
     const user = row[field];
-    if (typeof user === 'string' && !users.has(user)) faults.add([...path, list, index, field], `no member has the user_id ${user}`);
+    if (typeof user === 'string' && !users.has(user))
+      faults.add([...path, list, index, field], `no member has the user_id ${user}`);
   });
 }
 
-const LISTS = ['members', 'trainings', 'assignments', 'cases', 'crm_connections', 'crm_deals', 'crm_objections', 'webhook_endpoints'] as const;
+const LISTS = [
+  'members',
+  'trainings',
+  'assignments',
+  'cases',
+  'crm_connections',
+  'crm_deals',
+  'crm_objections',
+  'webhook_endpoints',
+] as const;
 
 function checkUniqueIds(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
   for (const list of LISTS) checkUnique<{ id: string }>(faults, [...path, list], team[list], 'id');

@@ -11,6 +11,13 @@ export function collectIds(catalog: SeedFile['catalog'], team: SeedTeam): Catalo
     if (blocked.has(entry.id)) return false;
     return entry.team ? entry.team === team.id : (released?.has(entry.id) ?? true);
   });
-  const of = (kind: (typeof CATALOG_KINDS)[number]) => visible.filter((entry) => entry.kind === kind).map((entry) => entry.id);
-  return { situation: of('situation'), personality: of('personality'), industry: of('industry'), role: of('role'), methodology: of('methodology') };
+  const of = (kind: (typeof CATALOG_KINDS)[number]) =>
+    visible.filter((entry) => entry.kind === kind).map((entry) => entry.id);
+  return {
+    situation: of('situation'),
+    personality: of('personality'),
+    industry: of('industry'),
+    role: of('role'),
+    methodology: of('methodology'),
+  };
 }

@@ -61,7 +61,7 @@ export function createCast(team: SeedTeam, plan: GeneratePlan, catalog: Paramete
     trainees.push({ memberId, userId, ...skillOf(plan.seed, trainees.length) });
   };
   for (const member of team.members) {
-    if ((member.status ?? 'active') === 'active' && member.user_id != null) add(member.id, member.user_id);
+    if ((member.status ?? 'active') === 'active' && member.user_id) add(member.id, member.user_id);
   }
   for (let index = 0; index < plan.members; index += 1) {
     if (generatedStatus(index) === 'active') add(generatedId('mem', index), generatedId('usr', index));

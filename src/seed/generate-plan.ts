@@ -48,12 +48,15 @@ export function generatedStatus(index: number): 'active' | 'invited' | 'ended' {
   return index % 100 === 37 ? 'invited' : 'active';
 }
 
-export function countGeneratedLiveMembers(team: SeedTeam): number {
-  const members = planOf(team)?.members ?? 0;
-  return members - Math.floor(members / 50);
-}
-
-const LISTS = ['members', 'trainings', 'assignments', 'cases', 'crm_connections', 'crm_deals', 'crm_objections'] as const;
+const LISTS = [
+  'members',
+  'trainings',
+  'assignments',
+  'cases',
+  'crm_connections',
+  'crm_deals',
+  'crm_objections',
+] as const;
 
 /** A listed row must not stand where a generated one will. */
 export function checkGenerate(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {

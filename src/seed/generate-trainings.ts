@@ -85,7 +85,10 @@ export function* trainingRows(scene: Scene): Generator<{ training: Row; evaluati
     const durationS = nextInt(start.random, 120, 1500);
     yield {
       training: trainingRow(scene, { index, start, created, durationS, assignmentId }),
-      evaluation: start.status === 'scored' ? evaluationRow(scene, { index, start, fraction, at: created + durationS * 1000 }) : null,
+      evaluation:
+        start.status === 'scored'
+          ? evaluationRow(scene, { index, start, fraction, at: created + durationS * 1000 })
+          : null,
     };
   }
 }

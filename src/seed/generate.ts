@@ -15,7 +15,11 @@ const CHUNK_ROWS = 10_000;
  * `random_seed` (and catalog, and listed members) gives the same rows on any machine and any day. Resolves with the number of
  * rows. Memory does not grow with it: rows are made as they are sent.
  */
-export async function generateRows(client: ClientBase, context: RowContext, catalog: SeedFile['catalog']): Promise<number> {
+export async function generateRows(
+  client: ClientBase,
+  context: RowContext,
+  catalog: SeedFile['catalog'],
+): Promise<number> {
   const { team } = context;
   const plan = planOf(team);
   if (!plan) return 0;
@@ -32,10 +36,19 @@ export async function generateRows(client: ClientBase, context: RowContext, cata
 
 async function insertDeals(client: ClientBase, { team }: RowContext, scene: Scene): Promise<number> {
   if (scene.plan.deals === 0) return 0;
-  const listed = team.crm_connections.find((connection) => (connection.status ?? 'active') === 'active') ?? team.crm_connections[0];
+  const listed =
+    team.crm_connections.find((connection) => (connection.status ?? 'active') === 'active') ?? team.crm_connections[0];
   const connectionId = listed?.id ?? generatedId('crm', 0);
   if (!listed) {
-    await insertRows(client, 'crm_connection', [{ team_id: team.id, id: connectionId, provider: 'hubspot', status: 'active', created_at: new Date(scene.plan.fromMs).toISOString() }]);
+    await insertRows(client, 'crm_connection', [
+      {
+        team_id: team.id,
+        id: connectionId,
+        provider: 'hubspot',
+        status: 'active',
+        created_at: new Date(scene.plan.fromMs).toISOString(),
+      },
+    ]);
   }
   return insertInChunks(client, 'crm_deal', 'crm_objection', mapDeals(scene, connectionId));
 }
@@ -56,7 +69,12 @@ function* mapDeals(scene: Scene, connectionId: string): Generator<Family> {
 }
 
 /** Parents must be there before their children, and neither may be held whole. */
-async function insertInChunks(client: ClientBase, parentTable: string, childTable: string, families: Iterable<Family>): Promise<number> {
+async function insertInChunks(
+  client: ClientBase,
+  parentTable: string,
+  childTable: string,
+  families: Iterable<Family>,
+): Promise<number> {
   let children: Row[] = [];
   let rows = 0;
   const source = families[Symbol.iterator]();

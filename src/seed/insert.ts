@@ -12,7 +12,12 @@ const BATCH_CHARACTERS = 4_000_000;
  * batch is made, so memory stays bounded and Postgres and Node work at the same time. Resolves with the number of rows.
  * (JSON measures the same as an array a column, and needs no list of types.)
  */
-export async function insertRows(client: ClientBase, table: string, rows: Iterable<Row>, onConflict = ''): Promise<number> {
+export async function insertRows(
+  client: ClientBase,
+  table: string,
+  rows: Iterable<Row>,
+  onConflict = '',
+): Promise<number> {
   let sent: Promise<unknown> = Promise.resolve();
   let batch: string[] = [];
   let characters = 0;

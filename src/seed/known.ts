@@ -14,7 +14,8 @@ export interface Known {
 /** Loads of one team follow each other, whatever the order of the teams in their files. Held until the transaction ends. */
 export async function lockTeams(client: ClientBase, seed: SeedFile): Promise<void> {
   const ids = [...new Set(seed.teams.map((team) => team.id))].toSorted();
-  for (const id of ids) await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('seed:' || $1, 0))::text`, [id]);
+  for (const id of ids)
+    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('seed:' || $1, 0))::text`, [id]);
 }
 
 export async function readKnown(client: ClientBase, seed: SeedFile): Promise<Known> {
@@ -28,9 +29,15 @@ export async function readKnown(client: ClientBase, seed: SeedFile): Promise<Kno
   };
 }
 
-async function findIds(client: ClientBase, table: 'team' | 'catalog_entry', ids: readonly string[]): Promise<Set<string>> {
+async function findIds(
+  client: ClientBase,
+  table: 'team' | 'catalog_entry',
+  ids: readonly string[],
+): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const { rows } = await client.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY ($1)`, [[...new Set(ids)]]);
+  const { rows } = await client.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY ($1)`, [
+    [...new Set(ids)],
+  ]);
   return new Set(rows.map((row) => row.id));
 }
 
@@ -45,5 +52,5 @@ async function lowerInDatabase(client: ClientBase, seed: SeedFile): Promise<Map<
 }
 
 function isBeyondAscii(text: string): boolean {
-  return [...text].some((character) => character > '\u007f');
+  return Buffer.byteLength(text) > text.length;
 }

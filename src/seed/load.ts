@@ -7,8 +7,8 @@ import { insertRows, insertStatement } from './insert.ts';
 import { lockTeams, readKnown } from './known.ts';
 import { prepareSeed, type SeedFile } from './prepare.ts';
 import { removeTeam } from './remove.ts';
-import { assignmentRow, caseRow, connectionRow, dealRow, evaluationRows, objectionRow, trainingRow } from './rows-history.ts';
-import { blockRows, catalogRows, catalogRuleRows, makeEndpointRow, makeKeyRow, memberRow, teamRow, type RowContext } from './rows.ts';
+import { catalogRows, catalogRuleRows, teamRow } from './rows.ts';
+import { writeTeam, type TeamSecrets } from './write-team.ts';
 
 export interface SeedOptions {
   /** Teams of the file that exist are removed first; else they are a fault. */
@@ -17,14 +17,14 @@ export interface SeedOptions {
   readonly appSecret: string;
 }
 
-/** What is shown once, and stored nowhere in the clear: keys by name, webhook secrets by endpoint id. */
 export interface SeedResult {
-  readonly teams: Record<string, { api_keys: Record<string, string>; webhook_endpoints: Record<string, string> }>;
+  readonly teams: Record<string, TeamSecrets>;
 }
 
 /** From this many rows on, what the planner and index-only scans need is not left to a later autovacuum. */
 const VACUUM_ROWS = 50_000;
-const WRITTEN_TABLES = 'person, member, assignment, training, evaluation, training_case, analytics_person, analytics_person_week, crm_deal, crm_objection';
+const WRITTEN_TABLES =
+  'person, member, assignment, training, evaluation, training_case, analytics_person, analytics_person_week, crm_deal, crm_objection';
 
 /**
  * Loads a seed file (seed-file.md) in one transaction of its own. Throws a {@link SeedFault} with every fault when the file
@@ -32,7 +32,11 @@ const WRITTEN_TABLES = 'person, member, assignment, training, evaluation, traini
  */
 export async function loadSeed(databaseUrl: string, file: unknown, options: SeedOptions): Promise<SeedResult> {
   const seed = prepareSeed(file);
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'seed', connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'seed',
+    connectionTimeoutMillis: 10_000,
+  });
   // Without a listener a server that goes away between two queries ends the process; the next query rejects anyway.
   client.on('error', () => undefined);
   await client.connect();
@@ -48,7 +52,11 @@ export async function loadSeed(databaseUrl: string, file: unknown, options: Seed
   }
 }
 
-async function writeSeed(client: pg.ClientBase, seed: SeedFile, options: SeedOptions): Promise<{ result: SeedResult; rows: number }> {
+async function writeSeed(
+  client: pg.ClientBase,
+  seed: SeedFile,
+  options: SeedOptions,
+): Promise<{ result: SeedResult; rows: number }> {
   await lockTeams(client, seed);
   const faults = checkSeed(seed, await readKnown(client, seed), options);
   if (faults.length > 0) throw new SeedFault(faults);
@@ -57,7 +65,7 @@ async function writeSeed(client: pg.ClientBase, seed: SeedFile, options: SeedOpt
   const now = new Date().toISOString();
   await writeTeams(client, seed, now);
   await writeCatalog(client, seed);
-  const results: [string, SeedResult['teams'][string]][] = [];
+  const results: [string, TeamSecrets][] = [];
   let rows = 0;
   for (const team of seed.teams) {
     const context = { team, now, appSecret: options.appSecret };
@@ -87,49 +95,9 @@ async function writeTeams(client: pg.ClientBase, seed: SeedFile, now: string): P
 
 async function writeCatalog(client: pg.ClientBase, seed: SeedFile): Promise<void> {
   const { global, own } = catalogRows(seed);
-  const update = 'DO UPDATE SET kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en, icon = excluded.icon';
+  const update =
+    'DO UPDATE SET kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en, icon = excluded.icon';
   await insertRows(client, 'catalog_entry', global, `ON CONFLICT (id) ${update}`);
   await insertRows(client, 'team_catalog_entry', own, `ON CONFLICT (team_id, id) ${update}`);
   await insertRows(client, 'catalog_rule', catalogRuleRows(seed), 'ON CONFLICT DO NOTHING');
 }
-
-async function writeTeam(client: pg.ClientBase, context: RowContext): Promise<SeedResult['teams'][string]> {
-  const { team } = context;
-  const entries = (ids: Iterable<string>) => [...new Set(ids)].map((entryId) => ({ team_id: team.id, entry_id: entryId }));
-  await insertRows(client, 'catalog_release', entries(Array.isArray(team.released) ? team.released : []));
-  await insertRows(client, 'team_block', entries(team.blocked ?? []));
-  const people = new Set(team.members.flatMap((member) => member.user_id ?? []));
-  await insertRows(client, 'person', [...people].map((id) => ({ team_id: team.id, id })));
-  await insertRows(client, 'member', map(team.members, (member) => memberRow(context, member)));
-  await insertRows(client, 'member_block', blockRows(team));
-  await writeHistory(client, context);
-  return writeAccess(client, context);
-}
-
-/** Assignments first: a training's foreign key is checked at once, the one back to it only at commit. */
-async function writeHistory(client: pg.ClientBase, context: RowContext): Promise<void> {
-  const { team } = context;
-  await insertRows(client, 'assignment', map(team.assignments, (row) => assignmentRow(context, row)));
-  await insertRows(client, 'training', map(team.trainings, (row) => trainingRow(context, row)));
-  await insertRows(client, 'evaluation', evaluationRows(context));
-  await insertRows(client, 'training_case', map(team.cases, (row) => caseRow(context, row)));
-  await insertRows(client, 'crm_connection', map(team.crm_connections, (row) => connectionRow(context, row)));
-  await insertRows(client, 'crm_deal', map(team.crm_deals, (row) => dealRow(context, row)));
-  await insertRows(client, 'crm_objection', map(team.crm_objections, (row) => objectionRow(context, row)));
-}
-
-async function writeAccess(client: pg.ClientBase, context: RowContext): Promise<SeedResult['teams'][string]> {
-  const keys = context.team.api_keys.map((input) => ({ name: input.name, ...makeKeyRow(context, input) }));
-  const endpoints = context.team.webhook_endpoints.map((input) => ({ id: input.id, ...makeEndpointRow(context, input) }));
-  await insertRows(client, 'api_key', keys.map(({ row }) => row));
-  await insertRows(client, 'webhook_endpoint', endpoints.map(({ row }) => row));
-  return {
-    api_keys: Object.fromEntries(keys.map(({ name, key }) => [name, key])),
-    webhook_endpoints: Object.fromEntries(endpoints.map(({ id, secret }) => [id, secret])),
-  };
-}
-
-function* map<T, R>(rows: Iterable<T>, toRow: (row: T) => R): Generator<R> {
-  for (const row of rows) yield toRow(row);
-}
-

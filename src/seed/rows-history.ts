@@ -54,7 +54,14 @@ export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
       spread: evaluation.score?.spread ?? null,
       dimensions: evaluation.score?.dimensions ?? {},
       // All five texts are always present in the API.
-      tips: (evaluation.tips ?? []).map((tip) => ({ issue: '', moment: '', principle: '', rewrite: '', impact: '', ...tip })),
+      tips: (evaluation.tips ?? []).map((tip) => ({
+        issue: '',
+        moment: '',
+        principle: '',
+        rewrite: '',
+        impact: '',
+        ...tip,
+      })),
       goal: evaluation.goal ?? null,
       methodology: evaluation.methodology ?? null,
       strongest: evaluation.strongest ?? null,

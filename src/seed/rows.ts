@@ -5,9 +5,12 @@ import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { makeWebhookSecret, newId } from '../core/ids.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
+import { webhookSecretContext } from '../features/webhooks/rules.ts';
 import { DEFAULT_SEATS } from './check.ts';
 import type { Row } from './insert.ts';
 import type { SeedFile, SeedTeam } from './prepare.ts';
+
+export { webhookSecretContext };
 
 type Member = SeedTeam['members'][number];
 
@@ -126,13 +129,8 @@ export function makeEndpointRow(
   return { row, secret };
 }
 
-/** What a stored webhook secret is bound to; the webhooks feature decrypts with the same words. */
-export function webhookSecretContext(teamId: string, endpointId: string): string {
-  return `webhook_endpoint.secret:${teamId}/${endpointId}`;
-}
-
 export function instant(value: string | null | undefined): string | null {
-  return value == null ? null : toInstant(value);
+  return value ? toInstant(value) : null;
 }
 
 function bytes(value: Buffer): string {

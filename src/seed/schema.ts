@@ -1,57 +1,28 @@
 // The shape of a seed file (seed-file.md). Strict everywhere: a misspelt field is a fault, never lost silently.
 // What is left out stays undefined here; rows.ts says what stands in its place, and check.ts what must fit together.
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
-import { findJsonFault } from '../core/json.ts';
 import { SCOPES } from '../core/scopes.ts';
-import { dateInput, dateTimeInput, FREE_JSON_MAX_BYTES } from '../core/shapes.ts';
+import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
+import {
+  count,
+  filled,
+  freeContainer,
+  freeObject,
+  id,
+  ID_MAX_CHARACTERS,
+  INT4_MAX,
+  isHttpUrl,
+  isTitle,
+  network,
+  score,
+  state,
+  text,
+} from './schema-values.ts';
 
 export const CATALOG_KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
 
-/** An index entry must stay below 2704 bytes, and up to three ids of at most 3 bytes a character stand in one. */
-const ID_MAX_CHARACTERS = 200;
-const INT4_MAX = 2_147_483_647;
-/** The week's sums are 4-byte integers: this leaves room for 200,000 sessions of one person in a week. */
-const SCORE_MAX = 10_000;
 const GENERATE_MAX = 10_000_000;
-
-const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
-const text = z.string().refine(isStorable, { error: 'must not hold U+0000 or half of a surrogate pair' });
-const filled = text.min(1);
-const id = filled.max(ID_MAX_CHARACTERS);
-const state = z.string().regex(/^[a-z][a-z_]{0,39}$/, { error: 'must be lower-case letters and underscores, at most 40' });
-const count = z.int().min(0).max(INT4_MAX);
-const score = z.int().min(-SCORE_MAX).max(SCORE_MAX);
-const instant = dateTimeInput;
-
-/** `refused` says why a value is no such JSON. The value itself passes untouched, so that it is stored as it was written. */
-function freeJson<T>(fits: (value: unknown) => boolean, refused: string) {
-  return z.custom<T>().superRefine((value, ctx) => {
-    if (!fits(value)) return ctx.addIssue(refused);
-    const fault = findJsonFault(value);
-    if (fault) return ctx.addIssue({ code: 'custom', message: fault.message, path: [...fault.path] });
-    if (Buffer.byteLength(JSON.stringify(value)) > FREE_JSON_MAX_BYTES) ctx.addIssue('must not be more than 64 KiB');
-  });
-}
-
-const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;
-const freeObject = freeJson<object>((value) => isContainer(value) && !Array.isArray(value), 'must be an object');
-const freeContainer = freeJson<object>(isContainer, 'must be an object or an array');
-
-const network = z.string().refine(isNetwork, { error: 'must be an IP address or a network such as 10.0.0.0/8' });
-
-function isNetwork(value: string): boolean {
-  const [address = '', bits, ...rest] = value.split('/');
-  const family = address.includes('%') ? 0 : isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
-
-const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
-
-/** Code points, as Postgres counts. */
-const isTitle = (value: string): boolean => [...value].length <= 120;
 
 const catalogEntry = z.strictObject({
   kind: z.enum(CATALOG_KINDS),
@@ -66,7 +37,10 @@ const catalogRule = z.strictObject({ situation: id.nullish(), personality: id.nu
 const member = z.strictObject({
   id: id.optional(),
   user_id: id.nullish(),
-  email: text.trim().max(ID_MAX_CHARACTERS).regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an email address' }),
+  email: text
+    .trim()
+    .max(ID_MAX_CHARACTERS)
+    .regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an email address' }),
   role: z.enum(['owner', 'admin', 'member']).optional(),
   status: z.enum(['active', 'invited', 'ended']).optional(),
   joined_at: instant.nullish(),
@@ -95,7 +69,11 @@ const tip = z.strictObject({
 const evaluation = z.strictObject({
   saved_at: instant.optional(),
   score: z
-    .strictObject({ total: score.nullish(), spread: z.number().nullish(), dimensions: z.record(filled, score).optional() })
+    .strictObject({
+      total: score.nullish(),
+      spread: z.number().nullish(),
+      dimensions: z.record(filled, score).optional(),
+    })
     .optional(),
   tips: z.array(tip).max(5).optional(),
   goal: text.nullish(),
@@ -159,7 +137,10 @@ const crmDeal = z.strictObject({
   external_id: id.optional(),
   outcome: text.optional(),
   title: text.nullish(),
-  amount: z.string().regex(/^-?[0-9]+(\.[0-9]+)?$/, { error: 'must be decimal text such as "12500.00"' }).nullish(),
+  amount: z
+    .string()
+    .regex(/^-?[0-9]+(\.[0-9]+)?$/, { error: 'must be decimal text such as "12500.00"' })
+    .nullish(),
   currency: text.nullish(),
   close_date: text.nullish(),
   probability: z.int().min(-INT4_MAX).max(INT4_MAX).nullish(),

@@ -1,6 +1,6 @@
 import type { AnyProcedure } from '@trpc/server';
 import { z } from 'zod';
-import type { Context, Meta, RestFacts } from './init.ts';
+import type { Meta, RestFacts, Run } from './init.ts';
 import { v1 } from './routers.ts';
 
 /** One operation of the REST API, as derived from its declaration. */
@@ -13,8 +13,7 @@ export interface Endpoint extends RestFacts {
   readonly pathParameters: readonly string[];
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
-  /** Runs the guard, parses, and does the work. The input is read only when its turn comes. */
-  call(options: { readonly ctx: Context; readonly getRawInput: () => Promise<unknown> }): Promise<unknown>;
+  readonly run: Run;
 }
 
 /** Every operation of the API, in the order in which they are declared. */
@@ -24,8 +23,7 @@ export const ENDPOINTS: readonly Endpoint[] = Object.entries(v1._def.procedures 
 
 function toEndpoint(name: string, procedure: AnyProcedure): Endpoint {
   const meta = procedure._def.meta as Meta;
-  const { inputs, output, type } = procedure._def as unknown as { inputs: z.ZodObject[]; output: z.ZodType; type: 'query' | 'mutation' };
-  const call = procedure as unknown as (options: object) => Promise<unknown>;
+  const { inputs, output } = procedure._def as unknown as { inputs: z.ZodObject[]; output: z.ZodType };
   return {
     ...meta.rest,
     name,
@@ -35,6 +33,6 @@ function toEndpoint(name: string, procedure: AnyProcedure): Endpoint {
     pathParameters: [...meta.rest.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ''),
     input: inputs[0] ?? z.object({}),
     output,
-    call: (options) => call({ ...options, path: name, type, signal: undefined }),
+    run: meta.run,
   };
 }

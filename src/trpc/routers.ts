@@ -1,7 +1,9 @@
 import { assignments } from '../features/assignments/router.ts';
+import { cases } from '../features/cases/router.ts';
 import { me } from '../features/me/router.ts';
 import { members } from '../features/members/router.ts';
+import { webhooks } from '../features/webhooks/router.ts';
 import { router } from './init.ts';
 
 /** What the REST API consists of: one line a feature. */
-export const v1 = router({ me, members, assignments });
+export const v1 = router({ me, members, assignments, cases, webhooks });

@@ -31,8 +31,8 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   db: [core],
   schema: [core],
   rules: [core],
-  view: [core, { layer: 'store', feature: 'own', only: 'types' }],
-  store: [db, core],
+  view: [core, { layer: 'schema', feature: 'own', only: 'types' }, { layer: 'store', feature: 'own', only: 'types' }],
+  store: [db, core, { layer: 'rules', feature: 'own' }],
   part: [db, core, { layer: 'schema', feature: 'own' }, { layer: 'rules', feature: 'own' }],
   service: [...ownFiles, db, core, { layer: 'service', feature: 'other' }],
   router: [
@@ -40,11 +40,20 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { layer: 'schema', feature: 'own' },
     { layer: 'view', feature: 'own' },
     { layer: 'trpc/init' },
+    core,
   ],
-  tasks: [{ layer: 'service', feature: 'own' }, db, core],
+  tasks: [{ layer: 'service', feature: 'own' }, { layer: 'view', feature: 'own' }, db, core],
   'trpc/init': [core, db],
   trpc: [core, db, { layer: 'trpc/init' }, { layer: 'router' }],
-  http: [{ layer: 'trpc' }, { layer: 'trpc/init' }, core, db, { layer: 'service', feature: 'api-keys' }],
+  // `part` of webhooks is delivery-schema.ts, in the OpenAPI document ahead of its routes: with them, this goes.
+  http: [
+    { layer: 'trpc' },
+    { layer: 'trpc/init' },
+    core,
+    db,
+    { layer: 'entry', only: 'types' },
+    { layer: 'part', feature: 'webhooks' },
+  ],
   'admin-ui': ['core', 'db', 'schema', 'trpc', 'trpc/init', 'router', 'view'].map((layer) => ({
     layer,
     only: 'types',

@@ -28,7 +28,7 @@ $$;
 --  * p_now is null but in tests: the windows and the expiry go by the database's clock, the one that all processes share.
 CREATE FUNCTION "authenticate_request"(
   p_prefix text, p_nonce bytea, p_proof bytea, p_ip text, p_key_limit integer, p_ip_limit integer, p_now timestamptz,
-  OUT "key_id" text, OUT "team_id" text, OUT "scopes" text[], OUT "creator_id" text, OUT "creator_role" text, OUT "creator_status" text,
+  OUT "key_id" text, OUT "team_id" text, OUT "scopes" text, OUT "creator_id" text, OUT "creator_role" text, OUT "creator_status" text,
   OUT "plan" text, OUT "team_status" text, OUT "language" text, OUT "rate_limit_per_min" integer,
   OUT "member_detail_enabled" boolean, OUT "leaderboard_enabled" boolean,
   OUT "counted" boolean, OUT "bucket_limit" integer, OUT "bucket_remaining" integer, OUT "reset_s" integer)
@@ -62,7 +62,7 @@ BEGIN
 
   key_id := found_key."id";
   team_id := found_key."team_id";
-  scopes := found_key."scopes";
+  scopes := array_to_string(found_key."scopes", ' ');
   creator_id := found_key."created_by";
   creator_role := found_key."role";
   creator_status := found_key."creator_status";

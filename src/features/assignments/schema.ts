@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { catalogId, dateInput, dateTime, id } from '../../core/shapes.ts';
+import { catalogId, dateInput, dateOnly, dateTime, id } from '../../core/shapes.ts';
 
 export const assignment = z.object({
   id: z.string(),
@@ -12,7 +12,7 @@ export const assignment = z.object({
   member_user_id: z.string().nullable().meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
   member_email: z.string().nullable().meta({ description: 'Null while `member_detail_enabled` is off.' }),
   note: z.string().nullable(),
-  due_date: z.iso.date().nullable(),
+  due_date: dateOnly.nullable(),
   focus_dimension: z.string().nullable(),
   completed_training_id: z.string().nullable(),
   created_at: dateTime.nullable(),

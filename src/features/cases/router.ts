@@ -1,0 +1,116 @@
+import { okOutput } from '../../core/shapes.ts';
+import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { casePage, createInput, getInput, listInput, removeInput, trainingCase, updateInput } from './schema.ts';
+import * as service from './service.ts';
+import { toCase } from './view.ts';
+
+const example = {
+  id: 'cas_01jc4f7b',
+  user_id: 'usr_01jc4f40',
+  title: 'Renewal with a new buyer',
+  persona_id: 'per_calm',
+  fields: { budget: 12000, stage: 'renewal' },
+  external_ref: { crm_id: '4711' },
+  created_at: '2026-11-02T09:15:00.000Z',
+};
+
+export const cases = {
+  list: endpoint({
+    method: 'GET',
+    path: '/cases',
+    scope: 'cases:read',
+    tag: 'Cases',
+    summary: 'List cases',
+    description: "The team's cases, newest first. A member's private case is never among them.",
+    input: listInput,
+    output: casePage,
+    outputName: 'CasePage',
+    memberDetail: true,
+    example: { output: { data: [example], next_cursor: null } },
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listCases(ctx.db, ctx.team.id, input);
+    return { data: page.rows.map(toCase), next_cursor: page.nextCursor };
+  }),
+
+  create: endpoint({
+    method: 'POST',
+    path: '/cases',
+    scope: 'cases:write',
+    tag: 'Cases',
+    summary: 'Create a case',
+    description: 'Makes a team case for an active member. `not_found` when `user_id` is not the person of one.',
+    input: createInput,
+    output: trainingCase,
+    outputName: 'Case',
+    bodyName: 'CaseCreate',
+    successStatus: 201,
+    errors: ['not_found'],
+    location: '/cases/{id}',
+    example: {
+      body: {
+        user_id: 'usr_01jc4f40',
+        title: 'Renewal with a new buyer',
+        persona_id: 'per_calm',
+        fields: { budget: 12000, stage: 'renewal' },
+        external_ref: { crm_id: '4711' },
+      },
+      output: example,
+    },
+  }).mutation(async ({ ctx, input }) => {
+    const row = await service.createCase(ctx.db, occasionOf(ctx), {
+      userId: input.user_id,
+      title: input.title ?? null,
+      personaId: input.persona_id ?? null,
+      fields: input.fields ?? null,
+      externalRef: input.external_ref ?? null,
+    });
+    return toCase(row);
+  }),
+
+  get: endpoint({
+    method: 'GET',
+    path: '/cases/{case_id}',
+    scope: 'cases:read',
+    tag: 'Cases',
+    summary: 'Read a case',
+    description: 'One team case. A private case of a member is not found.',
+    input: getInput,
+    output: trainingCase,
+    outputName: 'Case',
+    memberDetail: true,
+    example: { output: example },
+  }).query(async ({ ctx, input }) => toCase(await service.getCase(ctx.db, ctx.team.id, input.case_id))),
+
+  update: endpoint({
+    method: 'PATCH',
+    path: '/cases/{case_id}',
+    scope: 'cases:write',
+    tag: 'Cases',
+    summary: 'Change a case',
+    description: 'Sets the fields that the body names; null clears them. `fields` and `external_ref` are replaced as a whole.',
+    input: updateInput,
+    output: trainingCase,
+    outputName: 'Case',
+    bodyName: 'CaseUpdate',
+    example: { body: { title: 'Renewal, second round', fields: null }, output: { ...example, title: 'Renewal, second round', fields: null } },
+  }).mutation(async ({ ctx, input }) => {
+    const { case_id, ...change } = input;
+    return toCase(await service.updateCase(ctx.db, occasionOf(ctx), case_id, change));
+  }),
+
+  remove: endpoint({
+    method: 'DELETE',
+    path: '/cases/{case_id}',
+    scope: 'cases:write',
+    tag: 'Cases',
+    summary: 'Delete a case',
+    description: 'Removes the case for good.',
+    input: removeInput,
+    output: okOutput,
+    outputName: 'Ok',
+    example: { output: { ok: true } },
+  }).mutation(async ({ ctx, input }) => {
+    await service.removeCase(ctx.db, occasionOf(ctx), input.case_id);
+    return { ok: true };
+  }),
+};

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { dateTime, freeContainer, freeObject, id } from '../../core/shapes.ts';
+
+const TEXT_MAX_CHARACTERS = 10_000;
+
+export const trainingCase = z.object({
+  id: z.string(),
+  user_id: z.string().meta({ description: 'The person whose case it is.' }),
+  title: z.string().nullable(),
+  persona_id: z.string().nullable(),
+  fields: freeContainer.nullable().meta({ description: 'Free-form JSON, as it was stored.' }),
+  external_ref: freeObject.nullable().meta({ description: "Free-form JSON, as it was stored: for instance ids in the client's own system." }),
+  created_at: dateTime.nullable(),
+});
+
+export const casePage = pageOf(trainingCase);
+
+const caseId = { case_id: id.meta({ description: 'Id of a case.', examples: ['cas_01jc4f7b'] }) };
+const text = z.string().max(TEXT_MAX_CHARACTERS).nullable().optional();
+const texts = {
+  title: text.meta({ description: 'What the case is called; null clears it.', examples: ['Renewal with a new buyer'] }),
+  persona_id: text.meta({ description: 'The counterpart to practise with; null clears it.', examples: ['per_calm'] }),
+};
+const limits = 'At most 64 KiB of JSON, returned as stored; null clears it.';
+const externalRef = freeObject
+  .nullable()
+  .optional()
+  .meta({ description: `Free-form, for ids of the client's own. ${limits}`, examples: [{ crm_id: '4711' }] });
+
+export const listInput = z.object({
+  ...pageQuery,
+  user_id: id.optional().meta({ description: 'Only cases of this person; an unknown one gives an empty page.', examples: ['usr_01jc4f40'] }),
+});
+export const getInput = z.object(caseId);
+export const createInput = z.strictObject({
+  user_id: id.meta({ description: 'The person of an active member.', examples: ['usr_01jc4f40'] }),
+  ...texts,
+  fields: freeObject
+    .nullable()
+    .optional()
+    .meta({ description: `Free-form. ${limits}`, examples: [{ budget: 12000, stage: 'renewal' }] }),
+  external_ref: externalRef,
+});
+export const updateInput = z.strictObject({
+  ...caseId,
+  ...texts,
+  fields: freeContainer
+    .nullable()
+    .optional()
+    .meta({ description: `Free-form, replaced as a whole. ${limits}`, examples: [{ budget: 12000, stage: 'renewal' }] }),
+  external_ref: externalRef,
+});
+export const removeInput = z.strictObject(caseId);

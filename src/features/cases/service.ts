@@ -1,0 +1,79 @@
+import { newId } from '../../core/ids.ts';
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import * as rules from './rules.ts';
+import * as store from './store.ts';
+import type { CaseChange, CaseRow } from './store.ts';
+
+const LIST = 'cases';
+
+export async function listCases(
+  db: Db,
+  teamId: string,
+  query: { cursor?: string | undefined; limit: number; user_id?: string | undefined },
+): Promise<Page<CaseRow>> {
+  const { cursor, limit, user_id } = query;
+  const rows = await store.listCases(db, teamId, { limit: limit + 1, after: parseCursor(LIST, cursor), userId: user_id ?? null });
+  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
+}
+
+/** Throws `not_found`. */
+export async function getCase(db: Db, teamId: string, caseId: string): Promise<CaseRow> {
+  const row = await store.findCase(db, teamId, caseId);
+  if (!row) throw notFound();
+  return row;
+}
+
+export interface NewCase {
+  readonly userId: string;
+  readonly title: string | null;
+  readonly personaId: string | null;
+  readonly fields: object | null;
+  readonly externalRef: object | null;
+}
+
+/** Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found` (no active member is that person). */
+export async function createCase(db: Db, occasion: Occasion, wanted: NewCase): Promise<CaseRow> {
+  const { teamId, at } = occasion;
+  const { userId, title, personaId, fields, externalRef } = wanted;
+  rules.requireStorable({ fields, external_ref: externalRef });
+  return db.transaction(async (tx) => {
+    if (!(await store.lockActiveMember(tx, teamId, userId))) throw notFound();
+    const row: CaseRow = {
+      id: newId('case'),
+      user_id: userId,
+      title,
+      persona_id: personaId,
+      fields,
+      external_ref: externalRef,
+      created_at: at.toISOString(),
+    };
+    await store.insertCase(tx, teamId, row);
+    record(tx, occasion, { audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } } });
+    return row;
+  });
+}
+
+/** Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`. */
+export async function updateCase(db: Db, occasion: Occasion, caseId: string, change: CaseChange): Promise<CaseRow> {
+  const { teamId } = occasion;
+  rules.requireStorable(change);
+  const named = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (named.length === 0) return getCase(db, teamId, caseId);
+  return db.transaction(async (tx) => {
+    const row = await store.updateCase(tx, teamId, caseId, change);
+    if (!row) throw notFound();
+    record(tx, occasion, { audit: { action: 'case.updated', targetId: caseId, details: { fields: named } } });
+    return row;
+  });
+}
+
+/** Opens a transaction. Throws `not_found`. */
+export async function removeCase(db: Db, occasion: Occasion, caseId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (!(await store.removeCase(tx, occasion.teamId, caseId))) throw notFound();
+    record(tx, occasion, { audit: { action: 'case.deleted', targetId: caseId } });
+  });
+}

@@ -1,0 +1,112 @@
+import type { PagePosition } from '../../core/page.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import { Prisma } from '../../db/generated/client.ts';
+
+export interface CaseRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly title: string | null;
+  readonly persona_id: string | null;
+  readonly fields: unknown;
+  readonly external_ref: unknown;
+  readonly created_at: string;
+}
+
+// `not private` stands in the text, not in a parameter: only then do the partial indexes serve a prepared statement.
+const LIST_TEXT = (condition: string): string =>
+  `select id, user_id, title, persona_id, fields, external_ref, created_at from training_case
+   where team_id = $1 and not private ${condition} and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
+   order by created_at desc, id desc limit $2`;
+
+const LIST = statement<CaseRow>('cases.list', LIST_TEXT(''));
+const LIST_OF_USER = statement<CaseRow>('cases.listOfUser', LIST_TEXT('and user_id = $5'));
+
+export interface CaseFilter {
+  readonly limit: number;
+  readonly after: PagePosition | null;
+  /** null: of everybody. */
+  readonly userId: string | null;
+}
+
+/** Team cases, newest first, after `after`; never a private one. */
+export function listCases(db: Db, teamId: string, { limit, after, userId }: CaseFilter): Promise<CaseRow[]> {
+  const values = [teamId, limit, after?.at ?? null, after?.id ?? ''];
+  return userId === null ? db.query(LIST, values) : db.query(LIST_OF_USER, [...values, userId]);
+}
+
+// What Prisma reads and writes by key: one case, unless it is private.
+const teamCase = (teamId: string, id: string) => ({ teamId, id, private: false });
+const SELECT = { id: true, userId: true, title: true, personaId: true, fields: true, externalRef: true, createdAt: true } as const;
+
+export async function findCase(db: Db, teamId: string, caseId: string): Promise<CaseRow | null> {
+  const found = await db.prisma.trainingCase.findFirst({ where: teamCase(teamId, caseId), select: SELECT });
+  return found && toRow(found);
+}
+
+const LOCK_OWNER = statement<{ id: string }>(
+  'cases.lockOwner',
+  `select id from member where team_id = $1 and user_id = $2 and status = 'active' for share`,
+);
+
+/** Whether the person is an active member, who then stays one until the transaction ends: a removal waits, or has been seen. */
+export async function lockActiveMember(tx: Tx, teamId: string, userId: string): Promise<boolean> {
+  const rows = await tx.query(LOCK_OWNER, [teamId, userId]);
+  return rows.length > 0;
+}
+
+export async function insertCase(tx: Tx, teamId: string, row: CaseRow): Promise<void> {
+  const { id, user_id, title, persona_id, fields, external_ref, created_at } = row;
+  await tx.prisma.trainingCase.createMany({
+    data: {
+      teamId,
+      id,
+      userId: user_id,
+      title,
+      personaId: persona_id,
+      fields: toJson(fields),
+      externalRef: toJson(external_ref),
+      createdAt: created_at,
+    },
+  });
+}
+
+/** The fields that a case can be given anew; undefined leaves a value as it is, null clears it. */
+export interface CaseChange {
+  readonly title?: string | null | undefined;
+  readonly persona_id?: string | null | undefined;
+  readonly fields?: object | null | undefined;
+  readonly external_ref?: object | null | undefined;
+}
+
+/** The case as it is after the change; null when there is none. */
+export async function updateCase(tx: Tx, teamId: string, caseId: string, change: CaseChange): Promise<CaseRow | null> {
+  const { title, persona_id, fields, external_ref } = change;
+  const [changed] = await tx.prisma.trainingCase.updateManyAndReturn({
+    where: teamCase(teamId, caseId),
+    data: {
+      ...(title !== undefined && { title }),
+      ...(persona_id !== undefined && { personaId: persona_id }),
+      ...(fields !== undefined && { fields: toJson(fields) }),
+      ...(external_ref !== undefined && { externalRef: toJson(external_ref) }),
+    },
+    select: SELECT,
+  });
+  return changed ? toRow(changed) : null;
+}
+
+/** Whether there was one to remove. */
+export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
+  const { count } = await tx.prisma.trainingCase.deleteMany({ where: teamCase(teamId, caseId) });
+  return count > 0;
+}
+
+/** A null of the column, not the JSON value null. */
+function toJson(value: unknown): Prisma.InputJsonValue | typeof Prisma.DbNull {
+  return value === null ? Prisma.DbNull : (value as Prisma.InputJsonValue);
+}
+
+/** Prisma's names and `Date` end here. */
+function toRow(found: Prisma.TrainingCaseGetPayload<{ select: typeof SELECT }>): CaseRow {
+  const { id, userId, title, personaId, fields, externalRef, createdAt } = found;
+  return { id, user_id: userId, title, persona_id: personaId, fields, external_ref: externalRef, created_at: createdAt.toISOString() };
+}

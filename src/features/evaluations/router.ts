@@ -1,0 +1,62 @@
+import { endpoint } from '../../trpc/init.ts';
+import { evaluation, getInput, listInput } from './schema.ts';
+import * as service from './service.ts';
+import { toEvaluation } from './view.ts';
+
+const example = {
+  training_id: 'trn_01jc4f6b',
+  user_id: 'usr_01jc4f40',
+  score: {
+    dimensions: { closing: 62, conversation_control: 71, needs_analysis: 80, objection_handling: 55, value_argument: 68 },
+    total: 67,
+    spread: 8.4,
+  },
+  tips: [
+    {
+      issue: 'The price came too early.',
+      moment: 'Minute 3',
+      principle: 'Value before price',
+      rewrite: 'What does that cost you today?',
+      impact: 'Less pressure on the price',
+    },
+  ],
+  goal: 'partial',
+  methodology: 'met_spin',
+  strongest: 'Open questions about the need',
+  biggest_lever: 'Agree on a next step',
+};
+
+export const evaluations = {
+  list: endpoint({
+    method: 'GET',
+    path: '/evaluations',
+    scope: 'evaluations:read',
+    tag: 'Evaluations',
+    summary: 'List scored trainings',
+    description:
+      'Sessions of the active members that have an evaluation, in the shape of `GET /trainings`, the one whose evaluation was saved last first. ' +
+      'With `updated_since` a client reads what was scored since it last asked.',
+    input: listInput,
+    output: service.trainingPage,
+    outputName: 'TrainingPage',
+    memberDetail: true,
+    example: { output: { data: [service.trainingExample], next_cursor: null } },
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listEvaluated(ctx.db, ctx.team.id, input);
+    return { data: page.rows.map(service.toTraining), next_cursor: page.nextCursor };
+  }),
+
+  get: endpoint({
+    method: 'GET',
+    path: '/trainings/{training_id}/evaluation',
+    scope: 'evaluations:read',
+    tag: 'Evaluations',
+    summary: 'Read an evaluation',
+    description: 'Score, dimensions and tips of one session of an active member. 404 until the session is scored.',
+    input: getInput,
+    output: evaluation,
+    outputName: 'Evaluation',
+    memberDetail: true,
+    example: { output: example },
+  }).query(async ({ ctx, input }) => toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id))),
+};

@@ -1,0 +1,38 @@
+import { endpoint } from '../../trpc/init.ts';
+import { getInput, listInput, training, trainingExample as example, trainingPage } from './schema.ts';
+import * as service from './service.ts';
+import { toTraining } from './view.ts';
+
+export const trainings = {
+  list: endpoint({
+    method: 'GET',
+    path: '/trainings',
+    scope: 'trainings:read',
+    tag: 'Trainings',
+    summary: 'List trainings',
+    description:
+      'Sessions of the active members, newest first, without transcripts. Filters can be combined; one that fits nothing gives an empty page.',
+    input: listInput,
+    output: trainingPage,
+    outputName: 'TrainingPage',
+    memberDetail: true,
+    example: { output: { data: [example], next_cursor: null } },
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listTrainings(ctx.db, ctx.team.id, input);
+    return { data: page.rows.map(toTraining), next_cursor: page.nextCursor };
+  }),
+
+  get: endpoint({
+    method: 'GET',
+    path: '/trainings/{training_id}',
+    scope: 'trainings:read',
+    tag: 'Trainings',
+    summary: 'Read a training',
+    description: 'One session of an active member, without its transcript. Its score is the evaluation, which has a path of its own.',
+    input: getInput,
+    output: training,
+    outputName: 'Training',
+    memberDetail: true,
+    example: { output: example },
+  }).query(async ({ ctx, input }) => toTraining(await service.getTraining(ctx.db, ctx.team.id, input.training_id))),
+};

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { catalogId, dateTime, dateTimeInput, freeObject, id } from '../../core/shapes.ts';
+
+export const training = z.object({
+  id: z.string(),
+  user_id: z.string().meta({ description: 'The person who trained.' }),
+  status: z.string().meta({ description: 'For instance `scored`, once there is an evaluation. Further values may be added.' }),
+  source: z.string().meta({ description: 'Where it was held, for instance `app`. Further values may be added.' }),
+  assignment_id: z.string().nullable().meta({ description: 'The assignment that it was made for.' }),
+  created_at: dateTime.nullable().meta({ description: 'When it began.' }),
+  finished_at: dateTime.nullable().meta({ description: 'When it ended; null while it runs.' }),
+  duration_s: z.int().nullable().meta({ description: 'Seconds.' }),
+  external_ref: freeObject.nullable().meta({ description: 'What another system attached to it, as it was stored.' }),
+  situation_id: catalogId,
+  personality_id: catalogId,
+  industry_id: catalogId,
+  role_id: catalogId,
+});
+
+export const trainingPage = pageOf(training);
+
+const PLUS = 'Encode the `+` of an offset as `%2B`.';
+
+export const listInput = z.object({
+  ...pageQuery,
+  user_id: id.optional().meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
+  status: z.string().min(1).optional().meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
+  since: dateTimeInput.optional().meta({
+    description: `Only trainings that began at or after this moment; a date-time with an offset. ${PLUS}`,
+    examples: ['2026-11-01T00:00:00Z'],
+  }),
+  assignment_id: id
+    .optional()
+    .meta({ description: 'Only trainings made for this assignment.', examples: ['asg_01jc4f5a'] }),
+});
+
+export const getInput = z.object({
+  training_id: id.meta({ description: 'Id of a training.', examples: ['trn_01jc4f6b'] }),
+});
+
+/** For the documentation, in every operation that answers with trainings. */
+export const trainingExample = {
+  id: 'trn_01jc4f6b',
+  user_id: 'usr_01jc4f40',
+  status: 'scored',
+  source: 'app',
+  assignment_id: 'asg_01jc4f5a',
+  created_at: '2026-11-03T08:30:00.000Z',
+  finished_at: '2026-11-03T08:42:10.000Z',
+  duration_s: 730,
+  external_ref: { lms: 4711 },
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+  role_id: 'rol_buyer',
+};

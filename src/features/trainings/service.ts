@@ -1,0 +1,34 @@
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import { toInstant } from '../../core/shapes.ts';
+import type { Db } from '../../db/client.ts';
+import { LIST } from './rules.ts';
+import * as store from './store.ts';
+import type { TrainingFilters, TrainingRow } from './store.ts';
+
+// The list of evaluations is one of trainings.
+export { trainingExample, trainingPage } from './schema.ts';
+export { listEvaluatedTrainings, type EvaluatedTrainingRow } from './store.ts';
+export { toTraining } from './view.ts';
+
+export interface TrainingQuery extends TrainingFilters {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+  /** A date-time with an offset. */
+  readonly since?: string | undefined;
+}
+
+/** Throws `validation_error` for a foreign cursor. */
+export async function listTrainings(db: Db, teamId: string, query: TrainingQuery): Promise<Page<TrainingRow>> {
+  const { cursor, limit, since, ...filters } = query;
+  const slice = { limit: limit + 1, after: parseCursor(LIST, cursor), since: since === undefined ? null : toInstant(since) };
+  const rows = await store.listTrainings(db, teamId, slice, filters);
+  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
+}
+
+/** Throws `not_found`. */
+export async function getTraining(db: Db, teamId: string, trainingId: string): Promise<TrainingRow> {
+  const row = await store.findTraining(db, teamId, trainingId);
+  if (!row) throw notFound();
+  return row;
+}

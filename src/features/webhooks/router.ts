@@ -1,0 +1,97 @@
+import { okOutput } from '../../core/shapes.ts';
+import { endpoint, occasionOf, type Services } from '../../trpc/init.ts';
+import { createInput, listInput, removeInput, updateInput, webhookEndpoint, webhookEndpointList } from './schema.ts';
+import * as service from './service.ts';
+import { toEndpoint } from './view.ts';
+
+const example = {
+  id: 'whe_01jc4f9d',
+  url: 'https://example.com/hooks/team',
+  events: ['training.completed', 'evaluation.completed'],
+  status: 'active',
+  api_version: '2026-11',
+  description: 'Learning platform',
+  created_at: '2026-11-02T09:15:00.000Z',
+  last_success_at: '2026-11-02T10:00:00.000Z',
+};
+
+const targetOptions = ({ webhookAllowPrivateTargets, lookup }: Services) => ({ allowPrivateTargets: webhookAllowPrivateTargets, lookup });
+
+export const webhooks = {
+  listEndpoints: endpoint({
+    method: 'GET',
+    path: '/webhook-endpoints',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'List webhook endpoints',
+    description: 'All endpoints of the team, newest first. A secret is never among the answers.',
+    input: listInput,
+    output: webhookEndpointList,
+    outputName: 'WebhookEndpointList',
+    example: { output: { data: [example] } },
+  }).query(async ({ ctx }) => {
+    const rows = await service.listEndpoints(ctx.db, ctx.team.id);
+    return { data: rows.map(toEndpoint) };
+  }),
+
+  createEndpoint: endpoint({
+    method: 'POST',
+    path: '/webhook-endpoints',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'Create a webhook endpoint',
+    description:
+      'The response holds the signing `secret`, for the only time. The URL must be https, and its name resolve to public addresses only. A team may have 50 endpoints.',
+    input: createInput,
+    output: webhookEndpoint,
+    outputName: 'WebhookEndpoint',
+    bodyName: 'WebhookEndpointCreate',
+    successStatus: 201,
+    location: '/webhook-endpoints/{id}',
+    secret: true,
+    prepare: ({ ctx, input }) => service.checkTarget(input.url, targetOptions(ctx.services)),
+    example: {
+      body: { url: example.url, events: example.events, description: example.description },
+      output: { ...example, last_success_at: null, secret: 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCAzMiBieXRlcyE' },
+    },
+  }).mutation(async ({ ctx, input, prepared }) => {
+    const wanted = { url: input.url, target: prepared, events: input.events, description: input.description ?? null };
+    const { row, secret } = await service.createEndpoint(ctx.db, occasionOf(ctx), wanted, ctx.services.secrets.current);
+    return { ...toEndpoint(row), secret };
+  }),
+
+  updateEndpoint: endpoint({
+    method: 'PATCH',
+    path: '/webhook-endpoints/{endpoint_id}',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'Change a webhook endpoint',
+    description:
+      'Sets the fields that the body names; null clears `description`. `disabled` holds deliveries back until the endpoint is `active` again; `active` also ends a pause after failures.',
+    input: updateInput,
+    output: webhookEndpoint,
+    outputName: 'WebhookEndpoint',
+    bodyName: 'WebhookEndpointUpdate',
+    prepare: async ({ ctx, input }) => (input.url === undefined ? null : service.checkTarget(input.url, targetOptions(ctx.services))),
+    example: { body: { status: 'disabled' }, output: { ...example, status: 'disabled' } },
+  }).mutation(async ({ ctx, input, prepared }) => {
+    const { endpoint_id, ...change } = input;
+    return toEndpoint(await service.updateEndpoint(ctx.db, occasionOf(ctx), endpoint_id, { ...change, target: prepared }));
+  }),
+
+  removeEndpoint: endpoint({
+    method: 'DELETE',
+    path: '/webhook-endpoints/{endpoint_id}',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook endpoint',
+    description: 'Removes the endpoint and its deliveries; what waits is not sent any more.',
+    input: removeInput,
+    output: okOutput,
+    outputName: 'Ok',
+    example: { output: { ok: true } },
+  }).mutation(async ({ ctx, input }) => {
+    await service.removeEndpoint(ctx.db, occasionOf(ctx), input.endpoint_id);
+    return { ok: true };
+  }),
+};

@@ -1,0 +1,107 @@
+import { encrypt } from '../../core/encryption.ts';
+import { EVENT_API_VERSION } from '../../core/events.ts';
+import { makeWebhookSecret, newId } from '../../core/ids.ts';
+import { invalidField, notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import * as rules from './rules.ts';
+import * as store from './store.ts';
+import type { EndpointRow } from './store.ts';
+import { parseTarget, resolveTarget, type ParsedTarget, type TargetOptions } from './target.ts';
+
+/** Newest first. */
+export function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
+  return store.listEndpoints(db, teamId);
+}
+
+/** Whether deliveries may go to the URL. Asks the network, so never inside a transaction; where private targets are allowed, nothing is to be asked. */
+export function checkTarget(url: string, options: TargetOptions): Promise<ParsedTarget> {
+  return options.allowPrivateTargets ? Promise.resolve(parseTarget(url, options)) : resolveTarget(url, options);
+}
+
+export interface NewEndpoint {
+  readonly url: string;
+  /** What `checkTarget` said of `url`. */
+  readonly target: ParsedTarget;
+  readonly events: readonly string[];
+  readonly description: string | null;
+}
+
+/** Opens a transaction. Answers with the secret, for the only time. Throws `validation_error` (field `events` or `url`). */
+export async function createEndpoint(
+  db: Db,
+  occasion: Occasion,
+  wanted: NewEndpoint,
+  appSecret: string,
+): Promise<{ row: EndpointRow; secret: string }> {
+  const { teamId, at } = occasion;
+  const events = rules.requireSubscribable(wanted.events);
+  const host = requireTarget(wanted.target);
+  return db.transaction(async (tx) => {
+    rules.requireRoom(await store.countEndpointsLocked(tx, teamId));
+    const row: EndpointRow = {
+      id: newId('webhookEndpoint'),
+      url: wanted.url,
+      events,
+      status: 'active',
+      api_version: EVENT_API_VERSION,
+      description: wanted.description,
+      created_at: at.toISOString(),
+      last_success_at: null,
+    };
+    const secret = makeWebhookSecret();
+    await store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id)));
+    record(tx, occasion, { audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } } });
+    return { row, secret };
+  });
+}
+
+/** What a PATCH names; undefined leaves a value as it is, null clears it. */
+export interface EndpointChange {
+  readonly url?: string | undefined;
+  readonly description?: string | null | undefined;
+  readonly events?: readonly string[] | undefined;
+  readonly status?: string | undefined;
+}
+
+/** `target` is what `checkTarget` said of the new `url`. Opens a transaction. Throws `validation_error` (field `url`, `events` or `status`), `not_found`. */
+export async function updateEndpoint(
+  db: Db,
+  occasion: Occasion,
+  endpointId: string,
+  { target, ...change }: EndpointChange & { readonly target: ParsedTarget | null },
+): Promise<EndpointRow> {
+  const { teamId } = occasion;
+  const { url, description } = change;
+  const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
+  const events = change.events === undefined ? undefined : rules.requireSubscribable(change.events);
+  const host = target === null ? undefined : requireTarget(target);
+  const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (named.length === 0) return getEndpoint(db, teamId, endpointId);
+  return db.transaction(async (tx) => {
+    const row = await store.updateEndpoint(tx, teamId, endpointId, { url, description, events, status });
+    if (!row) throw notFound();
+    record(tx, occasion, { audit: { action: 'webhook_endpoint.updated', targetId: endpointId, details: { fields: named, host, events, status } } });
+    return row;
+  });
+}
+
+/** Opens a transaction; the endpoint's deliveries go with it. Throws `not_found`. */
+export async function removeEndpoint(db: Db, occasion: Occasion, endpointId: string): Promise<void> {
+  await db.transaction(async (tx) => {
+    if (!(await store.removeEndpoint(tx, occasion.teamId, endpointId))) throw notFound();
+    record(tx, occasion, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
+  });
+}
+
+async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow> {
+  const row = await store.findEndpoint(db, teamId, endpointId);
+  if (!row) throw notFound();
+  return row;
+}
+
+/** The host, which is all that an audit entry tells of a URL. */
+function requireTarget(target: ParsedTarget): string {
+  if (!target.ok) throw invalidField('url', target.detail);
+  return target.url.host;
+}

@@ -1,0 +1,177 @@
+import { EVENT_TYPES, EVENTS } from '../core/events.ts';
+import type { Language } from '../core/language.ts';
+import { PROBLEMS, type ProblemCode } from '../core/problem.ts';
+import { html, withCode, type Html } from './docs-html.ts';
+import { eventExample } from './openapi-webhooks.ts';
+import { BASE_PATH } from './rest.ts';
+
+/** How a page addresses what it needs. */
+export interface PageLinks {
+  /** What stands before every path of the service: '' unless PUBLIC_URL has a path. */
+  readonly prefix: string;
+  /** The address of a file of the pages, with its version. */
+  readonly asset: (name: string) => string;
+}
+
+interface Page {
+  readonly path: string;
+  readonly title: string;
+  readonly head?: Html;
+  readonly body: Html;
+}
+
+const NAVIGATION = [
+  { path: '/docs', label: 'API reference' },
+  { path: '/docs/errors', label: 'Errors' },
+  { path: '/docs/webhooks', label: 'Webhooks' },
+] as const;
+
+/** The reference, to read and to try: Swagger UI over the published document. */
+export function explorerPage(links: PageLinks): string {
+  const documentUrl = `${links.prefix}${BASE_PATH}/openapi.v1.json`;
+  return renderPage(links, {
+    path: '/docs',
+    title: 'API reference',
+    head: html`<link rel="stylesheet" href="${links.asset('swagger-ui.css')}" />
+      <script defer src="${links.asset('swagger-ui-bundle.js')}"></script>
+      <script defer src="${links.asset('explorer.js')}"></script>`,
+    body: html`<main id="explorer" data-document="${documentUrl}" data-server="${links.prefix}${BASE_PATH}"></main>
+      <noscript
+        ><p class="note">
+          The reference needs JavaScript. The document that it shows is <a href="${documentUrl}">openapi.v1.json</a>.
+        </p></noscript
+      >`,
+  });
+}
+
+/** Every problem code with cause and remedy; `type` of a problem points at the element whose id is the code. */
+export function errorsPage(links: PageLinks): string {
+  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+  return renderPage(links, {
+    path: '/docs/errors',
+    title: 'Errors',
+    body: html`<main class="prose">
+      <h1>Errors</h1>
+      <p>
+        Every error is <code>application/problem+json</code> and has one of these codes. Match on <code>code</code>: it
+        never changes and is never translated.
+      </p>
+      <p lang="de">
+        Jeder Fehler ist <code>application/problem+json</code> und hat einen dieser Codes. Maßgeblich ist
+        <code>code</code>: Er ändert sich nie und wird nie übersetzt.
+      </p>
+      <nav class="codes" aria-label="Codes">
+        <ul>
+          ${codes.map(
+            (code) =>
+              html`<li>
+                <a href="#${code}"><span class="status">${PROBLEMS[code].status}</span> ${code}</a>
+              </li> `,
+          )}
+        </ul>
+      </nav>
+      ${codes.map(problemSection)}
+    </main>`,
+  });
+}
+
+/** What receivers of events need: the check of the signature, the types, what happens to a failure. */
+export function webhooksPage(links: PageLinks, verifySource: string): string {
+  return renderPage(links, {
+    path: '/docs/webhooks',
+    title: 'Webhooks',
+    body: html`<main class="prose">
+      <h1>Webhooks</h1>
+      <p>
+        Register an HTTPS address with <code>POST /webhook-endpoints</code> and keep the <code>secret</code> of the
+        answer: it is shown only there. Events then come by POST, at least once and in no particular order.
+      </p>
+      <h2>Verify a delivery</h2>
+      <ol>
+        <li>
+          Take <code>t</code> and <code>v1</code> from <code>Svc-Signature: t=&lt;unix time&gt;,v1=&lt;hex&gt;</code>.
+        </li>
+        <li>
+          Compute HMAC-SHA256 of <code>&lt;t&gt;.&lt;raw body&gt;</code>, the bytes as they came, with the whole secret
+          (<code>whsec_…</code>) as key, in lowercase hex.
+        </li>
+        <li>Compare in constant time, and refuse a <code>t</code> older than five minutes.</li>
+        <li>Skip an event whose <code>Svc-Event-Id</code> you have seen: a repetition has the same.</li>
+      </ol>
+      <p>In JavaScript on Node:</p>
+      <pre><code>${verifySource}</code></pre>
+      <h2>Answer</h2>
+      <p>
+        Any 2xx within 10 seconds. Everything else, a redirect included, is a failure and is repeated after 1 min, 5
+        min, 30 min, 2 h, 6 h, 12 h and 24 h. An endpoint without a success for three days of failures is paused, and
+        the team’s admins get a mail.
+      </p>
+      <h2>Events</h2>
+      ${EVENT_TYPES.map(
+        (type) =>
+          html`<section class="event" id="${type}">
+            <h3><code>${type}</code></h3>
+            <p>${EVENTS[type].trigger}</p>
+            <pre><code>${JSON.stringify(eventExample(type), null, 2)}</code></pre>
+          </section> `,
+      )}
+      <p>
+        <code>user_id</code> and <code>score</code> are left out while the team’s switch
+        <code>member_detail_enabled</code> is off.
+      </p>
+    </main>`,
+  });
+}
+
+const LABELS: Record<Language, { readonly cause: string; readonly remedy: string }> = {
+  en: { cause: 'Cause', remedy: 'Remedy' },
+  de: { cause: 'Ursache', remedy: 'Abhilfe' },
+};
+
+function problemSection(code: ProblemCode): Html {
+  const texts = (['en', 'de'] as const).map((language) => {
+    const { title, cause, remedy } = PROBLEMS[code];
+    return html`<div lang="${language}">
+      <h3>${title[language]}</h3>
+      <dl>
+        <dt>${LABELS[language].cause}</dt>
+        <dd>${withCode(cause[language])}</dd>
+        <dt>${LABELS[language].remedy}</dt>
+        <dd>${withCode(remedy[language])}</dd>
+      </dl>
+    </div> `;
+  });
+  return html`<section class="problem" id="${code}">
+    <h2>
+      <span class="status">${PROBLEMS[code].status}</span> <a href="#${code}"><code>${code}</code></a>
+    </h2>
+    <div class="languages">${texts}</div>
+  </section> `;
+}
+
+function renderPage({ prefix, asset }: PageLinks, { path, title, head, body }: Page): string {
+  const items = NAVIGATION.map((item) =>
+    item.path === path
+      ? html`<a href="${prefix}${item.path}" aria-current="page">${item.label}</a>`
+      : html`<a href="${prefix}${item.path}">${item.label}</a>`,
+  );
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} – Team Customer API</title>
+        <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
+        ${head ?? []}
+        <link rel="stylesheet" href="${asset('docs.css')}" />
+      </head>
+      <body>
+        <header class="bar">
+          <strong>Team Customer API</strong>
+          <nav aria-label="Pages">${items}<a href="${prefix}${BASE_PATH}/openapi.v1.json">openapi.v1.json</a></nav>
+        </header>
+        ${body}
+      </body>
+    </html> `.html;
+}

@@ -1,0 +1,127 @@
+import type { oas31 } from 'zod-openapi';
+import type { ProblemCode } from '../core/problem.ts';
+import type { Endpoint } from '../trpc/endpoints.ts';
+import { refTo } from './openapi-schemas.ts';
+
+/** Headers of requests. */
+export const PARAMETERS = {
+  AcceptLanguage: {
+    name: 'Accept-Language',
+    in: 'header',
+    description:
+      'Language of problem titles and catalog labels: English for `en`, `en-GB` …, German for everything else. `Content-Language` says which.',
+    schema: { type: 'string', default: 'de' },
+    example: 'en',
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes it safe to repeat the call: within 24 hours the same key with the same body returns the first response again without repeating the action. A UUID does well.',
+    schema: { type: 'string', minLength: 1, maxLength: 100 },
+    example: '5f0c9a1e-3c53-4a0b-9d57-6f1f6c3f0a11',
+  },
+} as const satisfies Record<string, oas31.ParameterObject>;
+
+/** Headers of responses. */
+export const HEADERS = {
+  'X-Request-Id': {
+    description: "The service's own id of this request; tell it to support.",
+    required: true,
+    schema: { type: 'string', format: 'uuid' },
+    example: '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b',
+  },
+  'RateLimit-Limit': {
+    description: "Requests per minute in the tighter of the two limits, the key's and the team's.",
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+    example: 120,
+  },
+  'RateLimit-Remaining': {
+    description: 'Requests left in the current window.',
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+    example: 117,
+  },
+  'RateLimit-Reset': {
+    description: 'Seconds until the window ends.',
+    required: true,
+    schema: { type: 'integer', minimum: 0, maximum: 60 },
+    example: 41,
+  },
+  'Content-Language': {
+    description: 'The language of titles and labels in the body.',
+    required: true,
+    schema: { type: 'string', enum: ['de', 'en'] },
+    example: 'en',
+  },
+  Location: {
+    description: 'Where the created resource is found.',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference' },
+    example: '/api/public/v1/users/mem_01jc4f3x',
+  },
+  'Idempotency-Replayed': {
+    description: 'Present, and `true`, when the response is that of an earlier call with the same `Idempotency-Key`.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next attempt.',
+    required: true,
+    schema: { type: 'integer', minimum: 0 },
+    example: 17,
+  },
+  'WWW-Authenticate': {
+    description: 'The scheme that the service wants.',
+    required: true,
+    schema: { type: 'string', enum: ['Bearer'] },
+    example: 'Bearer',
+  },
+} as const satisfies Record<string, oas31.HeaderObject>;
+
+type HeaderName = keyof typeof HEADERS;
+
+const ALWAYS: readonly HeaderName[] = [
+  'X-Request-Id',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Content-Language',
+];
+
+/** Refusals that idempotency never stores, so that they are never replayed (decisions 27). */
+const NEVER_REPLAYED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  'bad_request',
+  'unauthorized',
+  'insufficient_scope',
+  'api_disabled',
+  'rate_limited',
+  'internal',
+  'unavailable',
+]);
+
+export function requestHeaders(endpoint: Endpoint): oas31.ReferenceObject[] {
+  const names: (keyof typeof PARAMETERS)[] =
+    endpoint.method === 'POST' ? ['AcceptLanguage', 'IdempotencyKey'] : ['AcceptLanguage'];
+  return names.map((name) => refTo('parameters', name));
+}
+
+export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
+  const names = [...ALWAYS];
+  if (endpoint.location !== null) names.push('Location');
+  if (endpoint.method === 'POST') names.push('Idempotency-Replayed');
+  return toRefs(names);
+}
+
+export function problemHeaders(endpoint: Endpoint, status: number, codes: readonly ProblemCode[]): oas31.HeadersObject {
+  const names = [...ALWAYS];
+  if (status === 401) names.push('WWW-Authenticate');
+  if (status === 429) names.push('Retry-After');
+  if (endpoint.method === 'POST' && codes.some((code) => !NEVER_REPLAYED.has(code))) names.push('Idempotency-Replayed');
+  return toRefs(names);
+}
+
+function toRefs(names: readonly HeaderName[]): oas31.HeadersObject {
+  return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
+}

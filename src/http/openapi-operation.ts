@@ -1,0 +1,129 @@
+import type { oas31 } from 'zod-openapi';
+import { globalRegistry, type z } from 'zod';
+import type { ProblemCode } from '../core/problem.ts';
+import type { Endpoint } from '../trpc/endpoints.ts';
+import { problemHeaders, requestHeaders, successHeaders } from './openapi-headers.ts';
+import { codesByStatus, describeCodes, problemExample, problemRef } from './openapi-problems.ts';
+import { refTo, tidySchema } from './openapi-schemas.ts';
+
+/** Where an operation leaves what it shares with others. */
+export interface SharedComponents {
+  readonly schemas: Record<string, oas31.SchemaObject>;
+  readonly examples: Record<string, oas31.ExampleObject>;
+}
+
+/**
+ * The operation as it is published: trpc-to-openapi contributes the shapes of parameters and body; names, headers, statuses, errors and examples come
+ * from the declaration, because the library answers everything with 200 and knows only its own form of errors.
+ */
+export function describeOperation(
+  endpoint: Endpoint,
+  generated: oas31.OperationObject,
+  shared: SharedComponents,
+  publicUrl: string,
+): oas31.OperationObject {
+  const { scope } = endpoint;
+  return {
+    operationId: operationIdOf(endpoint),
+    summary: endpoint.summary,
+    description: `${endpoint.description}\n\n${scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`}`,
+    tags: [endpoint.tag],
+    security: [{ ApiKey: [] }],
+    'x-required-scope': scope,
+    parameters: [...describeParameters(endpoint, generated), ...requestHeaders(endpoint)],
+    ...describeBody(endpoint, generated, shared),
+    responses: {
+      [endpoint.successStatus]: describeSuccess(endpoint),
+      ...Object.fromEntries(
+        [...codesByStatus(endpoint)].map(([status, codes]) => [
+          status,
+          describeProblems(endpoint, status, codes, shared, publicUrl),
+        ]),
+      ),
+    },
+  };
+}
+
+/** `members.list` → `membersList`: unique, because tRPC paths are, and a name in every language that clients are generated for. */
+export function operationIdOf(endpoint: Endpoint): string {
+  return endpoint.name.replaceAll(/[.-](\w)/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+/** The library unwraps optional parameters and so loses what `.meta()` says about them: that is read from the declaration again. */
+function describeParameters(endpoint: Endpoint, generated: oas31.OperationObject): oas31.ParameterObject[] {
+  return (generated.parameters ?? []).map((parameter) => {
+    const { name, in: place, required, schema } = parameter as oas31.ParameterObject;
+    const meta = globalRegistry.get(endpoint.input.shape[name] as z.ZodType);
+    const { description: described, examples, ...rest } = tidySchema(schema ?? {}) as oas31.SchemaObject;
+    const description = described ?? meta?.description;
+    const example: unknown = examples?.[0] ?? (meta?.['examples'] as unknown[] | undefined)?.[0];
+    return {
+      name,
+      in: place,
+      ...(required ? { required } : {}),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+      ...(example === undefined ? {} : { example }),
+    };
+  });
+}
+
+function describeBody(
+  endpoint: Endpoint,
+  generated: oas31.OperationObject,
+  shared: SharedComponents,
+): Pick<oas31.OperationObject, 'requestBody'> {
+  const { bodyName, example } = endpoint;
+  const schema = (generated.requestBody as oas31.RequestBodyObject | undefined)?.content['application/json']?.schema;
+  if (bodyName === null || schema === undefined) return {};
+  addOnce(shared.schemas, bodyName, tidySchema(schema) as oas31.SchemaObject);
+  return {
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: refTo('schemas', bodyName), example: example.body } },
+    },
+  };
+}
+
+const SUCCESS_DESCRIPTIONS: Readonly<Record<Endpoint['successStatus'], string>> = {
+  200: 'Done.',
+  201: 'Created. `Location` says where.',
+  202: 'Accepted: the work is queued.',
+};
+
+function describeSuccess(endpoint: Endpoint): oas31.ResponseObject {
+  return {
+    description: SUCCESS_DESCRIPTIONS[endpoint.successStatus],
+    headers: successHeaders(endpoint),
+    content: {
+      'application/json': { schema: refTo('schemas', endpoint.outputName), example: endpoint.example.output },
+    },
+  };
+}
+
+function describeProblems(
+  endpoint: Endpoint,
+  status: number,
+  codes: readonly ProblemCode[],
+  shared: SharedComponents,
+  publicUrl: string,
+): oas31.ResponseObject {
+  const examples: oas31.ExamplesObject = {};
+  for (const code of codes) {
+    const { component, example } = problemExample(publicUrl, endpoint, status, code);
+    if (component !== null) shared.examples[component] = example;
+    examples[code] = component === null ? example : refTo('examples', component);
+  }
+  return {
+    description: describeCodes(status, codes),
+    headers: problemHeaders(endpoint, status, codes),
+    content: { 'application/problem+json': { schema: problemRef, examples } },
+  };
+}
+
+function addOnce(schemas: SharedComponents['schemas'], name: string, schema: oas31.SchemaObject): void {
+  const known = schemas[name];
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
+    throw new Error(`two request bodies are called ${name}`);
+  schemas[name] = schema;
+}

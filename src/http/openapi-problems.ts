@@ -1,0 +1,169 @@
+import type { oas31 } from 'zod-openapi';
+import { z } from 'zod';
+import { PROBLEMS, ProblemError, type ProblemCode } from '../core/problem.ts';
+import type { Endpoint } from '../trpc/endpoints.ts';
+import { refTo } from './openapi-schemas.ts';
+import { problemBody } from './problem-response.ts';
+
+const CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
+const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
+
+const fieldError = z.object({
+  path: z
+    .string()
+    .meta({
+      description: 'Where the value stood, for instance `body.title` or `query.limit`.',
+      examples: ['body.title'],
+    }),
+  message: z.string().meta({ description: 'What is wrong with it, in English.' }),
+  code: z.string().meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
+});
+
+/** The error body (specification, "Errors"). New codes may come within v1, so `code` lists the known ones without being closed. */
+export const problem = z.object({
+  type: z.url().meta({ description: 'Stable identifier, and a page that explains the code. Match on `code`.' }),
+  title: z
+    .string()
+    .meta({ description: 'What happened, in the language that `Accept-Language` asks for (`de` or `en`).' }),
+  status: z.int().min(400).max(599).meta({ description: 'Repeats the HTTP status.' }),
+  code: z.string().meta({
+    description: `Stable and never localized. Known codes: ${CODES.map((code) => `\`${code}\``).join(', ')}. Treat an unknown one by its status.`,
+    examples: [...CODES],
+  }),
+  request_id: z.uuid().meta({ description: 'Also in the header `X-Request-Id`; tell it to support.' }),
+  detail: z.string().optional().meta({ description: 'English diagnostic for the developer. Never with 500 or 503.' }),
+  errors: z.array(fieldError).optional().meta({ description: 'Every fault of parsing. Only with `validation_error`.' }),
+  field: z
+    .string()
+    .optional()
+    .meta({ description: 'The one field that the service refused. Only with `validation_error`.' }),
+  dimension: z.string().optional().meta({
+    description:
+      'The catalog dimension at fault: `situation`, `personality`, `industry` … Only with `kombination_ungueltig`.',
+  }),
+  id: z
+    .string()
+    .optional()
+    .meta({ description: 'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.' }),
+  required_scope: z
+    .string()
+    .optional()
+    .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
+  retry_after: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.' }),
+});
+
+/** The codes that an operation can answer with, by HTTP status in ascending order. */
+export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly ProblemCode[]> {
+  const pairs = CODES.filter((code) => endpoint.errors.includes(code)).flatMap((code) =>
+    statusesOf(code, endpoint).map((status) => ({ status, code })),
+  );
+  const grouped = Map.groupBy(
+    pairs.toSorted((a, b) => a.status - b.status),
+    ({ status }) => status,
+  );
+  return new Map([...grouped].map(([status, group]) => [status, group.map(({ code }) => code)]));
+}
+
+/** `bad_request` follows its cause; only an operation that reads a body can meet one that is too large or of the wrong type. */
+function statusesOf(code: ProblemCode, { method }: Endpoint): readonly number[] {
+  if (code !== 'bad_request') return [PROBLEMS[code].status];
+  return method === 'POST' || method === 'PATCH' ? [400, 413, 415] : [400];
+}
+
+/** One problem example per code, under the code's name; `component` is where those that several operations share are kept. */
+export function problemExample(
+  publicUrl: string,
+  endpoint: Endpoint,
+  status: number,
+  code: ProblemCode,
+): { readonly component: string | null; readonly example: oas31.ExampleObject } {
+  const { error, component } = sample(endpoint, status, code);
+  const value = problemBody(error, { publicUrl, language: 'en', requestId: REQUEST_ID });
+  return { component, example: { summary: PROBLEMS[code].title.en, value } };
+}
+
+function sample(
+  endpoint: Endpoint,
+  status: number,
+  code: ProblemCode,
+): { error: ProblemError; component: string | null } {
+  switch (code) {
+    case 'bad_request':
+      return {
+        error: new ProblemError(code, { status, detail: BAD_REQUEST_DETAILS[status] ?? '' }),
+        component: `${code}_${status}`,
+      };
+    case 'insufficient_scope': {
+      const scope = endpoint.scope ?? 'users:read';
+      return {
+        error: new ProblemError(code, { required_scope: scope, detail: `The key lacks the scope ${scope}.` }),
+        component: null,
+      };
+    }
+    case 'validation_error':
+      return sampleValidationError(endpoint);
+    case 'kombination_ungueltig':
+      return {
+        error: new ProblemError(code, {
+          dimension: 'situation',
+          id: 'sit_unknown',
+          detail: 'The situation is unknown or not visible to the team.',
+        }),
+        component: code,
+      };
+    case 'rate_limited':
+      return { error: new ProblemError(code, { retry_after: 17 }), component: code };
+    case 'conflict':
+      return {
+        error: new ProblemError(code, { detail: 'A call with this Idempotency-Key is still running.' }),
+        component: code,
+      };
+    default:
+      return { error: new ProblemError(code), component: code };
+  }
+}
+
+const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
+  400: 'The body ended before it was complete.',
+  413: 'The body is larger than 1048576 bytes.',
+  415: 'Send the body as application/json in UTF-8.',
+};
+
+/** A fault where this operation can have one: in its body, its query or its path. */
+function sampleValidationError(endpoint: Endpoint): { error: ProblemError; component: string | null } {
+  const names = Object.keys(endpoint.input.shape);
+  const own = names.find((name) => !endpoint.pathParameters.includes(name));
+  if (endpoint.bodyName !== null && own !== undefined) {
+    return validationError(`body.${own}`, 'Invalid input: expected string, received number', 'invalid_type', null);
+  }
+  if (names.includes('limit'))
+    return validationError('query.limit', 'Too big: expected number to be <=200', 'too_big', 'query');
+  const [parameter] = endpoint.pathParameters;
+  if (parameter !== undefined)
+    return validationError(`path.${parameter}`, 'Malformed percent-encoding.', 'invalid_encoding', null);
+  return validationError('query', 'Malformed percent-encoding.', 'invalid_encoding', 'encoding');
+}
+
+function validationError(
+  path: string,
+  message: string,
+  code: string,
+  variant: string | null,
+): { error: ProblemError; component: string | null } {
+  const error = new ProblemError('validation_error', { errors: [{ path, message, code }] });
+  return { error, component: variant === null ? null : `validation_error_${variant}` };
+}
+
+/** What a status means for an operation: each code with its cause. */
+export function describeCodes(status: number, codes: readonly ProblemCode[]): string {
+  const causes = codes.map(
+    (code) => `\`${code}\`: ${(code === 'bad_request' && BAD_REQUEST_DETAILS[status]) || PROBLEMS[code].cause.en}`,
+  );
+  return causes.join('\n\n');
+}
+
+export const problemRef = refTo('schemas', 'Problem');

@@ -1,0 +1,96 @@
+import { createDocument, type oas31, type ZodOpenApiOperationObject } from 'zod-openapi';
+import { z } from 'zod';
+import { EVENT_API_VERSION, EVENT_TYPES, EVENTS, type EventType } from '../core/events.ts';
+import { dateTime } from '../core/shapes.ts';
+import { mapValues, tidySchema } from './openapi-schemas.ts';
+
+const TEAM_ID = 'team_01jc4acme';
+const EVENT_ID = 'evt_01jc4f6k2m8q';
+
+const HEADERS = z.object({
+  'Svc-Signature': z.string().meta({
+    description:
+      '`t=<unix time>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>` with the secret of the endpoint. Check it before anything else, and refuse a time older than five minutes.',
+    param: { example: 't=1793610000,v1=6c5f1d0d4b2f4c8a9e7b3a1f0d2c4e6b8a9c7d5e3f1b2a4c6d8e0f1a3b5c7d9e' },
+  }),
+  'Svc-Event-Id': z.string().meta({
+    description:
+      'The `id` of the event, the same in every attempt: delivery is at least once, so use it to recognize a repetition.',
+    param: { example: EVENT_ID },
+  }),
+});
+
+/** The `webhooks` section and its components: one entry per event type, made from the table of events. */
+export function describeWebhooks(): {
+  webhooks: Record<string, oas31.PathItemObject>;
+  schemas: Record<string, oas31.SchemaObject>;
+} {
+  const envelopes = new Map(EVENT_TYPES.map((type) => [type, envelopeOf(type)]));
+  const document = createDocument({
+    openapi: '3.1.0',
+    info: { title: 'Events', version: '1' },
+    webhooks: Object.fromEntries(
+      [...envelopes].map(([type, envelope]) => [type, { post: operationOf(type, envelope) }]),
+    ),
+    components: {
+      schemas: Object.fromEntries([...envelopes].map(([type, envelope]) => [componentOf(type), envelope])),
+    },
+  });
+  return {
+    webhooks: (document.webhooks ?? {}) as Record<string, oas31.PathItemObject>,
+    schemas: mapValues(document.components?.schemas ?? {}, tidySchema),
+  };
+}
+
+/** `crm.sync.failed` → `CrmSyncFailedEvent`. */
+export function componentOf(type: EventType): string {
+  const words = type.split('.').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join('')}Event`;
+}
+
+/** What an endpoint receives (specification, "Envelope"). */
+export function eventExample(type: EventType): object {
+  return {
+    id: EVENT_ID,
+    type,
+    created_at: '2026-11-02T09:22:00.000Z',
+    api_version: EVENT_API_VERSION,
+    tenant_id: TEAM_ID,
+    data: { team_id: TEAM_ID, ...EVENTS[type].example },
+  };
+}
+
+function envelopeOf(type: EventType): z.ZodType {
+  return z
+    .object({
+      id: z.string().regex(/^evt_/).meta({ description: '`evt_` and more characters; the same in every attempt.' }),
+      type: z.literal(type),
+      created_at: dateTime.meta({ description: 'When it happened.' }),
+      api_version: z
+        .string()
+        .regex(/^\d{4}-\d\d$/)
+        .meta({ description: 'Year and month: the version of the endpoint that receives it.' }),
+      tenant_id: z.string().meta({ description: 'The team.' }),
+      data: EVENTS[type].data,
+    })
+    .meta({ description: EVENTS[type].trigger });
+}
+
+function operationOf(type: EventType, envelope: z.ZodType): ZodOpenApiOperationObject {
+  return {
+    operationId: `on${componentOf(type)}`,
+    summary: type,
+    description: `${EVENTS[type].trigger}\n\nSent to every active endpoint that subscribes to it. \`user_id\` and \`score\` are left out while \`member_detail_enabled\` is off.`,
+    tags: ['Events'],
+    // Deliveries carry a signature, not a key.
+    security: [],
+    requestParams: { header: HEADERS },
+    requestBody: { required: true, content: { 'application/json': { schema: envelope, example: eventExample(type) } } },
+    responses: {
+      '2XX': {
+        description:
+          'Received. Any other status, a redirect included, is a failure and is repeated after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h.',
+      },
+    },
+  };
+}

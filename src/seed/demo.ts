@@ -1,0 +1,75 @@
+// The demo tenant of `npm start`: a small sales team that everything can be tried on. Written by hand where a person reads
+// it first; the bulk of the trainings is generated, always up to `now`.
+import { DEMO_CATALOG, DEMO_RULES } from './demo-catalog.ts';
+import {
+  demoAssignments,
+  demoCases,
+  demoDeals,
+  demoObjections,
+  demoTrainings,
+  type Ago,
+  type Team,
+} from './demo-history.ts';
+import type { SeedFileInput } from './schema.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A seed file for {@link loadSeed}: team `team_demo`, with an API key `demo` that holds every scope. */
+export function demoSeedFile(now: Date = new Date()): SeedFileInput {
+  const ago = (days: number, minutes = 0): string =>
+    new Date(now.getTime() - days * DAY_MS + minutes * 60_000).toISOString();
+  const team: Team = {
+    id: 'team_demo',
+    name: 'Hansa Vertrieb GmbH',
+    plan: 'enterprise',
+    seats: 25,
+    language: 'de',
+    blocked: ['ind_gambling'],
+    members: demoMembers(ago),
+    api_keys: [{ name: 'demo', scopes: 'all' }],
+    assignments: demoAssignments(now, ago),
+    trainings: demoTrainings(ago),
+    cases: demoCases(ago),
+    crm_connections: [{ id: 'crm_demo', provider: 'hubspot', status: 'active' }],
+    crm_deals: demoDeals(now, ago),
+    crm_objections: demoObjections(ago),
+    generate: { trainings: 240, crm_deals: 12, from: ago(84), to: ago(0), random_seed: 2026 },
+  };
+  return { catalog: [...DEMO_CATALOG], catalog_rules: DEMO_RULES, teams: [team] };
+}
+
+const PEOPLE = [
+  ['sabine.krueger', 'owner'],
+  ['thomas.weber', 'admin'],
+  ['emily.clarke', 'admin'],
+  ['lukas.hoffmann', 'member'],
+  ['aylin.yilmaz', 'member'],
+  ['oliver.bennett', 'member'],
+  ['julia.neumann', 'member'],
+  ['mehmet.kaya', 'member'],
+  ['charlotte.hughes', 'member'],
+  ['jan.petersen', 'member'],
+] as const;
+
+function demoMembers(ago: Ago): Team['members'] {
+  const active = PEOPLE.map(([name, role], index) => ({
+    id: `mem_${index + 1}`,
+    user_id: `usr_${index + 1}`,
+    email: `${name}@hansa-vertrieb.example`,
+    role,
+    created_at: ago(200 - index * 9),
+    joined_at: ago(199 - index * 9),
+  }));
+  return [
+    ...active,
+    { id: 'mem_11', email: 'nina.schaefer@hansa-vertrieb.example', status: 'invited', created_at: ago(2) },
+    {
+      id: 'mem_12',
+      user_id: 'usr_12',
+      email: 'peter.vogel@hansa-vertrieb.example',
+      status: 'ended',
+      created_at: ago(190),
+      joined_at: ago(190),
+    },
+  ];
+}

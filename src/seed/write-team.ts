@@ -1,0 +1,103 @@
+import type { ClientBase } from 'pg';
+import { insertRows } from './insert.ts';
+import {
+  assignmentRow,
+  caseRow,
+  connectionRow,
+  dealRow,
+  evaluationRows,
+  objectionRow,
+  trainingRow,
+} from './rows-history.ts';
+import { blockRows, makeEndpointRow, makeKeyRow, memberRow, type RowContext } from './rows.ts';
+
+/** What is shown once of a team, and stored nowhere in the clear: keys by name, webhook secrets by endpoint id. */
+export interface TeamSecrets {
+  readonly api_keys: Record<string, string>;
+  readonly webhook_endpoints: Record<string, string>;
+}
+
+/** Writes what the team's lists hold; the team's row and the catalog must be there. Needs the load's transaction. */
+export async function writeTeam(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
+  const { team } = context;
+  const entries = (ids: Iterable<string>) =>
+    [...new Set(ids)].map((entryId) => ({ team_id: team.id, entry_id: entryId }));
+  await insertRows(client, 'catalog_release', entries(Array.isArray(team.released) ? team.released : []));
+  await insertRows(client, 'team_block', entries(team.blocked ?? []));
+  const people = new Set(team.members.flatMap((member) => member.user_id ?? []));
+  await insertRows(
+    client,
+    'person',
+    [...people].map((id) => ({ team_id: team.id, id })),
+  );
+  await insertRows(
+    client,
+    'member',
+    map(team.members, (member) => memberRow(context, member)),
+  );
+  await insertRows(client, 'member_block', blockRows(team));
+  await writeHistory(client, context);
+  return writeAccess(client, context);
+}
+
+/** Assignments first: a training's foreign key is checked at once, the one back to it only at commit. */
+async function writeHistory(client: ClientBase, context: RowContext): Promise<void> {
+  const { team } = context;
+  await insertRows(
+    client,
+    'assignment',
+    map(team.assignments, (row) => assignmentRow(context, row)),
+  );
+  await insertRows(
+    client,
+    'training',
+    map(team.trainings, (row) => trainingRow(context, row)),
+  );
+  await insertRows(client, 'evaluation', evaluationRows(context));
+  await insertRows(
+    client,
+    'training_case',
+    map(team.cases, (row) => caseRow(context, row)),
+  );
+  await insertRows(
+    client,
+    'crm_connection',
+    map(team.crm_connections, (row) => connectionRow(context, row)),
+  );
+  await insertRows(
+    client,
+    'crm_deal',
+    map(team.crm_deals, (row) => dealRow(context, row)),
+  );
+  await insertRows(
+    client,
+    'crm_objection',
+    map(team.crm_objections, (row) => objectionRow(context, row)),
+  );
+}
+
+async function writeAccess(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
+  const keys = context.team.api_keys.map((input) => ({ name: input.name, ...makeKeyRow(context, input) }));
+  const endpoints = context.team.webhook_endpoints.map((input) => ({
+    id: input.id,
+    ...makeEndpointRow(context, input),
+  }));
+  await insertRows(
+    client,
+    'api_key',
+    keys.map(({ row }) => row),
+  );
+  await insertRows(
+    client,
+    'webhook_endpoint',
+    endpoints.map(({ row }) => row),
+  );
+  return {
+    api_keys: Object.fromEntries(keys.map(({ name, key }) => [name, key])),
+    webhook_endpoints: Object.fromEntries(endpoints.map(({ id, secret }) => [id, secret])),
+  };
+}
+
+function* map<T, R>(rows: Iterable<T>, toRow: (row: T) => R): Generator<R> {
+  for (const row of rows) yield toRow(row);
+}

@@ -1,0 +1,196 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { CATALOG, makeMember, makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
+
+interface Assignment {
+  id: string;
+  status: string;
+  note: string | null;
+  due_date: string | null;
+  member_email: string | null;
+  [field: string]: unknown;
+}
+
+const BODY = { title: 'Practise objections', situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+
+async function eventsOf(api: TestApi, teamId: string): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  const { rows } = await api.db.pool.query('select type, data from event where team_id = $1 order by id', [teamId]);
+  return rows as { type: string; data: Record<string, unknown> }[];
+}
+
+describe('POST /assignments', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    const own = { kind: 'situation', id: 'sit_own_b', name: { de: 'Eigene', en: 'Own' }, team: 'team_b' } as const;
+    api = await startTestApi({
+      seed: makeSeed(
+        [
+          makeTeam('a', {
+            blocked: ['ind_public'],
+            members: [
+              makeMember('a', 'asked', { status: 'invited', user_id: null }),
+              makeMember('a', 'gone', { status: 'ended' }),
+              makeMember('a', 'picky', { blocked: ['per_calm'] }),
+            ],
+          }),
+          makeTeam('b'),
+          makeTeam('few', { released: ['sit_cold', 'per_calm', 'ind_saas'] }),
+          makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
+        ],
+        { catalog: [...CATALOG, own], catalog_rules: [{ situation: 'sit_renewal', personality: 'per_tough' }] },
+      ),
+    });
+  });
+  const create = (fields: object = {}, team = 'a') =>
+    api.call(api.key(`team_${team}`), 'POST', '/assignments', { body: { member_id: `mem_${team}_member`, ...BODY, ...fields } });
+
+  test('201: an open assignment with everything that was asked for, one event and one audit entry', async () => {
+    const created = await create({ note: 'Soon', due_date: '2026-12-01' });
+    expect(created).toMatchObject({
+      status: 201,
+      body: { ...BODY, status: 'open', note: 'Soon', due_date: '2026-12-01', member_user_id: 'usr_a_member', member_email: 'member@a.test' },
+    });
+    const { id } = created.body as Assignment;
+    expect(created.headers['location']).toBe(`/api/public/v1/assignments/${id}`);
+    expect((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body).toEqual(created.body);
+    expect(await eventsOf(api, 'team_a')).toEqual([
+      {
+        type: 'assignment.created',
+        data: {
+          team_id: 'team_a',
+          assignment_id: id,
+          status: 'open',
+          title: BODY.title,
+          member_id: 'mem_a_member',
+          user_id: 'usr_a_member',
+          due_date: '2026-12-01',
+          completed_training_id: null,
+        },
+      },
+    ]);
+    const audit = await api.db.pool.query(`select action, target_id from audit_log where team_id = 'team_a'`);
+    expect(audit.rows).toEqual([{ action: 'assignment.created', target_id: id }]);
+  });
+
+  test('201: an invited member may be a recipient', async () => {
+    expect(await create({ member_id: 'mem_a_asked' })).toMatchObject({ status: 201, body: { member_user_id: null } });
+  });
+
+  test('201: a title of 120 characters counts as people count, not in UTF-16 units', async () => {
+    expect((await create({ title: '😀'.repeat(120) })).status).toBe(201);
+    expect(await create({ title: '😀'.repeat(121) })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.title' }] } });
+    expect(await create({ title: '' })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.title' }] } });
+  });
+
+  test.each(['mem_a_gone', 'mem_b_member', 'nobody'])('404: the recipient %s is no live member of this team', async (member_id) => {
+    expect(await create({ member_id })).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  test.each([
+    ['an unknown entry', { situation_id: 'sit_nowhere' }, 'situation', 'sit_nowhere'],
+    ['an entry of another kind', { personality_id: 'sit_cold' }, 'personality', 'sit_cold'],
+    ['another team’s own entry', { situation_id: 'sit_own_b' }, 'situation', 'sit_own_b'],
+  ])('422 kombination_ungueltig: %s, with dimension and id', async (_case, fields, dimension, id) => {
+    expect(await create(fields)).toMatchObject({ status: 422, body: { code: 'kombination_ungueltig', dimension, id } });
+  });
+
+  test('422 kombination_ungueltig: an entry that was not released to the team', async () => {
+    expect(await create({}, 'few')).toMatchObject({ status: 201 });
+    const refused = await create({ situation_id: 'sit_renewal' }, 'few');
+    expect(refused).toMatchObject({ status: 422, body: { code: 'kombination_ungueltig', dimension: 'situation', id: 'sit_renewal' } });
+  });
+
+  test('422 kombination_ungueltig: a rule of the catalog forbids it, told without an id', async () => {
+    const refused = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough' });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'kombination_ungueltig', dimension: 'situation' } });
+    expect(refused.body).not.toHaveProperty('id');
+  });
+
+  test('403 vorgabe_gesperrt: the team’s policy, and on top of it the recipient’s own', async () => {
+    expect(await create({ industry_id: 'ind_public' })).toMatchObject({ status: 403, body: { code: 'vorgabe_gesperrt' } });
+    expect(await create({ member_id: 'mem_a_picky' })).toMatchObject({ status: 403, body: { code: 'vorgabe_gesperrt' } });
+  });
+
+  test('catalog rules are told before the policy, unknown entries before both', async () => {
+    const ruled = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough', industry_id: 'ind_public' });
+    expect(ruled.body).toMatchObject({ code: 'kombination_ungueltig' });
+    const unknown = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough', industry_id: 'nowhere' });
+    expect(unknown.body).toMatchObject({ code: 'kombination_ungueltig', dimension: 'industry', id: 'nowhere' });
+  });
+
+  test.each(['2026-02-30', '2026-13-01', '01.12.2026', '2026-12-01T00:00:00Z'])('422: %s is no calendar date', async (due_date) => {
+    expect(await create({ due_date })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.due_date' }] } });
+  });
+
+  test('withholds email and user id in answer and event while member_detail_enabled is off', async () => {
+    const created = await create({}, 'quiet');
+    expect(created).toMatchObject({ status: 201, body: { member_email: null } });
+    expect((await eventsOf(api, 'team_quiet'))[0]?.data).not.toHaveProperty('user_id');
+    expect(await api.call(api.key('team_quiet'), 'GET', '/assignments')).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+  });
+});
+
+describe('PATCH and DELETE /assignments/{assignment_id}', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    const base = { ...BODY, member_id: 'mem_a_member', note: 'first', due_date: '2026-12-01' };
+    api = await startTestApi({
+      seed: makeSeed([
+        makeTeam('a', {
+          assignments: ['one', 'two', 'three', 'four', 'gone'].map((id) => ({ ...base, id })),
+          trainings: [makeTraining('a', 'trn_for_gone', { assignment_id: 'gone' })],
+        }),
+        makeTeam('b'),
+      ]),
+    });
+  });
+  const patch = (id: string, body: object) => api.call(api.key('team_a'), 'PATCH', `/assignments/${id}`, { body });
+  const completions = async (id: string) => (await eventsOf(api, 'team_a')).filter((event) => event.type === 'assignment.completed' && event.data['assignment_id'] === id).length;
+
+  test('assignment.completed is raised when the status becomes done and was not', async () => {
+    expect(await patch('one', { status: 'done' })).toMatchObject({ status: 200, body: { status: 'done', note: 'first' } });
+    expect(await completions('one')).toBe(1);
+    expect((await patch('one', { status: 'done' })).status).toBe(200);
+    expect(await completions('one')).toBe(1);
+    await patch('one', { status: 'open' });
+    await patch('one', { status: 'done' });
+    expect(await completions('one')).toBe(2);
+  });
+
+  test('names only what changes: the rest stays, null clears', async () => {
+    expect(await patch('two', { note: null })).toMatchObject({ status: 200, body: { note: null, due_date: '2026-12-01', status: 'open' } });
+    expect(await patch('two', { due_date: null })).toMatchObject({ status: 200, body: { note: null, due_date: null } });
+  });
+
+  test('an empty body is a 200 without change or trace', async () => {
+    const before = await api.db.pool.query('select count(*)::int as n from audit_log');
+    expect(await patch('three', {})).toMatchObject({ status: 200, body: { status: 'open', note: 'first' } });
+    expect((await api.db.pool.query('select count(*)::int as n from audit_log')).rows).toEqual(before.rows);
+  });
+
+  test.each(['revoked', 'DONE', ''])('422: status %o cannot be set', async (status) => {
+    expect(await patch('three', { status })).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'status' } });
+  });
+
+  test('a done that two calls set at once raises one event', async () => {
+    await Promise.all(Array.from({ length: 8 }, () => patch('four', { status: 'done' })));
+    expect(await completions('four')).toBe(1);
+  });
+
+  test('DELETE removes it once, raises no event, and its trainings stay without the reference', async () => {
+    const events = (await eventsOf(api, 'team_a')).length;
+    expect(await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).toMatchObject({ status: 200, body: { ok: true } });
+    expect((await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).status).toBe(404);
+    expect((await api.call(api.key('team_a'), 'GET', '/assignments/gone')).status).toBe(404);
+    const { rows } = await api.db.pool.query(`select assignment_id from training where team_id = 'team_a' and id = 'trn_for_gone'`);
+    expect(rows).toEqual([{ assignment_id: null }]);
+    expect((await eventsOf(api, 'team_a')).length).toBe(events);
+  });
+
+  test('404: another team neither changes nor deletes it', async () => {
+    const key = api.key('team_b');
+    expect((await api.call(key, 'PATCH', '/assignments/two', { body: { note: 'mine' } })).status).toBe(404);
+    expect((await api.call(key, 'DELETE', '/assignments/two')).status).toBe(404);
+    expect(await api.call(api.key('team_a'), 'GET', '/assignments/two')).toMatchObject({ status: 200, body: { note: null } });
+  });
+});

@@ -1,0 +1,263 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+
+const NOW = new Date('2026-11-02T09:00:30.000Z');
+
+interface Member {
+  id: string;
+  user_id: string | null;
+  email?: string;
+  role: string;
+  status: string;
+  joined_at: string | null;
+}
+
+/** What the traces of the team's writes say, oldest first. */
+async function traces(api: TestApi, teamId: string) {
+  const events = await api.db.pool.query('select type, data from event where team_id = $1 order by id', [teamId]);
+  const audit = await api.db.pool.query('select action, target_id, actor_kind, request_id from audit_log where team_id = $1 order by id', [teamId]);
+  return { events: events.rows as { type: string; data: Record<string, unknown> }[], audit: audit.rows as Record<string, string>[] };
+}
+
+describe('GET /users', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    const days = Array.from({ length: 7 }, (_, day) => makeMember('a', `m${day}`, { created_at: `2026-01-0${day + 1}T00:00:00.000Z` }));
+    const ended = makeMember('a', 'gone', { status: 'ended' });
+    const invited = makeMember('a', 'asked', { status: 'invited', user_id: null });
+    api = await startTestApi({
+      seed: makeSeed([
+        makeTeam('a', { members: [...days, ended, invited] }),
+        makeTeam('b', { privacy: { member_detail_enabled: false } }),
+      ]),
+    });
+  });
+
+  test('lists active and invited members with the owner, newest first, and no ended ones', async () => {
+    const { status, body } = await api.call(api.key('team_a'), 'GET', '/users');
+    const { data, next_cursor } = body as { data: Member[]; next_cursor: string | null };
+    expect(status).toBe(200);
+    expect(next_cursor).toBeNull();
+    expect(data).toHaveLength(11);
+    expect(data.map((member) => member.id)).not.toContain('mem_a_gone');
+    expect(data.find((member) => member.id === 'mem_a_asked')).toMatchObject({ status: 'invited', user_id: null, joined_at: null });
+    expect(data.at(-1)?.id).toBe('mem_a_m0');
+    expect(data.find((member) => member.role === 'owner')?.id).toBe('mem_a_owner');
+    expect(data.slice(0, 6).map((member) => member.id)).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1'].map((name) => `mem_a_${name}`));
+  });
+
+  test('pages through every member once, and says null exactly on the last page', async () => {
+    const seen: string[] = [];
+    let cursor = '';
+    for (let page = 0; page < 4; page++) {
+      const { body } = await api.call(api.key('team_a'), 'GET', `/users?limit=3${cursor}`);
+      const { data, next_cursor } = body as { data: Member[]; next_cursor: string | null };
+      seen.push(...data.map((member) => member.id));
+      expect(next_cursor === null).toBe(page === 3);
+      cursor = `&cursor=${next_cursor}`;
+    }
+    expect(new Set(seen).size).toBe(11);
+    expect(seen).toHaveLength(11);
+  });
+
+  test('a page that is exactly full and has nothing after it is the last', async () => {
+    const { body } = await api.call(api.key('team_a'), 'GET', '/users?limit=11');
+    expect(body).toMatchObject({ next_cursor: null });
+  });
+
+  test('refuses a cursor that another list issued', async () => {
+    const { body } = await api.call(api.key('team_a'), 'GET', '/users?limit=1');
+    const { next_cursor } = body as { next_cursor: string };
+    const refused = await api.call(api.key('team_a'), 'GET', `/assignments?cursor=${next_cursor}`);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', errors: [{ path: 'query.cursor' }] } });
+  });
+
+  test.each(['0', '201', '-1', '1.5', 'ten', ''])('refuses limit=%s and names it', async (limit) => {
+    const refused = await api.call(api.key('team_a'), 'GET', `/users?limit=${limit}`);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', errors: [{ path: 'query.limit' }] } });
+  });
+
+  test('withholds emails while member_detail_enabled is off', async () => {
+    const { body, text } = await api.call(api.key('team_b'), 'GET', '/users');
+    expect((body as { data: Member[] }).data).toHaveLength(3);
+    expect(text).not.toContain('@');
+  });
+});
+
+describe('POST /users', () => {
+  const clock = fixedClock(NOW);
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({
+      clock,
+      seed: makeSeed([
+        makeTeam('a'),
+        makeTeam('full', { seats: 3 }),
+        makeTeam('limit'),
+        makeTeam('back', { members: [makeMember('back', 'gone', { status: 'ended', email: 'gone@back.test' })] }),
+        makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
+      ]),
+    });
+  });
+
+  test('201: invites, with Location, one event, one audit entry with the request id, and one mail job', async () => {
+    const created = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: '  Kim@Example.com ', lang: 'en' } });
+    const member = created.body as Member;
+    expect(created.status).toBe(201);
+    expect(member).toMatchObject({ email: 'Kim@Example.com', role: 'member', status: 'invited', user_id: null, joined_at: null });
+    expect(created.headers['location']).toBe(`/api/public/v1/users/${member.id}`);
+    expect(await api.call(api.key('team_a'), 'GET', `/users/${member.id}`)).toMatchObject({ status: 200, body: member });
+    const { events, audit } = await traces(api, 'team_a');
+    expect(events).toEqual([{ type: 'member.joined', data: { team_id: 'team_a', member_id: member.id, role: 'member', user_id: null } }]);
+    expect(audit).toMatchObject([{ action: 'member.invited', target_id: member.id, actor_kind: 'api_key', request_id: created.headers['x-request-id'] }]);
+    const jobs = await api.db.pool.query(`select key from graphile_worker.jobs where key like 'send_invitation:team_a:%'`);
+    expect(jobs.rows).toEqual([{ key: `send_invitation:team_a:${member.id}` }]);
+  });
+
+  test('an email that differs only in case is a conflict, and the owner has one too', async () => {
+    const first = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'same@a.test' } });
+    expect(first.status).toBe(201);
+    for (const email of ['SAME@a.test', 'mem_a_owner']) {
+      const taken = email.includes('@') ? email : ((await api.call(api.key('team_a'), 'GET', '/users/mem_a_owner')).body as Member).email;
+      const refused = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: taken } });
+      expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    }
+  });
+
+  test('the email of an ended membership makes a new membership', async () => {
+    const created = await api.call(api.key('team_back'), 'POST', '/users', { body: { email: 'gone@back.test' } });
+    expect(created.status).toBe(201);
+    expect((created.body as Member).id).not.toBe('mem_back_gone');
+  });
+
+  test('403: an admin is invited only by a key of the owner or of an active admin', async () => {
+    const body = { email: 'boss@a.test', role: 'admin' };
+    const refused = await api.call(api.key('team_a', 'by_member'), 'POST', '/users', { body });
+    expect(refused).toMatchObject({ status: 403, body: { code: 'insufficient_scope', required_scope: 'users:write' } });
+    expect(await api.call(api.key('team_a', 'by_admin'), 'POST', '/users', { body })).toMatchObject({ status: 201, body: { role: 'admin' } });
+  });
+
+  test.each(['owner', 'boss', ''])('422: role %o is refused with the field named', async (role) => {
+    const refused = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'r@a.test', role } });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'role' } });
+    expect(refused.body).not.toHaveProperty('errors');
+  });
+
+  test('409: no seat is free', async () => {
+    const refused = await api.call(api.key('team_full'), 'POST', '/users', { body: { email: 'one@more.test' } });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'seat_limit_reached' } });
+    expect((await traces(api, 'team_full')).events).toEqual([]);
+  });
+
+  test('the sixty-first invitation within an hour is 429 with Retry-After, and passes when the first is an hour old', async () => {
+    const invite = (n: number) => api.call(api.key('team_limit'), 'POST', '/users', { body: { email: `n${n}@limit.test` } });
+    for (let n = 0; n < 60; n++) {
+      clock.set(new Date(NOW.getTime() + n * 1000));
+      expect((await invite(n)).status).toBe(201);
+    }
+    const refused = await invite(60);
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retry_after: 3541, detail: expect.stringContaining('60 invitations') } });
+    expect(refused.headers['retry-after']).toBe('3541');
+    clock.set(new Date(NOW.getTime() + 3600_000));
+    expect((await invite(60)).status).toBe(201);
+    expect((await invite(61)).status).toBe(429);
+    clock.set(NOW);
+  });
+
+  test('neither answer nor event carries details of a person while member_detail_enabled is off', async () => {
+    const created = await api.call(api.key('team_quiet'), 'POST', '/users', { body: { email: 'secret@quiet.test' } });
+    expect(created.text).not.toContain('secret');
+    const { events } = await traces(api, 'team_quiet');
+    expect(events[0]?.data).toEqual({ team_id: 'team_quiet', member_id: (created.body as Member).id, role: 'member' });
+  });
+});
+
+describe('PATCH /users/{member_id}', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    const asked = makeMember('a', 'asked', { status: 'invited', role: 'admin', user_id: null });
+    api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [asked] }), makeTeam('b')]) });
+  });
+  const patch = (id: string, role: string, key = api.key('team_a')) => api.call(key, 'PATCH', `/users/${id}`, { body: { role } });
+
+  test('200: the role already held is no change and leaves no trace', async () => {
+    expect(await patch('mem_a_member', 'member')).toMatchObject({ status: 200, body: { role: 'member' } });
+    expect((await traces(api, 'team_a')).audit).toEqual([]);
+  });
+
+  test('409: the owner is never changed, not even to the role held', async () => {
+    expect(await patch('mem_a_owner', 'member')).toMatchObject({ status: 409, body: { code: 'owner' } });
+  });
+
+  test('409: the only active admin stays; an invited admin is not one', async () => {
+    expect(await patch('mem_a_admin', 'member')).toMatchObject({ status: 409, body: { code: 'last_admin' } });
+  });
+
+  test('200: an invited admin is demoted although no other active admin would be needed', async () => {
+    expect(await patch('mem_a_asked', 'member')).toMatchObject({ status: 200, body: { role: 'member', status: 'invited' } });
+  });
+
+  test('403: a key made by a member neither makes nor unmakes admins', async () => {
+    const key = api.key('team_a', 'by_member');
+    expect(await patch('mem_a_member', 'admin', key)).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } });
+    expect(await patch('mem_a_admin', 'member', key)).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } });
+  });
+
+  test('403 from the very next call: a key whose creator is no admin any more makes no admins', async () => {
+    expect((await patch('mem_a_member', 'admin')).status).toBe(200);
+    expect((await patch('mem_a_admin', 'member')).status).toBe(200);
+    expect(await patch('mem_a_asked', 'admin', api.key('team_a', 'by_admin'))).toMatchObject({ status: 403 });
+  });
+
+  test('404: an unknown member and another team’s', async () => {
+    expect((await patch('mem_b_member', 'admin')).body).toMatchObject({ code: 'not_found' });
+    expect((await patch('nobody', 'admin')).body).toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('DELETE /users/{member_id}', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    const work = { title: 'Work', situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+    api = await startTestApi({
+      seed: makeSeed([
+        makeTeam('a', {
+          members: [makeMember('a', 'leaver')],
+          assignments: [
+            { ...work, id: 'asg_open', member_id: 'mem_a_leaver', status: 'open' },
+            { ...work, id: 'asg_done', member_id: 'mem_a_leaver', status: 'done' },
+            { ...work, id: 'asg_other', member_id: 'mem_a_member', status: 'open' },
+          ],
+        }),
+        makeTeam('b'),
+      ]),
+    });
+  });
+  const remove = (id: string, key = api.key('team_a')) => api.call(key, 'DELETE', `/users/${id}`);
+  const statusOf = async (id: string) => ((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body as { status: string }).status;
+
+  test('200: ends the membership, revokes open assignments only, and raises member.removed once', async () => {
+    expect(await remove('mem_a_leaver')).toMatchObject({ status: 200, body: { ok: true } });
+    expect((await api.call(api.key('team_a'), 'GET', '/users/mem_a_leaver')).status).toBe(404);
+    expect([await statusOf('asg_open'), await statusOf('asg_done'), await statusOf('asg_other')]).toEqual(['revoked', 'done', 'open']);
+    expect((await remove('mem_a_leaver')).status).toBe(404);
+    const { events } = await traces(api, 'team_a');
+    expect(events).toEqual([{ type: 'member.removed', data: { team_id: 'team_a', member_id: 'mem_a_leaver', role: 'member', user_id: 'usr_a_leaver' } }]);
+  });
+
+  test('409: neither the owner nor the only active admin is removed', async () => {
+    expect(await remove('mem_a_owner')).toMatchObject({ status: 409, body: { code: 'owner' } });
+    expect(await remove('mem_a_admin')).toMatchObject({ status: 409, body: { code: 'last_admin' } });
+  });
+
+  test('403: removing an admin takes the role away, so it needs the right for that', async () => {
+    expect(await remove('mem_a_admin', api.key('team_a', 'by_member'))).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } });
+  });
+
+  test('404: another team’s member stays', async () => {
+    expect((await remove('mem_b_member')).status).toBe(404);
+    expect((await api.call(api.key('team_b'), 'GET', '/users/mem_b_member')).status).toBe(200);
+  });
+});

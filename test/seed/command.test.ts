@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
+
+const script = fileURLToPath(new URL('../../scripts/seed.ts', import.meta.url));
+let database: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  // Below the project, so that a Postgres which must not run as root can be given it.
+  folder = await mkdtemp(join(tmpdir(), 'seed-'));
+});
+
+afterAll(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function writeJson(name: string, content: unknown): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+function seed(
+  args: string[],
+  env: Record<string, string> = { DATABASE_URL: database.url, APP_SECRET },
+): Promise<Outcome> {
+  const { PATH = '' } = process.env;
+  return new Promise((done) => {
+    execFile(process.execPath, [script, ...args], { cwd: folder, env: { PATH, ...env } }, (error, stdout, stderr) => {
+      done({ code: error ? Number(error.code) : 0, stdout, stderr });
+    });
+  });
+}
+
+async function countTeams(): Promise<number | undefined> {
+  const client = await openClient(database.url);
+  const counts = await countRows(client);
+  await client.end();
+  return counts['team'];
+}
+
+describe('npm run seed', () => {
+  it('prints one JSON object with the keys and secrets, and nothing else, to standard output', async () => {
+    const { code, stdout, stderr } = await seed([await writeJson('full.json', fullFile())]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^Loaded 1 team\(s\) in [\d.]+ s\.\n$/),
+    });
+    expect(stdout.endsWith('}\n')).toBe(true);
+    expect(JSON.parse(stdout)).toEqual({
+      teams: {
+        team_a: {
+          api_keys: { full: expect.stringMatching(/^svck_live_[0-9a-f]+_[0-9a-f]+$/), narrow: expect.any(String) },
+          webhook_endpoints: {
+            whe_1: expect.stringMatching(/^whsec_/),
+            [Object.keys(
+              (JSON.parse(stdout) as { teams: Record<string, { webhook_endpoints: object }> }).teams['team_a']
+                ?.webhook_endpoints ?? {},
+            )[1] ?? '']: expect.any(String),
+          },
+        },
+      },
+    });
+  });
+
+  it('refuses a team that exists, unless --replace is given', async () => {
+    const path = await writeJson('twice.json', { teams: [tinyTeam('team_twice')] });
+    expect((await seed([path])).code).toBe(0);
+    const refused = await seed([path]);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('$.teams[0].id: ');
+    expect((await seed([path, '--replace'])).code).toBe(0);
+  });
+
+  it('names every fault with its path on standard error, exits 1 and writes nothing', async () => {
+    const before = await countTeams();
+    const path = await writeJson('faults.json', { teams: [{ ...tinyTeam('team_new'), plan: 'gold', nmae: 'x' }] });
+    const { code, stdout, stderr } = await seed([path]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('$.teams[0].plan: ');
+    expect(stderr).toContain('$.teams[0].nmae: ');
+    expect(stderr).not.toContain('    at ');
+    expect(await countTeams()).toBe(before);
+  });
+
+  it.each([
+    ['no file', []],
+    ['a file that is not there', ['nowhere.json']],
+    ['an unknown option', ['x.json', '--force']],
+  ])('exits 1 with a word about it, for %s', async (_, args) => {
+    const { code, stdout, stderr } = await seed(args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).not.toBe('');
+  });
+
+  it('exits 1 for a file that is no JSON', async () => {
+    expect(await seed([await writeJson('bad.json', '{')])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('bad.json cannot be read'),
+    });
+  });
+
+  it('needs APP_SECRET only for webhook endpoints', async () => {
+    const env = { DATABASE_URL: database.url };
+    expect(
+      await seed(
+        [await writeJson('plain.json', { teams: [tinyTeam('team_plain', { api_keys: [{ name: 'k' }] })] })],
+        env,
+      ),
+    ).toMatchObject({ code: 0 });
+    const refused = await seed(
+      [
+        await writeJson('hooks.json', {
+          teams: [tinyTeam('team_hooks', { webhook_endpoints: [{ url: 'https://example.com' }] })],
+        }),
+      ],
+      env,
+    );
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('APP_SECRET') });
+  });
+
+  it('uses the embedded database, migrated first, when DATABASE_URL is not set', async () => {
+    const path = await writeJson('embedded.json', {
+      teams: [tinyTeam('team_embedded', { webhook_endpoints: [{ url: 'https://example.com' }] })],
+    });
+    const first = await seed([path], {});
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\{"teams":\{"team_embedded":/) });
+    expect(await readdir(join(folder, '.data'))).toContain('postgres');
+    expect(await seed([path], {})).toMatchObject({ code: 1, stderr: expect.stringContaining('$.teams[0].id') });
+  });
+});

@@ -1,0 +1,124 @@
+import type pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SeedFault } from '../../src/seed/fault.ts';
+import { loadSeed } from '../../src/seed/load.ts';
+import { TENANT_TABLES } from '../../src/seed/remove.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
+
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  client = await openClient(database.url);
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const load = (file: unknown, replace: boolean) => loadSeed(database.url, file, { replace, appSecret: APP_SECRET });
+
+/** What the service writes beside a seed's rows: events, deliveries, records, log, counters. */
+async function writeTraffic(prefix: string): Promise<void> {
+  await client.query(`
+    INSERT INTO event (team_id, id, type, data, created_at) VALUES ('team_a', 'evt_1', 'ping', '{}', now());
+    INSERT INTO webhook_delivery (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at) VALUES ('team_a', 'whd_1', 'whe_1', 'evt_1', 'ping', now(), now());
+    INSERT INTO idempotency_record (team_id, key, fingerprint, status, body, encrypted, created_at) VALUES ('team_a', 'k', '', 200, '', false, now());
+    INSERT INTO audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id) VALUES ('team_a', 'aud_1', now(), 'system', 'x', 'x', 'x');
+    INSERT INTO rate_counter (bucket, minute, count) VALUES ('team:team_a', 1, 1), ('key:${prefix}', 1, 1), ('team:team_b', 1, 1)`);
+}
+
+describe('--replace', () => {
+  it('leaves of the old team nothing, of other teams everything', async () => {
+    await load(
+      {
+        teams: [
+          tinyTeam('team_b', {
+            trainings: [{ user_id: 'usr_o', status: 'scored', evaluation: { score: { total: 50 } } }],
+          }),
+        ],
+      },
+      false,
+    );
+    const alone = await countRows(client);
+    const { teams } = await load(fullFile(), false);
+    await writeTraffic((teams['team_a']?.api_keys['full'] ?? '').slice('svck_live_'.length).split('_')[0] ?? '');
+    await load({ teams: [tinyTeam('team_a')] }, true);
+
+    const now = await countRows(client);
+    const added = { team: 1, person: 1, member: 1, rate_counter: 1 };
+    const catalog = { catalog_entry: 3, catalog_rule: 1 };
+    const expected = Object.entries(alone).map(([table, count]) => [
+      table,
+      count + ({ ...added, ...catalog }[table] ?? 0),
+    ]);
+    expect(now).toEqual(Object.fromEntries(expected));
+  });
+
+  it('may be given for a team that is new', async () => {
+    await load(fullFile(), true);
+    expect((await countRows(client))['team']).toBe(1);
+  });
+
+  it('keeps the old team when the new file does not fit', async () => {
+    await load(fullFile(), false);
+    const before = await countRows(client);
+    await expect(load({ teams: [{ ...tinyTeam('team_a'), seats: -1 }] }, true)).rejects.toThrow(SeedFault);
+    expect(await countRows(client)).toEqual(before);
+  });
+
+  it('knows every table that has a team', async () => {
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'team_id' ORDER BY 1`,
+    );
+    expect(rows.map((row) => row.name)).toEqual(TENANT_TABLES.toSorted());
+  });
+});
+
+describe('two loads at once', () => {
+  const big = () => ({
+    catalog: fullFile().catalog,
+    teams: [...fullFile().teams, tinyTeam('team_b'), tinyTeam('team_c')],
+  });
+
+  it('of the same teams, in any order: one wins, the other is told so', async () => {
+    const reversed = { ...big(), teams: big().teams.toReversed() };
+    const results = await Promise.allSettled([load(big(), false), load(reversed, false), load(big(), false)]);
+    const refused = results.filter((result) => result.status === 'rejected');
+    expect(refused).toHaveLength(2);
+    for (const { reason } of refused) {
+      expect(reason).toBeInstanceOf(SeedFault);
+      expect((reason as SeedFault).faults.map((fault) => fault.path).toSorted()).toEqual([
+        '$.teams[0].id',
+        '$.teams[1].id',
+        '$.teams[2].id',
+      ]);
+    }
+    expect((await countRows(client))['team']).toBe(3);
+  });
+
+  it('with --replace: the last one stands, whole', async () => {
+    await load(big(), false);
+    const before = await countRows(client);
+    await Promise.all([load(big(), true), load(big(), true), load(big(), true)]);
+    expect(await countRows(client)).toEqual(before);
+  });
+
+  it('of a team that somebody else is making: told so', async () => {
+    await client.query('BEGIN');
+    await client.query(`INSERT INTO team (id, name, created_at) VALUES ('team_a', 'x', now())`);
+    const loading = load(fullFile(), false);
+    loading.catch(() => undefined);
+    // The load is past its check when it waits for our row.
+    for (let waiting = false; !waiting;) {
+      const { rows } = await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted`);
+      waiting = (rows[0]?.n ?? 0) > 0;
+    }
+    await client.query('COMMIT');
+    await expect(loading).rejects.toMatchObject({ faults: [{ path: '$.teams[0].id' }] });
+    expect(await countRows(client)).toMatchObject({ team: 1, member: 0, catalog_entry: 0 });
+  });
+});

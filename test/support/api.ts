@@ -1,0 +1,277 @@
+// The API for tests: in this process (`startTestApi`), or as the real processes (`startApiProcess`, `startWorkerProcess`). Always real HTTP and a real
+// database. Whatever was started ends with the test file, stopped or not.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pino from 'pino';
+import { Pool } from 'undici';
+import { afterAll } from 'vitest';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
+import { openDatabase, type Database } from '../../src/db/client.ts';
+import { createApp, type AppOptions } from '../../src/http/app.ts';
+import { answerBrokenRequest } from '../../src/http/broken-request.ts';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { BASE_PATH } from '../../src/http/rest.ts';
+import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
+
+export type { ApiResponse } from './response-contract.ts';
+
+/** What encrypts secrets in tests; `startApiProcess` uses it too. */
+export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
+
+/** High enough that no test meets it by accident; the test of a limit sets its own. */
+const NO_LIMIT = 1_000_000;
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Sent as it is; the content type is then the test's to set, `application/json` by default. */
+  readonly rawBody?: string | Buffer;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+}
+
+/** One request: `path` is below the base path, with the query. `key` is a whole API key; null: no Authorization header. */
+export type Call = (key: string | null, method: string, path: string, options?: CallOptions) => Promise<ApiResponse>;
+
+export interface TestApi {
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  /** `url` with the base path. */
+  readonly base: string;
+  readonly port: number;
+  readonly db: Database;
+  readonly databaseUrl: string;
+  /** Team id → key name → API key. */
+  readonly keys: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Team id → endpoint id → signing secret. */
+  readonly webhookSecrets: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** A key of a seeded team, `full` unless another is named; throws where there is none. */
+  key(teamId: string, name?: string): string;
+  /** Every response is checked against the specification and the published document; a 500 throws with what was logged. */
+  readonly call: Call;
+  /** Lines that the service logged at level error. */
+  readonly loggedErrors: readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface TestApiOptions {
+  readonly seed: SeedFileInput;
+  readonly clock?: Clock;
+  readonly keyLimitPerMinute?: number;
+  readonly ipLimitPerMinute?: number;
+  readonly allowPrivateTargets?: boolean;
+  readonly trustProxy?: AppOptions['trustProxy'];
+  /** At most this many requests at once; 8 by default. */
+  readonly connections?: number;
+  readonly services?: Partial<AppOptions['services']>;
+}
+
+const started = new Set<{ stop(): Promise<unknown> }>();
+afterAll(async () => {
+  for (const part of started) await part.stop();
+});
+
+/** The API in this process, as src/api.ts puts it together, on a fresh database that holds `seed`. Teams without a rate limit of their own have none. */
+export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
+  const database = await createTestDatabase();
+  const db = openDatabase({ url: database.url, poolMax: 16, onError: () => undefined });
+  const server = createServer();
+  const stop = once(async () => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise((done) => server.close(done));
+    await db.close();
+    await database.drop();
+    started.delete(part);
+  });
+  const part = { stop };
+  started.add(part);
+  const seeded = await loadTestSeed(database, options.seed);
+  const port = await listen(server);
+  const url = `http://127.0.0.1:${port}`;
+  const loggedErrors: string[] = [];
+  server.on('request', createApp(appOptions(options, { db, url, loggedErrors })));
+  server.on('clientError', answerBrokenRequest(url));
+  const keys = collect(seeded, 'api_keys');
+  return {
+    url,
+    base: url + BASE_PATH,
+    port,
+    db,
+    databaseUrl: database.url,
+    keys,
+    webhookSecrets: collect(seeded, 'webhook_endpoints'),
+    key: (teamId, name = 'full') => keys[teamId]?.[name] ?? fail(`the seed has no key ${name} of ${teamId}`),
+    call: createCall(url, { loggedErrors, connections: options.connections ?? 8 }),
+    loggedErrors,
+    stop,
+  };
+}
+
+/** Loads a seed for tests, with the secret of tests and without rate limits where it names none. */
+export function loadTestSeed(database: Pick<TestDatabase, 'url'>, seed: SeedFileInput, options = { replace: false }): Promise<SeedResult> {
+  const teams = (seed.teams ?? []).map((team) => ({ rate_limit_per_min: NO_LIMIT, ...team }));
+  return loadSeed(database.url, { ...seed, teams }, { ...options, appSecret: TEST_APP_SECRET });
+}
+
+/** Requests to an API at `url` over kept connections, each response checked (see {@link TestApi.call}). */
+export function createCall(url: string, options: { readonly connections?: number; readonly loggedErrors?: readonly string[] } = {}): Call {
+  const pool = new Pool(url, { connections: options.connections ?? 8, pipelining: 1, headersTimeout: 30_000, bodyTimeout: 30_000 });
+  const part = { stop: () => pool.destroy() };
+  started.add(part);
+  return async (key, method, path, { body, rawBody, headers = {} } = {}) => {
+    const sent = rawBody ?? (body === undefined ? null : JSON.stringify(body));
+    const given = await pool.request({
+      method: method as 'GET',
+      path: BASE_PATH + path,
+      body: sent,
+      headers: {
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...(sent === null ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+    });
+    const text = await given.body.text();
+    const response = { status: given.statusCode, headers: joinHeaders(given.headers), text, body: parse(text) };
+    if (response.status === 500) throw new Error(`${method} ${path} → 500\n${options.loggedErrors?.at(-1) ?? text}`);
+    requireDocumentedResponse({ method, path: path.replace(/\?.*$/s, '') }, response);
+    return response;
+  };
+}
+
+export interface RunningProcess {
+  readonly pid: number;
+  /** What it wrote to standard output and standard error. */
+  output(): string;
+  /** Sends the signal and resolves when the process is gone. */
+  kill(signal: NodeJS.Signals): Promise<Exit>;
+  readonly exited: Promise<Exit>;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** src/api.ts as a process of its own, ready for requests. No rate limit of keys unless `env` sets one. */
+export async function startApiProcess(databaseUrl: string, env: Record<string, string> = {}): Promise<RunningProcess & { readonly url: string }> {
+  const port = await findFreePort();
+  const running = runEntry('src/api.ts', { DATABASE_URL: databaseUrl, PORT: String(port), API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT), ...env });
+  const url = `http://127.0.0.1:${port}`;
+  await waitFor(running, async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200);
+  return { ...running, url };
+}
+
+/** src/worker.ts as a process of its own, looking for jobs. */
+export async function startWorkerProcess(databaseUrl: string, env: Record<string, string> = {}): Promise<RunningProcess> {
+  const running = runEntry('src/worker.ts', { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', ...env });
+  await waitFor(running, async () => running.output().includes('worker runs'));
+  return running;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const START_TIMEOUT_MS = 20_000;
+
+function runEntry(entry: string, env: Record<string, string>): RunningProcess {
+  const child = spawn(process.execPath, [entry], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', LOG_LEVEL: 'warn', APP_SECRET: TEST_APP_SECRET, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const pid = child.pid ?? fail(`${entry} did not start`);
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  const exited = new Promise<Exit>((done) => {
+    child.once('exit', (code, signal) => done({ code, signal }));
+  });
+  const kill = (signal: NodeJS.Signals): Promise<Exit> => {
+    child.kill(signal);
+    return exited;
+  };
+  started.add({ stop: () => kill('SIGKILL') });
+  endWithUs(child);
+  return { pid, output: () => chunks.join(''), kill, exited };
+}
+
+/** A shell that waits for the end of its standard input, which comes with the end of this process, however it ends: not even `kill -9` leaves a child. */
+function endWithUs(child: ChildProcess): void {
+  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  watcher.unref();
+  // Not after the child is gone: its id may be another's by then.
+  child.once('exit', () => watcher.kill('SIGKILL'));
+}
+
+async function waitFor(running: RunningProcess, isReady: () => Promise<boolean>): Promise<void> {
+  let exit: Exit | null = null;
+  running.exited.then((value) => (exit = value), () => undefined);
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await isReady())) {
+    if (exit !== null || Date.now() > deadline) throw new Error(`the process did not become ready: ${JSON.stringify(exit)}\n${running.output()}`);
+    await delay(20);
+  }
+}
+
+function findFreePort(): Promise<number> {
+  const probe = createSocketServer();
+  return new Promise((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+function appOptions(options: TestApiOptions, { db, url, loggedErrors }: { db: Database; url: string; loggedErrors: string[] }): AppOptions {
+  return {
+    db,
+    logger: pino({ level: 'error' }, { write: (line) => loggedErrors.push(line) }),
+    publicUrl: url,
+    services: {
+      clock: options.clock ?? systemClock,
+      secrets: { current: TEST_APP_SECRET, previous: null },
+      webhookAllowPrivateTargets: options.allowPrivateTargets ?? false,
+      ...options.services,
+    },
+    limits: { keyPerMinute: options.keyLimitPerMinute ?? NO_LIMIT, ipPerMinute: options.ipLimitPerMinute ?? NO_LIMIT },
+    document: JSON.stringify(openApiDocument(url)),
+    observe: () => undefined,
+    trustProxy: options.trustProxy ?? { kind: 'none' },
+    isReady: async () => true,
+  };
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+function collect(seeded: SeedResult, field: 'api_keys' | 'webhook_endpoints'): Record<string, Record<string, string>> {
+  return Object.fromEntries(Object.entries(seeded.teams).map(([teamId, team]) => [teamId, team[field]]));
+}
+
+function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let result: Promise<void> | null = null;
+  return () => (result ??= work());
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}

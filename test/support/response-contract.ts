@@ -1,0 +1,168 @@
+// What every response of the API must be, whatever the request was. `call` of support/api.ts applies it to each one that it gets.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { z } from 'zod';
+import { PROBLEMS, type ProblemCode } from '../../src/core/problem.ts';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { compileRoutes } from '../../src/http/routes.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+
+/** A response as the tests see it. */
+export interface ApiResponse {
+  readonly status: number;
+  /** Lower-case names; several lines of one name joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The parsed JSON, or undefined where there is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
+  readonly body: any;
+  readonly text: string;
+}
+
+/** Which request it answers: `path` is below the base path, without the query. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+}
+
+const matchRoute = compileRoutes(ENDPOINTS);
+const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
+
+const problemSchema = z.strictObject({
+  type: z.url(),
+  title: z.string().min(1),
+  status: z.int(),
+  code: z.enum(CODES),
+  request_id: z.uuid(),
+  detail: z.string().min(1).optional(),
+  errors: z.array(z.strictObject({ path: z.string().min(1), message: z.string().min(1), code: z.string().min(1) })).min(1).optional(),
+  field: z.string().min(1).optional(),
+  dimension: z.enum(['situation', 'personality', 'industry', 'role', 'methodology']).optional(),
+  id: z.string().optional(),
+  required_scope: z.string().optional(),
+  retry_after: z.int().min(1).optional(),
+});
+
+/** Which code may carry which field beside the common ones (specification, "Errors"). */
+const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
+  errors: ['validation_error'],
+  field: ['validation_error'],
+  dimension: ['kombination_ungueltig'],
+  id: ['kombination_ungueltig'],
+  required_scope: ['insufficient_scope'],
+  retry_after: ['rate_limited'],
+};
+
+/** Statuses that `bad_request` follows; nothing else differs from the catalogue. */
+const BAD_REQUEST_STATUSES = [400, 405, 408, 413, 415, 431];
+
+/**
+ * Throws when the response is not what the specification and the published document promise: headers, content type, and the body against the schema of
+ * that operation and status, unknown fields refused.
+ */
+export function requireDocumentedResponse(asked: Asked, response: ApiResponse): void {
+  const fault = faultOf(asked, response);
+  if (fault === null) return;
+  throw new Error(`${asked.method} ${asked.path} → ${response.status}: ${fault}\n${response.text.slice(0, 2000)}`);
+}
+
+function faultOf(asked: Asked, response: ApiResponse): string | null {
+  const match = matchRoute(asked.method, asked.path);
+  const endpoint = match.kind === 'route' ? match.route.endpoint : null;
+  return headerFault(response) ?? (asked.method === 'HEAD' ? emptyFault(response) : bodyFault(endpoint, response));
+}
+
+function headerFault({ status, headers }: ApiResponse): string | null {
+  for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) {
+    if (!/^\d+$/.test(headers[name] ?? '')) return `the header ${name} is ${headers[name]}`;
+  }
+  if (!z.uuid({ version: 'v7' }).safeParse(headers['x-request-id']).success) return `the header x-request-id is ${headers['x-request-id']}`;
+  if (Number(headers['ratelimit-reset']) > 60) return 'ratelimit-reset is beyond the minute';
+  if (headers['cache-control'] !== 'no-store') return 'the response may be cached';
+  const wanted = status < 400 ? 'application/json' : 'application/problem+json';
+  return headers['content-type'] === wanted ? null : `the content type is ${headers['content-type']}`;
+}
+
+function emptyFault({ text }: ApiResponse): string | null {
+  return text === '' ? null : 'an answer to HEAD has a body';
+}
+
+function bodyFault(endpoint: Endpoint | null, response: ApiResponse): string | null {
+  const { status, body } = response;
+  if (status >= 400) return problemFault(response) ?? undeclaredFault(endpoint, body.code) ?? schemaFault(endpoint, response);
+  if (endpoint && status !== endpoint.successStatus) return `declared is ${endpoint.successStatus}`;
+  return schemaFault(endpoint, response);
+}
+
+function problemFault({ status, headers, body }: ApiResponse): string | null {
+  const parsed = problemSchema.safeParse(body);
+  if (!parsed.success) return z.prettifyError(parsed.error);
+  const problem = parsed.data;
+  const { code } = problem;
+  if (problem.status !== status) return 'the body tells another status';
+  if (code === 'bad_request' ? !BAD_REQUEST_STATUSES.includes(status) : status !== PROBLEMS[code].status) return `${code} has another status`;
+  // A replay tells the request that was refused; its own id is in the header only.
+  const isReplay = headers['idempotency-replayed'] === 'true';
+  if (!isReplay && problem.request_id !== headers['x-request-id']) return 'request_id and X-Request-Id differ';
+  if (!problem.type.endsWith(`/docs/errors#${code}`)) return 'the type does not end in the code';
+  if (status >= 500 && problem.detail !== undefined) return 'a fault of ours tells details';
+  const foreign = Object.entries(FIELDS_OF).find(([field, codes]) => field in problem && !codes.includes(code));
+  if (foreign) return `${code} has the field ${foreign[0]}`;
+  if (code === 'validation_error' && (problem.errors === undefined) === (problem.field === undefined)) return 'exactly one of errors and field must be there';
+  if (code === 'insufficient_scope' && problem.required_scope === undefined) return 'required_scope is missing';
+  if (code === 'rate_limited' && headers['retry-after'] !== String(problem.retry_after)) return 'retry_after and Retry-After differ';
+  return null;
+}
+
+function undeclaredFault(endpoint: Endpoint | null, code: ProblemCode): string | null {
+  return endpoint === null || endpoint.errors.includes(code) ? null : `${endpoint.name} does not declare ${code}`;
+}
+
+function schemaFault(endpoint: Endpoint | null, { status, body }: ApiResponse): string | null {
+  if (endpoint === null) return null;
+  const validate = validators.find(endpoint, status);
+  if (validate === null) return `the document has no ${status} for ${endpoint.method} ${endpoint.path}`;
+  return validate(body) ? null : JSON.stringify(validate.errors);
+}
+
+const validators = openValidators();
+
+/** The schemas of the published document, compiled when they are first needed. */
+function openValidators(): { find(endpoint: Endpoint, status: number): ValidateFunction | null } {
+  const document = refuseUnknownFields(openApiDocument('http://localhost:3000')) as OpenApi;
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+  addFormats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  const compiled = new Map<string, ValidateFunction | null>();
+  const compile = (endpoint: Endpoint, status: number): ValidateFunction | null => {
+    // Until src/http/openapi.ts is there, the declaration stands for the document.
+    if (Object.keys(document.paths).length === 0) return ajv.compile(status < 400 ? z.toJSONSchema(endpoint.output) : {});
+    const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()];
+    const pointer = [...pointerOf(document, operation?.responses[String(status)]), 'content', status < 400 ? 'application/json' : 'application/problem+json'];
+    return ajv.getSchema(`openapi#/${pointer.map(escapePointer).join('/')}/schema`) ?? null;
+    function pointerOf(_: OpenApi, response: { $ref?: string } | undefined): string[] {
+      return response?.$ref ? response.$ref.slice(2).split('/') : ['paths', endpoint.path, endpoint.method.toLowerCase(), 'responses', String(status)];
+    }
+  };
+  return {
+    find: (endpoint, status) => {
+      const name = `${endpoint.name} ${status}`;
+      if (!compiled.has(name)) compiled.set(name, compile(endpoint, status));
+      return compiled.get(name) ?? null;
+    },
+  };
+}
+
+interface OpenApi {
+  paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>;
+}
+
+const escapePointer = (part: string): string => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+
+/** Clients ignore unknown fields, so the document allows them; a test wants to see one. */
+function refuseUnknownFields(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(refuseUnknownFields);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const strict = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, refuseUnknownFields(value)]));
+  const isObject = strict['type'] === 'object' && typeof strict['properties'] === 'object' && strict['additionalProperties'] === undefined;
+  return isObject ? { ...strict, additionalProperties: false } : strict;
+}
