@@ -39,7 +39,7 @@ describe.skipIf(isMissing)(`developer pages in a browser${isMissing ? ` (skipped
 
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     await page.locator('.auth-container input').fill(api.key('team_acme'));
-    await page.locator('.auth-btn-wrapper').getByRole('button', { name: 'Apply' }).or(page.locator('.auth-btn-wrapper .authorize')).first().click();
+    await page.locator('.auth-btn-wrapper .authorize').click();
     await page.locator('.btn-done').click();
     const operation = page.locator('#operations-Account-meGet');
     await operation.locator('.opblock-summary-control').click();
@@ -55,11 +55,13 @@ describe.skipIf(isMissing)(`developer pages in a browser${isMissing ? ` (skipped
   });
 
   it('forgets the key with the page', async () => {
-    const { page, complaints } = await openPage(browser, api.url);
+    const { page, complaints } = await openPage(browser, api.url, { colorScheme: 'dark' });
     await page.goto(`${api.url}/docs`);
+    await page.locator('.opblock-summary-path').first().waitFor();
+    await photograph(page, 'docs-dark');
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     await page.locator('.auth-container input').fill(api.key('team_acme'));
-    await page.locator('.auth-btn-wrapper .authorize').first().click();
+    await page.locator('.auth-btn-wrapper .authorize').click();
     const stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
     expect(stored).not.toContain('svck_live_');
     expect(complaints).toEqual([]);

@@ -69,7 +69,8 @@ export async function addDeliveries(db: Database): Promise<void> {
   await db.pool.query(
     `with e as (
        insert into event (team_id, id, type, data, created_at, fanned_out_at)
-       select team_id, 'evt_' || team_id, 'training.completed', json_build_object('team_id', team_id), now(), now() from webhook_endpoint returning *
+       select team_id, 'evt_' || team_id, 'training.completed', json_build_object('team_id', team_id), now(), now() from webhook_endpoint
+       on conflict do nothing returning *
      )
      insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
      select e.team_id, replace(e.team_id, 'team_', 'whd_'), replace(e.team_id, 'team_', 'whe_'), e.id, e.type, 'gave_up', 8, now() from e`,

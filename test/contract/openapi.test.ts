@@ -1,0 +1,314 @@
+// The published document: that it says what the declarations say, that its examples are true, and that tools can use it.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import openapiTS, { astToString } from 'openapi-typescript';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_TYPES } from '../../src/core/events.ts';
+import { committedDocument, openApiDocument, strictOpenApiDocument } from '../../src/http/openapi.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+
+interface Media {
+  readonly schema: object;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, Ref | { readonly value: unknown }>>;
+}
+interface Ref {
+  readonly $ref: string;
+}
+interface Response {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Ref>>;
+  readonly content: Readonly<Record<string, Media>>;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: object;
+  readonly example?: unknown;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly description: string;
+  readonly 'x-required-scope': string | null;
+  readonly security: readonly object[];
+  readonly parameters: readonly (Parameter | Ref)[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const document = openApiDocument('https://team.example') as unknown as Document;
+const strict = strictOpenApiDocument('https://team.example') as unknown as Document;
+const run = promisify(execFile);
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'openapi-test-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const operationOf = (of: Document, endpoint: Endpoint): Operation => {
+  const operation = of.paths[endpoint.path]?.[endpoint.method.toLowerCase()];
+  if (!operation) throw new Error(`no operation for ${endpoint.name}`);
+  return operation;
+};
+
+/** What a reference of the document points at; anything else is itself. */
+function resolve<T extends object>(value: T | Ref): T {
+  if (!('$ref' in value)) return value;
+  const [, , kind = '', name = ''] = value.$ref.split('/');
+  return strict.components[kind]?.[name] as T;
+}
+
+describe('openapi.v1.json', () => {
+  it('is committed as it is generated (else: npm run openapi)', async () => {
+    expect(await readFile(join(root, 'openapi.v1.json'), 'utf8')).toBe(committedDocument());
+  });
+
+  it('names no address of a process in the committed file, and the public one where it is served', () => {
+    expect(openApiDocument('').servers).toEqual([{ url: '/api/public/v1' }]);
+    expect(openApiDocument('https://team.example').servers).toEqual([{ url: 'https://team.example/api/public/v1' }]);
+  });
+
+  it('describes every operation, each under a name of its own, and nothing else', () => {
+    const described = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    expect(described.toSorted()).toEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted());
+    const ids = ENDPOINTS.map((endpoint) => operationOf(document, endpoint).operationId);
+    expect(new Set(ids).size).toBe(ENDPOINTS.length);
+  });
+
+  it('has the components of the specification', () => {
+    const resources = ['Me', 'Member', 'Training', 'Evaluation', 'Assignment', 'Case', 'Catalog', 'TeamAnalytics'];
+    const others = ['CrmDeal', 'CrmObjection', 'WebhookEndpoint', 'WebhookDelivery', 'Problem'];
+    expect(Object.keys(document.components['schemas'] ?? {})).toEqual(expect.arrayContaining([...resources, ...others]));
+  });
+
+  it('has an item in a page as a reference to its component', () => {
+    const pages = Object.entries(document.components['schemas'] ?? {}).filter(([name]) => /(Page|List)$/.test(name));
+    expect(pages.length).toBeGreaterThan(0);
+    for (const [name, page] of pages) {
+      expect(page, name).toMatchObject({ properties: { data: { items: { $ref: expect.stringMatching(/^#\/components\/schemas\/\w+$/) } } } });
+    }
+  });
+
+  it('has no component that nothing refers to, but WebhookDelivery ahead of its routes', () => {
+    const text = JSON.stringify(document);
+    const unused = Object.entries(document.components).flatMap(([kind, components]) =>
+      kind === 'securitySchemes' ? [] : Object.keys(components).filter((name) => !text.includes(`"#/components/${kind}/${name}"`)),
+    );
+    expect(unused.filter((name) => name !== 'WebhookDelivery')).toEqual([]);
+  });
+
+  it('leaves answers open for fields to come, and closes bodies', () => {
+    const bodies = new Set(ENDPOINTS.map(({ bodyName }) => bodyName));
+    for (const [name, schema] of Object.entries(document.components['schemas'] ?? {})) {
+      const isClosed = JSON.stringify(schema).includes('"additionalProperties":false');
+      expect(isClosed, name).toBe(bodies.has(name));
+    }
+  });
+
+  it.each(EVENT_TYPES)('describes the event %s with its headers', (type) => {
+    const { post } = document.webhooks[type] ?? {};
+    expect(post?.parameters.map((parameter) => 'name' in parameter && parameter.name)).toEqual(['Svc-Signature', 'Svc-Event-Id']);
+    expect(post?.requestBody?.content['application/json']?.example).toMatchObject({ type, data: { team_id: expect.any(String) } });
+    expect(Object.keys(post?.responses ?? {})).toEqual(['2XX']);
+  });
+});
+
+describe.each(ENDPOINTS.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))('%s', (_name, endpoint) => {
+  const operation = operationOf(document, endpoint);
+
+  it('names its scope and wants a key', () => {
+    expect(operation['x-required-scope']).toBe(endpoint.scope);
+    expect(operation.description).toContain(endpoint.scope === null ? 'Needs no scope.' : `\`${endpoint.scope}\``);
+    expect(operation.security).toEqual([{ ApiKey: [] }]);
+  });
+
+  it('documents every parameter', () => {
+    const names = operation.parameters.map((parameter) => resolve(parameter).name);
+    const fields = Object.keys(endpoint.input.shape).filter((name) => endpoint.method === 'GET' || endpoint.pathParameters.includes(name));
+    expect(names).toEqual([...fields, 'Accept-Language', ...(endpoint.method === 'POST' ? ['Idempotency-Key'] : [])]);
+    for (const parameter of operation.parameters) expect(resolve(parameter)).toMatchObject({ description: expect.stringMatching(/./), schema: { type: expect.anything() } });
+  });
+
+  it('answers with one success, and with exactly the codes that are declared, each with an example', () => {
+    const successes = Object.keys(operation.responses).filter((status) => status < '400');
+    expect(successes).toEqual([String(endpoint.successStatus)]);
+    const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
+      if (status < '400') return [];
+      const examples = Object.entries(response.content['application/problem+json']?.examples ?? {});
+      expect(examples.length, status).toBeGreaterThan(0);
+      for (const [code, example] of examples) expect(resolve(example)).toMatchObject({ value: { code, status: Number(status) } });
+      return examples.map(([code]) => code);
+    });
+    expect([...new Set(codes)].toSorted()).toEqual([...endpoint.errors].toSorted());
+  });
+
+  it('tells the headers of every response', () => {
+    for (const [status, { headers }] of Object.entries(operation.responses)) {
+      const names = Object.keys(headers);
+      expect(names, status).toEqual(expect.arrayContaining(['X-Request-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Content-Language']));
+      expect(names.includes('Location'), status).toBe(status === '201');
+      expect(names.includes('Retry-After'), status).toBe(status === '429');
+      expect(names.includes('WWW-Authenticate'), status).toBe(status === '401');
+    }
+    const success = operation.responses[String(endpoint.successStatus)]?.headers ?? {};
+    expect('Idempotency-Replayed' in success).toBe(endpoint.method === 'POST');
+  });
+
+  it('has a body exactly where the declaration has one', () => {
+    expect(operation.requestBody?.required).toBe(endpoint.bodyName === null ? undefined : true);
+  });
+});
+
+describe('examples', () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(strict, 'openapi');
+
+  const faultOf = (pointer: readonly string[], value: unknown): string | null => {
+    const path = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
+    const validate = ajv.getSchema(`openapi#/${path}/schema`);
+    if (!validate) throw new Error(`no schema at ${path}`);
+    return validate(value) ? null : `${path}: ${JSON.stringify(validate.errors)}`;
+  };
+
+  /** Every media object and parameter of an operation, with its place in the document. */
+  const examplesOf = (operation: Operation, at: readonly string[]): [readonly string[], unknown][] => {
+    const contents: [readonly string[], Readonly<Record<string, Media>>][] = Object.entries(operation.responses).map(([status, { content }]) => [
+      [...at, 'responses', status, 'content'],
+      content ?? {},
+    ]);
+    if (operation.requestBody) contents.push([[...at, 'requestBody', 'content'], operation.requestBody.content]);
+    const media = contents.flatMap(([place, content]) =>
+      Object.entries(content).flatMap(([type, { example, examples = {} }]) => {
+        const named = Object.values(examples).map((one) => resolve(one).value);
+        return (example === undefined ? named : [...named, example]).map((value): [readonly string[], unknown] => [[...place, type], value]);
+      }),
+    );
+    const parameters = operation.parameters.flatMap((parameter, index): [readonly string[], unknown][] =>
+      'example' in parameter ? [[[...at, 'parameters', String(index)], parameter.example]] : [],
+    );
+    return [...media, ...parameters];
+  };
+
+  it('are true to their schemas, without a field too many', () => {
+    const operations = [
+      ...Object.entries(strict.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ operation, at: ['paths', path, method] }))),
+      ...Object.entries(strict.webhooks).map(([type, { post }]) => ({ operation: post, at: ['webhooks', type, 'post'] })),
+    ];
+    const examples = operations.flatMap(({ operation, at }) => examplesOf(operation, at));
+    expect(examples.length).toBeGreaterThan(ENDPOINTS.length * 5);
+    expect(examples.map(([at, value]) => faultOf(at, value)).filter((fault) => fault !== null)).toEqual([]);
+  });
+
+  it('would not pass with a field that nobody documented', () => {
+    const at = ['paths', '/me', 'get', 'responses', '200', 'content', 'application/json'];
+    const { example } = strict.paths['/me']?.['get']?.responses['200']?.content['application/json'] ?? {};
+    expect(faultOf(at, { ...(example as object), surprise: 1 })).toContain('surprise');
+  });
+});
+
+describe('tools', () => {
+  it('passes the recommended rules of Redocly without an error or a warning', async () => {
+    const file = join(folder, 'openapi.v1.json');
+    await writeFile(file, committedDocument());
+    const args = ['lint', file, '--config', join(root, 'test/checks/redocly.yaml'), '--format', 'json'];
+    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const { stdout } = await run(process.execPath, [join(root, 'node_modules/@redocly/cli/bin/cli.js'), ...args], { env }).catch((error: unknown) => error as { stdout: string });
+    const { totals, problems } = JSON.parse(stdout) as { totals: object; problems: { message: string; location: { pointer: string }[] }[] };
+    expect(problems.map(({ message, location }) => `${location[0]?.pointer}: ${message}`)).toEqual([]);
+    expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
+  });
+
+  it('gives a TypeScript client that compiles, and that refuses a wrong field', async () => {
+    const types = astToString(await openapiTS(committedDocument()));
+    await writeFile(join(folder, 'api.ts'), types);
+    await writeFile(join(folder, 'program.ts'), PROGRAM);
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: CLIENT_OPTIONS, files: ['program.ts'] }));
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
+    const output = await run(process.execPath, [tsc, '-p', folder]).then(
+      () => '',
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+    expect(output).toBe('');
+  });
+});
+
+const CLIENT_OPTIONS = {
+  target: 'esnext',
+  lib: ['es2024', 'dom'],
+  module: 'nodenext',
+  types: [],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  allowImportingTsExtensions: true,
+  noEmit: true,
+};
+
+/** What users of the API would write. Where an error is expected, its absence is one. */
+const PROGRAM = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './api.ts';
+
+const client = createClient<paths>({ baseUrl: 'https://team.example/api/public/v1', headers: { Authorization: 'Bearer svck_live_x' } });
+
+const me = await client.GET('/me');
+if (me.error) {
+  const code: string = me.error.code;
+  const seconds: number | undefined = me.error.retry_after;
+  console.log(code, seconds);
+} else {
+  const scopes: string[] = me.data.scopes;
+  const limit: number | null = me.data.rate_limit_per_min;
+  // @ts-expect-error -- there is no such field
+  console.log(scopes, limit, me.data.team_name);
+}
+
+const page = await client.GET('/users', { params: { query: { limit: 10 }, header: { 'Accept-Language': 'en' } } });
+const next: string | null | undefined = page.data?.next_cursor;
+const member: components['schemas']['Member'] | undefined = page.data?.data[0];
+const email: string | null | undefined = member?.email;
+// @ts-expect-error -- a number is wanted
+await client.GET('/users', { params: { query: { limit: 'ten' } } });
+
+const invited = await client.POST('/users', {
+  params: { header: { 'Idempotency-Key': '5f0c9a1e' } },
+  body: { email: 'kim@example.com', role: 'member', lang: null },
+});
+// @ts-expect-error -- a misspelt field
+await client.POST('/users', { body: { emial: 'kim@example.com', role: 'member' } });
+
+const changed = await client.PATCH('/assignments/{assignment_id}', {
+  params: { path: { assignment_id: 'asg_01' } },
+  body: { status: 'done', note: null },
+});
+const due: string | null | undefined = changed.data?.due_date;
+
+const removed = await client.DELETE('/users/{member_id}', { params: { path: { member_id: 'mem_01' } } });
+const ok: boolean | undefined = removed.data?.ok;
+// @ts-expect-error -- the path needs its parameter
+await client.DELETE('/users/{member_id}');
+
+type Event = components['schemas']['EvaluationCompletedEvent'] | components['schemas']['MemberJoinedEvent'];
+function receive(event: Event): number | string | null | undefined {
+  return event.type === 'evaluation.completed' ? event.data.score : event.data.role;
+}
+console.log(next, email, invited.data?.id, due, ok, receive);
+`;

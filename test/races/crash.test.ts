@@ -1,0 +1,121 @@
+// A process killed with SIGKILL in the worst moments of a POST with an Idempotency-Key; the client repeats it elsewhere.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTestDatabase } from '../support/database.ts';
+import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+let client: Client;
+let url: string;
+let key: string;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
+  key = teams['team_a']?.api_keys['full'] ?? '';
+  url = database.url;
+  client = new Client({ connectionString: url });
+  await client.connect();
+  return async () => {
+    await client.end();
+    await database.drop();
+  };
+});
+
+const invite = (email: string) => ({ body: { email }, headers: { 'idempotency-key': email } });
+
+async function written(email: string): Promise<{ members: number; events: number; audit: number; records: number }> {
+  const { rows } = await client.query(
+    `with m as (select id from member where team_id = 'team_a' and email = $1)
+     select (select count(*)::int from m) as members, (select count(*)::int from event where data->>'member_id' in (select id from m)) as events,
+       (select count(*)::int from audit_log where target_id in (select id from m)) as audit,
+       (select count(*)::int from idempotency_record where key = $1) as records`,
+    [email],
+  );
+  return rows[0];
+}
+
+const ONCE = { members: 1, events: 1, audit: 1, records: 1 };
+const NEVER = { members: 0, events: 0, audit: 0, records: 0 };
+
+/** Until another session of this database is in a statement like this. */
+async function untilActive(pattern: string): Promise<void> {
+  const active = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query ilike $1`;
+  while ((await client.query(active, [pattern])).rowCount === 0) await delay(5);
+}
+
+async function untilQuiet(): Promise<void> {
+  const sessions = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+  while ((await client.query(sessions)).rowCount !== 0) await delay(5);
+}
+
+describe('a process killed in the middle of a POST with an Idempotency-Key', () => {
+  test('between the write and the answer: the repeated call is answered from the record, and it acted once', async () => {
+    // COMMIT takes a second here, so that the kill meets a transaction that the database will finish.
+    await client.query(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$`);
+    await client.query(`create constraint trigger slow after insert on idempotency_record deferrable initially deferred for each row execute function slow()`);
+    const first = await startApiProcess(url);
+    const lost = createCall(first.url)(key, 'POST', '/users', invite('after@crash.test')).then(() => 'answered', () => 'lost');
+    await untilActive('COMMIT%');
+    await first.kill('SIGKILL');
+    expect(await lost).toBe('lost');
+    await untilQuiet();
+    await client.query('drop trigger slow on idempotency_record');
+    expect(await written('after@crash.test')).toEqual(ONCE);
+
+    const second = await startApiProcess(url);
+    const repeated = await createCall(second.url)(key, 'POST', '/users', invite('after@crash.test'));
+    expect(repeated.status).toBe(201);
+    expect(repeated.headers['idempotency-replayed']).toBe('true');
+    expect(await written('after@crash.test')).toEqual(ONCE);
+    await second.kill('SIGTERM');
+  });
+
+  test('before the commit: nothing is left of it, and the repeated call acts', async () => {
+    const first = await startApiProcess(url);
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query(`select from team where id = 'team_a' for update`);
+    const lost = createCall(first.url)(key, 'POST', '/users', invite('before@crash.test')).then(() => 'answered', () => 'lost');
+    await untilActive('%for no key update%');
+    await first.kill('SIGKILL');
+    expect(await lost).toBe('lost');
+    await holder.end();
+    await untilQuiet();
+    expect(await written('before@crash.test')).toEqual(NEVER);
+
+    const second = await startApiProcess(url);
+    const repeated = await createCall(second.url)(key, 'POST', '/users', invite('before@crash.test'));
+    expect(repeated.status).toBe(201);
+    expect(repeated.headers['idempotency-replayed']).toBeUndefined();
+    expect(await written('before@crash.test')).toEqual(ONCE);
+    await second.kill('SIGTERM');
+  });
+
+  test('at any moment: whatever was acknowledged or not, each key acted once after the client repeated it', async () => {
+    const emails = Array.from({ length: 24 }, (_, n) => `any${n}@crash.test`);
+    const victim = await startApiProcess(url);
+    const call = createCall(victim.url, { connections: 24 });
+    let answered = 0;
+    const sent = emails.map(async (email, n) => {
+      await delay(n * 2);
+      const response = await call(key, 'POST', '/users', invite(email)).catch(() => null);
+      if (response) answered += 1;
+      if (answered === 5) await victim.kill('SIGKILL');
+    });
+    await Promise.all(sent);
+    await victim.exited;
+    await untilQuiet();
+    expect(answered).toBeLessThan(emails.length);
+
+    const second = await startApiProcess(url);
+    const again = createCall(second.url);
+    for (const email of emails) {
+      expect((await again(key, 'POST', '/users', invite(email))).status).toBe(201);
+      expect(await written(email)).toEqual(ONCE);
+    }
+    await second.kill('SIGTERM');
+  });
+});
