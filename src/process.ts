@@ -1,10 +1,14 @@
+/** Ctrl-C reaches us from the terminal and once more from npm, which passes it on: that is one signal, not two. */
+const ECHO_MS = 300;
+
 /** Runs a part of the service until SIGTERM or SIGINT, then lets it stop cleanly; a second signal ends the process at once. */
 export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void> }>): Promise<void> {
-  let stopping = false;
+  let stoppingSince: number | null = null;
   const running = start();
   const stop = (): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    if (stoppingSince !== null && performance.now() - stoppingSince > ECHO_MS) process.exit(1);
+    if (stoppingSince !== null) return;
+    stoppingSince = performance.now();
     running.then((part) => part.stop()).then(() => process.exit(0), fail);
   };
   process.on('SIGTERM', stop);

@@ -55,8 +55,8 @@ export interface DatabaseOptions {
 }
 
 /** How long a caller waits for a connection, and a statement for its answer, before the database counts as unreachable. */
-const CONNECT_TIMEOUT_MS = 3_000;
-const QUERY_TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+const QUERY_TIMEOUT_MS = 5_000;
 
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({

@@ -9,12 +9,10 @@ const CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
 const fieldError = z.object({
-  path: z
-    .string()
-    .meta({
-      description: 'Where the value stood, for instance `body.title` or `query.limit`.',
-      examples: ['body.title'],
-    }),
+  path: z.string().meta({
+    description: 'Where the value stood, for instance `body.title` or `query.limit`.',
+    examples: ['body.title'],
+  }),
   message: z.string().meta({ description: 'What is wrong with it, in English.' }),
   code: z.string().meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
 });

@@ -28,7 +28,7 @@ export function closeObjects(schema: oas31.SchemaObject): oas31.SchemaObject {
 }
 
 /** A reference to a component. */
-export function refTo(kind: keyof oas31.ComponentsObject & string, name: string): oas31.ReferenceObject {
+export function refTo(kind: 'schemas' | 'parameters' | 'headers' | 'examples', name: string): oas31.ReferenceObject {
   return { $ref: `#/components/${kind}/${name}` };
 }
 

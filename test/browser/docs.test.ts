@@ -19,71 +19,74 @@ const FLAGS = [
 
 const isMissing = !existsSync(CHROMIUM);
 
-describe.skipIf(isMissing)(`developer pages in a browser${isMissing ? ` (skipped: there is no ${CHROMIUM})` : ''}`, () => {
-  let api: TestApi;
-  let browser: Browser;
+describe.skipIf(isMissing)(
+  `developer pages in a browser${isMissing ? ` (skipped: there is no ${CHROMIUM})` : ''}`,
+  () => {
+    let api: TestApi;
+    let browser: Browser;
 
-  beforeAll(async () => {
-    api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
+    beforeAll(async () => {
+      api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
+      browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    });
+    afterAll(async () => {
+      await browser?.close();
+    });
 
-  it('shows the reference, and answers 200 to GET /me with the key that was entered', async () => {
-    const { page, complaints } = await openPage(browser, api.url);
-    await page.goto(`${api.url}/docs`);
-    await page.locator('.opblock-summary-path', { hasText: '/me' }).first().waitFor();
-    await photograph(page, 'docs');
+    it('shows the reference, and answers 200 to GET /me with the key that was entered', async () => {
+      const { page, complaints } = await openPage(browser, api.url);
+      await page.goto(`${api.url}/docs`);
+      await page.locator('.opblock-summary-path', { hasText: '/me' }).first().waitFor();
+      await photograph(page, 'docs');
 
-    await page.getByRole('button', { name: 'Authorize' }).first().click();
-    await page.locator('.auth-container input').fill(api.key('team_acme'));
-    await page.locator('.auth-btn-wrapper .authorize').click();
-    await page.locator('.btn-done').click();
-    const operation = page.locator('#operations-Account-meGet');
-    await operation.locator('.opblock-summary-control').click();
-    await operation.getByRole('button', { name: 'Try it out' }).click();
-    await operation.getByRole('button', { name: 'Execute' }).click();
-    const answer = operation.locator('.live-responses-table .response').first();
-    await answer.waitFor();
-    await photograph(page, 'docs-me');
+      await page.getByRole('button', { name: 'Authorize' }).first().click();
+      await page.locator('.auth-container input').fill(api.key('team_acme'));
+      await page.locator('.auth-btn-wrapper .authorize').click();
+      await page.locator('.btn-done').click();
+      const operation = page.locator('#operations-Account-meGet');
+      await operation.locator('.opblock-summary-control').click();
+      await operation.getByRole('button', { name: 'Try it out' }).click();
+      await operation.getByRole('button', { name: 'Execute' }).click();
+      const answer = operation.locator('.live-responses-table .response').first();
+      await answer.waitFor();
+      await photograph(page, 'docs-me');
 
-    expect(await answer.locator('.response-col_status').innerText()).toMatch(/^200/);
-    expect(await answer.innerText()).toContain('team_acme');
-    expect(complaints).toEqual([]);
-  });
+      expect(await answer.locator('.response-col_status').innerText()).toMatch(/^200/);
+      expect(await answer.innerText()).toContain('team_acme');
+      expect(complaints).toEqual([]);
+    });
 
-  it('forgets the key with the page', async () => {
-    const { page, complaints } = await openPage(browser, api.url, { colorScheme: 'dark' });
-    await page.goto(`${api.url}/docs`);
-    await page.locator('.opblock-summary-path').first().waitFor();
-    await photograph(page, 'docs-dark');
-    await page.getByRole('button', { name: 'Authorize' }).first().click();
-    await page.locator('.auth-container input').fill(api.key('team_acme'));
-    await page.locator('.auth-btn-wrapper .authorize').click();
-    const stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
-    expect(stored).not.toContain('svck_live_');
-    expect(complaints).toEqual([]);
-  });
+    it('forgets the key with the page', async () => {
+      const { page, complaints } = await openPage(browser, api.url, { colorScheme: 'dark' });
+      await page.goto(`${api.url}/docs`);
+      await page.locator('.opblock-summary-path').first().waitFor();
+      await photograph(page, 'docs-dark');
+      await page.getByRole('button', { name: 'Authorize' }).first().click();
+      await page.locator('.auth-container input').fill(api.key('team_acme'));
+      await page.locator('.auth-btn-wrapper .authorize').click();
+      const stored = await page.evaluate<string>('JSON.stringify([localStorage, sessionStorage, document.cookie])');
+      expect(stored).not.toContain('svck_live_');
+      expect(complaints).toEqual([]);
+    });
 
-  it.each(['light', 'dark'] as const)('shows every error without JavaScript (%s)', async (colorScheme) => {
-    const { page, complaints } = await openPage(browser, api.url, { javaScriptEnabled: false, colorScheme });
-    await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
-    await photograph(page, `errors-${colorScheme}`);
-    expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain('Alle Plätze sind belegt');
-    expect(await page.locator('#seat_limit_reached').isVisible()).toBe(true);
-    expect(complaints).toEqual([]);
-  });
+    it.each(['light', 'dark'] as const)('shows every error without JavaScript (%s)', async (colorScheme) => {
+      const { page, complaints } = await openPage(browser, api.url, { javaScriptEnabled: false, colorScheme });
+      await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
+      await photograph(page, `errors-${colorScheme}`);
+      expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain('Alle Plätze sind belegt');
+      expect(await page.locator('#seat_limit_reached').isVisible()).toBe(true);
+      expect(complaints).toEqual([]);
+    });
 
-  it('shows the webhook page', async () => {
-    const { page, complaints } = await openPage(browser, api.url);
-    await page.goto(`${api.url}/docs/webhooks`);
-    await photograph(page, 'webhooks');
-    expect(await page.locator('h1').innerText()).toBe('Webhooks');
-    expect(complaints).toEqual([]);
-  });
-});
+    it('shows the webhook page', async () => {
+      const { page, complaints } = await openPage(browser, api.url);
+      await page.goto(`${api.url}/docs/webhooks`);
+      await photograph(page, 'webhooks');
+      expect(await page.locator('h1').innerText()).toBe('Webhooks');
+      expect(complaints).toEqual([]);
+    });
+  },
+);
 
 /** A page that notes what must not happen: errors and warnings of the console, violations of the policy, requests to anywhere else, and failed ones. */
 async function openPage(

@@ -40,57 +40,73 @@ export interface TeamFigures {
   readonly weeks: ReadonlyMap<string, Scores>;
 }
 
-export interface BoardEntry {
-  readonly sessions: number;
-  readonly averageScore: number | null;
-  readonly trendDelta: number | null;
-}
-
+/** In the API's words, but for the board, which is shown only where privacy allows it. */
 export interface TeamSummary {
-  readonly activeMembers: number;
-  readonly scored: number;
-  readonly sessions: number;
-  readonly averageScore: number | null;
-  readonly dimensions: readonly { readonly name: string; readonly mean: number | null }[];
-  readonly skillGaps: readonly string[];
-  readonly trend: readonly (number | null)[];
+  readonly totals: { active_members: number; scored: number; sessions: number; avg_score: number | null };
+  readonly dimensions: { dimension: string; value: number | null }[];
+  readonly skill_gaps: string[];
+  readonly trend: { score: number | null }[];
   /** The members involved, best first. */
-  readonly board: readonly BoardEntry[];
+  readonly board: BoardEntry[];
 }
 
-/** The Mondays (`YYYY-MM-DD`) of the trend's weeks, oldest first. */
-export function trendWeeks(now: Date): string[] {
-  const sinceMonday = (now.getUTCDay() + 6) % 7;
-  const monday = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() - sinceMonday);
-  return Array.from({ length: TREND_WEEKS }, (_, index) => toDate(monday - (TREND_WEEKS - 1 - index) * 7 * DAY_MS));
+interface BoardEntry {
+  readonly sessions: number;
+  readonly avg_score: number | null;
+  readonly trend_delta: number | null;
 }
 
-export function toDate(ms: number): string {
+export interface Period {
+  /** UTC dates, `YYYY-MM-DD`. */
+  readonly today: string;
+  /** The Mondays of the trend's weeks, oldest first. They reach further back than the windows. */
+  readonly weeks: readonly string[];
+}
+
+export function periodOf(now: Date): Period {
+  const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
+  const monday = today - ((now.getUTCDay() + 6) % 7) * DAY_MS;
+  const weeks = Array.from({ length: TREND_WEEKS }, (_, index) =>
+    toDate(monday - (TREND_WEEKS - 1 - index) * 7 * DAY_MS),
+  );
+  return { today: toDate(today), weeks };
+}
+
+function toDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
+/** `weeks` are the trend's, oldest first. */
 export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamSummary {
   const { people, dimensions } = figures;
-  const total = (pick: (person: PersonFigures) => number): number => people.reduce((sum, person) => sum + pick(person), 0);
+  const total = (pick: (person: PersonFigures) => number): number =>
+    people.reduce((sum, person) => sum + pick(person), 0);
+  const all = { sum: total((person) => person.all.sum), count: total((person) => person.all.count) };
   return {
-    activeMembers: figures.activeMembers,
-    scored: total((person) => person.scored),
-    sessions: total((person) => person.sessions),
-    averageScore: meanOf({ sum: total((person) => person.all.sum), count: total((person) => person.all.count) }, 1),
-    dimensions: [...dimensions].toSorted(byName).map(([name, scores]) => ({ name, mean: meanOf(scores, 1) })),
-    skillGaps: findSkillGaps(dimensions),
-    trend: weeks.map((week) => meanOf(figures.weeks.get(week) ?? { sum: 0, count: 0 }, 0)),
-    board: people.filter((person) => person.sessions > 0).map(toBoardEntry).toSorted(bestFirst),
+    totals: {
+      active_members: figures.activeMembers,
+      scored: total((person) => person.scored),
+      sessions: total((person) => person.sessions),
+      avg_score: meanOf(all, 1),
+    },
+    dimensions: [...dimensions]
+      .toSorted(byName)
+      .map(([dimension, scores]) => ({ dimension, value: meanOf(scores, 1) })),
+    skill_gaps: findSkillGaps(dimensions),
+    trend: weeks.map((week) => ({ score: meanOf(figures.weeks.get(week) ?? { sum: 0, count: 0 }, 0) })),
+    board: people
+      .filter((person) => person.sessions > 0)
+      .map(toBoardEntry)
+      .toSorted(bestFirst),
   };
 }
 
-/** The mean to that many decimals, half away from zero; null without scores. */
-export function meanOf({ sum, count }: Scores, decimals: number): number | null {
+function meanOf({ sum, count }: Scores, decimals: number): number | null {
   return count === 0 ? null : roundRatio(BigInt(sum), BigInt(count), decimals);
 }
 
 function toBoardEntry({ sessions, all, recent, previous }: PersonFigures): BoardEntry {
-  return { sessions, averageScore: meanOf(all, 1), trendDelta: differenceOfMeans(recent, previous) };
+  return { sessions, avg_score: meanOf(all, 1), trend_delta: differenceOfMeans(recent, previous) };
 }
 
 function differenceOfMeans(recent: Scores, previous: Scores): number | null {
@@ -113,11 +129,16 @@ function roundRatio(numerator: bigint, denominator: bigint, decimals: number): n
 
 function bestFirst(a: BoardEntry, b: BoardEntry): number {
   return (
-    (b.averageScore ?? -Infinity) - (a.averageScore ?? -Infinity) ||
-    b.sessions - a.sessions ||
-    (b.trendDelta ?? -Infinity) - (a.trendDelta ?? -Infinity) ||
-    0
+    descending(a.avg_score, b.avg_score) ||
+    descending(a.sessions, b.sessions) ||
+    descending(a.trend_delta, b.trend_delta)
   );
+}
+
+/** null comes last. */
+function descending(a: number | null, b: number | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return b - a;
 }
 
 function byName([a]: [string, unknown], [b]: [string, unknown]): number {

@@ -21,7 +21,9 @@ export const teamAnalytics = z.object({
     .default([])
     .meta({ description: 'Dimensions whose mean is below 60, the lowest first.' }),
   trend: z
-    .array(z.object({ score: z.int().nullable().meta({ description: 'Mean total; null for a week without a score.' }) }))
+    .array(
+      z.object({ score: z.int().nullable().meta({ description: 'Mean total; null for a week without a score.' }) }),
+    )
     .default([])
     .meta({ description: 'The last 12 ISO weeks (UTC), the oldest first, the current one last.' }),
   members: z
@@ -30,7 +32,8 @@ export const teamAnalytics = z.object({
         sessions: z.int().meta({ description: 'Ended trainings.' }),
         avg_score: z.number().nullable(),
         trend_delta: z.number().nullable().meta({
-          description: 'Mean of the last 30 days (UTC, today included) minus that of the 30 days before; null if either has no score.',
+          description:
+            'Mean of the last 30 days (UTC, today included) minus that of the 30 days before; null if either has no score.',
         }),
       }),
     )

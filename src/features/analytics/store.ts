@@ -1,15 +1,5 @@
 import { statement, type Db } from '../../db/client.ts';
-
-/** A sum of scores and their number. */
-type Pair = readonly [sum: number, count: number];
-
-export interface PersonRow {
-  readonly sessions: number;
-  readonly scored: number;
-  readonly all: Pair;
-  readonly recent: Pair;
-  readonly previous: Pair;
-}
+import { WINDOW_DAYS, type Period, type TeamFigures } from './rules.ts';
 
 interface TeamRow {
   readonly active_members: number;
@@ -19,25 +9,11 @@ interface TeamRow {
   readonly weeks: readonly (readonly [string, number, number])[];
 }
 
-export interface TeamRows {
-  readonly activeMembers: number;
-  readonly people: readonly PersonRow[];
-  readonly dimensions: readonly (readonly [name: string, scores: Pair])[];
-  /** By Monday. */
-  readonly weeks: readonly (readonly [week: string, scores: Pair])[];
-}
-
-export interface Period {
-  /** UTC dates, `YYYY-MM-DD`: the first Monday that is read, and the day whose scores are the last to count. */
-  readonly firstWeek: string;
-  readonly today: string;
-  /** How many days `recent` is long, and so `previous`. */
-  readonly windowDays: number;
-}
-
 // What of a week lies `age` days back or more. Only the weeks that the age cuts through look into their days.
 function since(column: 'sum' | 'count', age: string): string {
-  const days = [1, 2, 3, 4, 5, 6, 7].map((day) => `case when monday_age - ${day - 1} >= ${age} then day_${column}s[${day}] else 0 end`);
+  const days = [1, 2, 3, 4, 5, 6, 7].map(
+    (day) => `case when monday_age - ${day - 1} >= ${age} then day_${column}s[${day}] else 0 end`,
+  );
   return `sum(case when monday_age - 6 >= ${age} then total_${column} when monday_age < ${age} then 0 else ${days.join(' + ')} end)`;
 }
 
@@ -65,19 +41,19 @@ const READ = statement<TeamRow>(
 );
 
 /** The rollups of the active members. Reads no training, however many there are; one statement. */
-export async function readTeam(db: Db, teamId: string, { firstWeek, today, windowDays }: Period): Promise<TeamRows> {
-  const [row] = await db.query(READ, [teamId, firstWeek, today, windowDays]);
+export async function readTeam(db: Db, teamId: string, { today, weeks }: Period): Promise<TeamFigures> {
+  const [row] = await db.query(READ, [teamId, weeks[0], today, WINDOW_DAYS]);
   if (!row) throw new Error('a select without a table returned no row');
   return {
     activeMembers: row.active_members,
     people: row.people.map(([sessions, scored, sum, count, recentSum, recentCount, previousSum, previousCount]) => ({
       sessions,
       scored,
-      all: [sum, count],
-      recent: [recentSum, recentCount],
-      previous: [previousSum, previousCount],
+      all: { sum, count },
+      recent: { sum: recentSum, count: recentCount },
+      previous: { sum: previousSum, count: previousCount },
     })),
-    dimensions: row.dimensions.map(([name, sum, count]) => [name, [sum, count]]),
-    weeks: row.weeks.map(([week, sum, count]) => [week, [sum, count]]),
+    dimensions: new Map(row.dimensions.map(([name, sum, count]) => [name, { sum, count }])),
+    weeks: new Map(row.weeks.map(([week, sum, count]) => [week, { sum, count }])),
   };
 }

@@ -7,7 +7,13 @@ const example = {
   training_id: 'trn_01jc4f6b',
   user_id: 'usr_01jc4f40',
   score: {
-    dimensions: { closing: 62, conversation_control: 71, needs_analysis: 80, objection_handling: 55, value_argument: 68 },
+    dimensions: {
+      closing: 62,
+      conversation_control: 71,
+      needs_analysis: 80,
+      objection_handling: 55,
+      value_argument: 68,
+    },
     total: 67,
     spread: 8.4,
   },

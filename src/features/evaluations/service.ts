@@ -17,7 +17,11 @@ export interface EvaluationQuery {
 }
 
 /** Throws `validation_error` for a foreign cursor. */
-export async function listEvaluated(db: Db, teamId: string, query: EvaluationQuery): Promise<Page<EvaluatedTrainingRow>> {
+export async function listEvaluated(
+  db: Db,
+  teamId: string,
+  query: EvaluationQuery,
+): Promise<Page<EvaluatedTrainingRow>> {
   const { cursor, limit, updated_since } = query;
   const since = updated_since === undefined ? null : toInstant(updated_since);
   const rows = await listEvaluatedTrainings(db, teamId, { limit: limit + 1, after: parseCursor(LIST, cursor), since });

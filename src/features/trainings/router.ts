@@ -28,7 +28,8 @@ export const trainings = {
     scope: 'trainings:read',
     tag: 'Trainings',
     summary: 'Read a training',
-    description: 'One session of an active member, without its transcript. Its score is the evaluation, which has a path of its own.',
+    description:
+      'One session of an active member, without its transcript. Its score is the evaluation, which has a path of its own.',
     input: getInput,
     output: training,
     outputName: 'Training',

@@ -5,7 +5,9 @@ import { catalogId, dateTime, dateTimeInput, freeObject, id } from '../../core/s
 export const training = z.object({
   id: z.string(),
   user_id: z.string().meta({ description: 'The person who trained.' }),
-  status: z.string().meta({ description: 'For instance `scored`, once there is an evaluation. Further values may be added.' }),
+  status: z
+    .string()
+    .meta({ description: 'For instance `scored`, once there is an evaluation. Further values may be added.' }),
   source: z.string().meta({ description: 'Where it was held, for instance `app`. Further values may be added.' }),
   assignment_id: z.string().nullable().meta({ description: 'The assignment that it was made for.' }),
   created_at: dateTime.nullable().meta({ description: 'When it began.' }),
@@ -25,7 +27,11 @@ const PLUS = 'Encode the `+` of an offset as `%2B`.';
 export const listInput = z.object({
   ...pageQuery,
   user_id: id.optional().meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
-  status: z.string().min(1).optional().meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
+  status: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
   since: dateTimeInput.optional().meta({
     description: `Only trainings that began at or after this moment; a date-time with an offset. ${PLUS}`,
     examples: ['2026-11-01T00:00:00Z'],

@@ -21,7 +21,11 @@ export interface TrainingQuery extends TrainingFilters {
 /** Throws `validation_error` for a foreign cursor. */
 export async function listTrainings(db: Db, teamId: string, query: TrainingQuery): Promise<Page<TrainingRow>> {
   const { cursor, limit, since, ...filters } = query;
-  const slice = { limit: limit + 1, after: parseCursor(LIST, cursor), since: since === undefined ? null : toInstant(since) };
+  const slice = {
+    limit: limit + 1,
+    after: parseCursor(LIST, cursor),
+    since: since === undefined ? null : toInstant(since),
+  };
   const rows = await store.listTrainings(db, teamId, slice, filters);
   return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }

@@ -71,7 +71,14 @@ export function listTrainings(db: Db, teamId: string, slice: Slice, filters: Tra
   const named = FILTERS.filter((name) => filters[name] !== undefined);
   const list = LISTS[named.reduce((sum, name) => sum + 2 ** FILTERS.indexOf(name), 0)];
   if (!list) throw new Error('a combination of filters without a statement');
-  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since, ...named.map((name) => filters[name])]);
+  return db.query(list, [
+    teamId,
+    limit,
+    after?.at ?? null,
+    after?.id ?? '',
+    since,
+    ...named.map((name) => filters[name]),
+  ]);
 }
 
 const FIND = statement<TrainingRow>(

@@ -1,0 +1,8 @@
+import type { Db } from '../../db/client.ts';
+import { periodOf, summarize, type TeamSummary } from './rules.ts';
+import { readTeam } from './store.ts';
+
+export async function summarizeTeam(db: Db, teamId: string, now: Date): Promise<TeamSummary> {
+  const period = periodOf(now);
+  return summarize(await readTeam(db, teamId, period), period.weeks);
+}

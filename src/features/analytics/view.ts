@@ -1,0 +1,13 @@
+import type { z } from 'zod';
+import { showsLeaderboard, type Privacy } from '../../core/privacy.ts';
+import type { teamAnalytics } from './schema.ts';
+
+type TeamAnalytics = z.output<typeof teamAnalytics>;
+
+/** `board` is what `members` would be: one entry for each member involved. */
+export function toTeamAnalytics(
+  privacy: Privacy,
+  { board, ...rest }: Omit<TeamAnalytics, 'members'> & { readonly board: TeamAnalytics['members'] },
+): TeamAnalytics {
+  return { ...rest, members: showsLeaderboard(privacy, board.length) ? board : [] };
+}

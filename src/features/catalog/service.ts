@@ -1,0 +1,9 @@
+import type { Language } from '../../core/language.ts';
+import type { Db } from '../../db/client.ts';
+import { labelEntries, type LabelledEntry } from './rules.ts';
+import * as store from './store.ts';
+
+/** The entries of every kind that the team may use, labelled, in the order in which they are shown. */
+export async function listEntries(db: Db, teamId: string, language: Language): Promise<LabelledEntry[]> {
+  return labelEntries(await store.listVisibleEntries(db, teamId), language);
+}

@@ -1,0 +1,64 @@
+// The check that every response of every test goes through must be able to fail.
+import { describe, expect, it } from 'vitest';
+import { requireDocumentedResponse, type ApiResponse } from '../support/response-contract.ts';
+
+const REQUEST_ID = '01931b7e-7f3a-7c31-8f5e-000000000001';
+const HEADERS = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-request-id': REQUEST_ID,
+  'ratelimit-limit': '120',
+  'ratelimit-remaining': '119',
+  'ratelimit-reset': '30',
+};
+const ME = { tenant_id: 'team_a', kind: 'team', scopes: ['users:read'], rate_limit_per_min: 600, privacy: { member_detail_enabled: true } };
+const PROBLEM = { type: 'https://x.test/docs/errors#unauthorized', title: 'Unauthorized', status: 401, code: 'unauthorized', request_id: REQUEST_ID };
+const PROBLEM_HEADERS = { ...HEADERS, 'content-type': 'application/problem+json' };
+
+function check(fields: Partial<ApiResponse> & { readonly method?: string; readonly path?: string }): () => void {
+  const { method = 'GET', path = '/me', ...given } = fields;
+  const response = { status: 200, headers: HEADERS, body: ME, text: '', ...given };
+  return () => requireDocumentedResponse({ method, path }, response);
+}
+
+const problem = (fields: object, more: Partial<ApiResponse> & { readonly path?: string } = {}): (() => void) =>
+  check({ status: 401, headers: PROBLEM_HEADERS, body: { ...PROBLEM, ...fields }, ...more });
+
+describe('the check of every response', () => {
+  it('accepts what is documented', () => {
+    expect(check({})).not.toThrow();
+    expect(problem({})).not.toThrow();
+    expect(check({ method: 'HEAD', body: undefined })).not.toThrow();
+  });
+
+  it('refuses a missing or malformed header', () => {
+    for (const name of Object.keys(HEADERS)) {
+      expect(check({ headers: { ...HEADERS, [name]: '' } }), name).toThrow(/header|cached|content type/);
+    }
+  });
+
+  it('refuses a body with an unknown, missing or mistyped field, at any depth', () => {
+    expect(check({ body: { ...ME, secret: 1 } })).toThrow(/must NOT have additional properties/);
+    expect(check({ body: { ...ME, privacy: { ...ME.privacy, secret: 1 } } })).toThrow(/must NOT have additional properties/);
+    expect(check({ body: { ...ME, tenant_id: undefined } })).toThrow(/required|must be string/);
+    expect(check({ body: { ...ME, scopes: 'users:read' } })).toThrow(/must be array/);
+    expect(check({ method: 'HEAD', text: '{}' })).toThrow(/HEAD has a body/);
+  });
+
+  it('refuses a status that is not the declared one, and a code that the operation does not declare', () => {
+    expect(check({ status: 201 })).toThrow(/declared is 200/);
+    const seats = { type: 'https://x.test/docs/errors#seat_limit_reached', code: 'seat_limit_reached', status: 409 };
+    expect(problem(seats, { status: 409 })).toThrow(/does not declare seat_limit_reached/);
+  });
+
+  it('refuses a problem that contradicts itself or says too much', () => {
+    expect(problem({ request_id: '01931b7e-7f3a-7c31-8f5e-000000000002' })).toThrow(/differ/);
+    expect(problem({ status: 403 })).toThrow(/another status/);
+    expect(problem({ type: 'https://x.test/docs/errors#not_found' })).toThrow(/end in the code/);
+    expect(problem({ field: 'x' })).toThrow(/has the field field/);
+    expect(problem({ stack: 'at x' })).toThrow(/stack/);
+    expect(problem({ code: 'nonsense' })).toThrow(/code/);
+    const internal = { type: 'https://x.test/docs/errors#internal', code: 'internal', status: 500, detail: 'relation "x" does not exist' };
+    expect(problem(internal, { status: 500 })).toThrow(/tells details/);
+  });
+});

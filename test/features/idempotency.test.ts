@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+const START = new Date('2026-11-02T09:00:00.000Z');
+const HOUR_MS = 3_600_000;
+
+describe('Idempotency-Key', () => {
+  const clock = fixedClock(START);
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ clock, seed: makeSeed([makeTeam('a'), makeTeam('b'), makeTeam('full', { seats: 3 })]) });
+  });
+  const post = (key: string, body: object, team = 'a') => api.call(api.key(`team_${team}`), 'POST', '/users', { body, headers: { 'idempotency-key': key } });
+  const replayed = (response: { headers: Record<string, string> }) => response.headers['idempotency-replayed'] === 'true';
+
+  test('the same key with the same body answers the first response again: status, body and Location', async () => {
+    const first = await post('k1', { email: 'k1@a.test', lang: 'en' });
+    const again = await post('k1', { lang: 'en', email: 'k1@a.test' });
+    expect(again).toMatchObject({ status: 201, text: first.text });
+    expect(again.headers['location']).toBe(first.headers['location']);
+    expect([replayed(first), replayed(again)]).toEqual([false, true]);
+  });
+
+  test('another body, and another operation, are idempotency_mismatch and change nothing', async () => {
+    await post('k2', { email: 'k2@a.test' });
+    expect(await post('k2', { email: 'other@a.test' })).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    const elsewhere = await api.call(api.key('team_a'), 'POST', '/assignments', {
+      body: { member_id: 'mem_a_member', title: 'T', situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' },
+      headers: { 'idempotency-key': 'k2' },
+    });
+    expect(elsewhere).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    expect((await api.call(api.key('team_a'), 'GET', '/assignments')).body).toMatchObject({ data: [] });
+  });
+
+  test('two teams may use the same key', async () => {
+    expect(replayed(await post('shared', { email: 's@a.test' }))).toBe(false);
+    expect(await post('shared', { email: 's@a.test' }, 'b')).toMatchObject({ status: 201 });
+  });
+
+  test('two keys of one team share it', async () => {
+    const first = await post('both', { email: 'both@a.test' });
+    const other = await api.call(api.key('team_a', 'users:write'), 'POST', '/users', { body: { email: 'both@a.test' }, headers: { 'idempotency-key': 'both' } });
+    expect(other.text).toBe(first.text);
+  });
+
+  test('a refusal of the operation is kept: it is answered again although it would succeed by now', async () => {
+    const refused = await post('seat', { email: 'seat@full.test' }, 'full');
+    expect(refused).toMatchObject({ status: 409, body: { code: 'seat_limit_reached' } });
+    await api.db.pool.query(`update team set seats = 10 where id = 'team_full'`);
+    const again = await post('seat', { email: 'seat@full.test' }, 'full');
+    expect(again).toMatchObject({ status: 409, text: refused.text });
+    expect(again.headers['content-type']).toBe('application/problem+json');
+    expect(replayed(again)).toBe(true);
+    expect((await post('seat 2', { email: 'seat@full.test' }, 'full')).status).toBe(201);
+  });
+
+  test('faults of parsing and missing rights are not kept', async () => {
+    expect((await post('parse', { email: 'no email' })).status).toBe(422);
+    expect((await post('parse', { email: 'parse@a.test' })).status).toBe(201);
+    const boss = { body: { email: 'boss@a.test', role: 'admin' }, headers: { 'idempotency-key': 'boss' } };
+    expect((await api.call(api.key('team_a', 'by_member'), 'POST', '/users', boss)).status).toBe(403);
+    expect((await api.call(api.key('team_a'), 'POST', '/users', boss)).status).toBe(201);
+  });
+
+  test('a key is free again after 24 hours, and not before', async () => {
+    await post('day', { email: 'day1@a.test' });
+    clock.set(new Date(START.getTime() + 24 * HOUR_MS));
+    expect(replayed(await post('day', { email: 'day1@a.test' }))).toBe(true);
+    clock.set(new Date(START.getTime() + 24 * HOUR_MS + 1));
+    const anew = await post('day', { email: 'day2@a.test' });
+    expect(anew.status).toBe(201);
+    expect(replayed(anew)).toBe(false);
+    expect((await post('day', { email: 'day2@a.test' })).text).toBe(anew.text);
+    clock.set(START);
+  });
+
+  test('what is kept of a response with a secret is not readable in the database', async () => {
+    const body = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
+    const lax = await startTestApi({ seed: makeSeed([makeTeam('w')]), allowPrivateTargets: true });
+    const call = () => lax.call(lax.key('team_w'), 'POST', '/webhook-endpoints', { body, headers: { 'idempotency-key': 'hook' } });
+    const first = await call();
+    const { secret } = first.body as { secret: string };
+    expect(first.status).toBe(201);
+    const { rows } = await lax.db.pool.query('select body, encrypted from idempotency_record');
+    expect(rows[0].encrypted).toBe(true);
+    expect((rows[0].body as Buffer).toString('latin1')).not.toContain(secret);
+    expect((await call()).text).toBe(first.text);
+  });
+});
