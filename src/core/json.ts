@@ -27,7 +27,7 @@ export function findJsonFault(root: unknown): JsonFault | null {
       continue;
     }
     for (const [name, item] of Object.entries(value)) {
-      const fault = textFault(name, path);
+      const fault = textFault(name, path) ?? nameFault(name, path);
       if (fault) return fault;
       stack.push({ value: item, path: [...path, name] });
     }
@@ -42,6 +42,12 @@ export function canonicalJson(value: unknown): string {
       ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   );
+}
+
+/** Whoever copies an object by assignment loses this name, Prisma does, and the value is no longer what was sent. */
+function nameFault(name: string, path: readonly (string | number)[]): JsonFault | null {
+  if (name !== '__proto__') return null;
+  return { path: [...path, name], message: 'A field must not be called __proto__.', code: 'invalid_name' };
 }
 
 function textFault(text: string, path: readonly (string | number)[]): JsonFault | null {

@@ -64,7 +64,7 @@ const TRYING: Directives = {
   ...READING,
   'script-src': ["'self'"],
   'connect-src': ["'self'"],
-  'img-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
 };
 
 function securityHeaders(directives: Directives): RequestHandler {

@@ -58,6 +58,7 @@ function parseJson(bytes: Buffer): unknown {
     return LONG_DIGITS.test(text) ? JSON.parse(text, requireExact) : JSON.parse(text);
   } catch (error) {
     if (error instanceof z.ZodError) throw error;
+    if (error instanceof RangeError) throw refusal('The body is nested too deeply.', 'too_deep');
     throw refusal(`The body is ${error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8'}.`, 'invalid_json');
   }
 }

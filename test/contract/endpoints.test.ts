@@ -4,7 +4,7 @@ import { fixedClock } from '../../src/core/clock.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeTeam } from '../support/seed.ts';
-import { addDeliveries, existingId, readState, requestOn, seedForEveryEndpoint, teamOf, validRequest, type EndpointRequest } from './requests.ts';
+import { addDeliveries, existingId, readState, requestOn, seedForEveryEndpoint, teamOf, validRequest, when, type EndpointRequest } from './requests.ts';
 
 const UNUSABLE_KEYS = [
   { name: 'expired', expires_at: '2026-01-01T00:00:00Z' },
@@ -81,7 +81,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(await readState(api.db)).toEqual(before);
   });
 
-  it.runIf(endpoint.scope)('answers 403 to a key without its scope, before it looks at ids or values', async () => {
+  when(endpoint.scope)('answers 403 to a key without its scope, before it looks at ids or values', async () => {
     const wanted = { status: 403, body: { code: 'insufficient_scope', required_scope: endpoint.scope } };
     const key = ownKey(endpoint, 'none');
     expect(await send(key, validRequest(endpoint, team))).toMatchObject(wanted);
@@ -94,7 +94,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(await api.call(key, endpoint.method, path, { rawBody: 'x', headers: { 'content-type': 'text/plain', 'idempotency-key': '' } })).toMatchObject(wanted);
   });
 
-  it.runIf(endpoint.scope)('needs no other scope', async () => {
+  when(endpoint.scope)('needs no other scope', async () => {
     const answer = await send(ownKey(endpoint, endpoint.scope ?? ''), requestOn(endpoint, team, () => 'unknown'));
     expect(answer.body.code).not.toBe('insufficient_scope');
   });
@@ -115,7 +115,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(await readState(limited.db)).toEqual(before);
   });
 
-  it.runIf(endpoint.pathParameters.length > 0)('hides what belongs to another team as if it never existed', async () => {
+  when(endpoint.pathParameters.length > 0)('hides what belongs to another team as if it never existed', async () => {
     const before = await readState(api.db);
     const foreign = await send(ownKey(endpoint), requestOn(endpoint, team, (name) => existingId(name, 'foreign')));
     const unknown = await send(ownKey(endpoint), requestOn(endpoint, team, (name) => existingId(name, 'nowhere')));
@@ -139,7 +139,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(answer).toMatchObject({ status: 200, body: { data: [], next_cursor: null } });
   });
 
-  it.runIf(endpoint.method === 'GET')('answers HEAD as GET, without the body', async () => {
+  when(endpoint.method === 'GET')('answers HEAD as GET, without the body', async () => {
     const request = validRequest(endpoint, team);
     const got = await send(ownKey(endpoint), request);
     const head = await send(ownKey(endpoint), { ...request, method: 'HEAD' });
@@ -149,7 +149,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(head.headers['content-length']).toBe(got.headers['content-length']);
   });
 
-  it.runIf(takesBody)('refuses a body that is no JSON object, and one with an unknown field, and names the place', async () => {
+  when(takesBody)('refuses a body that is no JSON object, and one with an unknown field, and names the place', async () => {
     const { path } = validRequest(endpoint, team);
     const key = ownKey(endpoint);
     const before = await readState(api.db);
@@ -167,14 +167,14 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(await readState(api.db)).toEqual(before);
   });
 
-  it.runIf(takesBody && endpoint.bodyName !== null && Object.keys(bodyOf()).length > 0)('refuses a body field of the wrong type, and names it', async () => {
+  when(takesBody && endpoint.bodyName !== null && Object.keys(bodyOf()).length > 0)('refuses a body field of the wrong type, and names it', async () => {
     for (const name of Object.keys(bodyOf())) {
       const answer = await send(ownKey(endpoint), { ...validRequest(endpoint, team), body: { ...bodyOf(), [name]: 1.5 } });
       expect(answer, name).toMatchObject({ status: 422, body: { code: 'validation_error', errors: [{ path: `body.${name}` }] } });
     }
   });
 
-  it.runIf(takesBody).each(endpoint.pathParameters)('does not let the body say what the path says: %s', async (name) => {
+  when(takesBody).each(endpoint.pathParameters)('does not let the body say what the path says: %s', async (name) => {
     const before = await readState(api.db);
     for (const value of [existingId(name, team), existingId(name, 'foreign'), null]) {
       const answer = await send(ownKey(endpoint), { ...validRequest(endpoint, team), body: { ...bodyOf(), [name]: value } });
@@ -183,7 +183,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(await readState(api.db)).toEqual(before);
   });
 
-  it.runIf(!takesBody).each(endpoint.pathParameters)('does not let the query say what the path says: %s', async (name) => {
+  when(!takesBody).each(endpoint.pathParameters)('does not let the query say what the path says: %s', async (name) => {
     const { path } = requestOn(endpoint, team, () => 'unknown');
     expect(await api.call(ownKey(endpoint), endpoint.method, `${path}?${name}=${existingId(name, team)}`)).toMatchObject({ status: 404 });
   });

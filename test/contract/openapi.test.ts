@@ -337,8 +337,11 @@ const invited = await client.POST('/users', {
   params: { header: { 'Idempotency-Key': '5f0c9a1e' } },
   body: { email: 'kim@example.com', role: 'member', lang: null },
 });
-// @ts-expect-error -- a misspelt field
+// @ts-expect-error -- a misspelt field that is required
 await client.POST('/users', { body: { emial: 'kim@example.com', role: 'member' } });
+// openapi-fetch infers the body, and so lets a field too many pass; the shape itself does not.
+// @ts-expect-error -- a misspelt field that is optional
+const body: components['schemas']['MemberCreate'] = { email: 'kim@example.com', role: 'member', lag: null };
 
 const changed = await client.PATCH('/assignments/{assignment_id}', {
   params: { path: { assignment_id: 'asg_01' } },
@@ -355,5 +358,5 @@ type Event = components['schemas']['EvaluationCompletedEvent'] | components['sch
 function receive(event: Event): number | string | null | undefined {
   return event.type === 'evaluation.completed' ? event.data.score : event.data.role;
 }
-console.log(next, email, invited.data?.id, due, ok, receive);
+console.log(body, next, email, invited.data?.id, due, ok, receive);
 `;

@@ -34,9 +34,9 @@ describe('developer pages', () => {
   });
 
   it('allows scripts and requests only where the API is tried', async () => {
-    expect((await get('/docs')).headers.get('content-security-policy')).toMatch(
-      /script-src 'self';.*|connect-src 'self'/,
-    );
+    const policy = (await get('/docs')).headers.get('content-security-policy');
+    expect(policy).toMatch(/script-src 'self'(;|$)/);
+    expect(policy).toMatch(/connect-src 'self'(;|$)/);
     for (const path of ['/docs/errors', '/docs/webhooks']) {
       expect((await get(path)).headers.get('content-security-policy')).not.toMatch(/script-src|connect-src|data:/);
     }

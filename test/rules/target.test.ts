@@ -5,14 +5,30 @@ import { isPublicAddress, parseTarget, resolveTarget } from '../../src/features/
 const STRICT = { allowPrivateTargets: false };
 const PRIVATE_TOO = { allowPrivateTargets: true };
 
-const at = (...addresses: string[]): Lookup => async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+const at =
+  (...addresses: string[]): Lookup =>
+  async () =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 const unasked: Lookup = () => Promise.reject(new Error('a literal address needs no lookup'));
 
 describe('an address', () => {
   test.each([
-    '8.8.8.8', '1.1.1.1', '93.184.216.34', '172.15.255.255', '172.32.0.0', '100.63.255.255', '100.128.0.0', '223.255.255.255', '192.167.255.255', '168.63.129.15',
-    '2606:4700:4700::1111', '2a00:1450:4001:82a::200e', '2001:4860:4860::8888',
-    '::ffff:8.8.8.8', '64:ff9b::8.8.8.8', '2002:808:808::1',
+    '8.8.8.8',
+    '1.1.1.1',
+    '93.184.216.34',
+    '172.15.255.255',
+    '172.32.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '223.255.255.255',
+    '192.167.255.255',
+    '168.63.129.15',
+    '2606:4700:4700::1111',
+    '2a00:1450:4001:82a::200e',
+    '2001:4860:4860::8888',
+    '::ffff:8.8.8.8',
+    '64:ff9b::8.8.8.8',
+    '2002:808:808::1',
   ])('of the internet is public: %s', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
@@ -20,38 +36,113 @@ describe('an address', () => {
   test.each([
     ['this network', ['0.0.0.0', '0.1.2.3', '::']],
     ['loopback', ['127.0.0.1', '127.255.255.254', '::1']],
-    ['private', ['10.0.0.1', '10.255.255.255', '172.16.0.1', '172.31.255.255', '192.168.0.1', 'fc00::1', 'fd12:3456::1', 'fd00:ec2::254']],
-    ['link-local, a cloud’s metadata among them', ['169.254.0.1', '169.254.169.254', 'fe80::1', 'fe80::1%eth0', 'febf::1']],
+    [
+      'private',
+      [
+        '10.0.0.1',
+        '10.255.255.255',
+        '172.16.0.1',
+        '172.31.255.255',
+        '192.168.0.1',
+        'fc00::1',
+        'fd12:3456::1',
+        'fd00:ec2::254',
+      ],
+    ],
+    [
+      'link-local, a cloud’s metadata among them',
+      ['169.254.0.1', '169.254.169.254', 'fe80::1', 'fe80::1%eth0', 'febf::1'],
+    ],
     ['site-local', ['fec0::1']],
     ['carrier-grade NAT', ['100.64.0.1', '100.127.255.255', '100.100.100.200']],
     ['multicast', ['224.0.0.1', '239.255.255.255', 'ff02::1']],
-    ['reserved or broadcast', ['240.0.0.1', '255.255.255.255', '192.0.0.1', '192.88.99.1', '198.18.0.1', '198.19.255.255', '4000::1', '5f00::1', '100::1', '2001:2::1']],
+    [
+      'reserved or broadcast',
+      [
+        '240.0.0.1',
+        '255.255.255.255',
+        '192.0.0.1',
+        '192.88.99.1',
+        '198.18.0.1',
+        '198.19.255.255',
+        '4000::1',
+        '5f00::1',
+        '100::1',
+        '2001:2::1',
+      ],
+    ],
     ['documentation', ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1', '3fff::1']],
-    ['mapped', ['::ffff:127.0.0.1', '::ffff:10.0.0.1', '::ffff:7f00:1', '::ffff:169.254.169.254', '::ffff:168.63.129.16', '::ffff:0:8.8.8.8']],
-    ['IPv4-compatible', ['::127.0.0.1', '::10.0.0.1', '::8.8.8.8']],
+    [
+      'mapped',
+      [
+        '::ffff:127.0.0.1',
+        '::ffff:10.0.0.1',
+        '::ffff:7f00:1',
+        '::ffff:169.254.169.254',
+        '::ffff:168.63.129.16',
+        '::ffff:0:8.8.8.8',
+      ],
+    ],
+    ['IPv4-compatible', ['::127.0.0.1', '::10.0.0.1', '::8.8.8.8', '::808:808']],
     ['NAT64', ['64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b::169.254.169.254', '64:ff9b:1::8.8.8.8']],
     ['6to4', ['2002:7f00:1::1', '2002:a00:1::', '2002:a9fe:a9fe::1', '2002:c0a8:1::1']],
     ['Teredo', ['2001:0:4136:e378:8000:63bf:3fff:fdd2']],
     ['a cloud’s host agent', ['168.63.129.16']],
     ['no address at all', ['', 'example.com', '1.2.3', '::g', '8.8.8.8%1']],
   ])('that is not is refused: %s', (_kind, addresses) => {
-    expect(addresses.filter(isPublicAddress).filter((address) => address !== '1.2.3')).toEqual([]);
+    expect(addresses.filter(isPublicAddress)).toEqual([]);
   });
 });
 
 describe('the text of a URL', () => {
   test.each([
-    'https://example.com', 'https://example.com/hooks?token=1', 'https://EXAMPLE.com:8443/', 'HTTPS://example.com/', 'https://example.com./hook',
-    'https://8.8.8.8/hook', 'https://[2606:4700:4700::1111]:8443/', 'https://xn--mller-kva.example/', 'https://müller.example/@me', 'https://example.com/?mail=a@b.example',
+    'https://example.com',
+    'https://example.com/hooks?token=1',
+    'https://EXAMPLE.com:8443/',
+    'HTTPS://example.com/',
+    'https://example.com./hook',
+    'https://8.8.8.8/hook',
+    'https://[2606:4700:4700::1111]:8443/',
+    'https://xn--mller-kva.example/',
+    'https://müller.example/@me',
+    'https://example.com/?mail=a@b.example',
   ])('may be %s', (url) => {
     expect(parseTarget(url, STRICT)).toMatchObject({ ok: true });
   });
 
   test.each([
-    '', 'example.com', '//example.com', 'http://example.com', 'ftp://example.com', 'javascript:alert(1)', 'https:example.com', 'https:/example.com', 'https:\\\\example.com',
-    'https://', 'https:///', 'https://example.com/#', 'https://example.com/#part', 'https://me@example.com', 'https://me:pw@example.com', 'https://@example.com', 'https://:@example.com/',
-    ' https://example.com', 'https://example.com ', 'https://exa\tmple.com', 'https://example.com/a b', 'https://example.com\n', 'https://example.com\\@evil.example', 'https://example.com/\u0000', 'https://example.com/\u0085',
-    'https://exa mple.com', 'https://example.com:99999', 'https://[::1', 'https://[fe80::1%25eth0]/', 'https://[fe80::1%eth0]/', 'https://a%00b/', 'https://1.2.3.4.5/',
+    '',
+    'example.com',
+    '//example.com',
+    'http://example.com',
+    'ftp://example.com',
+    'javascript:alert(1)',
+    'https:example.com',
+    'https:/example.com',
+    'https:\\\\example.com',
+    'https://',
+    'https:///',
+    'https://example.com/#',
+    'https://example.com/#part',
+    'https://me@example.com',
+    'https://me:pw@example.com',
+    'https://@example.com',
+    'https://:@example.com/',
+    ' https://example.com',
+    'https://example.com ',
+    'https://exa\tmple.com',
+    'https://example.com/a b',
+    'https://example.com\n',
+    'https://example.com\\@evil.example',
+    'https://example.com/\u0000',
+    'https://example.com/\u0085',
+    'https://exa mple.com',
+    'https://example.com:99999',
+    'https://[::1',
+    'https://[fe80::1%25eth0]/',
+    'https://[fe80::1%eth0]/',
+    'https://a%00b/',
+    'https://1.2.3.4.5/',
   ])('may not be %j', (url) => {
     expect(parseTarget(url, STRICT)).toMatchObject({ ok: false, detail: expect.stringMatching(/./) });
   });
@@ -64,20 +155,52 @@ describe('the text of a URL', () => {
   });
 
   test.each([
-    'https://127.0.0.1/', 'https://127.1/', 'https://127.0.0.1./', 'https://2130706433/', 'https://0x7f000001/', 'https://0x7f.1/', 'https://0177.0.0.1/', 'https://017700000001/',
-    'https://１２７.０.０.１/', 'https://0/', 'https://10.1/', 'https://169.254.169.254/latest', 'https://0xa9fea9fe/', 'https://2852039166/', 'https://168.63.129.16/',
-    'https://[::1]/', 'https://[::]/', 'https://[::ffff:127.0.0.1]/', 'https://[::ffff:7f00:1]/', 'https://[::127.0.0.1]/', 'https://[64:ff9b::7f00:1]/', 'https://[2002:7f00:1::]/', 'https://[fe80::1]/',
-    'https://localhost/', 'https://LOCALHOST/', 'https://localhost./', 'https://api.localhost/', 'https://api.localhost./', 'https://ⓛocalhost/',
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://127.0.0.1./',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0x7f.1/',
+    'https://0177.0.0.1/',
+    'https://017700000001/',
+    'https://１２７.０.０.１/',
+    'https://0/',
+    'https://10.1/',
+    'https://169.254.169.254/latest',
+    'https://0xa9fea9fe/',
+    'https://2852039166/',
+    'https://168.63.129.16/',
+    'https://[::1]/',
+    'https://[::]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[::127.0.0.1]/',
+    'https://[64:ff9b::7f00:1]/',
+    'https://[2002:7f00:1::]/',
+    'https://[fe80::1]/',
+    'https://localhost/',
+    'https://LOCALHOST/',
+    'https://localhost./',
+    'https://api.localhost/',
+    'https://api.localhost./',
+    'https://ⓛocalhost/',
   ])('may not name this machine or a private address in any notation: %s', async (url) => {
     expect(parseTarget(url, STRICT).ok).toBe(false);
     expect((await resolveTarget(url, { ...STRICT, lookup: at('8.8.8.8') })).ok).toBe(false);
   });
 
   test('may be http and private where private targets are allowed, and nothing else is', () => {
-    for (const url of ['http://localhost:9999/hook', 'http://127.0.0.1/', 'https://10.0.0.1/', 'https://[::1]/', 'https://example.com/']) {
+    for (const url of [
+      'http://localhost:9999/hook',
+      'http://127.0.0.1/',
+      'https://10.0.0.1/',
+      'https://[::1]/',
+      'https://example.com/',
+    ]) {
       expect(parseTarget(url, PRIVATE_TOO).ok).toBe(true);
     }
-    for (const url of ['ftp://127.0.0.1/', 'http://me@127.0.0.1/', 'http://127.0.0.1/#a', 'http://', 'http:// x']) expect(parseTarget(url, PRIVATE_TOO).ok).toBe(false);
+    for (const url of ['ftp://127.0.0.1/', 'http://me@127.0.0.1/', 'http://127.0.0.1/#a', 'http://', 'http:// x'])
+      expect(parseTarget(url, PRIVATE_TOO).ok).toBe(false);
   });
 });
 
@@ -88,7 +211,10 @@ describe('a name', () => {
     expect(await resolve(at('8.8.8.8', '2606:4700:4700::1111'))).toEqual({
       ok: true,
       url: new URL('https://hooks.example/in'),
-      addresses: [{ address: '8.8.8.8', family: 4 }, { address: '2606:4700:4700::1111', family: 6 }],
+      addresses: [
+        { address: '8.8.8.8', family: 4 },
+        { address: '2606:4700:4700::1111', family: 6 },
+      ],
     });
   });
 
@@ -100,8 +226,14 @@ describe('a name', () => {
     };
     await resolve(note, 'https://Hooks.Example:8443/in?x=1');
     expect(asked).toEqual(['hooks.example']);
-    expect(await resolve(unasked, 'https://[2606:4700:4700::1111]/')).toMatchObject({ ok: true, addresses: [{ address: '2606:4700:4700::1111', family: 6 }] });
-    expect(await resolve(unasked, 'https://134744072/')).toMatchObject({ ok: true, addresses: [{ address: '8.8.8.8', family: 4 }] });
+    expect(await resolve(unasked, 'https://[2606:4700:4700::1111]/')).toMatchObject({
+      ok: true,
+      addresses: [{ address: '2606:4700:4700::1111', family: 6 }],
+    });
+    expect(await resolve(unasked, 'https://134744072/')).toMatchObject({
+      ok: true,
+      addresses: [{ address: '8.8.8.8', family: 4 }],
+    });
   });
 
   test.each([
@@ -110,7 +242,12 @@ describe('a name', () => {
     ['it has no address', at()],
     ['the lookup fails', async () => Promise.reject(new Error('ENOTFOUND'))],
     ['the lookup answers nonsense', at('not an address')],
-    ['the lookup throws at once', () => { throw new TypeError('bad name'); }],
+    [
+      'the lookup throws at once',
+      () => {
+        throw new TypeError('bad name');
+      },
+    ],
   ] as [string, Lookup][])('is refused when %s', async (_why, lookup) => {
     expect((await resolve(lookup)).ok).toBe(false);
   });
@@ -126,6 +263,9 @@ describe('a name', () => {
   });
 
   test('may lead anywhere where private targets are allowed', async () => {
-    expect(await resolveTarget('http://localhost:1/', { ...PRIVATE_TOO, lookup: at('127.0.0.1') })).toMatchObject({ ok: true, addresses: [{ address: '127.0.0.1' }] });
+    expect(await resolveTarget('http://localhost:1/', { ...PRIVATE_TOO, lookup: at('127.0.0.1') })).toMatchObject({
+      ok: true,
+      addresses: [{ address: '127.0.0.1' }],
+    });
   });
 });

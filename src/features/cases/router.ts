@@ -87,12 +87,16 @@ export const cases = {
     scope: 'cases:write',
     tag: 'Cases',
     summary: 'Change a case',
-    description: 'Sets the fields that the body names; null clears them. `fields` and `external_ref` are replaced as a whole.',
+    description:
+      'Sets the fields that the body names; null clears them. `fields` and `external_ref` are replaced as a whole.',
     input: updateInput,
     output: trainingCase,
     outputName: 'Case',
     bodyName: 'CaseUpdate',
-    example: { body: { title: 'Renewal, second round', fields: null }, output: { ...example, title: 'Renewal, second round', fields: null } },
+    example: {
+      body: { title: 'Renewal, second round', fields: null },
+      output: { ...example, title: 'Renewal, second round', fields: null },
+    },
   }).mutation(async ({ ctx, input }) => {
     const { case_id, ...change } = input;
     return toCase(await service.updateCase(ctx.db, occasionOf(ctx), case_id, change));

@@ -3,8 +3,9 @@
  *  * A private case answers `not_found` everywhere and is in no list: to the API it does not exist.
  *  * A case is made for an active member's person. What it is given later (title, fields …) does not ask again: the cases of a removed member stay.
  *  * `fields` and `external_ref` are free-form JSON of at most 64 KiB each, counted in UTF-8 as the service stores it, without white space. They come
- *    back as they were sent: key order, `__proto__` as a key like any other, numbers as JSON numbers (64-bit floats; one that those cannot hold
- *    is refused while parsing, see core/json.ts). Keys that are integers come first, as everywhere in JavaScript; JSON gives order no meaning.
+ *    back as they were sent: key order, and numbers as JSON numbers (64-bit floats). What could not come back the same is refused while parsing
+ *    (core/json.ts, http/request-body.ts): a number that a 64-bit float cannot hold, a key `__proto__`. Keys that are integers come first, as
+ *    everywhere in JavaScript; JSON gives order no meaning.
  *  * Creation takes `fields` as an object, as the specification says; a change takes whatever a case can show, so what was read can be written back.
  *  * null clears `title`, `persona_id`, `fields` and `external_ref`; at creation it is the same as leaving them out.
  *  * An empty PATCH changes nothing, and is no audit entry.

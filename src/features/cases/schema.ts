@@ -10,7 +10,9 @@ export const trainingCase = z.object({
   title: z.string().nullable(),
   persona_id: z.string().nullable(),
   fields: freeContainer.nullable().meta({ description: 'Free-form JSON, as it was stored.' }),
-  external_ref: freeObject.nullable().meta({ description: "Free-form JSON, as it was stored: for instance ids in the client's own system." }),
+  external_ref: freeObject
+    .nullable()
+    .meta({ description: "Free-form JSON, as it was stored: for instance ids in the client's own system." }),
   created_at: dateTime.nullable(),
 });
 
@@ -30,7 +32,10 @@ const externalRef = freeObject
 
 export const listInput = z.object({
   ...pageQuery,
-  user_id: id.optional().meta({ description: 'Only cases of this person; an unknown one gives an empty page.', examples: ['usr_01jc4f40'] }),
+  user_id: id.optional().meta({
+    description: 'Only cases of this person; an unknown one gives an empty page.',
+    examples: ['usr_01jc4f40'],
+  }),
 });
 export const getInput = z.object(caseId);
 export const createInput = z.strictObject({
@@ -48,7 +53,10 @@ export const updateInput = z.strictObject({
   fields: freeContainer
     .nullable()
     .optional()
-    .meta({ description: `Free-form, replaced as a whole. ${limits}`, examples: [{ budget: 12000, stage: 'renewal' }] }),
+    .meta({
+      description: `Free-form, replaced as a whole. ${limits}`,
+      examples: [{ budget: 12000, stage: 'renewal' }],
+    }),
   external_ref: externalRef,
 });
 export const removeInput = z.strictObject(caseId);

@@ -15,7 +15,11 @@ export async function listCases(
   query: { cursor?: string | undefined; limit: number; user_id?: string | undefined },
 ): Promise<Page<CaseRow>> {
   const { cursor, limit, user_id } = query;
-  const rows = await store.listCases(db, teamId, { limit: limit + 1, after: parseCursor(LIST, cursor), userId: user_id ?? null });
+  const rows = await store.listCases(db, teamId, {
+    limit: limit + 1,
+    after: parseCursor(LIST, cursor),
+    userId: user_id ?? null,
+  });
   return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 

@@ -36,7 +36,15 @@ export function listCases(db: Db, teamId: string, { limit, after, userId }: Case
 
 // What Prisma reads and writes by key: one case, unless it is private.
 const teamCase = (teamId: string, id: string) => ({ teamId, id, private: false });
-const SELECT = { id: true, userId: true, title: true, personaId: true, fields: true, externalRef: true, createdAt: true } as const;
+const SELECT = {
+  id: true,
+  userId: true,
+  title: true,
+  personaId: true,
+  fields: true,
+  externalRef: true,
+  createdAt: true,
+} as const;
 
 export async function findCase(db: Db, teamId: string, caseId: string): Promise<CaseRow | null> {
   const found = await db.prisma.trainingCase.findFirst({ where: teamCase(teamId, caseId), select: SELECT });
@@ -108,5 +116,13 @@ function toJson(value: unknown): Prisma.InputJsonValue | typeof Prisma.DbNull {
 /** Prisma's names and `Date` end here. */
 function toRow(found: Prisma.TrainingCaseGetPayload<{ select: typeof SELECT }>): CaseRow {
   const { id, userId, title, personaId, fields, externalRef, createdAt } = found;
-  return { id, user_id: userId, title, persona_id: personaId, fields, external_ref: externalRef, created_at: createdAt.toISOString() };
+  return {
+    id,
+    user_id: userId,
+    title,
+    persona_id: personaId,
+    fields,
+    external_ref: externalRef,
+    created_at: createdAt.toISOString(),
+  };
 }

@@ -15,7 +15,10 @@ const example = {
   last_success_at: '2026-11-02T10:00:00.000Z',
 };
 
-const targetOptions = ({ webhookAllowPrivateTargets, lookup }: Services) => ({ allowPrivateTargets: webhookAllowPrivateTargets, lookup });
+const targetOptions = ({ webhookAllowPrivateTargets, lookup }: Services) => ({
+  allowPrivateTargets: webhookAllowPrivateTargets,
+  lookup,
+});
 
 export const webhooks = {
   listEndpoints: endpoint({
@@ -72,11 +75,14 @@ export const webhooks = {
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',
     bodyName: 'WebhookEndpointUpdate',
-    prepare: async ({ ctx, input }) => (input.url === undefined ? null : service.checkTarget(input.url, targetOptions(ctx.services))),
+    prepare: async ({ ctx, input }) =>
+      input.url === undefined ? null : service.checkTarget(input.url, targetOptions(ctx.services)),
     example: { body: { status: 'disabled' }, output: { ...example, status: 'disabled' } },
   }).mutation(async ({ ctx, input, prepared }) => {
     const { endpoint_id, ...change } = input;
-    return toEndpoint(await service.updateEndpoint(ctx.db, occasionOf(ctx), endpoint_id, { ...change, target: prepared }));
+    return toEndpoint(
+      await service.updateEndpoint(ctx.db, occasionOf(ctx), endpoint_id, { ...change, target: prepared }),
+    );
   }),
 
   removeEndpoint: endpoint({

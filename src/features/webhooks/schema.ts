@@ -8,12 +8,18 @@ export const webhookEndpoint = z.object({
   id: z.string(),
   url: z.string(),
   events: z.array(z.string()).meta({ description: 'The event types that are delivered.' }),
-  status: z.string().meta({ description: '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days without a successful delivery).' }),
+  status: z.string().meta({
+    description:
+      '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days without a successful delivery).',
+  }),
   api_version: z.string().meta({ description: 'Version of the events that are sent, year and month.' }),
   description: z.string().nullable(),
   created_at: dateTime.nullable(),
   last_success_at: dateTime.nullable().meta({ description: 'When a delivery last succeeded; null: never yet.' }),
-  secret: z.string().optional().meta({ description: 'Signs the deliveries. Only in the response to the creation, never afterwards.' }),
+  secret: z
+    .string()
+    .optional()
+    .meta({ description: 'Signs the deliveries. Only in the response to the creation, never afterwards.' }),
 });
 
 export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
@@ -22,7 +28,8 @@ const endpointId = { endpoint_id: id.meta({ description: 'Id of a webhook endpoi
 
 // What makes a URL, a list of events or a status acceptable is checked by the operation, because the specification wants `field` for it (decisions 4).
 const url = z.string().meta({
-  description: 'Where events are sent: `https`, at most 2048 characters, without user info or fragment, at public addresses only.',
+  description:
+    'Where events are sent: `https`, at most 2048 characters, without user info or fragment, at public addresses only.',
   examples: ['https://example.com/hooks/team'],
 });
 const events = z.array(z.string()).meta({
@@ -43,6 +50,9 @@ export const updateInput = z.strictObject({
   url: url.optional(),
   description,
   events: events.optional(),
-  status: z.string().optional().meta({ description: '`active` or `disabled`.', examples: ['disabled'] }),
+  status: z
+    .string()
+    .optional()
+    .meta({ description: '`active` or `disabled`.', examples: ['disabled'] }),
 });
 export const removeInput = z.strictObject(endpointId);

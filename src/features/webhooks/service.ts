@@ -51,7 +51,9 @@ export async function createEndpoint(
     };
     const secret = makeWebhookSecret();
     await store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id)));
-    record(tx, occasion, { audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } } });
+    record(tx, occasion, {
+      audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } },
+    });
     return { row, secret };
   });
 }
@@ -76,12 +78,20 @@ export async function updateEndpoint(
   const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
   const events = change.events === undefined ? undefined : rules.requireSubscribable(change.events);
   const host = target === null ? undefined : requireTarget(target);
-  const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  );
   if (named.length === 0) return getEndpoint(db, teamId, endpointId);
   return db.transaction(async (tx) => {
     const row = await store.updateEndpoint(tx, teamId, endpointId, { url, description, events, status });
     if (!row) throw notFound();
-    record(tx, occasion, { audit: { action: 'webhook_endpoint.updated', targetId: endpointId, details: { fields: named, host, events, status } } });
+    record(tx, occasion, {
+      audit: {
+        action: 'webhook_endpoint.updated',
+        targetId: endpointId,
+        details: { fields: named, host, events, status },
+      },
+    });
     return row;
   });
 }

@@ -26,7 +26,11 @@ const SELECT = {
 
 /** All of the team's, newest first: there are few enough for one answer. */
 export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
-  const found = await db.prisma.webhookEndpoint.findMany({ where: { teamId }, select: SELECT, orderBy: [{ createdAt: 'desc' }, { id: 'desc' }] });
+  const found = await db.prisma.webhookEndpoint.findMany({
+    where: { teamId },
+    select: SELECT,
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+  });
   return found.map(toRow);
 }
 
@@ -69,7 +73,12 @@ export interface EndpointChange {
 }
 
 /** The endpoint as it is after the change, null when there is none. `active` ends the count of the days without success. */
-export async function updateEndpoint(tx: Tx, teamId: string, endpointId: string, change: EndpointChange): Promise<EndpointRow | null> {
+export async function updateEndpoint(
+  tx: Tx,
+  teamId: string,
+  endpointId: string,
+  change: EndpointChange,
+): Promise<EndpointRow | null> {
   const { url, description, events, status } = change;
   const [changed] = await tx.prisma.webhookEndpoint.updateManyAndReturn({
     where: { teamId, id: endpointId },

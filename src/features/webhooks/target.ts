@@ -6,6 +6,7 @@
  * Never called inside a transaction: it waits for the network.
  */
 import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { HostAddress, Lookup } from '../../core/host.ts';
 
@@ -29,10 +30,16 @@ export interface Refusal {
 const URL_MAX_CHARACTERS = 2048;
 const LOOKUP_TIMEOUT_MS = 3_000;
 
-const NOT_PUBLIC: Refusal = { ok: false, detail: 'The URL must lead to public addresses only, and its name must resolve.' };
+const NOT_PUBLIC: Refusal = {
+  ok: false,
+  detail: 'The URL must lead to public addresses only, and its name must resolve.',
+};
 
 /** The URL, unless its text alone refuses it. A literal address is checked here. */
-export function parseTarget(text: string, { allowPrivateTargets }: Pick<TargetOptions, 'allowPrivateTargets'>): ParsedTarget {
+export function parseTarget(
+  text: string,
+  { allowPrivateTargets }: Pick<TargetOptions, 'allowPrivateTargets'>,
+): ParsedTarget {
   const fault = textFault(text, allowPrivateTargets ? /^https?:\/\//i : /^https:\/\//i);
   if (fault) return fault;
   if (!URL.canParse(text)) return { ok: false, detail: 'The URL is malformed.' };
@@ -59,8 +66,10 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
  * IPv6 is public only below 2000::/3, the one range handed out so far, which leaves out `::a.b.c.d` and whatever is reserved next.
  */
 export function isPublicAddress(text: string): boolean {
-  if (text.includes('%') || !ipaddr.isValid(text)) return false;
-  const address = ipaddr.parse(text);
+  // A zone id (`fe80::1%eth0`) names an interface of this machine.
+  if (isIP(text) === 0 || text.includes('%')) return false;
+  // Rewritten first, because ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`.
+  const address = ipaddr.parse(isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
   if (address instanceof ipaddr.IPv4) return isPublicIpv4(address);
   const embedded = embeddedIpv4(address);
   if (embedded) return isPublicIpv4(embedded);
@@ -94,7 +103,8 @@ function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
 // What a URL parser repairs silently (spaces, backslashes, a missing slash) is refused: other readers of the text may repair it otherwise.
 function textFault(text: string, scheme: RegExp): Refusal | null {
   const refuse = (detail: string): Refusal => ({ ok: false, detail });
-  if ([...text].length > URL_MAX_CHARACTERS) return refuse(`A URL has at most ${URL_MAX_CHARACTERS} characters.`);
+  if (Array.from(text).length > URL_MAX_CHARACTERS)
+    return refuse(`A URL has at most ${URL_MAX_CHARACTERS} characters.`);
   if (!scheme.test(text)) return refuse('The URL must begin with https://.');
   if (/[\s\p{Cc}\\]/u.test(text)) return refuse('The URL must not hold spaces, control characters or backslashes.');
   if (text.includes('#')) return refuse('The URL must not have a fragment.');
@@ -105,7 +115,7 @@ function textFault(text: string, scheme: RegExp): Refusal | null {
 /** The host as an address, or null for a name. The URL parser has turned every notation of IPv4 (decimal, hexadecimal, octal, short) into a dotted quad. */
 function literalAddress(hostname: string): string | null {
   const text = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  return ipaddr.isValid(text) ? text : null;
+  return isIP(text) === 0 ? null : text;
 }
 
 /** Names that are this machine wherever they are resolved, however a resolver is set up. */

@@ -1,0 +1,106 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Between an API and Postgres; counts how often the API waits for Postgres. */
+export interface RoundTripCounter {
+  /** The database's URL through here. */
+  readonly url: string;
+  /** Round trips of all connections until now, without those of connecting. */
+  count(): number;
+  stop(): Promise<void>;
+}
+
+/** Longer than a request computes between two statements that it sends without waiting; both are in one process, so what holds up one holds up the other. */
+const QUIET_MS = 5;
+
+/**
+ * A proxy that answers only when nothing more comes: it collects what the client sends until it has been quiet, passes it on together, and holds the
+ * answers back until Postgres is ready again. Whatever does not wait for an answer therefore travels together, and each such journey is a round trip.
+ */
+export async function startRoundTripCounter(databaseUrl: string): Promise<RoundTripCounter> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let count = 0;
+  const server = createServer((client) => {
+    const postgres = connect(Number(target.port), target.hostname);
+    for (const socket of [client, postgres]) {
+      sockets.add(socket);
+      socket.setNoDelay();
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        for (const end of [client, postgres]) end.destroy();
+        sockets.delete(socket);
+      });
+    }
+    pass(client, postgres, () => (count += 1));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    count: () => count,
+    stop: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+function pass(client: Socket, postgres: Socket, countOne: () => void): void {
+  let isConnected = false;
+  /** Answers of Postgres ("ready for query") that are still to come. */
+  let awaited = 0;
+  let outgoing: Buffer[] = [];
+  let answers: Buffer[] = [];
+  let quiet: NodeJS.Timeout | undefined;
+  const countRequests = messageCounter('QS');
+  const countAnswers = messageCounter('Z');
+
+  client.on('data', (chunk: Buffer) => {
+    if (!isConnected) {
+      postgres.write(chunk);
+      return;
+    }
+    outgoing.push(chunk);
+    clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      // What follows while nothing has been answered is of the same round trip.
+      if (awaited === 0) countOne();
+      const together = Buffer.concat(outgoing);
+      outgoing = [];
+      awaited += countRequests(together);
+      postgres.write(together);
+    }, QUIET_MS);
+  });
+
+  postgres.on('data', (chunk: Buffer) => {
+    const ready = countAnswers(chunk);
+    if (!isConnected) {
+      isConnected = ready > 0;
+      client.write(chunk);
+      return;
+    }
+    answers.push(chunk);
+    awaited -= ready;
+    if (awaited > 0 || outgoing.length > 0) return;
+    client.write(Buffer.concat(answers));
+    answers = [];
+  });
+}
+
+/** Counts the messages of the given types in a stream of the wire protocol: a type byte, a length of four bytes that counts itself, the rest. */
+function messageCounter(types: string): (chunk: Buffer) => number {
+  let pending = Buffer.alloc(0);
+  return (chunk) => {
+    pending = Buffer.concat([pending, chunk]);
+    let count = 0;
+    while (pending.length >= 5) {
+      const length = 1 + pending.readInt32BE(1);
+      if (pending.length < length) break;
+      if (types.includes(String.fromCharCode(pending.readUInt8(0)))) count += 1;
+      pending = pending.subarray(length);
+    }
+    return count;
+  };
+}

@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeEvaluation, makeFullTeam, makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
+
+interface Page {
+  data: { id: string }[];
+  next_cursor: string | null;
+}
+
+const scored = (id: string, savedAt: string, fields: Parameters<typeof makeTraining>[2] = {}) =>
+  makeTraining('a', id, { ...fields, evaluation: { ...makeEvaluation(60), saved_at: savedAt } });
+
+/** Saved in another order than they began. */
+async function startWithFive(): Promise<TestApi> {
+  return startTestApi({
+    seed: makeSeed([
+      makeTeam('a', {
+        members: [makeMember('a', 'gone', { status: 'ended' })],
+        trainings: [
+          scored('trn_1', '2026-10-09T10:00:00Z', { created_at: '2026-10-01T09:00:00Z' }),
+          scored('trn_2', '2026-10-06T10:00:00Z', { created_at: '2026-10-02T09:00:00Z' }),
+          scored('trn_3', '2026-10-08T10:00:00Z', { created_at: '2026-10-03T09:00:00Z' }),
+          scored('trn_4', '2026-10-08T10:00:00Z', { created_at: '2026-10-04T09:00:00Z' }),
+          scored('trn_5', '2026-10-07T10:00:00Z', { created_at: '2026-10-05T09:00:00Z' }),
+          scored('trn_gone', '2026-10-08T12:00:00Z', { user_id: userId('a', 'gone') }),
+          makeTraining('a', 'trn_unscored', { status: 'completed', created_at: '2026-10-10T09:00:00Z', evaluation: null }),
+        ],
+      }),
+      makeFullTeam('b'),
+      makeFullTeam('off', { privacy: { member_detail_enabled: false } }),
+    ]),
+  });
+}
+
+async function list(api: TestApi, query: string): Promise<Page> {
+  const { status, body } = await api.call(api.key('team_a'), 'GET', `/evaluations?${query}`);
+  expect(status).toBe(200);
+  return body as Page;
+}
+
+const idsOf = (page: Page): string[] => page.data.map(({ id }) => id);
+
+describe('GET /evaluations', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startWithFive();
+  });
+
+  test('lists the scored trainings of active members, the one saved last first', async () => {
+    expect(idsOf(await list(api, ''))).toEqual(['trn_1', 'trn_4', 'trn_3', 'trn_5', 'trn_2']);
+  });
+
+  test('shows trainings as GET /trainings does', async () => {
+    const { data } = await list(api, 'limit=1');
+    const { body } = await api.call(api.key('team_a'), 'GET', '/trainings/trn_1');
+    expect(data).toEqual([body]);
+  });
+
+  test.each([
+    ['2026-10-08T10:00:00Z', ['trn_1', 'trn_4', 'trn_3']],
+    ['2026-10-08T10:00:00.001Z', ['trn_1']],
+    ['2026-10-08T12:00:00%2B02:00', ['trn_1', 'trn_4', 'trn_3']],
+    ['2030-01-01T00:00:00Z', []],
+  ])('shows with updated_since=%s what was saved at or after it', async (since, ids) => {
+    expect(idsOf(await list(api, `updated_since=${since}`))).toEqual(ids);
+  });
+
+  test('pages with updated_since through what the whole list holds', async () => {
+    const query = 'updated_since=2026-10-07T00:00:00Z&limit=1';
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
+      seen.push(...idsOf(page));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(['trn_1', 'trn_4', 'trn_3', 'trn_5']);
+  });
+
+  test.each(['', '2026-10-08', '2026-10-08T10:00:00'])('refuses updated_since=%s and names it', async (since) => {
+    const refused = await api.call(api.key('team_a'), 'GET', `/evaluations?updated_since=${since}`);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error' } });
+    expect(refused.body.errors[0].path).toBe('query.updated_since');
+  });
+
+  test('refuses a cursor of GET /trainings', async () => {
+    const { body } = await api.call(api.key('team_a'), 'GET', '/trainings?limit=1');
+    const refused = await api.call(api.key('team_a'), 'GET', `/evaluations?cursor=${body.next_cursor}`);
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
+  });
+
+  test('with member details off it is refused', async () => {
+    const refused = await api.call(api.key('team_off'), 'GET', '/evaluations');
+    expect(refused).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+  });
+});
+
+describe('GET /evaluations, while evaluations come and go', () => {
+  test('repeats and skips none of those that were there throughout', async () => {
+    const api = await startWithFive();
+    const first = await list(api, 'limit=2');
+    await api.db.pool.query(`insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`);
+    await api.db.pool.query(`delete from evaluation where team_id = 'team_a' and training_id in ('trn_4', 'trn_5')`);
+    const second = await list(api, `limit=2&cursor=${first.next_cursor}`);
+    expect(idsOf(first)).toEqual(['trn_1', 'trn_4']);
+    expect(idsOf(second)).toEqual(['trn_3', 'trn_2']);
+    expect(second.next_cursor).toBeNull();
+  });
+});
+
+describe('GET /trainings/{training_id}/evaluation', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startWithFive();
+  });
+
+  const read = (id: string, key = api.key('team_a')) => api.call(key, 'GET', `/trainings/${id}/evaluation`);
+
+  test('shows score, dimensions, tips and texts', async () => {
+    const { status, body } = await read('trn_1', api.key('team_a', 'evaluations:read'));
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      training_id: 'trn_1',
+      user_id: userId('a', 'member'),
+      score: {
+        dimensions: { closing: 60, conversation_control: 60, needs_analysis: 60, objection_handling: 60, value_argument: 60 },
+        total: 60,
+        spread: 4.5,
+      },
+      tips: [{ issue: 'i', moment: 'm', principle: 'p', rewrite: 'r', impact: 'x' }],
+      goal: 'partial',
+      methodology: 'met_spin',
+      strongest: 'Opening',
+      biggest_lever: 'Closing',
+    });
+  });
+
+  test('is there with nothing but the score object and no tips', async () => {
+    await api.db.pool.query(`insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', now())`);
+    const { body } = await read('trn_unscored');
+    expect(body).toMatchObject({ score: { dimensions: {}, total: null, spread: null }, tips: [], goal: null, methodology: null });
+    await api.db.pool.query(`delete from evaluation where team_id = 'team_a' and training_id = 'trn_unscored'`);
+  });
+
+  test('with member details off it is refused before it tells whether there is one', async () => {
+    for (const id of ['trn_off', 'trn_none']) {
+      expect(await read(id, api.key('team_off'))).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+    }
+  });
+
+  test('is unknown until the training is scored, for other teams, for persons who left, and for unknown ids, all alike', async () => {
+    const answers = [];
+    for (const id of ['trn_unscored', 'trn_b', 'trn_gone', 'trn_none']) {
+      const { status, body } = await read(id);
+      answers.push({ status, ...body, request_id: undefined });
+    }
+    expect(answers[0]).toMatchObject({ status: 404, code: 'not_found' });
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+  });
+});

@@ -1,0 +1,224 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeFullTeam, makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
+
+interface Training {
+  id: string;
+  user_id: string;
+  status: string;
+}
+
+interface Page {
+  data: Training[];
+  next_cursor: string | null;
+}
+
+const OWNER = userId('a', 'owner');
+const MEMBER = userId('a', 'member');
+
+/** Nine trainings of the owner and the member by turns, one a day; of each third one no end yet, each fourth one for an assignment. */
+const NINE = Array.from({ length: 9 }, (_, index) => {
+  const day = `2026-10-0${index + 1}T09:00:00.000Z`;
+  const running = index % 3 === 2;
+  return makeTraining('a', `trn_${index + 1}`, {
+    user_id: index % 2 === 0 ? OWNER : MEMBER,
+    status: running ? 'running' : 'scored',
+    source: index === 0 ? 'phone_call' : 'app',
+    created_at: day,
+    assignment_id: index % 4 === 3 ? 'asg_a' : null,
+    ...(running ? { finished_at: null, duration_s: null, evaluation: null } : {}),
+  });
+});
+
+const ASSIGNMENT = { id: 'asg_a', member_id: 'mem_a_member', title: 'Practise' };
+
+async function startWithNine(): Promise<TestApi> {
+  const gone = makeMember('a', 'gone', { status: 'ended' });
+  const invited = makeMember('a', 'asked', { status: 'invited', user_id: 'usr_a_asked' });
+  const others = [
+    makeTraining('a', 'trn_gone', { user_id: userId('a', 'gone'), created_at: '2026-10-05T12:00:00Z' }),
+    makeTraining('a', 'trn_asked', { user_id: 'usr_a_asked', created_at: '2026-10-05T12:00:00Z' }),
+  ];
+  return startTestApi({
+    seed: makeSeed([
+      makeTeam('a', { members: [gone, invited], assignments: [ASSIGNMENT], trainings: [...NINE, ...others] }),
+      makeFullTeam('b'),
+      makeFullTeam('off', { privacy: { member_detail_enabled: false } }),
+    ]),
+  });
+}
+
+async function list(api: TestApi, query: string): Promise<Page> {
+  const { status, body } = await api.call(api.key('team_a'), 'GET', `/trainings?${query}`);
+  expect(status).toBe(200);
+  return body as Page;
+}
+
+const numbersOf = (page: Page): number[] => page.data.map(({ id }) => Number(id.replace('trn_', '')));
+
+describe('GET /trainings', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startWithNine();
+  });
+
+  test('lists the sessions of active members, newest first, and of no one who has left or not yet joined', async () => {
+    const page = await list(api, '');
+    expect(numbersOf(page)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(page.next_cursor).toBeNull();
+  });
+
+  test.each([
+    [`user_id=${MEMBER}`, [8, 6, 4, 2]],
+    ['status=running', [9, 6, 3]],
+    ['assignment_id=asg_a', [8, 4]],
+    ['since=2026-10-07T09:00:00Z', [9, 8, 7]],
+    ['since=2026-10-07T09:00:00.001Z', [9, 8]],
+    ['since=2026-10-07T11:00:00%2B02:00', [9, 8, 7]],
+    ['since=2026-10-07T04:30:00-04:31', [9, 8]],
+    [`user_id=${MEMBER}&status=running`, [6]],
+    [`user_id=${MEMBER}&assignment_id=asg_a`, [8, 4]],
+    ['status=scored&assignment_id=asg_a', [8, 4]],
+    [`user_id=${OWNER}&status=scored&since=2026-10-05T00:00:00Z`, [7, 5]],
+    [`user_id=${MEMBER}&status=scored&assignment_id=asg_a&since=2026-10-05T00:00:00Z`, [8]],
+  ])('shows for %s just what fits', async (query, numbers) => {
+    expect(numbersOf(await list(api, query))).toEqual(numbers);
+  });
+
+  test.each(['user_id=usr_nobody', 'status=unheard_of', 'status=Not%20a%20status!', 'assignment_id=asg_none', 'since=2100-01-01T00:00:00Z'])(
+    'gives an empty page for %s, which nothing fits',
+    async (query) => {
+      expect(await list(api, query)).toEqual({ data: [], next_cursor: null });
+    },
+  );
+
+  test.each([
+    ['the person of another team', `user_id=${userId('b', 'member')}`],
+    ['an assignment of another team', 'assignment_id=asg_b'],
+    ['a person who has left', `user_id=${userId('a', 'gone')}`],
+  ])('gives an empty page for %s', async (_, query) => {
+    expect((await list(api, query)).data).toEqual([]);
+  });
+
+  test.each([
+    ['since=2026-10-07T09:00:00', 'query.since'],
+    ['since=2026-10-07', 'query.since'],
+    ['since=yesterday', 'query.since'],
+    ['since=', 'query.since'],
+    ['user_id=', 'query.user_id'],
+    ['status=', 'query.status'],
+    ['assignment_id=', 'query.assignment_id'],
+  ])('refuses %s and names it', async (query, path) => {
+    const refused = await api.call(api.key('team_a'), 'GET', `/trainings?${query}`);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', errors: expect.arrayContaining([expect.objectContaining({ path })]) } });
+  });
+
+  test('refuses a cursor of GET /evaluations, though that lists trainings too', async () => {
+    const { body } = await api.call(api.key('team_a'), 'GET', '/evaluations?limit=1');
+    const refused = await api.call(api.key('team_a'), 'GET', `/trainings?cursor=${body.next_cursor}`);
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
+  });
+
+  test.each(['limit=2', `limit=1&user_id=${OWNER}`, 'limit=2&status=scored', 'limit=1&assignment_id=asg_a', 'limit=2&since=2026-10-03T00:00:00Z'])(
+    'pages with %s through what the whole list holds',
+    async (query) => {
+      const all = numbersOf(await list(api, query.replace(/limit=\d/, 'limit=200')));
+      const seen: number[] = [];
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
+        expect(page.data.length).toBeGreaterThan(0);
+        seen.push(...numbersOf(page));
+        cursor = page.next_cursor;
+      }
+      expect(seen).toEqual(all);
+    },
+  );
+
+  test('with member details off it is refused, whatever the filter', async () => {
+    const refused = await api.call(api.key('team_off'), 'GET', '/trainings?status=scored');
+    expect(refused).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+  });
+});
+
+describe('GET /trainings, while trainings come and go', () => {
+  test('repeats and skips none of those that were there throughout', async () => {
+    const api = await startWithNine();
+    const first = await list(api, 'limit=3');
+    await api.db.pool.query(`insert into training (team_id, id, user_id, status, created_at) values
+      ('team_a', 'trn_10', $1, 'running', '2026-10-10T09:00:00Z'), ('team_a', 'trn_0', $1, 'running', '2026-10-06T08:00:00Z')`, [OWNER]);
+    await api.db.pool.query(`delete from training where team_id = 'team_a' and id = any ($1)`, [['trn_7', 'trn_5']]);
+    const second = await list(api, `limit=3&cursor=${first.next_cursor}`);
+    const third = await list(api, `limit=3&cursor=${second.next_cursor}`);
+    expect([first, second, third].map(numbersOf)).toEqual([[9, 8, 7], [6, 0, 4], [3, 2, 1]]);
+    expect(third.next_cursor).toBeNull();
+  });
+
+  test('those of one moment are told apart by their id', async () => {
+    const ids = ['trn_a', 'trn_b', 'trn_c', 'trn_d'];
+    const api = await startTestApi({ seed: makeSeed([makeTeam('a', { trainings: ids.map((id) => makeTraining('a', id)) })]) });
+    const first = await list(api, 'limit=2');
+    const second = await list(api, `limit=2&cursor=${first.next_cursor}`);
+    expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids.toReversed());
+  });
+
+  test('when a member leaves their trainings are gone at once, and back when they are', async () => {
+    const api = await startWithNine();
+    const setStatus = (status: string) => api.db.pool.query(`update member set status = $1 where team_id = 'team_a' and id = 'mem_a_member'`, [status]);
+    await setStatus('ended');
+    expect(numbersOf(await list(api, ''))).toEqual([9, 7, 5, 3, 1]);
+    await setStatus('active');
+    expect(numbersOf(await list(api, ''))).toHaveLength(9);
+  });
+});
+
+describe('GET /trainings/{training_id}', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startWithNine();
+    await api.db.pool.query(`update training set external_ref = '{"z": 1, "a": {"deep": [null, "ä"]}}', role_id = 'rol_buyer', personality_id = 'per_calm',
+      industry_id = 'ind_saas' where team_id = 'team_a' and id = 'trn_4'`);
+  });
+
+  test('shows every field, and the external reference as it was stored', async () => {
+    const { status, body, text } = await api.call(api.key('team_a', 'trainings:read'), 'GET', '/trainings/trn_4');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      id: 'trn_4',
+      user_id: MEMBER,
+      status: 'scored',
+      source: 'app',
+      assignment_id: 'asg_a',
+      created_at: '2026-10-04T09:00:00.000Z',
+      finished_at: '2026-10-01T09:07:00.000Z',
+      duration_s: 420,
+      external_ref: { z: 1, a: { deep: [null, 'ä'] } },
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+      role_id: 'rol_buyer',
+    });
+    expect(text).toContain('"external_ref":{"z":1,"a":{"deep":[null,"ä"]}}');
+  });
+
+  test('shows null for what a running session does not have yet', async () => {
+    const { body } = await api.call(api.key('team_a'), 'GET', '/trainings/trn_3');
+    expect(body).toMatchObject({ status: 'running', finished_at: null, duration_s: null, external_ref: null, assignment_id: null });
+  });
+
+  test('with member details off it is refused before it tells whether the id exists', async () => {
+    for (const id of ['trn_off', 'trn_none']) {
+      const refused = await api.call(api.key('team_off'), 'GET', `/trainings/${id}`);
+      expect(refused).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+    }
+  });
+
+  test('hides the trainings of other teams, of persons who left or have not joined, and unknown ones, all alike', async () => {
+    const answers = [];
+    for (const id of ['trn_b', 'trn_gone', 'trn_asked', 'trn_none', '%27%20or%201=1']) {
+      const { status, body } = await api.call(api.key('team_a'), 'GET', `/trainings/${id}`);
+      answers.push({ status, ...body, request_id: undefined });
+    }
+    expect(answers[0]).toMatchObject({ status: 404, code: 'not_found' });
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+  });
+});
