@@ -136,10 +136,11 @@ function greet({ config, demoKey }: { config: Config; demoKey: string | null }):
   // PUBLIC_URL may be a proxy's that is not there yet; what is printed for pasting must work here and now.
   const site = own.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//127.0.0.1:');
   const base = `${site}/api/public/v1`;
-  const links = [`  Docs      ${site}/docs`, `  Admin     ${site}/admin`];
   const none = config.nodeEnv === 'production' ? 'no demo tenant in production' : 'this database had teams of its own';
   const key = demoKey ?? `(none: ${none})`;
-  console.log(['', 'Team Customer API', `  Base URL  ${base}`, `  API key   ${key}`, ...links, ''].join('\n'));
+  console.log(
+    ['', 'Team Customer API', `  Base URL  ${base}`, `  API key   ${key}`, `  Docs      ${site}/docs`, ''].join('\n'),
+  );
   if (demoKey === null) return;
   const auth = `-H 'Authorization: Bearer ${demoKey}'`;
   // The key makes pasting it again answer the same, instead of a conflict about the address.

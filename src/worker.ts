@@ -1,14 +1,32 @@
 import './node-version.ts';
-import { Logger as WorkerLogger, run, type TaskList } from 'graphile-worker';
+import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  Logger as WorkerLogger,
+  run,
+  type Runner,
+  type RunnerOptions,
+  type TaskList,
+  type WorkerEvents,
+  type WorkerPool,
+} from 'graphile-worker';
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from './config.ts';
-import { openDatabase } from './db/client.ts';
+import { openDatabase, type Database } from './db/client.ts';
+import { expectedMigrations, isMigrated } from './db/migrate.ts';
 import { memberTasks } from './features/members/tasks.ts';
-import { createLogger } from './log.ts';
+import { createLogger, redact } from './log.ts';
 import { createMailer } from './mail.ts';
 import { runUntilSignal } from './process.ts';
 
-/** Starts the worker process: the jobs that API processes enqueue, and the scheduled ones. */
+/** Jobs in flight get this long at the end; it leaves time to give back the rest, before `npm start` stops Postgres and before the 15 s of operations.md. */
+const DRAIN_MS = 11_000;
+const RESTART_DELAY_MS = 1_000;
+
+/**
+ * Starts the worker process: the jobs that API processes enqueue, and the scheduled ones. Survives an outage of the database.
+ * Rejects when the database cannot be reached now or is not of this version, for a worker does not migrate.
+ */
 export async function startWorker(config: Config): Promise<{ stop(): Promise<void> }> {
   const logger = createLogger(config.logLevel);
   const db = openDatabase({
@@ -17,28 +35,135 @@ export async function startWorker(config: Config): Promise<{ stop(): Promise<voi
     onError: (error) => logger.warn({ err: error }, 'idle database connection broke'),
   });
   const taskList: TaskList = memberTasks({ db, mailer: createMailer(config, logger), publicUrl: config.publicUrl });
-  const runner = await run({
-    connectionString: config.databaseUrl,
-    taskList,
-    concurrency: config.workerConcurrency,
-    noHandleSignals: true,
-    logger: workerLogger(logger),
-  });
-  logger.info('worker runs');
+  try {
+    await requireMigrated(db);
+    const jobs = await keepRunning({ db, logger, taskList, config });
+    logger.info('worker runs');
+    return {
+      stop: async () => {
+        await jobs.stop();
+        await db.close();
+        logger.info('worker stopped');
+        logger.flushNow();
+      },
+    };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+/** graphile-worker would make its schema in any database that it is pointed at. */
+async function requireMigrated(db: Database): Promise<void> {
+  if (await isMigrated(db.pool, await expectedMigrations())) return;
+  throw new Error('The database is not of this version. Run "npm run migrate" first.');
+}
+
+interface RunOptions {
+  readonly db: Database;
+  readonly logger: Logger;
+  readonly taskList: TaskList;
+  readonly config: Config;
+}
+
+interface Run {
+  readonly runner: Runner;
+  readonly pool: WorkerPool;
+}
+
+/**
+ * graphile-worker looks for jobs again after an error, and listens again. But when it cannot write down how a job ended, it stops for good, without an
+ * error to its caller, and keeps that job locked for four hours. Then the lock is freed, and a new run is started as soon as the database is back.
+ */
+async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void> }> {
+  const { db, logger } = options;
+  const stopping = new AbortController();
+  let current = await startRun(options);
+  const restart = async (): Promise<void> => {
+    await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
+    try {
+      await db.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [[current.pool.id]]);
+      current = await startRun(options);
+      // `stop` has seen only the run before.
+      if (stopping.signal.aborted) await stopRun(current, logger);
+      logger.info('worker runs again');
+    } catch (error) {
+      logger.warn({ err: error }, 'the job runner cannot be started yet');
+      await restart();
+    }
+  };
+  const watch = async (): Promise<void> => {
+    await current.runner.promise;
+    if (stopping.signal.aborted) return;
+    logger.error('the job runner ended by itself; starting another');
+    await restart();
+    await watch();
+  };
+  // What rejects here is the delay that `stop` aborts.
+  const watching = watch().catch(() => undefined);
   return {
     stop: async () => {
-      await runner.stop();
-      await db.close();
-      logger.info('worker stopped');
-      logger.flushNow();
+      stopping.abort();
+      await stopRun(current, logger);
+      await watching;
     },
   };
 }
 
+async function startRun({ config, logger, taskList }: RunOptions): Promise<Run> {
+  const events = new EventEmitter() as WorkerEvents;
+  let pool: WorkerPool | null = null;
+  events.once('pool:create', ({ workerPool }) => {
+    pool = workerPool;
+  });
+  const options: RunnerOptions = {
+    connectionString: config.databaseUrl,
+    taskList,
+    concurrency: config.workerConcurrency,
+    noHandleSignals: true,
+    events,
+    logger: workerLogger(logger),
+    // In batches, which the end waits for and whose failure ends the run. Without, both are floating promises: lost at the end, fatal to the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+  };
+  const runner = await run(options);
+  if (pool === null) throw new Error('graphile-worker made no pool');
+  endUnlessHealthy(events, runner);
+  return { runner, pool };
+}
+
+/** A run whose first look at the database fails never gets over it: it remembers the failed lookup of its task names. */
+function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
+  const end = (): void => {
+    // It rejects when the run has ended already.
+    runner.stop('its first look for a job failed').catch(() => undefined);
+  };
+  const keep = (): void => {
+    events.off('worker:getJob:error', end);
+  };
+  events.once('worker:getJob:error', end);
+  events.once('worker:getJob:empty', keep);
+  events.once('job:start', keep);
+}
+
+/** Lets jobs in flight finish. Those that take too long are given back to the queue, for another worker to try again in seconds. */
+async function stopRun({ runner, pool }: Run, logger: Logger): Promise<void> {
+  const late = setTimeout(() => {
+    logger.warn('jobs in flight are given back');
+    Promise.resolve(pool.forcefulShutdown('the worker was stopped meanwhile')).catch(() => undefined);
+  }, DRAIN_MS);
+  // It rejects when the run has ended already.
+  await runner.stop().catch(() => undefined);
+  clearTimeout(late);
+}
+
 function workerLogger(logger: Logger): WorkerLogger {
   return new WorkerLogger(() => (level, message) => {
-    // graphile-worker reports every job as info; that is debug to us.
-    logger[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug']({ source: 'graphile-worker' }, message);
+    // graphile-worker reports every job as info; that is debug to us. A mail server's answer names the recipient.
+    logger[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug'](
+      { source: 'graphile-worker' },
+      redact(message),
+    );
   });
 }
 

@@ -159,12 +159,13 @@ function guarded<I extends z.ZodType, O extends z.ZodType, P>(declaration: Decla
     const input = declaration.input.parse(rawInput);
     if (memberDetail) requireMemberDetail(ctx.privacy);
     const prepareCall = prepare ? () => prepare({ ctx, input }) : null;
-    // Without `prepare`, P is undefined.
-    const perform = async (db: Db, prepared: P | undefined) => work({ ctx: { ...ctx, db }, input, prepared: prepared as P });
-    const result = await (ctx.idempotently ? ctx.idempotently(prepareCall, perform) : perform(ctx.db, await prepareCall?.()));
-    const checked = output.safeParse(result);
-    if (!checked.success) throw new Error(`the output of ${declaration.method} ${declaration.path} breaks its contract`, { cause: checked.error.message });
-    return checked.data;
+    const perform = async (db: Db, prepared: P | undefined): Promise<z.output<O>> => {
+      // Without `prepare`, P is undefined.
+      const checked = output.safeParse(await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }));
+      if (checked.success) return checked.data;
+      throw new Error(`the output of ${declaration.method} ${declaration.path} breaks its contract`, { cause: checked.error.message });
+    };
+    return ctx.idempotently ? ctx.idempotently(prepareCall, perform) : perform(ctx.db, await prepareCall?.());
   };
 }
 

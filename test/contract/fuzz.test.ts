@@ -19,7 +19,11 @@ const TEAMS = Array.from({ length: 30 }, (_, index) => `f${index}`);
 let api: TestApi;
 
 beforeAll(async () => {
-  api = await startTestApi({ seed: makeSeed(TEAMS.map((team) => makeFullTeam(team))), allowPrivateTargets: true, connections: CONCURRENCY });
+  api = await startTestApi({
+    seed: makeSeed(TEAMS.map((team) => makeFullTeam(team))),
+    allowPrivateTargets: true,
+    connections: CONCURRENCY,
+  });
   await addDeliveries(api.db);
 });
 
@@ -33,7 +37,8 @@ describe('any request', () => {
       const work = async (): Promise<void> => {
         for (const [index, request] of cases) {
           const answer = await run(request).catch((error: unknown) => ({ status: 599, text: String(error) }));
-          if (answer.status >= 500) failures.push(`case ${index} of FUZZ_SEED=${SEED}: ${JSON.stringify(request)}\n${answer.text}`);
+          if (answer.status >= 500)
+            failures.push(`case ${index} of FUZZ_SEED=${SEED}: ${JSON.stringify(request)}\n${answer.text}`);
           if (failures.length > 5) return;
           const success = `${request.endpoint.name} ${answer.status < 400}`;
           counts.set(success, (counts.get(success) ?? 0) + 1);
@@ -42,7 +47,8 @@ describe('any request', () => {
       await Promise.all(Array.from({ length: CONCURRENCY }, work));
       expect(failures.join('\n\n')).toBe('');
       // Requests that are all refused at the door would prove little.
-      for (const { name } of ENDPOINTS) expect(counts.get(`${name} true`) ?? 0, `${name} never succeeded`).toBeGreaterThan(0);
+      for (const { name } of ENDPOINTS)
+        expect(counts.get(`${name} true`) ?? 0, `${name} never succeeded`).toBeGreaterThan(0);
     },
     TIME_LIMIT_MS,
   );
@@ -64,16 +70,28 @@ function fuzzCase(): fc.Arbitrary<FuzzCase> {
 }
 
 function caseOf(endpoint: Endpoint, team: string): fc.Arbitrary<FuzzCase> {
-  return fc.record({ path: pathOf(endpoint, team), query: queryOf(endpoint, team), content: contentOf(endpoint, team), headers: headersOf(endpoint) }).map((parts) => ({
-    endpoint,
-    team,
-    path: parts.path + parts.query,
-    options: { ...parts.content, headers: { ...parts.content.headers, ...parts.headers } },
-  }));
+  return fc
+    .record({
+      path: pathOf(endpoint, team),
+      query: queryOf(endpoint, team),
+      content: contentOf(endpoint, team),
+      headers: headersOf(endpoint),
+    })
+    .map((parts) => ({
+      endpoint,
+      team,
+      path: parts.path + parts.query,
+      options: { ...parts.content, headers: { ...parts.content.headers, ...parts.headers } },
+    }));
 }
 
 function pathOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
-  const ids = endpoint.pathParameters.map((name) => mostly(fc.constant(EXISTING_IDS[name]?.(team) ?? ''), oddText().filter((text) => text !== '')));
+  const ids = endpoint.pathParameters.map((name) =>
+    mostly(
+      fc.constant(EXISTING_IDS[name]?.(team) ?? ''),
+      oddText().filter((text) => text !== ''),
+    ),
+  );
   return fc.tuple(...ids).map((values) => {
     let index = 0;
     return endpoint.path.replaceAll(/\{\w+\}/g, () => encode(values[index++] ?? ''));
@@ -81,9 +99,17 @@ function pathOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
 }
 
 function queryOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
-  const names = endpoint.method === 'GET' ? Object.keys(endpoint.input.shape).filter((name) => !endpoint.pathParameters.includes(name)) : [];
+  const names =
+    endpoint.method === 'GET'
+      ? Object.keys(endpoint.input.shape).filter((name) => !endpoint.pathParameters.includes(name))
+      : [];
   const properties = schemaOf(endpoint).properties ?? {};
-  const pairs = names.map((name) => fc.record({ name: fc.constant(name), value: mostly(fieldOf(name, properties[name] ?? {}, team), oddText()).map(textOf) }));
+  const pairs = names.map((name) =>
+    fc.record({
+      name: fc.constant(name),
+      value: mostly(fieldOf(name, properties[name] ?? {}, team), oddText()).map(textOf),
+    }),
+  );
   const odd = fc.record({ name: fc.oneof(oddText(), fc.constantFrom(...names, 'x')), value: oddText() });
   return fc.array(pairs.length > 0 ? mostly(fc.oneof(...pairs), odd) : odd, { maxLength: 3 }).map((given) => {
     const text = given.map(({ name, value }) => `${encode(name)}=${encode(value)}`).join('&');
@@ -96,28 +122,58 @@ function contentOf(endpoint: Endpoint, team: string): fc.Arbitrary<CallOptions> 
   if (endpoint.method === 'GET' || endpoint.method === 'DELETE') return fc.constant({});
   const { properties = {} } = schemaOf(endpoint);
   const fields = Object.entries(properties).filter(([name]) => !endpoint.pathParameters.includes(name));
-  const replaced = fc.record(Object.fromEntries(fields.map(([name, schema]) => [name, fieldOf(name, schema, team)])), { requiredKeys: [] });
+  const replaced = fc.record(Object.fromEntries(fields.map(([name, schema]) => [name, fieldOf(name, schema, team)])), {
+    requiredKeys: [],
+  });
   const valid = validRequest(endpoint, team).body;
   const base = valid === undefined ? fc.constant({}) : withFreshEmail(valid);
-  const merged = fc.tuple(base, fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 5, arbitrary: replaced })).map(([own, other]) => ({ ...own, ...other }));
-  const added = fc.tuple(merged, fc.dictionary(oddText(), anyJson(), { maxKeys: 2 })).map(([own, other]) => ({ ...own, ...other }));
-  const json = fc.oneof({ weight: 8, arbitrary: merged }, { weight: 1, arbitrary: added }, { weight: 1, arbitrary: anyJson() });
+  const merged = fc
+    .tuple(base, fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 5, arbitrary: replaced }))
+    .map(([own, other]) => ({ ...own, ...other }));
+  const added = fc
+    .tuple(merged, fc.dictionary(oddText(), anyJson(), { maxKeys: 2 }))
+    .map(([own, other]) => ({ ...own, ...other }));
+  const json = fc.oneof(
+    { weight: 8, arbitrary: merged },
+    { weight: 1, arbitrary: added },
+    { weight: 1, arbitrary: anyJson() },
+  );
   const none = valid === undefined ? 8 : 1;
   return fc.oneof(
     { weight: 16, arbitrary: json.map((body) => ({ rawBody: JSON.stringify(body) })) },
     { weight: none, arbitrary: fc.constant({}) },
     { weight: 1, arbitrary: json.chain((body) => broken(JSON.stringify(body))).map((rawBody) => ({ rawBody })) },
-    { weight: 1, arbitrary: fc.tuple(json, fc.constantFrom('text/plain', 'application/json;charset=x', '')).map(([body, type]) => ({ rawBody: JSON.stringify(body), headers: { 'content-type': type } })) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(json, fc.constantFrom('text/plain', 'application/json;charset=x', ''))
+        .map(([body, type]) => ({ rawBody: JSON.stringify(body), headers: { 'content-type': type } })),
+    },
   );
 }
 
 function headersOf(endpoint: Endpoint): fc.Arbitrary<Record<string, string>> {
-  const header = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_,;=*/q. "'), maxLength: 20 }).map((text) => text.trim());
+  const header = fc
+    .string({ unit: fc.constantFrom(...Array.from('abcXYZ019-_,;=*/q. "')), maxLength: 20 })
+    .map((text) => text.trim());
   const none: fc.Arbitrary<Record<string, string>> = fc.constant({});
   // Few different keys, so that some are used twice, with other bodies and on other operations.
-  const key = fc.oneof(fc.constantFrom('one', 'two', 'three'), header, fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 110 }));
-  const idempotency = endpoint.method === 'POST' ? mostly(none, key.map((value) => ({ 'idempotency-key': value.trim() }))) : none;
-  const language = mostly(none, header.map((value) => ({ 'accept-language': value })));
+  const key = fc.oneof(
+    fc.constantFrom('one', 'two', 'three'),
+    header,
+    fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 110 }),
+  );
+  const idempotency =
+    endpoint.method === 'POST'
+      ? mostly(
+          none,
+          key.map((value) => ({ 'idempotency-key': value.trim() })),
+        )
+      : none;
+  const language = mostly(
+    none,
+    header.map((value) => ({ 'accept-language': value })),
+  );
   return fc.tuple(idempotency, language).map(([first, second]) => ({ ...first, ...second }));
 }
 
@@ -148,7 +204,15 @@ function fieldOf(name: string, schema: JsonSchema, team: string): fc.Arbitrary<u
 const KNOWN_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   role: ['admin', 'member', 'owner'],
   status: ['open', 'done', 'revoked', 'active', 'disabled', 'disabled_failures', 'scored'],
-  url: ['http://127.0.0.1:9/hook', 'http://[::1]/', 'https://localhost', 'http://user@127.0.0.1/', 'http://127.0.0.1/#x', 'http://0x7f.1/', 'ftp://127.0.0.1/'],
+  url: [
+    'http://127.0.0.1:9/hook',
+    'http://[::1]/',
+    'https://localhost',
+    'http://user@127.0.0.1/',
+    'http://127.0.0.1/#x',
+    'http://0x7f.1/',
+    'ftp://127.0.0.1/',
+  ],
   events: [['training.completed'], ['ping'], [], ['training.completed', 'training.completed'], ['unheard.of']],
   situation_id: ['sit_cold', 'sit_renewal', 'per_calm'],
   personality_id: ['per_calm', 'per_tough'],
@@ -179,14 +243,18 @@ function valueOf(schema: JsonSchema): fc.Arbitrary<unknown> {
 }
 
 function textFor(format: string | undefined): fc.Arbitrary<unknown> {
-  const time = fc.date({ min: new Date('-000002-01-01T00:00:00Z'), max: new Date('+010001-01-01T00:00:00Z'), noInvalidDate: true }).map((date) => date.toISOString());
+  const time = fc
+    .date({ min: new Date('-000002-01-01T00:00:00Z'), max: new Date('+010001-01-01T00:00:00Z'), noInvalidDate: true })
+    .map((date) => date.toISOString());
   switch (format) {
     case 'email':
       return fc.emailAddress();
     case 'date':
       return time.map((text) => text.slice(0, 10));
     case 'date-time':
-      return fc.tuple(time, fc.constantFrom('Z', '+02:00', '+23:59', '-23:59', '')).map(([text, offset]) => text.replace('Z', offset));
+      return fc
+        .tuple(time, fc.constantFrom('Z', '+02:00', '+23:59', '-23:59', ''))
+        .map(([text, offset]) => text.replace('Z', offset));
     default:
       return oddText();
   }
@@ -194,17 +262,42 @@ function textFor(format: string | undefined): fc.Arbitrary<unknown> {
 
 /** Text of all kinds: plain, any code point, halves of surrogate pairs, very long, and what other programs trip over. */
 function oddText(): fc.Arbitrary<string> {
-  const known = ['', '\0', 'a\0', '\ud800', '\udfff', '__proto__', 'constructor', 'null', '%', "';--", '\u202e', '\ufeff', '\n', '٣', '🦆', 'x'.repeat(121), 'ß'.repeat(5000)];
+  const known = [
+    '',
+    '\0',
+    'a\0',
+    '\ud800',
+    '\udfff',
+    '__proto__',
+    'constructor',
+    'null',
+    '%',
+    "';--",
+    '\u202e',
+    '\ufeff',
+    '\n',
+    '٣',
+    '🦆',
+    'x'.repeat(121),
+    'ß'.repeat(5000),
+  ];
   return fc.oneof(
     { weight: 4, arbitrary: fc.string() },
     { weight: 3, arbitrary: fc.string({ unit: 'binary' }) },
-    { weight: 1, arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) }) },
+    {
+      weight: 1,
+      arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) }),
+    },
     { weight: 2, arbitrary: fc.constantFrom(...known) },
   );
 }
 
 function anyJson(): fc.Arbitrary<unknown> {
-  return fc.oneof(fc.jsonValue({ stringUnit: 'binary' }), fc.constantFrom(null, 0, -1, 1.5, 1e308, Number.MAX_SAFE_INTEGER, '', [], {}, [[]], true), oddText());
+  return fc.oneof(
+    fc.jsonValue({ stringUnit: 'binary' }),
+    fc.constantFrom(null, 0, -1, 1.5, 1e308, Number.MAX_SAFE_INTEGER, '', [], {}, [[]], true),
+    oddText(),
+  );
 }
 
 /** The JSON with a character less, or one more. */
@@ -230,7 +323,9 @@ function textOf(value: unknown): string {
 
 /** Percent-encoded; half of a surrogate pair as the three bytes that UTF-8 would give it. */
 function encode(text: string): string {
-  return [...text].map((character) => (character.isWellFormed() ? encodeURIComponent(character) : surrogateBytes(character.charCodeAt(0)))).join('');
+  return Array.from(text, (character) =>
+    character.isWellFormed() ? encodeURIComponent(character) : surrogateBytes(character.charCodeAt(0)),
+  ).join('');
 }
 
 function surrogateBytes(code: number): string {

@@ -40,7 +40,10 @@ function requestWith(endpoint: Endpoint, idOf: (name: string) => string): Endpoi
   const path = fillPath(endpoint, idOf);
   const { body } = endpoint.example;
   if (typeof body !== 'object' || body === null) return { method: endpoint.method, path };
-  const values = Object.entries(body).map(([name, value]) => [name, name in EXISTING_IDS ? idOf(name) : (REPLACED_VALUES[name] ?? value)]);
+  const values = Object.entries(body).map(([name, value]) => [
+    name,
+    name in EXISTING_IDS ? idOf(name) : (REPLACED_VALUES[name] ?? value),
+  ]);
   return { method: endpoint.method, path, body: Object.fromEntries(values) as Record<string, unknown> };
 }
 
@@ -85,7 +88,8 @@ export async function readState(db: Database): Promise<Record<string, string>> {
      and table_name not in ('rate_counter', 'idempotency_record', '_prisma_migrations') order by 1`,
   );
   const selects = [...tables.map(({ name }) => name), 'graphile_worker._private_jobs'].map(
-    (name) => `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '' order by t::text)), '') as state from ${name} t`,
+    (name) =>
+      `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '' order by t::text)), '') as state from ${name} t`,
   );
   const { rows } = await db.pool.query<{ name: string; state: string }>(selects.join(' union all '));
   return Object.fromEntries(rows.map(({ name, state }) => [name, state]));

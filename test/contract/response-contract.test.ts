@@ -1,3 +1,4 @@
+// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
 // The check that every response of every test goes through must be able to fail.
 import { describe, expect, it } from 'vitest';
 import { requireDocumentedResponse, type ApiResponse } from '../support/response-contract.ts';
@@ -11,8 +12,20 @@ const HEADERS = {
   'ratelimit-remaining': '119',
   'ratelimit-reset': '30',
 };
-const ME = { tenant_id: 'team_a', kind: 'team', scopes: ['users:read'], rate_limit_per_min: 600, privacy: { member_detail_enabled: true } };
-const PROBLEM = { type: 'https://x.test/docs/errors#unauthorized', title: 'Unauthorized', status: 401, code: 'unauthorized', request_id: REQUEST_ID };
+const ME = {
+  tenant_id: 'team_a',
+  kind: 'team',
+  scopes: ['users:read'],
+  rate_limit_per_min: 600,
+  privacy: { member_detail_enabled: true },
+};
+const PROBLEM = {
+  type: 'https://x.test/docs/errors#unauthorized',
+  title: 'Unauthorized',
+  status: 401,
+  code: 'unauthorized',
+  request_id: REQUEST_ID,
+};
 const PROBLEM_HEADERS = { ...HEADERS, 'content-type': 'application/problem+json' };
 
 function check(fields: Partial<ApiResponse> & { readonly method?: string; readonly path?: string }): () => void {
@@ -39,7 +52,9 @@ describe('the check of every response', () => {
 
   it('refuses a body with an unknown, missing or mistyped field, at any depth', () => {
     expect(check({ body: { ...ME, secret: 1 } })).toThrow(/must NOT have additional properties/);
-    expect(check({ body: { ...ME, privacy: { ...ME.privacy, secret: 1 } } })).toThrow(/must NOT have additional properties/);
+    expect(check({ body: { ...ME, privacy: { ...ME.privacy, secret: 1 } } })).toThrow(
+      /must NOT have additional properties/,
+    );
     expect(check({ body: { ...ME, tenant_id: undefined } })).toThrow(/required|must be string/);
     expect(check({ body: { ...ME, scopes: 'users:read' } })).toThrow(/must be array/);
     expect(check({ method: 'HEAD', text: '{}' })).toThrow(/HEAD has a body/);
@@ -58,7 +73,12 @@ describe('the check of every response', () => {
     expect(problem({ field: 'x' })).toThrow(/has the field field/);
     expect(problem({ stack: 'at x' })).toThrow(/stack/);
     expect(problem({ code: 'nonsense' })).toThrow(/code/);
-    const internal = { type: 'https://x.test/docs/errors#internal', code: 'internal', status: 500, detail: 'relation "x" does not exist' };
+    const internal = {
+      type: 'https://x.test/docs/errors#internal',
+      code: 'internal',
+      status: 500,
+      detail: 'relation "x" does not exist',
+    };
     expect(problem(internal, { status: 500 })).toThrow(/tells details/);
   });
 });

@@ -115,7 +115,7 @@ async function countOne(endpoint: Endpoint, team: string, idempotencyKey?: strin
     ...(body && { body }),
     ...(idempotencyKey && { headers: { 'idempotency-key': idempotencyKey } }),
   });
-  expect(answer.status, answer.text).toBe(endpoint.successStatus);
+  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: endpoint.successStatus });
   return counter.count() - before;
 }
 
@@ -124,6 +124,7 @@ async function measure(endpoint: Endpoint): Promise<RoundTrips> {
   await countOne(endpoint, teamFor(endpoint, 'warm'));
   const plain = await countOne(endpoint, teamFor(endpoint, 'plain'));
   if (endpoint.method !== 'POST') return { plain };
+  // Refused where the resource may be made once, which warms up the lock and the record all the same.
   await countOne(endpoint, teamFor(endpoint, 'warm'), 'warm').catch(() => undefined);
   const keyed = await countOne(endpoint, teamFor(endpoint, 'keyed'), 'once');
   const replayed = await countOne(endpoint, teamFor(endpoint, 'keyed'), 'once');
@@ -134,9 +135,13 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   it('waits for Postgres as often as its row says', async () => {
     const roundTrips = await measure(endpoint);
     measured.set(endpoint.name, roundTrips);
-    if (endpoint.method === 'GET') expect(roundTrips.plain).toBeLessThanOrEqual(READ_MAX);
     expect(roundTrips, `ROUND_TRIPS of ${endpoint.name}`).toEqual(ROUND_TRIPS[endpoint.name]);
   });
+});
+
+it('has no read that waits more than twice', () => {
+  const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
+  expect(reads.filter(({ name }) => (measured.get(name)?.plain ?? 0) > READ_MAX)).toEqual([]);
 });
 
 it('has no row of an operation that is gone', () => {

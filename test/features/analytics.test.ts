@@ -62,7 +62,9 @@ function teamOf(name: string, involved: number, fields: Partial<TeamSeed> = {}):
     ...fields,
     members: [...more.map((member) => makeMember(name, member)), ...(fields.members ?? [])],
     trainings: [
-      ...['owner', 'admin', 'member', ...more].map((member) => session(userId(name, member), '2026-11-17T09:00:00Z', 70)),
+      ...['owner', 'admin', 'member', ...more].map((member) =>
+        session(userId(name, member), '2026-11-17T09:00:00Z', 70),
+      ),
       ...(fields.trainings ?? []),
     ],
   });
@@ -79,7 +81,8 @@ describe('GET /analytics/team, over generated trainings', () => {
   });
 
   const counted = trainings.filter((training) => training.user_id !== userId('g', 'gone'));
-  const totalsOf = (list: readonly Training[]): number[] => list.flatMap((training) => training.evaluation?.score?.total ?? []);
+  const totalsOf = (list: readonly Training[]): number[] =>
+    list.flatMap((training) => training.evaluation?.score?.total ?? []);
   const isEnded = (training: Training): boolean => training.finished_at !== null || training.status === 'scored';
 
   test('the totals are those of a recount over the active members', () => {
@@ -105,7 +108,9 @@ describe('GET /analytics/team, over generated trainings', () => {
 
   test('the trend is the recount of the last 12 ISO weeks, with null for the empty ones', () => {
     const firstMonday = Date.parse('2026-08-31T00:00:00Z');
-    const weeks = Array.from({ length: 12 }, (_, index) => between(counted, firstMonday + index * 7 * DAY_MS, firstMonday + (index + 1) * 7 * DAY_MS));
+    const weeks = Array.from({ length: 12 }, (_, index) =>
+      between(counted, firstMonday + index * 7 * DAY_MS, firstMonday + (index + 1) * 7 * DAY_MS),
+    );
     expect(answer.trend).toHaveLength(12);
     answer.trend.forEach(({ score }, index) => expectRounded(score, mean(totalsOf(weeks[index] ?? [])), 0));
     expect(answer.trend.some(({ score }) => score === null)).toBe(true);
@@ -119,7 +124,9 @@ describe('GET /analytics/team, over generated trainings', () => {
       const previous = mean(totalsOf(between(own, tomorrow - 60 * DAY_MS, tomorrow - 30 * DAY_MS)));
       const sessions = own.filter(isEnded).length;
       if (sessions === 0) return [];
-      return [{ sessions, mean: mean(totalsOf(own)), delta: recent === null || previous === null ? null : recent - previous }];
+      return [
+        { sessions, mean: mean(totalsOf(own)), delta: recent === null || previous === null ? null : recent - previous },
+      ];
     });
     rows.sort((a, b) => (b.mean ?? -1) - (a.mean ?? -1));
     expect(answer.members).toHaveLength(rows.length);
@@ -152,7 +159,8 @@ describe('GET /analytics/team', () => {
 
   test('forgets a member who leaves at once, and knows one who comes back', async () => {
     const read = await load(teamOf('leaving', 5));
-    const setStatus = (status: string) => api.db.pool.query(`update member set status = $1 where id = 'mem_leaving_m0'`, [status]);
+    const setStatus = (status: string) =>
+      api.db.pool.query(`update member set status = $1 where id = 'mem_leaving_m0'`, [status]);
     await setStatus('ended');
     expect((await read()).totals).toMatchObject({ active_members: 4, sessions: 4 });
     await setStatus('active');
@@ -162,7 +170,12 @@ describe('GET /analytics/team', () => {
   test('rounds halves away from zero', async () => {
     const [owner, admin] = [userId('halves', 'owner'), userId('halves', 'admin')];
     const at = '2026-11-17T09:00:00Z';
-    const trainings = [session(owner, at, 61), session(owner, at, 62), session(admin, '2026-11-10T09:00:00Z', 60), session(admin, '2026-11-10T09:00:00Z', 58)];
+    const trainings = [
+      session(owner, at, 61),
+      session(owner, at, 62),
+      session(admin, '2026-11-10T09:00:00Z', 60),
+      session(admin, '2026-11-10T09:00:00Z', 58),
+    ];
     const answer = await analyticsOf(makeTeam('halves', { trainings }));
     // 60.25 and 61.5.
     expect(answer.totals.avg_score).toBe(60.3);
@@ -172,7 +185,9 @@ describe('GET /analytics/team', () => {
   test('calls a dimension a gap by its exact mean, not by the rounded one', async () => {
     const scores = Array.from({ length: 25 }, (_, index) => (index === 0 ? 59 : 60));
     const trainings = scores.map((closing) =>
-      session(userId('gap', 'owner'), '2026-11-17T09:00:00Z', 60, { evaluation: { score: { total: 60, dimensions: { closing, needs_analysis: 60 } } } }),
+      session(userId('gap', 'owner'), '2026-11-17T09:00:00Z', 60, {
+        evaluation: { score: { total: 60, dimensions: { closing, needs_analysis: 60 } } },
+      }),
     );
     const answer = await analyticsOf(makeTeam('gap', { trainings }));
     expect(answer.dimensions).toEqual([
@@ -212,7 +227,10 @@ describe('GET /analytics/team', () => {
 
 describe('the members in the analytics', () => {
   test('are shown from five members with an ended session on, and not with four', async () => {
-    const running = session(userId('four', 'extra'), '2026-11-17T09:00:00Z', null, { status: 'running', finished_at: null });
+    const running = session(userId('four', 'extra'), '2026-11-17T09:00:00Z', null, {
+      status: 'running',
+      finished_at: null,
+    });
     const four = await analyticsOf(teamOf('four', 4, { members: [makeMember('four', 'extra')], trainings: [running] }));
     expect((await analyticsOf(teamOf('five', 5))).members).toHaveLength(5);
     expect(four.members).toEqual([]);
@@ -267,12 +285,17 @@ function generateTrainings(names: readonly string[]): Training[] {
     let at = NOW.getTime() - Math.floor(random() * 112 * DAY_MS);
     if (at >= emptyFrom && at < emptyFrom + 7 * DAY_MS) at += 7 * DAY_MS;
     const kind = random();
-    const dimensions = Object.fromEntries(DIMENSIONS.filter(() => random() < 0.9).map((each, place) => [each, nextInt(random, 30, 84 + place)]));
+    const dimensions = Object.fromEntries(
+      DIMENSIONS.filter(() => random() < 0.9).map((each, place) => [each, nextInt(random, 30, 84 + place)]),
+    );
     const createdAt = new Date(at).toISOString();
     if (kind < 0.1) return session(userId('g', name), createdAt, null, { status: 'running', finished_at: null });
     if (kind < 0.2) return session(userId('g', name), createdAt, null);
     const total = kind < 0.3 ? null : nextInt(random, 20, 100);
-    return session(userId('g', name), createdAt, total, { status: 'scored', evaluation: { score: { total, dimensions } } });
+    return session(userId('g', name), createdAt, total, {
+      status: 'scored',
+      evaluation: { score: { total, dimensions } },
+    });
   });
 }
 
@@ -286,10 +309,8 @@ function mean(values: readonly number[]): number | null {
 
 /** That `actual` is `exact` to that many decimals, whichever way a half went. */
 function expectRounded(actual: number | null, exact: number | null, decimals: number): void {
-  if (actual === null || exact === null) {
-    expect(actual).toBe(exact);
-    return;
-  }
-  expect(Math.abs(actual - exact)).toBeLessThanOrEqual(0.5 / 10 ** decimals + 1e-9);
-  expect(Math.round(actual * 10 ** decimals) / 10 ** decimals).toBe(actual);
+  const scale = 10 ** decimals;
+  expect(actual === null).toBe(exact === null);
+  expect(Math.abs((actual ?? 0) - (exact ?? 0))).toBeLessThanOrEqual(0.5 / scale + 1e-9);
+  expect(Math.round((actual ?? 0) * scale) / scale).toBe(actual ?? 0);
 }

@@ -23,7 +23,11 @@ async function startWithFive(): Promise<TestApi> {
           scored('trn_4', '2026-10-08T10:00:00Z', { created_at: '2026-10-04T09:00:00Z' }),
           scored('trn_5', '2026-10-07T10:00:00Z', { created_at: '2026-10-05T09:00:00Z' }),
           scored('trn_gone', '2026-10-08T12:00:00Z', { user_id: userId('a', 'gone') }),
-          makeTraining('a', 'trn_unscored', { status: 'completed', created_at: '2026-10-10T09:00:00Z', evaluation: null }),
+          makeTraining('a', 'trn_unscored', {
+            status: 'completed',
+            created_at: '2026-10-10T09:00:00Z',
+            evaluation: null,
+          }),
         ],
       }),
       makeFullTeam('b'),
@@ -68,7 +72,7 @@ describe('GET /evaluations', () => {
   test('pages with updated_since through what the whole list holds', async () => {
     const query = 'updated_since=2026-10-07T00:00:00Z&limit=1';
     const seen: string[] = [];
-    for (let cursor: string | null = ''; cursor !== null; ) {
+    for (let cursor: string | null = ''; cursor !== null;) {
       const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
       seen.push(...idsOf(page));
       cursor = page.next_cursor;
@@ -98,7 +102,9 @@ describe('GET /evaluations, while evaluations come and go', () => {
   test('repeats and skips none of those that were there throughout', async () => {
     const api = await startWithFive();
     const first = await list(api, 'limit=2');
-    await api.db.pool.query(`insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`);
+    await api.db.pool.query(
+      `insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`,
+    );
     await api.db.pool.query(`delete from evaluation where team_id = 'team_a' and training_id in ('trn_4', 'trn_5')`);
     const second = await list(api, `limit=2&cursor=${first.next_cursor}`);
     expect(idsOf(first)).toEqual(['trn_1', 'trn_4']);
@@ -122,7 +128,13 @@ describe('GET /trainings/{training_id}/evaluation', () => {
       training_id: 'trn_1',
       user_id: userId('a', 'member'),
       score: {
-        dimensions: { closing: 60, conversation_control: 60, needs_analysis: 60, objection_handling: 60, value_argument: 60 },
+        dimensions: {
+          closing: 60,
+          conversation_control: 60,
+          needs_analysis: 60,
+          objection_handling: 60,
+          value_argument: 60,
+        },
         total: 60,
         spread: 4.5,
       },
@@ -135,9 +147,16 @@ describe('GET /trainings/{training_id}/evaluation', () => {
   });
 
   test('is there with nothing but the score object and no tips', async () => {
-    await api.db.pool.query(`insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', now())`);
+    await api.db.pool.query(
+      `insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', now())`,
+    );
     const { body } = await read('trn_unscored');
-    expect(body).toMatchObject({ score: { dimensions: {}, total: null, spread: null }, tips: [], goal: null, methodology: null });
+    expect(body).toMatchObject({
+      score: { dimensions: {}, total: null, spread: null },
+      tips: [],
+      goal: null,
+      methodology: null,
+    });
     await api.db.pool.query(`delete from evaluation where team_id = 'team_a' and training_id = 'trn_unscored'`);
   });
 

@@ -85,12 +85,15 @@ describe('GET /trainings', () => {
     expect(numbersOf(await list(api, query))).toEqual(numbers);
   });
 
-  test.each(['user_id=usr_nobody', 'status=unheard_of', 'status=Not%20a%20status!', 'assignment_id=asg_none', 'since=2100-01-01T00:00:00Z'])(
-    'gives an empty page for %s, which nothing fits',
-    async (query) => {
-      expect(await list(api, query)).toEqual({ data: [], next_cursor: null });
-    },
-  );
+  test.each([
+    'user_id=usr_nobody',
+    'status=unheard_of',
+    'status=Not%20a%20status!',
+    'assignment_id=asg_none',
+    'since=2100-01-01T00:00:00Z',
+  ])('gives an empty page for %s, which nothing fits', async (query) => {
+    expect(await list(api, query)).toEqual({ data: [], next_cursor: null });
+  });
 
   test.each([
     ['the person of another team', `user_id=${userId('b', 'member')}`],
@@ -110,7 +113,10 @@ describe('GET /trainings', () => {
     ['assignment_id=', 'query.assignment_id'],
   ])('refuses %s and names it', async (query, path) => {
     const refused = await api.call(api.key('team_a'), 'GET', `/trainings?${query}`);
-    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', errors: expect.arrayContaining([expect.objectContaining({ path })]) } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', errors: expect.arrayContaining([expect.objectContaining({ path })]) },
+    });
   });
 
   test('refuses a cursor of GET /evaluations, though that lists trainings too', async () => {
@@ -119,20 +125,23 @@ describe('GET /trainings', () => {
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
   });
 
-  test.each(['limit=2', `limit=1&user_id=${OWNER}`, 'limit=2&status=scored', 'limit=1&assignment_id=asg_a', 'limit=2&since=2026-10-03T00:00:00Z'])(
-    'pages with %s through what the whole list holds',
-    async (query) => {
-      const all = numbersOf(await list(api, query.replace(/limit=\d/, 'limit=200')));
-      const seen: number[] = [];
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
-        expect(page.data.length).toBeGreaterThan(0);
-        seen.push(...numbersOf(page));
-        cursor = page.next_cursor;
-      }
-      expect(seen).toEqual(all);
-    },
-  );
+  test.each([
+    'limit=2',
+    `limit=1&user_id=${OWNER}`,
+    'limit=2&status=scored',
+    'limit=1&assignment_id=asg_a',
+    'limit=2&since=2026-10-03T00:00:00Z',
+  ])('pages with %s through what the whole list holds', async (query) => {
+    const all = numbersOf(await list(api, query.replace(/limit=\d/, 'limit=200')));
+    const seen: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
+      expect(page.data.length).toBeGreaterThan(0);
+      seen.push(...numbersOf(page));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(all);
+  });
 
   test('with member details off it is refused, whatever the filter', async () => {
     const refused = await api.call(api.key('team_off'), 'GET', '/trainings?status=scored');
@@ -144,18 +153,27 @@ describe('GET /trainings, while trainings come and go', () => {
   test('repeats and skips none of those that were there throughout', async () => {
     const api = await startWithNine();
     const first = await list(api, 'limit=3');
-    await api.db.pool.query(`insert into training (team_id, id, user_id, status, created_at) values
-      ('team_a', 'trn_10', $1, 'running', '2026-10-10T09:00:00Z'), ('team_a', 'trn_0', $1, 'running', '2026-10-06T08:00:00Z')`, [OWNER]);
+    await api.db.pool.query(
+      `insert into training (team_id, id, user_id, status, created_at) values
+      ('team_a', 'trn_10', $1, 'running', '2026-10-10T09:00:00Z'), ('team_a', 'trn_0', $1, 'running', '2026-10-06T08:00:00Z')`,
+      [OWNER],
+    );
     await api.db.pool.query(`delete from training where team_id = 'team_a' and id = any ($1)`, [['trn_7', 'trn_5']]);
     const second = await list(api, `limit=3&cursor=${first.next_cursor}`);
     const third = await list(api, `limit=3&cursor=${second.next_cursor}`);
-    expect([first, second, third].map(numbersOf)).toEqual([[9, 8, 7], [6, 0, 4], [3, 2, 1]]);
+    expect([first, second, third].map(numbersOf)).toEqual([
+      [9, 8, 7],
+      [6, 0, 4],
+      [3, 2, 1],
+    ]);
     expect(third.next_cursor).toBeNull();
   });
 
   test('those of one moment are told apart by their id', async () => {
     const ids = ['trn_a', 'trn_b', 'trn_c', 'trn_d'];
-    const api = await startTestApi({ seed: makeSeed([makeTeam('a', { trainings: ids.map((id) => makeTraining('a', id)) })]) });
+    const api = await startTestApi({
+      seed: makeSeed([makeTeam('a', { trainings: ids.map((id) => makeTraining('a', id)) })]),
+    });
     const first = await list(api, 'limit=2');
     const second = await list(api, `limit=2&cursor=${first.next_cursor}`);
     expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids.toReversed());
@@ -163,7 +181,8 @@ describe('GET /trainings, while trainings come and go', () => {
 
   test('when a member leaves their trainings are gone at once, and back when they are', async () => {
     const api = await startWithNine();
-    const setStatus = (status: string) => api.db.pool.query(`update member set status = $1 where team_id = 'team_a' and id = 'mem_a_member'`, [status]);
+    const setStatus = (status: string) =>
+      api.db.pool.query(`update member set status = $1 where team_id = 'team_a' and id = 'mem_a_member'`, [status]);
     await setStatus('ended');
     expect(numbersOf(await list(api, ''))).toEqual([9, 7, 5, 3, 1]);
     await setStatus('active');
@@ -175,7 +194,8 @@ describe('GET /trainings/{training_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
     api = await startWithNine();
-    await api.db.pool.query(`update training set external_ref = '{"z": 1, "a": {"deep": [null, "ä"]}}', role_id = 'rol_buyer', personality_id = 'per_calm',
+    await api.db.pool
+      .query(`update training set external_ref = '{"z": 1, "a": {"deep": [null, "ä"]}}', role_id = 'rol_buyer', personality_id = 'per_calm',
       industry_id = 'ind_saas' where team_id = 'team_a' and id = 'trn_4'`);
   });
 
@@ -202,7 +222,13 @@ describe('GET /trainings/{training_id}', () => {
 
   test('shows null for what a running session does not have yet', async () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/trainings/trn_3');
-    expect(body).toMatchObject({ status: 'running', finished_at: null, duration_s: null, external_ref: null, assignment_id: null });
+    expect(body).toMatchObject({
+      status: 'running',
+      finished_at: null,
+      duration_s: null,
+      external_ref: null,
+      assignment_id: null,
+    });
   });
 
   test('with member details off it is refused before it tells whether the id exists', async () => {

@@ -113,14 +113,26 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
 }
 
 /** Loads a seed for tests, with the secret of tests and without rate limits where it names none. */
-export function loadTestSeed(database: Pick<TestDatabase, 'url'>, seed: SeedFileInput, options = { replace: false }): Promise<SeedResult> {
+export function loadTestSeed(
+  database: Pick<TestDatabase, 'url'>,
+  seed: SeedFileInput,
+  options = { replace: false },
+): Promise<SeedResult> {
   const teams = (seed.teams ?? []).map((team) => ({ rate_limit_per_min: NO_LIMIT, ...team }));
   return loadSeed(database.url, { ...seed, teams }, { ...options, appSecret: TEST_APP_SECRET });
 }
 
 /** Requests to an API at `url` over kept connections, each response checked (see {@link TestApi.call}). */
-export function createCall(url: string, options: { readonly connections?: number; readonly loggedErrors?: readonly string[] } = {}): Call {
-  const pool = new Pool(url, { connections: options.connections ?? 8, pipelining: 1, headersTimeout: 30_000, bodyTimeout: 30_000 });
+export function createCall(
+  url: string,
+  options: { readonly connections?: number; readonly loggedErrors?: readonly string[] } = {},
+): Call {
+  const pool = new Pool(url, {
+    connections: options.connections ?? 8,
+    pipelining: 1,
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+  });
   const part = { stop: () => pool.destroy() };
   started.add(part);
   return async (key, method, path, { body, rawBody, headers = {} } = {}) => {
@@ -158,16 +170,27 @@ export interface Exit {
 }
 
 /** src/api.ts as a process of its own, ready for requests. No rate limit of keys unless `env` sets one. */
-export async function startApiProcess(databaseUrl: string, env: Record<string, string> = {}): Promise<RunningProcess & { readonly url: string }> {
+export async function startApiProcess(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+): Promise<RunningProcess & { readonly url: string }> {
   const port = await findFreePort();
-  const running = runEntry('src/api.ts', { DATABASE_URL: databaseUrl, PORT: String(port), API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT), ...env });
+  const running = runEntry('src/api.ts', {
+    DATABASE_URL: databaseUrl,
+    PORT: String(port),
+    API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
+    ...env,
+  });
   const url = `http://127.0.0.1:${port}`;
   await waitFor(running, async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200);
   return { ...running, url };
 }
 
 /** src/worker.ts as a process of its own, looking for jobs. */
-export async function startWorkerProcess(databaseUrl: string, env: Record<string, string> = {}): Promise<RunningProcess> {
+export async function startWorkerProcess(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+): Promise<RunningProcess> {
   const running = runEntry('src/worker.ts', { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', ...env });
   await waitFor(running, async () => running.output().includes('worker runs'));
   return running;
@@ -184,7 +207,8 @@ function runEntry(entry: string, env: Record<string, string>): RunningProcess {
   });
   const pid = child.pid ?? fail(`${entry} did not start`);
   const chunks: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
   const exited = new Promise<Exit>((done) => {
     child.once('exit', (code, signal) => done({ code, signal }));
   });
@@ -199,7 +223,10 @@ function runEntry(entry: string, env: Record<string, string>): RunningProcess {
 
 /** A shell that waits for the end of its standard input, which comes with the end of this process, however it ends: not even `kill -9` leaves a child. */
 function endWithUs(child: ChildProcess): void {
-  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
   watcher.unref();
   // Not after the child is gone: its id may be another's by then.
   child.once('exit', () => watcher.kill('SIGKILL'));
@@ -207,10 +234,14 @@ function endWithUs(child: ChildProcess): void {
 
 async function waitFor(running: RunningProcess, isReady: () => Promise<boolean>): Promise<void> {
   let exit: Exit | null = null;
-  running.exited.then((value) => (exit = value), () => undefined);
+  running.exited.then(
+    (value) => (exit = value),
+    () => undefined,
+  );
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (!(await isReady())) {
-    if (exit !== null || Date.now() > deadline) throw new Error(`the process did not become ready: ${JSON.stringify(exit)}\n${running.output()}`);
+    if (exit !== null || Date.now() > deadline)
+      throw new Error(`the process did not become ready: ${JSON.stringify(exit)}\n${running.output()}`);
     await delay(20);
   }
 }
@@ -226,7 +257,10 @@ function findFreePort(): Promise<number> {
   });
 }
 
-function appOptions(options: TestApiOptions, { db, url, loggedErrors }: { db: Database; url: string; loggedErrors: string[] }): AppOptions {
+function appOptions(
+  options: TestApiOptions,
+  { db, url, loggedErrors }: { db: Database; url: string; loggedErrors: string[] },
+): AppOptions {
   return {
     db,
     logger: pino({ level: 'error' }, { write: (line) => loggedErrors.push(line) }),
@@ -256,7 +290,9 @@ function collect(seeded: SeedResult, field: 'api_keys' | 'webhook_endpoints'): R
 }
 
 function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+  );
 }
 
 function parse(text: string): unknown {

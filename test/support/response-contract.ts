@@ -34,7 +34,10 @@ const problemSchema = z.strictObject({
   code: z.enum(CODES),
   request_id: z.uuid(),
   detail: z.string().min(1).optional(),
-  errors: z.array(z.strictObject({ path: z.string().min(1), message: z.string().min(1), code: z.string().min(1) })).min(1).optional(),
+  errors: z
+    .array(z.strictObject({ path: z.string().min(1), message: z.string().min(1), code: z.string().min(1) }))
+    .min(1)
+    .optional(),
   field: z.string().min(1).optional(),
   dimension: z.enum(['situation', 'personality', 'industry', 'role', 'methodology']).optional(),
   id: z.string().optional(),
@@ -78,7 +81,8 @@ function headerFault({ status, headers }: ApiResponse): string | null {
   for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) {
     if (!/^\d+$/.test(headers[name] ?? '')) return `the header ${name} is ${headers[name]}`;
   }
-  if (!z.uuid({ version: 'v7' }).safeParse(headers['x-request-id']).success) return `the header x-request-id is ${headers['x-request-id']}`;
+  if (!z.uuid({ version: 'v7' }).safeParse(headers['x-request-id']).success)
+    return `the header x-request-id is ${headers['x-request-id']}`;
   if (Number(headers['ratelimit-reset']) > 60) return 'ratelimit-reset is beyond the minute';
   if (headers['cache-control'] !== 'no-store') return 'the response may be cached';
   const wanted = status < 400 ? 'application/json' : 'application/problem+json';
@@ -91,7 +95,8 @@ function emptyFault({ text }: ApiResponse): string | null {
 
 function bodyFault(endpoint: Endpoint | null, response: ApiResponse): string | null {
   const { status, body } = response;
-  if (status >= 400) return problemFault(response) ?? undeclaredFault(endpoint, body.code) ?? schemaFault(endpoint, response);
+  if (status >= 400)
+    return problemFault(response) ?? undeclaredFault(endpoint, body.code) ?? schemaFault(endpoint, response);
   if (endpoint && status !== endpoint.successStatus) return `declared is ${endpoint.successStatus}`;
   return schemaFault(endpoint, response);
 }
@@ -102,7 +107,8 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
   const problem = parsed.data;
   const { code } = problem;
   if (problem.status !== status) return 'the body tells another status';
-  if (code === 'bad_request' ? !BAD_REQUEST_STATUSES.includes(status) : status !== PROBLEMS[code].status) return `${code} has another status`;
+  if (code === 'bad_request' ? !BAD_REQUEST_STATUSES.includes(status) : status !== PROBLEMS[code].status)
+    return `${code} has another status`;
   // A replay tells the request that was refused; its own id is in the header only.
   const isReplay = headers['idempotency-replayed'] === 'true';
   if (!isReplay && problem.request_id !== headers['x-request-id']) return 'request_id and X-Request-Id differ';
@@ -110,9 +116,11 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
   if (status >= 500 && problem.detail !== undefined) return 'a fault of ours tells details';
   const foreign = Object.entries(FIELDS_OF).find(([field, codes]) => field in problem && !codes.includes(code));
   if (foreign) return `${code} has the field ${foreign[0]}`;
-  if (code === 'validation_error' && (problem.errors === undefined) === (problem.field === undefined)) return 'exactly one of errors and field must be there';
+  if (code === 'validation_error' && (problem.errors === undefined) === (problem.field === undefined))
+    return 'exactly one of errors and field must be there';
   if (code === 'insufficient_scope' && problem.required_scope === undefined) return 'required_scope is missing';
-  if (code === 'rate_limited' && headers['retry-after'] !== String(problem.retry_after)) return 'retry_after and Retry-After differ';
+  if (code === 'rate_limited' && headers['retry-after'] !== String(problem.retry_after))
+    return 'retry_after and Retry-After differ';
   return null;
 }
 
@@ -141,7 +149,9 @@ function openValidators(): { find(endpoint: Endpoint, status: number): ValidateF
     const reference = lookUp(document, place)?.['$ref'];
     const response = typeof reference === 'string' ? reference.slice(2).split('/') : place;
     const pointer = [...response, 'content', status < 400 ? 'application/json' : 'application/problem+json', 'schema'];
-    return lookUp(document, pointer) ? (ajv.getSchema(`openapi#/${pointer.map(escapePointer).join('/')}`) ?? null) : null;
+    return lookUp(document, pointer)
+      ? (ajv.getSchema(`openapi#/${pointer.map(escapePointer).join('/')}`) ?? null)
+      : null;
   };
   return {
     find: (endpoint, status) => {

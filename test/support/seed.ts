@@ -113,7 +113,10 @@ export function makeEvaluation(total: number): NonNullable<TrainingSeed['evaluat
 export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed {
   const member = userId(name, 'member');
   return makeTeam(name, {
-    trainings: [makeTraining(name, `trn_${name}`), makeTraining(name, `trn_${name}_running`, { status: 'running', finished_at: null, evaluation: null })],
+    trainings: [
+      makeTraining(name, `trn_${name}`),
+      makeTraining(name, `trn_${name}_running`, { status: 'running', finished_at: null, evaluation: null }),
+    ],
     assignments: [
       {
         id: `asg_${name}`,
@@ -144,7 +147,9 @@ export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): Team
         owner_user_id: member,
       },
     ],
-    crm_objections: [{ id: `obj_${name}`, deal_id: `deal_${name}`, category: 'price', text: 'Too expensive', lang: 'en' }],
+    crm_objections: [
+      { id: `obj_${name}`, deal_id: `deal_${name}`, category: 'price', text: 'Too expensive', lang: 'en' },
+    ],
     webhook_endpoints: [{ id: `whe_${name}`, url: 'https://example.com/hook', events: ['training.completed'] }],
     ...fields,
   });

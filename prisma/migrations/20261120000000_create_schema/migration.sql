@@ -412,6 +412,8 @@ CREATE TABLE "webhook_endpoint" (
   CONSTRAINT "webhook_endpoint_team_id_fkey" FOREIGN KEY ("team_id") REFERENCES "team" ("id") ON DELETE NO ACTION ON UPDATE NO ACTION
 );
 
+CREATE INDEX "webhook_endpoint_failing_idx" ON "webhook_endpoint" ("failing_since") WHERE "failing_since" IS NOT NULL;
+
 CREATE TABLE "webhook_delivery" (
   "team_id" text NOT NULL,
   "id" text NOT NULL,
@@ -420,12 +422,19 @@ CREATE TABLE "webhook_delivery" (
   "event_type" text NOT NULL,
   "status" text NOT NULL DEFAULT 'pending',
   "attempt" integer NOT NULL DEFAULT 0,
+  -- How many of the attempts were asked for: these do not use up the schedule.
+  "extra_attempts" integer NOT NULL DEFAULT 0,
   "created_at" timestamptz(3) NOT NULL,
   "next_try_at" timestamptz(3),
   "response_code" integer,
   "response_excerpt" text,
   "response_ms" integer,
   "error" text,
+  "last_attempt_at" timestamptz(3),
+  -- To be attempted at once, whatever the schedule and the endpoint's state say: a test, or an attempt that was asked for.
+  "urgent" boolean NOT NULL DEFAULT false,
+  -- The worker that has it in hand; null: nobody. Meaningful while that worker holds its lock (see the dispatcher).
+  "claimed_by" integer,
   PRIMARY KEY ("team_id", "id"),
   CONSTRAINT "webhook_delivery_id_check" CHECK ("id" <> ''),
   CONSTRAINT "webhook_delivery_status_check" CHECK ("status" IN ('pending', 'retrying', 'ok', 'gave_up')),
@@ -438,7 +447,12 @@ CREATE TABLE "webhook_delivery" (
 CREATE UNIQUE INDEX "webhook_delivery_once_key" ON "webhook_delivery" ("team_id", "endpoint_id", "event_id");
 CREATE INDEX "webhook_delivery_list_idx" ON "webhook_delivery" ("team_id", "endpoint_id", "created_at" DESC, "id" DESC);
 CREATE INDEX "webhook_delivery_event_idx" ON "webhook_delivery" ("team_id", "event_id");
-CREATE INDEX "webhook_delivery_due_idx" ON "webhook_delivery" ("next_try_at") WHERE "next_try_at" IS NOT NULL;
+-- What waits, by endpoint: first attempts, retries by the time they are due, and what must not wait.
+CREATE INDEX "webhook_delivery_pending_idx" ON "webhook_delivery" ("team_id", "endpoint_id", "id") WHERE "status" = 'pending' AND "claimed_by" IS NULL;
+CREATE INDEX "webhook_delivery_retrying_idx" ON "webhook_delivery" ("team_id", "endpoint_id", "next_try_at") WHERE "status" = 'retrying' AND "claimed_by" IS NULL;
+CREATE INDEX "webhook_delivery_urgent_idx" ON "webhook_delivery" ("id") WHERE "urgent" AND "claimed_by" IS NULL;
+CREATE INDEX "webhook_delivery_claimed_idx" ON "webhook_delivery" ("claimed_by") WHERE "claimed_by" IS NOT NULL;
+CREATE INDEX "webhook_delivery_finished_idx" ON "webhook_delivery" ("last_attempt_at") WHERE "next_try_at" IS NULL;
 
 CREATE TABLE "audit_log" (
   "team_id" text NOT NULL,

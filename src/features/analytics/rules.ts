@@ -6,7 +6,7 @@
  *    the database, so no sum of floats and no rounding of something rounded. `trend_delta` is the rounded difference of the exact means.
  *  * A skill gap is a dimension whose exact mean is below 60 (59.96 is one, though it is shown as 60), the lowest first, equals by name.
  *  * The trend's last week is the current one. The windows of `trend_delta` are calendar days in UTC: today and the 29 before, and the 30 before those.
- *    Scores of days to come (a seed can bring them) are in neither.
+ *    Scores of days to come (a seed can bring them) are in neither, nor in the trend.
  *  * The board is ordered by what it shows: mean (none: last), then sessions, then delta. Members who are equal in all three cannot be told apart.
  *  * "Involved" are the active members with at least one ended session; whether the board is shown is `core/privacy.ts`'s.
  */

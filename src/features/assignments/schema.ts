@@ -30,7 +30,7 @@ export const createInput = z.strictObject({
   member_id: id.meta({ description: 'The recipient: an active or invited member.', examples: ['mem_01jc4f3x'] }),
   title: z
     .string()
-    .refine((text) => [...text].length <= 120, { error: 'At most 120 characters.' })
+    .refine((text) => Array.from(text).length <= 120, { error: 'At most 120 characters.' })
     .min(1)
     .meta({ description: '1 to 120 characters.', maxLength: 120, examples: ['Practise objections'] }),
   situation_id: id.meta({ description: 'A situation from the catalog.', examples: ['sit_cold'] }),

@@ -5,7 +5,7 @@
  *
  * Never called inside a transaction: it waits for the network.
  */
-import { lookup as systemLookup } from 'node:dns/promises';
+import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { HostAddress, Lookup } from '../../core/host.ts';
@@ -55,7 +55,7 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
   const parsed = parseTarget(text, options);
   if (!parsed.ok) return parsed;
   const { url } = parsed;
-  const addresses = await findAddresses(url.hostname, options.lookup ?? lookupAll);
+  const addresses = await findAddresses(url.hostname, options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll));
   if (addresses.length === 0) return NOT_PUBLIC;
   if (!options.allowPrivateTargets && !addresses.every(({ address }) => isPublicAddress(address))) return NOT_PUBLIC;
   return { ok: true, url, addresses };
@@ -140,4 +140,13 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
   }
 }
 
-const lookupAll: Lookup = (hostname) => systemLookup(hostname, { all: true, order: 'verbatim' });
+/** Asks the name servers without libuv's few threads, so that a name that resolves slowly holds up no other. Private targets may be in the hosts file only. */
+const lookupAll: Lookup = async (hostname) => {
+  const resolver = new Resolver({ timeout: LOOKUP_TIMEOUT_MS, tries: 1 });
+  const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  return found.flatMap((answer, index) =>
+    answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
+  );
+};
+
+const lookupWithHostsFile: Lookup = (hostname) => systemLookup(hostname, { all: true, order: 'ipv4first' });

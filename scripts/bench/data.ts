@@ -1,0 +1,44 @@
+import { BASE_PATH } from '../../src/http/rest.ts';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
+
+type TeamSeed = NonNullable<SeedFileInput['teams']>[number];
+
+export const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+
+const CATALOG: SeedFileInput['catalog'] = [
+  { kind: 'situation', id: COMBINATION.situation_id, name: { de: 'Kaltakquise', en: 'Cold call' } },
+  { kind: 'personality', id: COMBINATION.personality_id, name: { de: 'Ruhig', en: 'Calm' } },
+  { kind: 'industry', id: COMBINATION.industry_id, name: { de: 'Software', en: 'Software' } },
+];
+
+/** Tenants without limits, with an owner, a key and what `generate` makes. */
+export function seedFile(teams: readonly { id: string; generate: TeamSeed['generate'] }[]): SeedFileInput {
+  return {
+    catalog: CATALOG,
+    teams: teams.map(({ id, generate }) => ({
+      id,
+      name: id,
+      plan: 'enterprise',
+      seats: 1_000_000_000,
+      rate_limit_per_min: 1_000_000_000,
+      members: [{ id: `mem_${id}`, user_id: `usr_${id}`, email: `owner@${id}.example`, role: 'owner' }],
+      api_keys: [{ name: 'bench', scopes: 'all' }],
+      generate,
+    })),
+  };
+}
+
+/** A whole request for the load generator. */
+export function httpRequest(
+  method: string,
+  key: string,
+  path: string,
+  options: { body?: object; headers?: string } = {},
+): string {
+  const { body, headers = '' } = options;
+  const text = body === undefined ? '' : JSON.stringify(body);
+  // `{n}` stands for twelve digits; see load.ts.
+  const length = text.replaceAll('{n}', '0'.repeat(12)).length;
+  const content = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`;
+  return `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n${headers}${content}\r\n${text}`;
+}

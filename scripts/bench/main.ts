@@ -1,0 +1,113 @@
+// `npm run bench`: figures that hold on any machine, because each is a ratio within one run. Brings its database, its data, its load and the floor it is
+// held against. Build nothing else meanwhile.
+//   --quick                            less data and fewer runs: about a minute
+//   --only list|pages|analytics|writes
+import { parseArgs } from 'node:util';
+import { benchAnalytics } from './analytics.ts';
+import { seedFile } from './data.ts';
+import { benchList } from './list.ts';
+import { benchPages, PAGE_TEAMS } from './pages.ts';
+import { openWorld } from './world.ts';
+import { benchWrites } from './writes.ts';
+
+const PARTS = ['list', 'pages', 'analytics', 'writes'] as const;
+type Part = (typeof PARTS)[number];
+
+interface Scale {
+  readonly tenants: number;
+  readonly tenantRows: number;
+  readonly bigRows: number;
+  readonly bigMembers: number;
+  readonly analyticsTrainings: number;
+  readonly wideMembers: number;
+  readonly runs: number;
+  readonly seconds: number;
+  readonly rounds: number;
+}
+
+const FULL: Scale = {
+  tenants: 200,
+  tenantRows: 300,
+  bigRows: 500_000,
+  bigMembers: 1000,
+  analyticsTrainings: 1_000_000,
+  wideMembers: 100_000,
+  runs: 5,
+  seconds: 3,
+  rounds: 300,
+};
+
+const QUICK: Scale = {
+  ...FULL,
+  tenants: 100,
+  tenantRows: 120,
+  bigRows: 50_000,
+  analyticsTrainings: 50_000,
+  wideMembers: 10_000,
+  runs: 2,
+  seconds: 1,
+  rounds: 80,
+};
+
+/** The end of the generated time, so that the windows of the analytics are full on any day. */
+const DATA_TO = '2026-11-01';
+
+const stack = new AsyncDisposableStack();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void stack.disposeAsync().finally(() => process.exit(130));
+  });
+}
+try {
+  const { scale, only } = readArguments();
+  await bench(scale, only);
+} catch (error) {
+  // What a signal has stopped fails on its way out.
+  if (!stack.disposed) console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  if (!stack.disposed) await stack.disposeAsync();
+}
+
+function readArguments(): { scale: Scale; only: readonly Part[] } {
+  const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
+  const only = PARTS.filter((part) => values.only === undefined || values.only === part);
+  if (only.length === 0) throw new Error(`--only takes one of ${PARTS.join(', ')}`);
+  return { scale: values.quick ? QUICK : FULL, only };
+}
+
+async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
+  const has = (part: Part): boolean => only.includes(part);
+  const { runs, seconds, rounds } = scale;
+  const startedAt = performance.now();
+  const elapsed = (): string => `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
+  const world = await openWorld(stack);
+  const api = await world.start(new URL('../../src/api.ts', import.meta.url), '/readyz');
+  if (has('list') || has('writes')) {
+    const tenants = Array.from({ length: scale.tenants }, (_, index) => ({
+      id: `team_${index}`,
+      generate: { members: 5, assignments: scale.tenantRows, to: DATA_TO, random_seed: index + 1 },
+    }));
+    const keys = await world.seed(seedFile(tenants));
+    console.log(`Tenants loaded (${elapsed()}).`);
+    if (has('list')) await benchList(world, api, { keys, runs, seconds });
+    if (has('writes')) await benchWrites(world, api, { keys, runs: Math.ceil(runs / 2), seconds });
+  }
+  if (has('pages') || has('analytics')) {
+    const keys = await world.seed(seedFile(largeTenants(scale, has('pages'), has('analytics'))));
+    console.log(`\nLarge tenants loaded (${elapsed()}).`);
+    if (has('pages')) await benchPages(world, api, { keys, rounds });
+    const teamId = PAGE_TEAMS.big;
+    if (has('analytics'))
+      await benchAnalytics(world, api, { teamId, key: keys.get(teamId) ?? '', rounds, at: new Date(DATA_TO) });
+  }
+  console.log(`\nDone in ${elapsed()}.`);
+}
+
+function largeTenants(scale: Scale, withPages: boolean, withAnalytics: boolean): Parameters<typeof seedFile>[0] {
+  const { bigRows, bigMembers, analyticsTrainings, wideMembers } = scale;
+  const lists = withPages ? { assignments: bigRows, cases: bigRows, crm_deals: Math.ceil(bigRows / 10) } : {};
+  const trainings = withAnalytics ? analyticsTrainings : bigRows;
+  const big = { id: PAGE_TEAMS.big, generate: { members: bigMembers, trainings, ...lists, to: DATA_TO } };
+  return withPages ? [big, { id: PAGE_TEAMS.wide, generate: { members: wideMembers, to: DATA_TO } }] : [big];
+}

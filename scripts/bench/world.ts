@@ -1,0 +1,176 @@
+// What a benchmark runs in: a Postgres of its own in a temporary folder, the API as in production, and the load generator, each on its processor.
+import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { startEmbedded } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { loadSeed } from '../../src/seed/load.ts';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
+import type { Job, Outcome } from './load.ts';
+
+export interface ServerProcess {
+  readonly port: number;
+  readonly pid: number;
+}
+
+export interface World {
+  readonly pool: pg.Pool;
+  /** Loads tenants and resolves with a key of each, by team id. */
+  seed(file: SeedFileInput): Promise<Map<string, string>>;
+  /** A server with `DATABASE_URL` and `PORT`, that answers `path` before this resolves. */
+  start(entry: URL, path: string): Promise<ServerProcess>;
+  load(job: Job): Promise<Outcome>;
+}
+
+/** What a machine that serves would have; everything written is synced, as it would be. */
+const SETTINGS = {
+  shared_buffers: '512MB',
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  random_page_cost: '1.1',
+  max_connections: '100',
+};
+
+const APP_SECRET = randomBytes(32).toString('hex');
+
+/** Everything that is opened goes with `stack`, and should this process be killed, with it too. */
+export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'customer-api-bench-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  await chmod(folder, 0o755);
+  const postgres = await startEmbedded({ dataDir: folder, settings: SETTINGS });
+  stack.defer(() => postgres.stop());
+  outlive(stack, 'kill -QUIT "$1"; sleep 1; rm -rf "$2"', [String(postgres.pid), folder]);
+  const cpus = await chooseCpus();
+  pin(postgres.pid, cpus.rest);
+  const { databaseUrl } = postgres;
+  await migrate(databaseUrl);
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
+  pool.on('error', () => undefined);
+  stack.defer(() => pool.end());
+  const generator = fork(fileURLToPath(new URL('./load.ts', import.meta.url)));
+  stack.defer(() => stop(generator));
+  pin(generator.pid, cpus.rest);
+  return {
+    pool,
+    seed: async (file) => {
+      const { teams } = await loadSeed(databaseUrl, file, { replace: false, appSecret: APP_SECRET });
+      return new Map(Object.entries(teams).map(([id, { api_keys }]) => [id, Object.values(api_keys)[0] ?? '']));
+    },
+    start: async (entry, path) => {
+      const port = await findFreePort();
+      const child = spawn(process.execPath, [fileURLToPath(entry)], {
+        env: environment(databaseUrl, port),
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      stack.defer(() => stop(child));
+      const pid = child.pid ?? 0;
+      outlive(stack, 'kill -9 "$1"', [String(pid)]);
+      pin(pid, cpus.server);
+      await answers(`http://127.0.0.1:${port}${path}`, child);
+      return { port, pid };
+    },
+    load: (job) => ask(generator, job),
+  };
+}
+
+/** Milliseconds of processor time that the process has taken; null where /proc does not tell. */
+export async function readCpuMs(pid: number): Promise<number | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // utime and stime, in ticks of which Linux tells every program 100 a second.
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function environment(databaseUrl: string, port: number): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    NODE_ENV: 'production',
+    DATABASE_URL: databaseUrl,
+    PORT: String(port),
+    APP_SECRET,
+    API_KEY_RATE_LIMIT_PER_MIN: '1000000000',
+  };
+}
+
+function ask(generator: ChildProcess, job: Job): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const onExit = (): void => reject(new Error('the load generator ended'));
+    generator.once('exit', onExit);
+    generator.once('message', (message: { outcome: Outcome } | { error: string }) => {
+      generator.off('exit', onExit);
+      if ('error' in message) reject(new Error(message.error));
+      else resolve(message.outcome);
+    });
+    generator.send(job);
+  });
+}
+
+/** The servers get a processor of their own; Postgres and the load share what is left. Null where there is nothing to share out. */
+async function chooseCpus(): Promise<{ server: string | null; rest: string | null }> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? '';
+  const [server, ...rest] = list.split(',').flatMap((range) => {
+    const [from = NaN, to = from] = range.split('-').map(Number);
+    return Array.from({ length: to - from + 1 || 0 }, (_, index) => String(from + index));
+  });
+  return server !== undefined && rest.length > 0 ? { server, rest: rest.join(',') } : { server: null, rest: null };
+}
+
+function pin(pid: number | undefined, cpus: string | null): void {
+  if (cpus === null || pid === undefined) return;
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', cpus, String(pid)], { stdio: 'ignore' });
+  } catch {
+    // There is no taskset: the figures are less steady, no less true.
+  }
+}
+
+/** A shell that waits for the end of its standard input, which comes with the end of this process, however it ends. */
+function outlive(stack: AsyncDisposableStack, script: string, args: readonly string[]): void {
+  const shell = spawn('/bin/sh', ['-c', `cat >/dev/null; ${script}`, 'sh', ...args], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  shell.on('error', () => undefined);
+  shell.unref();
+  // Before what it watches is stopped: a process id may be another's afterwards.
+  stack.defer(() => stop(shell));
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
+      resolve();
+      return;
+    }
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
+
+async function answers(url: string, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!(await fetch(url).catch(() => null))) {
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${url} does not answer`);
+    await delay(50);
+  }
+}
+
+function findFreePort(): Promise<number> {
+  const probe = createServer();
+  return new Promise((resolve, reject) => {
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,299 @@
+// `npm start` as a person runs it, in folders of their own: package.json and links to everything else, so that `.data` is new.
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { findServer, isRunning } from '../../src/db/embedded-process.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Far beyond what a start takes; how long that is, a loaded machine cannot tell. */
+const START_TIMEOUT_MS = 60_000;
+
+let folder: string;
+let children: ChildProcess[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'start-'));
+  children = [];
+  await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
+  for (const name of ['src', 'prisma', 'node_modules']) await symlink(join(root, name), join(folder, name));
+});
+
+afterEach(async () => {
+  for (const child of children) killGroup(child, 'SIGKILL');
+  const server = await findServer(join(folder, '.data', 'postgres'));
+  if (server) process.kill(server.pid, 'SIGKILL');
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+});
+
+interface Started {
+  readonly child: ChildProcess;
+  output(): string;
+  readonly exitCode: Promise<number | null>;
+  /** Resolves when it has printed everything; throws when it ends before. */
+  greeting(): Promise<Greeting>;
+}
+
+interface Greeting {
+  readonly text: string;
+  readonly base: string;
+  readonly docs: string;
+  readonly key: string;
+  /** The lines to paste, as printed. */
+  readonly curls: readonly string[];
+}
+
+/** In a process group of its own, as a terminal gives one to what is typed in it. */
+function start(program: 'npm' | 'node', env: Record<string, string> = {}): Started {
+  const [command, ...args] =
+    program === 'npm' ? ['npm', 'start'] : [process.execPath, '--import', './src/node-version.js', 'src/start.ts'];
+  const { PATH, HOME } = process.env;
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  children.push(child);
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  const output = () => chunks.join('');
+  const exitCode = once(child, 'close').then(([code]) => code as number | null);
+  const greeting = async (): Promise<Greeting> => {
+    await until(() => output().includes('Ctrl-C stops everything') || child.exitCode !== null);
+    return readGreeting(output());
+  };
+  return { child, output, exitCode, greeting };
+}
+
+function readGreeting(text: string): Greeting {
+  const value = (label: string) => new RegExp(`^ +${label} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${label} in:\n${text}`;
+  const curls = text.split('\n').filter((line) => line.trimStart().startsWith('curl '));
+  return { text, base: value('Base URL'), docs: value('Docs'), key: value('API key'), curls };
+}
+
+/** Runs the line as it was printed, with only curl told to print the status instead of the answer. */
+async function paste(line: string): Promise<number> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${line} -s -o /dev/null -w '%{http_code}'`]);
+  return Number(stdout);
+}
+
+/** The same, for what is answered; rejects unless curl exits 0. */
+async function pasteAndRead(line: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-c', line]);
+  return stdout;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('it did not happen in time');
+    await delay(10);
+  }
+}
+
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-(child.pid ?? 0), signal);
+  } catch {
+    // All of the group have ended.
+  }
+}
+
+const cluster = () => join(folder, '.data', 'postgres');
+const postmaster = async () => (await findServer(cluster()))?.pid ?? 0;
+
+/** Neither the server of this folder nor any other process of the group. */
+async function expectNothingLeft({ child }: Started, postgres: number): Promise<void> {
+  await until(async () => !(await isRunning(postgres)));
+  expect(await findServer(cluster())).toBeNull();
+  expect(() => process.kill(-(child.pid ?? 0), 0)).toThrow(/ESRCH/);
+}
+
+async function findFreePort(): Promise<string> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return String(port);
+}
+
+async function query(text: string, url = embeddedUrl()): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(text);
+  await client.end();
+  return rows;
+}
+
+function embeddedUrl(): string {
+  const { port, password } = JSON.parse(readFileSync(join(folder, '.data', 'postgres.json'), 'utf8')) as {
+    port: number;
+    password: string;
+  };
+  return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+}
+
+describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
+  test('prints where it is and three calls that work when pasted, at the first start and at the next; Ctrl-C leaves nothing running', async () => {
+    const port = await findFreePort();
+    const keys: string[] = [];
+    for (const run of ['first', 'second']) {
+      const service = start('npm', { PORT: port });
+      const { text, base, docs, key, curls } = await service.greeting();
+      expect(base, run).toBe(`http://127.0.0.1:${port}/api/public/v1`);
+      expect(key).toMatch(/^svck_live_/);
+      expect(curls).toHaveLength(3);
+      for (const curl of curls) expect(await paste(curl), curl).toBeOneOf([200, 201]);
+      expect((await fetch(docs)).status).toBe(200);
+      // These are not there yet.
+      expect(text).not.toMatch(/admin|webhook/i);
+      keys.push(key);
+
+      const postgres = await postmaster();
+      expect(await isRunning(postgres)).toBe(true);
+      killGroup(service.child, 'SIGINT');
+      expect(await service.exitCode).toBe(0);
+      await expectNothingLeft(service, postgres);
+    }
+    expect(keys[1]).toBe(keys[0]);
+  });
+
+  test('recovers after kill -9, with the same key, and a pasted POST that is pasted again acts once', async () => {
+    const env = { PORT: await findFreePort() };
+    const killed = start('node', env);
+    const before = await killed.greeting();
+    const [, , invite = ''] = before.curls;
+    const invited = await pasteAndRead(invite);
+    killed.child.kill('SIGKILL');
+    await killed.exitCode;
+
+    const service = start('node', env);
+    const { key } = await service.greeting();
+    expect(key).toBe(before.key);
+    expect(await pasteAndRead(invite)).toBe(invited);
+    const { id } = JSON.parse(invited) as { id: string };
+    expect(
+      await query(
+        `SELECT count(*)::int AS members FROM member WHERE email = (SELECT email FROM member WHERE id = '${id}')`,
+      ),
+    ).toEqual([{ members: 1 }]);
+
+    const postgres = await postmaster();
+    service.child.kill('SIGTERM');
+    expect(await service.exitCode).toBe(0);
+    await expectNothingLeft(service, postgres);
+  });
+
+  test('recovers when it was killed while it made the demo team, Postgres and all', async () => {
+    const env = { PORT: await findFreePort() };
+    const killed = start('node', env);
+    await until(() => existsSync(join(folder, '.data', 'demo.json')));
+    killed.child.kill('SIGKILL');
+    await killed.exitCode;
+    process.kill(await postmaster(), 'SIGKILL');
+
+    const service = start('node', env);
+    const { curls } = await service.greeting();
+    for (const curl of curls) expect(await paste(curl), curl).toBeOneOf([200, 201]);
+    expect(await query('SELECT id FROM team')).toEqual([{ id: 'team_demo' }]);
+  });
+
+  test('names the port that is in use, and ends with nothing left', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const service = start('node', { PORT: String(port) });
+    expect(await service.exitCode).toBe(1);
+    expect(service.output()).toContain(`Port ${port} is in use`);
+    const [pid = '0'] = (await readFile(join(cluster(), 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+    await expectNothingLeft(service, Number(pid));
+    holder.close();
+  });
+
+  test('refuses to run twice in one folder, and the first goes on', async () => {
+    const first = start('node', { PORT: await findFreePort() });
+    const { curls } = await first.greeting();
+    const second = start('node', { PORT: await findFreePort() });
+    expect(await second.exitCode).toBe(1);
+    expect(second.output()).toMatch(/Another "npm start" is running on .*\.data/);
+    for (const curl of curls) expect(await paste(curl), curl).toBeOneOf([200, 201]);
+  });
+
+  test('gives up a start that is under way when it is told to stop', async () => {
+    const service = start('node', { PORT: await findFreePort() });
+    await until(async () => (await postmaster()) > 0);
+    const postgres = await postmaster();
+    service.child.kill('SIGINT');
+    expect(await service.exitCode).toBe(0);
+    expect(service.output()).not.toContain('Base URL');
+    await expectNothingLeft(service, postgres);
+  });
+
+  test('ends at once at the second signal, whatever is still in flight', async () => {
+    const service = start('node', { PORT: await findFreePort() });
+    const { curls, base } = await service.greeting();
+    const postgres = await postmaster();
+    const holder = new Client({ connectionString: embeddedUrl() });
+    holder.on('error', () => undefined);
+    await holder.connect();
+    await holder.query(`BEGIN; SELECT FROM team FOR UPDATE`);
+    const pasted = pasteAndRead(curls[2] ?? '').then(
+      () => 'answered',
+      () => 'lost',
+    );
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+    await until(async () => (await holder.query(waiting)).rowCount === 1);
+
+    service.child.kill('SIGTERM');
+    await until(() =>
+      fetch(base).then(
+        () => false,
+        () => true,
+      ),
+    );
+    // What comes within an instant counts as npm's echo of the first one, so it is sent until it is taken.
+    while (service.child.exitCode === null) {
+      service.child.kill('SIGTERM');
+      await delay(20);
+    }
+    expect(await service.exitCode).toBe(1);
+    expect(await pasted).toBe('lost');
+    await expectNothingLeft(service, postgres);
+  });
+
+  test('makes no demo team in production', async () => {
+    const service = start('node', { PORT: await findFreePort(), NODE_ENV: 'production' });
+    await until(() => service.output().includes('Docs') || service.child.exitCode !== null);
+    const { key, curls } = readGreeting(service.output());
+    expect(key).toBe('(none: no demo tenant in production)');
+    expect(curls).toEqual([]);
+    expect(await query('SELECT FROM team')).toEqual([]);
+  });
+
+  test('uses DATABASE_URL where it is set: starts no Postgres, and adds no demo team to teams that are there', async () => {
+    const database = await createTestDatabase();
+    await loadTestSeed(database, makeSeed([makeTeam('a')]));
+    const service = start('node', { PORT: await findFreePort(), DATABASE_URL: database.url });
+    await until(() => service.output().includes('Docs') || service.child.exitCode !== null);
+    expect(readGreeting(service.output()).key).toBe('(none: this database had teams of its own)');
+    expect(existsSync(cluster())).toBe(false);
+    expect(await query('SELECT id FROM team', database.url)).toEqual([{ id: 'team_a' }]);
+    service.child.kill('SIGTERM');
+    expect(await service.exitCode).toBe(0);
+    await database.drop();
+  });
+});
