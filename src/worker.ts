@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   Logger as WorkerLogger,
+  parseCronItems,
   run,
   type Runner,
   type RunnerOptions,
@@ -12,16 +13,26 @@ import {
 } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from './config.ts';
+import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
 import { expectedMigrations, isMigrated } from './db/migrate.ts';
+import { holdSessionLock } from './db/session-lock.ts';
 import { memberTasks } from './features/members/tasks.ts';
+import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
+import { createSender } from './features/webhooks/attempt.ts';
+import { WORKER_LOCK_CLASS } from './features/webhooks/delivery-store.ts';
+import { startDispatcher, type Dispatcher } from './features/webhooks/dispatcher.ts';
+import { WEBHOOK_CRON, webhookTasks } from './features/webhooks/tasks.ts';
 import { createLogger, redact } from './log.ts';
 import { createMailer } from './mail.ts';
+import { createWorkerMetrics, serveWorkerMetrics, type WorkerMetrics } from './worker-metrics.ts';
 import { runUntilSignal } from './process.ts';
 
 /** Jobs in flight get this long at the end; it leaves time to give back the rest, before `npm start` stops Postgres and before the 15 s of operations.md. */
 const DRAIN_MS = 11_000;
 const RESTART_DELAY_MS = 1_000;
+/** Mails and wake-ups: few and short. Deliveries have slots of their own (WORKER_CONCURRENCY). */
+const JOB_CONCURRENCY = 10;
 
 /**
  * Starts the worker process: the jobs that API processes enqueue, and the scheduled ones. Survives an outage of the database.
@@ -34,14 +45,17 @@ export async function startWorker(config: Config): Promise<{ stop(): Promise<voi
     poolMax: config.databasePoolMax,
     onError: (error) => logger.warn({ err: error }, 'idle database connection broke'),
   });
-  const taskList: TaskList = memberTasks({ db, mailer: createMailer(config, logger), publicUrl: config.publicUrl });
   try {
     await requireMigrated(db);
-    const jobs = await keepRunning({ db, logger, taskList, config });
+    const metrics = createWorkerMetrics(db);
+    const deliveries = await startDeliveries({ config, db, logger, metrics });
+    const jobs = await keepRunning({ db, logger, config, taskList: tasksOf({ config, db, logger, wake: deliveries.wake }) });
+    const metricsServer = await serveWorkerMetrics(config, metrics);
     logger.info('worker runs');
     return {
       stop: async () => {
-        await jobs.stop();
+        await Promise.all([jobs.stop(), deliveries.stop()]);
+        metricsServer?.close();
         await db.close();
         logger.info('worker stopped');
         logger.flushNow();
@@ -51,6 +65,45 @@ export async function startWorker(config: Config): Promise<{ stop(): Promise<voi
     await db.close();
     throw error;
   }
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly db: Database;
+  readonly logger: Logger;
+}
+
+function tasksOf({ config, db, logger, wake }: Parts & { readonly wake: () => void }): TaskList {
+  const shared = { db, clock: systemClock, mailer: createMailer(config, logger), publicUrl: config.publicUrl };
+  return {
+    ...memberTasks(shared),
+    ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS, wake }),
+    ...retentionTasks(shared),
+  };
+}
+
+/** The delivery loop with what it holds: its lock, by which other workers see that it lives, and its connections to receivers. */
+async function startDeliveries({ config, db, logger, metrics }: Parts & { readonly metrics: WorkerMetrics }): Promise<Dispatcher> {
+  const lock = await holdSessionLock(config.databaseUrl, WORKER_LOCK_CLASS);
+  const sender = createSender({ allowPrivateTargets: config.webhookAllowPrivateTargets, timeoutMs: config.webhookTimeoutMs });
+  const dispatcher = startDispatcher({
+    db,
+    lock,
+    sender,
+    logger,
+    clock: systemClock,
+    secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
+    limits: { concurrency: config.workerConcurrency, maxPerEndpoint: config.webhookMaxInFlightPerEndpoint },
+    retryDelaysS: config.webhookRetryDelaysS,
+    observe: metrics.observeDelivery,
+  });
+  metrics.watch(dispatcher);
+  const stop = async (): Promise<void> => {
+    await dispatcher.stop();
+    await sender.close();
+    await lock.close();
+  };
+  return { ...dispatcher, stop };
 }
 
 /** graphile-worker would make its schema in any database that it is pointed at. */
@@ -119,7 +172,8 @@ async function startRun({ config, logger, taskList }: RunOptions): Promise<Run> 
   const options: RunnerOptions = {
     connectionString: config.databaseUrl,
     taskList,
-    concurrency: config.workerConcurrency,
+    parsedCronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON]),
+    concurrency: JOB_CONCURRENCY,
     noHandleSignals: true,
     events,
     logger: workerLogger(logger),

@@ -151,7 +151,12 @@ function stop(child: ChildProcess): Promise<void> {
       resolve();
       return;
     }
-    child.once('exit', () => resolve());
+    // Also one that was let go: this process must not end before it.
+    child.ref();
+    child.once('exit', () => {
+      child.stdin?.destroy();
+      resolve();
+    });
     child.kill('SIGTERM');
   });
 }

@@ -27,6 +27,9 @@ export interface NewJob {
   readonly key?: string;
 }
 
+/** Wakes a worker's delivery loop. A lost wake-up costs half a second: the loop looks by itself, too. */
+export const WAKE_DELIVERIES = 'wake_deliveries';
+
 const JOB_MAX_ATTEMPTS = 25;
 
 /**
@@ -41,7 +44,8 @@ export function record(tx: Tx, occasion: Occasion, traces: Traces): void {
   const events = (traces.events ?? [])
     .filter((event) => isRaisedBy(event.type, actor))
     .map((event) => ({ id: newId('event'), type: event.type, data: { team_id: teamId, ...redactEventData(occasion.privacy, event.data) } }));
-  const jobs = (traces.jobs ?? []).map((job) => ({ task: job.task, payload: job.payload, key: job.key ?? null }));
+  const wakeUps = events.length > 0 ? [{ task: WAKE_DELIVERIES, payload: {} }] : [];
+  const jobs = [...(traces.jobs ?? []), ...wakeUps].map((job: NewJob) => ({ task: job.task, payload: job.payload, key: job.key ?? null }));
   tx.send(RECORD, [
     teamId,
     at,

@@ -1,7 +1,6 @@
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi';
 import { createSchema, type oas31 } from 'zod-openapi';
 import { z } from 'zod';
-import { webhookDelivery } from '../features/webhooks/delivery-schema.ts';
 import { ENDPOINTS, type Endpoint } from '../trpc/endpoints.ts';
 import { v1 } from '../trpc/routers.ts';
 import { HEADERS, PARAMETERS } from './openapi-headers.ts';
@@ -42,7 +41,6 @@ function describe(publicUrl: string): oas31.OpenAPIObject {
   });
   const shapes: Readonly<Record<string, oas31.SchemaObject>> = {
     ...(generated.components?.schemas as Record<string, oas31.SchemaObject>),
-    WebhookDelivery: shapeOf(webhookDelivery),
     Problem: shapeOf(problem),
   };
   const shared: SharedComponents = { schemas: {}, examples: {} };

@@ -256,7 +256,7 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
       () => 'lost',
     );
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-    await until(async () => (await holder.query(waiting)).rowCount === 1);
+    await until(async () => (await query(waiting)).length === 1);
 
     service.child.kill('SIGTERM');
     await until(() =>

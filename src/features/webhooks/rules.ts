@@ -8,6 +8,8 @@
  *  * A change of the `url` checks the new one. An endpoint keeps its secret, its events and its waiting deliveries with it.
  *  * Checks of a creation, in this order: events, target, limit. The name is resolved before any of them.
  *  * An empty PATCH changes nothing, and is no audit entry. No audit entry tells more of a URL than its host: path and query may hold a receiver's secret.
+ *  * An attempt that is asked for (…/retry) is made also while the endpoint is paused, as a test is: somebody wants to see it now. One that is asked for
+ *    while the delivery is being attempted anyway is made after it, unless that one succeeds.
  *  * A deleted endpoint takes its deliveries with it, those that wait and those that are history.
  */
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
@@ -41,4 +43,10 @@ export function requireRoom(endpoints: number): void {
 
 function isSubscribable(type: string): type is EventType {
   return SUBSCRIBABLE_EVENTS.some((known) => known === type);
+}
+
+/** Throws `validation_error` (field `delivery_id`) for a delivery that has succeeded, or whose first attempt is still to come. */
+export function requireRetryable(status: string): void {
+  if (status === 'retrying' || status === 'gave_up') return;
+  throw invalidField('delivery_id', 'Only a delivery that is retrying or gave up can be retried.');
 }

@@ -1,0 +1,39 @@
+import type { CronItem, Task } from 'graphile-worker';
+import { z } from 'zod';
+import type { Clock } from '../../core/clock.ts';
+import type { Mailer } from '../../core/mail.ts';
+import type { Db } from '../../db/client.ts';
+import { WAKE_DELIVERIES } from '../../db/outbox.ts';
+import { findPauseMail, pauseSilentEndpoints, SEND_PAUSE_MAIL } from './pause.ts';
+
+const pauseMailPayload = z.object({ teamId: z.string(), memberId: z.string(), endpointId: z.string() });
+
+/** The job that pauses endpoints to which nothing gets through. */
+export const PAUSE_ENDPOINTS = 'pause_endpoints';
+
+export interface WebhookTaskDependencies {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  readonly publicUrl: string;
+  readonly pauseAfterS: number;
+  /** The delivery loop of this process. */
+  readonly wake: () => void;
+}
+
+/** The feature's jobs: wake-ups of the delivery loop, the pause of silent endpoints, and the mails about it. */
+export function webhookTasks({ db, clock, mailer, publicUrl, pauseAfterS, wake }: WebhookTaskDependencies): Record<string, Task> {
+  return {
+    [WAKE_DELIVERIES]: wake,
+    [PAUSE_ENDPOINTS]: async () => {
+      await pauseSilentEndpoints(db, clock, pauseAfterS);
+    },
+    [SEND_PAUSE_MAIL]: async (payload) => {
+      const mail = await findPauseMail(db, pauseMailPayload.parse(payload), publicUrl);
+      if (mail) await mailer(mail);
+    },
+  };
+}
+
+/** Each minute: a pause that comes up to a minute late is none that anybody notices. */
+export const WEBHOOK_CRON: readonly CronItem[] = [{ task: PAUSE_ENDPOINTS, match: '* * * * *', options: { backfillPeriod: 0 } }];

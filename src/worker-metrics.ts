@@ -1,0 +1,91 @@
+import type { Server } from 'node:http';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Config } from './config.ts';
+import { statement, type Database } from './db/client.ts';
+import type { Dispatcher } from './features/webhooks/dispatcher.ts';
+import { serveMetrics } from './metrics.ts';
+
+export interface WorkerMetrics {
+  readonly registry: Registry;
+  readonly observeDelivery: (status: string, seconds: number) => void;
+  /** Whose attempts the gauges show. */
+  readonly watch: (dispatcher: Dispatcher) => void;
+}
+
+interface Backlog {
+  readonly oldest_due_s: number;
+  readonly fan_out_lag_s: number;
+  readonly jobs: number;
+  readonly paused: number;
+}
+
+// Asked at each scrape, so each part is one step in an index, but for the jobs, which are few.
+const BACKLOG = statement<Backlog>(
+  'metrics.backlog',
+  `select
+     coalesce(extract(epoch from now() - (select min(next_try_at) from (
+       (select d.next_try_at from webhook_delivery d join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id and w.status = 'active'
+        where d.status = 'pending' and d.claimed_by is null order by d.next_try_at limit 1)
+       union all
+       (select d.next_try_at from webhook_delivery d join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id and w.status = 'active'
+        where d.status = 'retrying' and d.claimed_by is null and d.next_try_at <= now() order by d.next_try_at limit 1)) due)), 0)::float8 as oldest_due_s,
+     coalesce(extract(epoch from now() - (select created_at from event where fanned_out_at is null order by created_at limit 1)), 0)::float8 as fan_out_lag_s,
+     (select count(*)::int from graphile_worker.jobs where run_at <= now()) as jobs,
+     (select count(*)::int from webhook_endpoint where status = 'disabled_failures') as paused`,
+);
+
+/** What a person on call needs of the deliveries: outcomes, what is in flight, and how old the oldest waiting thing is. */
+export function createWorkerMetrics(db: Database): WorkerMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const attempts = new Histogram({
+    name: 'webhook_attempt_duration_seconds',
+    help: 'Delivery attempts by what became of the delivery: ok, retrying or gave_up.',
+    labelNames: ['status'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  let watched: Dispatcher | null = null;
+  const inFlight = new Gauge({
+    name: 'webhook_attempts_in_flight',
+    help: 'Attempts of this worker that wait for an answer; "parked" are those that have waited long and gave their slot to others.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect: () => {
+      const stats = watched?.stats();
+      inFlight.set({ state: 'all' }, stats?.inFlight ?? 0);
+      inFlight.set({ state: 'parked' }, stats?.parked ?? 0);
+      inFlight.set({ state: 'queued' }, stats?.queued ?? 0);
+    },
+  });
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
+  const oldestDue = gauge('webhook_oldest_due_seconds', 'Age of the oldest delivery that is due and that no worker has in hand; 0: none.');
+  const fanOutLag = gauge('webhook_fan_out_lag_seconds', 'Age of the oldest event that has no deliveries yet; 0: none.');
+  const paused = gauge('webhook_endpoints_paused', 'Endpoints that were paused after failures.');
+  const jobs = new Gauge({
+    name: 'job_queue_depth',
+    help: 'Jobs that are due.',
+    registers: [registry],
+    collect: async () => {
+      const [backlog] = await db.query(BACKLOG, []);
+      if (!backlog) return;
+      oldestDue.set(Math.max(0, backlog.oldest_due_s));
+      fanOutLag.set(Math.max(0, backlog.fan_out_lag_s));
+      paused.set(backlog.paused);
+      jobs.set(backlog.jobs);
+    },
+  });
+  return {
+    registry,
+    observeDelivery: (status, seconds) => attempts.observe({ status }, seconds),
+    watch: (dispatcher) => {
+      watched = dispatcher;
+    },
+  };
+}
+
+/** On METRICS_PORT, where that is set. In `npm start` the API's metrics have it. */
+export async function serveWorkerMetrics(config: Config, { registry }: WorkerMetrics): Promise<Server | null> {
+  if (config.metricsPort === undefined) return null;
+  return serveMetrics(registry, config.host, config.metricsPort);
+}

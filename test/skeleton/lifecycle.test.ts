@@ -1,0 +1,456 @@
+// The production processes as a supervisor sees them: probes, signals, metrics, the log, and a database that comes and goes.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client as PgClient } from 'pg';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { Client } from 'undici';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createCall, loadTestSeed, startApiProcess, startWorkerProcess, TEST_APP_SECRET } from '../support/api.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+
+const SEED = makeSeed([
+  makeTeam('a', { members: [makeMember('a', 'invited', { status: 'invited', email: 'invited@a.test' })] }),
+]);
+const INVITATION = JSON.stringify({ teamId: 'team_a', memberId: 'mem_a_invited' });
+const PATH = '/api/public/v1';
+
+let database: TestDatabase;
+let key: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const { teams } = await loadTestSeed(database, SEED);
+  key = teams['team_a']?.api_keys['full'] ?? '';
+});
+
+afterAll(() => database.drop());
+
+interface Entry {
+  output(): string;
+  readonly exitCode: Promise<number | null>;
+}
+
+/** An entry that need not become ready, unlike the ones of support/api.ts. */
+function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
+  const child = spawn(process.execPath, [`src/${entry}.ts`], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    env: { APP_SECRET: TEST_APP_SECRET, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  return { output: () => chunks.join(''), exitCode: once(child, 'close').then(([code]) => code as number | null) };
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await delay(10);
+}
+
+async function statusOf(url: string): Promise<number | 'refused'> {
+  return fetch(url, { headers: { connection: 'close' } }).then(
+    (response) => response.status,
+    () => 'refused',
+  );
+}
+
+async function findFreePort(): Promise<string> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return String(port);
+}
+
+async function query(text: string, values: unknown[] = [], url = database.url): Promise<Record<string, unknown>[]> {
+  const client = new PgClient({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(text, values);
+  await client.end();
+  return rows;
+}
+
+/** Makes every invitation to the team wait, until `release` or the end of the test. */
+async function holdTeam(): Promise<{ untilSomebodyWaits(): Promise<void>; release(): Promise<void> }> {
+  const holder = new PgClient({ connectionString: database.url });
+  await holder.connect();
+  await holder.query(`begin; select from team where id = 'team_a' for update`);
+  let held = true;
+  const release = async (): Promise<void> => {
+    if (held) await holder.end();
+    held = false;
+  };
+  onTestFinished(release);
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return { untilSomebodyWaits: () => until(async () => (await query(waiting)).length > 0), release };
+}
+
+function invite(url: string, email: string): Promise<number | 'lost'> {
+  return createCall(url)(key, 'POST', '/users', { body: { email } }).then(
+    ({ status }) => status,
+    () => 'lost',
+  );
+}
+
+describe('the probes', () => {
+  test('say alive but not ready while the database cannot be reached', async () => {
+    const port = await findFreePort();
+    runEntry('api', { DATABASE_URL: `postgres://nobody@127.0.0.1:${await findFreePort()}/none`, PORT: port });
+    await until(async () => (await statusOf(`http://127.0.0.1:${port}/healthz`)) === 200);
+    expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(503);
+  });
+
+  test('say not ready until the migrations of this version are there, which the process itself does not apply', async () => {
+    const empty = await createEmptyDatabase();
+    onTestFinished(() => empty.drop());
+    const port = await findFreePort();
+    runEntry('api', { DATABASE_URL: empty.url, PORT: port });
+    await until(async () => (await statusOf(`http://127.0.0.1:${port}/healthz`)) === 200);
+    expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(503);
+    expect(await query(`select from pg_tables where schemaname = 'public'`, [], empty.url)).toEqual([]);
+    await migrate(empty.url);
+    expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(200);
+  });
+});
+
+describe('SIGTERM to an API process', () => {
+  test('turns /readyz to 503, stops listening, lets a request in flight finish and exits 0', async () => {
+    const api = await startApiProcess(database.url);
+    const kept = new Client(api.url);
+    const readyz = { path: '/readyz', method: 'GET' } as const;
+    expect((await kept.request(readyz)).statusCode).toBe(200);
+    const hold = await holdTeam();
+    const inFlight = invite(api.url, 'in-flight@a.test');
+    await hold.untilSomebodyWaits();
+
+    const exited = api.kill('SIGTERM');
+    await until(async () => (await statusOf(`${api.url}/healthz`)) === 'refused');
+    const { statusCode, headers } = await kept.request(readyz);
+    expect(statusCode).toBe(503);
+    // A kept connection is told that this was its last answer, not cut off under a request that is on its way.
+    expect(headers['connection']).toBe('close');
+    await hold.release();
+    expect(await inFlight).toBe(201);
+    expect(await exited).toEqual({ code: 0, signal: null });
+    expect(await query(`select status from member where email = 'in-flight@a.test'`)).toEqual([{ status: 'invited' }]);
+    await kept.destroy();
+  });
+
+  test('loses no request of clients that go on asking over kept connections', async () => {
+    const api = await startApiProcess(database.url);
+    let answered = 0;
+    const ask = async (): Promise<unknown> => {
+      const client = new Client(api.url);
+      for (;;) {
+        const failed = await client
+          .request({ path: `${PATH}/me`, method: 'GET', headers: { authorization: `Bearer ${key}` } })
+          .then(async ({ statusCode, body }) => (await body.text(), statusCode === 200 ? null : statusCode))
+          .catch((error: Error & { code?: string }) => error.code);
+        if (failed !== null) return failed;
+        answered += 1;
+      }
+    };
+    const clients = Array.from({ length: 8 }, ask);
+    await until(() => answered > 100);
+    expect((await api.kill('SIGTERM')).code).toBe(0);
+    expect(await Promise.all(clients)).toEqual(Array(8).fill('ECONNREFUSED'));
+  });
+
+  test('does not wait for connections that never asked anything', async () => {
+    const api = await startApiProcess(database.url);
+    const silent = connect(Number(new URL(api.url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    const startedAt = performance.now();
+    expect((await api.kill('SIGTERM')).code).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    silent.destroy();
+  });
+
+  test('ends it at once when it comes a second time', async () => {
+    const api = await startApiProcess(database.url);
+    const hold = await holdTeam();
+    const inFlight = invite(api.url, 'cut-off@a.test');
+    await hold.untilSomebodyWaits();
+    const exited = api.kill('SIGTERM');
+    await until(async () => (await statusOf(`${api.url}/healthz`)) === 'refused');
+    // What comes within an instant counts as npm's echo of the first one, so it is sent until it is taken.
+    const repeat = setInterval(() => void api.kill('SIGTERM'), 20);
+    expect(await exited).toEqual({ code: 1, signal: null });
+    clearInterval(repeat);
+    expect(await inFlight).toBe('lost');
+    await hold.release();
+    expect(await query(`select from member where email = 'cut-off@a.test'`)).toEqual([]);
+  });
+});
+
+describe('the metrics', () => {
+  test('are on METRICS_PORT only, and tell requests by route and status, and how busy the pool is', async () => {
+    const metricsPort = await findFreePort();
+    const api = await startApiProcess(database.url, { METRICS_PORT: metricsPort });
+    await createCall(api.url)(key, 'GET', '/users/mem_a_member');
+    await createCall(api.url)(key, 'GET', '/users/mem_unknown');
+    expect(await statusOf(`${api.url}/metrics`)).toBe(404);
+    const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    const text = await response.text();
+    expect(text).toContain('api_request_duration_seconds_count{route="GET /users/{member_id}",status="200"} 1');
+    expect(text).toContain('api_request_duration_seconds_count{route="GET /users/{member_id}",status="404"} 1');
+    expect(text).toMatch(
+      /^api_request_duration_seconds_bucket\{le="0\.005",route="GET \/users\/\{member_id\}",status="200"\} \d+$/m,
+    );
+    for (const state of ['total', 'idle', 'waiting'])
+      expect(text).toMatch(new RegExp(`^database_pool_connections\\{state="${state}"\\} \\d+$`, 'm'));
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
+    // An id in a label would make a series for each row of the database.
+    expect(text).not.toContain('mem_');
+    expect(await statusOf(`http://127.0.0.1:${metricsPort}/healthz`)).toBe(404);
+    await api.kill('SIGTERM');
+  });
+});
+
+describe.each(['api', 'worker'] as const)('a wrong environment of the %s process', (entry) => {
+  test('is told whole, by name and without a value, and it exits 1', async () => {
+    const process = runEntry(entry, {
+      DATABASE_URL: 'mysql://u:hunter2@db/x',
+      APP_SECRET: 'hunter2',
+      PORT: 'hunter2',
+      LOG_LEVEL: 'hunter2',
+    });
+    expect(await process.exitCode).toBe(1);
+    for (const name of ['DATABASE_URL', 'APP_SECRET', 'PORT', 'LOG_LEVEL'])
+      expect(process.output()).toContain(`  ${name} `);
+    expect(process.output()).not.toContain('hunter2');
+  });
+
+  test('is what production with private webhook targets is', async () => {
+    const process = runEntry(entry, {
+      DATABASE_URL: database.url,
+      NODE_ENV: 'production',
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+    });
+    expect(await process.exitCode).toBe(1);
+    expect(process.output()).toMatch(/WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on/);
+  });
+});
+
+describe('the log of an API process', () => {
+  test('has a line for each request, and nothing that it was given or answered', async () => {
+    const api = await startApiProcess(database.url, { LOG_LEVEL: 'trace' });
+    const call = createCall(api.url);
+    const secrets = { body: { email: 'secret-person@a.test' }, headers: { 'idempotency-key': 'secret-once' } };
+    expect((await call(key, 'POST', '/users', secrets)).status).toBe(201);
+    expect((await call(key, 'POST', '/users', secrets)).headers['idempotency-replayed']).toBe('true');
+    expect((await call(key, 'POST', '/users', { body: { email: 'secret-person@' } })).status).toBe(422);
+    expect((await call(key, 'POST', '/users', { rawBody: '{"email":"secret-person@a.test"' })).status).toBe(422);
+    expect((await call(`${key}0`, 'GET', '/me')).status).toBe(401);
+    expect((await call(key, 'GET', '/users?limit=2&cursor=secret-cursor')).status).toBe(422);
+    const endpoint = { url: 'https://secret-host.example/hook', events: ['training.completed'] };
+    const created = await call(key, 'POST', '/webhook-endpoints', { body: endpoint });
+    await api.kill('SIGTERM');
+    const log = api.output();
+    expect(log.match(/"msg":"request"/g)).toHaveLength(7);
+    expect(log).not.toMatch(/secret|svck_live|whsec_|@a\.test/);
+    for (const secret of [key, TEST_APP_SECRET, String(created.body?.secret)]) expect(log).not.toContain(secret);
+  });
+
+  test('tells of a fault where it is, without the row that Postgres quotes', async () => {
+    const faulty = await createTestDatabase();
+    onTestFinished(() => faulty.drop());
+    const { teams } = await loadTestSeed(faulty, SEED);
+    await query(
+      `create function quote() returns trigger language plpgsql as $$ begin
+         raise exception 'no place for %', new.email using errcode = 'XX000', detail = 'row of ' || new.email; end $$;
+       create trigger quote before insert on member for each row execute function quote()`,
+      [],
+      faulty.url,
+    );
+    const api = await startApiProcess(faulty.url);
+    const headers = {
+      authorization: `Bearer ${teams['team_a']?.api_keys['full']}`,
+      'content-type': 'application/json',
+    };
+    const response = await fetch(`${api.url}${PATH}/users`, {
+      method: 'POST',
+      headers,
+      body: '{"email":"secret-person@a.test"}',
+    });
+    expect(response.status).toBe(500);
+    await api.kill('SIGTERM');
+    const log = api.output();
+    expect(log).toContain(response.headers.get('x-request-id'));
+    expect(log).toContain('"code":"XX000"');
+    expect(log).toContain('no place for [redacted]');
+    expect(log).toMatch(/src\/features\/members\/service\.ts|src\/db\/client\.ts/);
+    expect(log).not.toContain('@a.test');
+  });
+});
+
+/** A mail server, which does what the options say. */
+async function startMailServer(options: SMTPServerOptions): Promise<string> {
+  const server = new SMTPServer({ disabledCommands: ['AUTH', 'STARTTLS'], disableReverseLookup: true, ...options });
+  server.on('error', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  onTestFinished(() => new Promise((done) => server.close(() => done())));
+  return `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+}
+
+const enqueue = (url: string) =>
+  query(`select graphile_worker.add_job('send_invitation', $1::json)`, [INVITATION], url);
+const jobs = (url: string) =>
+  query('select attempts, locked_at is not null as locked from graphile_worker.jobs', [], url);
+
+describe('a worker process', () => {
+  test('refuses a database that is not of this version, and makes nothing in it', async () => {
+    const empty = await createEmptyDatabase();
+    onTestFinished(() => empty.drop());
+    const worker = runEntry('worker', { DATABASE_URL: empty.url });
+    expect(await worker.exitCode).toBe(1);
+    expect(worker.output()).toContain('npm run migrate');
+    expect(await query(`select nspname from pg_namespace where nspname = 'graphile_worker'`, [], empty.url)).toEqual(
+      [],
+    );
+  });
+
+  test('exits 1 and says why when there is no database at its start', async () => {
+    const port = await findFreePort();
+    const worker = runEntry('worker', { DATABASE_URL: `postgres://nobody:hunter2@localhost:${port}/none` });
+    expect(await worker.exitCode).toBe(1);
+    expect(worker.output()).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
+    expect(worker.output()).not.toContain('hunter2');
+  });
+
+  test('logs that a mail server refused a recipient, not whom', async () => {
+    const own = await createTestDatabase();
+    onTestFinished(() => own.drop());
+    await loadTestSeed(own, SEED);
+    const smtp = await startMailServer({
+      onRcptTo: ({ address }, _session, done) =>
+        done(Object.assign(new Error(`<${address}>: user unknown`), { responseCode: 550 })),
+    });
+    const worker = await startWorkerProcess(own.url, { SMTP_URL: smtp });
+    await enqueue(own.url);
+    await until(() => worker.output().includes('user unknown'));
+    expect(worker.output()).not.toContain('@a.test');
+    await worker.kill('SIGTERM');
+  });
+
+  test('gives back a job that hangs when it is told to stop, and exits 0 within 15 s', async () => {
+    const own = await createTestDatabase();
+    onTestFinished(() => own.drop());
+    await loadTestSeed(own, SEED);
+    // It takes connections, and never says a word.
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const worker = await startWorkerProcess(own.url, {
+      SMTP_URL: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    });
+    await enqueue(own.url);
+    await once(server, 'connection');
+    const startedAt = performance.now();
+    expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(15_500);
+    expect(await jobs(own.url)).toEqual([{ attempts: 1, locked: false }]);
+  });
+
+  test('lets a job in flight finish when it is told to stop', async () => {
+    const own = await createTestDatabase();
+    onTestFinished(() => own.drop());
+    await loadTestSeed(own, SEED);
+    const mails = gate();
+    const worker = await startWorkerProcess(own.url, {
+      SMTP_URL: await startMailServer({ onMailFrom: mails.onMailFrom }),
+    });
+    await enqueue(own.url);
+    await mails.first;
+    const exited = worker.kill('SIGTERM');
+    mails.open();
+    expect(await exited).toEqual({ code: 0, signal: null });
+    expect(await jobs(own.url)).toEqual([]);
+  });
+});
+
+/** Mails wait at it until it is opened. */
+function gate(): {
+  readonly first: Promise<void>;
+  open(): void;
+  readonly onMailFrom: NonNullable<SMTPServerOptions['onMailFrom']>;
+} {
+  const arrived = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    first: arrived.promise,
+    open: () => opened.resolve(),
+    onMailFrom: (_address, _session, done) => {
+      arrived.resolve();
+      void opened.promise.then(() => done());
+    },
+  };
+}
+
+describe('a worker process whose Postgres is restarted', () => {
+  let dataDir: string;
+  let postgres: EmbeddedPostgres;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'lifecycle-'));
+    postgres = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
+    await migrate(postgres.databaseUrl);
+    await loadTestSeed({ url: postgres.databaseUrl }, SEED);
+    return async () => {
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    };
+  });
+
+  const startAgain = async (): Promise<void> => {
+    postgres = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
+  };
+
+  test('does what is enqueued afterwards', async () => {
+    const mailDir = join(dataDir, 'mail');
+    const worker = await startWorkerProcess(postgres.databaseUrl, { MAIL_DIR: mailDir });
+    const mails = async () => (await readdir(mailDir).catch(() => [])).length;
+    await enqueue(postgres.databaseUrl);
+    await until(async () => (await mails()) === 1);
+    await postgres.stop();
+    await startAgain();
+    await enqueue(postgres.databaseUrl);
+    await until(async () => (await mails()) === 2);
+    expect((await worker.kill('SIGTERM')).code).toBe(0);
+  });
+
+  test('does a job again whose end it could not write down, in seconds and not after the four hours of its lock', async () => {
+    const mails = gate();
+    const worker = await startWorkerProcess(postgres.databaseUrl, {
+      SMTP_URL: await startMailServer({ onMailFrom: mails.onMailFrom }),
+    });
+    await enqueue(postgres.databaseUrl);
+    await mails.first;
+    await postgres.stop();
+    mails.open();
+    await until(() => worker.output().includes('the job runner cannot be started yet'));
+    await startAgain();
+    await until(async () => (await jobs(postgres.databaseUrl)).length === 0);
+    expect((await worker.kill('SIGTERM')).code).toBe(0);
+  });
+
+  test('stops when it is told to while there is none', async () => {
+    const worker = await startWorkerProcess(postgres.databaseUrl);
+    await postgres.stop();
+    expect((await worker.kill('SIGTERM')).code).toBe(0);
+    await startAgain();
+  });
+});
