@@ -12,7 +12,11 @@ const SMTP_TIMEOUT_MS = 20_000;
 export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>, logger: Logger): Mailer {
   const from = config.mailFrom ?? 'Team Customer API <no-reply@localhost>';
   if (config.smtpUrl !== undefined) {
-    const limits = { connectionTimeout: SMTP_TIMEOUT_MS, greetingTimeout: SMTP_TIMEOUT_MS, socketTimeout: SMTP_TIMEOUT_MS };
+    const limits = {
+      connectionTimeout: SMTP_TIMEOUT_MS,
+      greetingTimeout: SMTP_TIMEOUT_MS,
+      socketTimeout: SMTP_TIMEOUT_MS,
+    };
     const transport = createTransport({ url: config.smtpUrl, ...limits });
     return async (mail) => {
       await transport.sendMail({ from, ...mail });

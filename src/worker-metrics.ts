@@ -59,8 +59,14 @@ export function createWorkerMetrics(db: Database): WorkerMetrics {
     },
   });
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
-  const oldestDue = gauge('webhook_oldest_due_seconds', 'Age of the oldest delivery that is due and that no worker has in hand; 0: none.');
-  const fanOutLag = gauge('webhook_fan_out_lag_seconds', 'Age of the oldest event that has no deliveries yet; 0: none.');
+  const oldestDue = gauge(
+    'webhook_oldest_due_seconds',
+    'Age of the oldest delivery that is due and that no worker has in hand; 0: none.',
+  );
+  const fanOutLag = gauge(
+    'webhook_fan_out_lag_seconds',
+    'Age of the oldest event that has no deliveries yet; 0: none.',
+  );
   const paused = gauge('webhook_endpoints_paused', 'Endpoints that were paused after failures.');
   const jobs = new Gauge({
     name: 'job_queue_depth',

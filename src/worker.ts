@@ -49,7 +49,12 @@ export async function startWorker(config: Config): Promise<{ stop(): Promise<voi
     await requireMigrated(db);
     const metrics = createWorkerMetrics(db);
     const deliveries = await startDeliveries({ config, db, logger, metrics });
-    const jobs = await keepRunning({ db, logger, config, taskList: tasksOf({ config, db, logger, wake: deliveries.wake }) });
+    const jobs = await keepRunning({
+      db,
+      logger,
+      config,
+      taskList: tasksOf({ config, db, logger, wake: () => deliveries.wake() }),
+    });
     const metricsServer = await serveWorkerMetrics(config, metrics);
     logger.info('worker runs');
     return {
@@ -83,9 +88,17 @@ function tasksOf({ config, db, logger, wake }: Parts & { readonly wake: () => vo
 }
 
 /** The delivery loop with what it holds: its lock, by which other workers see that it lives, and its connections to receivers. */
-async function startDeliveries({ config, db, logger, metrics }: Parts & { readonly metrics: WorkerMetrics }): Promise<Dispatcher> {
+async function startDeliveries({
+  config,
+  db,
+  logger,
+  metrics,
+}: Parts & { readonly metrics: WorkerMetrics }): Promise<Dispatcher> {
   const lock = await holdSessionLock(config.databaseUrl, WORKER_LOCK_CLASS);
-  const sender = createSender({ allowPrivateTargets: config.webhookAllowPrivateTargets, timeoutMs: config.webhookTimeoutMs });
+  const sender = createSender({
+    allowPrivateTargets: config.webhookAllowPrivateTargets,
+    timeoutMs: config.webhookTimeoutMs,
+  });
   const dispatcher = startDispatcher({
     db,
     lock,

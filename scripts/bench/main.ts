@@ -2,6 +2,7 @@
 // held against. Build nothing else meanwhile.
 //   --quick                            less data and fewer runs: about a minute
 //   --only list|pages|analytics|writes
+import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchAnalytics } from './analytics.ts';
 import { seedFile } from './data.ts';
@@ -81,6 +82,7 @@ async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
   const { runs, seconds, rounds } = scale;
   const startedAt = performance.now();
   const elapsed = (): string => `${((performance.now() - startedAt) / 1000).toFixed(0)} s`;
+  warnOfOthers();
   const world = await openWorld(stack);
   const api = await world.start(new URL('../../src/api.ts', import.meta.url), '/readyz');
   if (has('list') || has('writes')) {
@@ -102,6 +104,14 @@ async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
       await benchAnalytics(world, api, { teamId, key: keys.get(teamId) ?? '', rounds, at: new Date(DATA_TO) });
   }
   console.log(`\nDone in ${elapsed()}.`);
+}
+
+/** Interleaved runs share what others do to the machine, but a processor that is taken away in the middle of a run costs one side only. */
+function warnOfOthers(): void {
+  const [load = 0] = loadavg();
+  const processors = availableParallelism();
+  if (load > processors / 2)
+    console.log(`Others use this machine (load ${load.toFixed(1)} on ${processors} processors): figures will be off.`);
 }
 
 function largeTenants(scale: Scale, withPages: boolean, withAnalytics: boolean): Parameters<typeof seedFile>[0] {

@@ -38,7 +38,13 @@ export const EVENTS = {
       finished_at: z.string().nullable(),
       duration_s: z.int().nullable(),
     }),
-    example: { training_id: 'trn_01', user_id: 'usr_01', assignment_id: null, finished_at: '2026-11-02T09:22:00.000Z', duration_s: 420 },
+    example: {
+      training_id: 'trn_01',
+      user_id: 'usr_01',
+      assignment_id: null,
+      finished_at: '2026-11-02T09:22:00.000Z',
+      duration_s: 420,
+    },
   },
   'evaluation.completed': {
     trigger: 'An evaluation was saved.',
@@ -103,12 +109,17 @@ export const EVENTS = {
     data: z.object({ team_id: teamId, endpoint_id: z.string() }),
     example: { endpoint_id: 'whe_01' },
   },
-} as const satisfies Record<string, { trigger: string; raisedBy: readonly Actor['kind'][]; data: z.ZodObject; example: object }>;
+} as const satisfies Record<
+  string,
+  { trigger: string; raisedBy: readonly Actor['kind'][]; data: z.ZodObject; example: object }
+>;
 
 export type EventType = keyof typeof EVENTS;
 
 /** An event as features raise it; `team_id` is added where it is written. */
-export type NewEvent = { [T in EventType]: { readonly type: T; readonly data: Omit<z.input<(typeof EVENTS)[T]['data']>, 'team_id'> } }[EventType];
+export type NewEvent = {
+  [T in EventType]: { readonly type: T; readonly data: Omit<z.input<(typeof EVENTS)[T]['data']>, 'team_id'> };
+}[EventType];
 
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 

@@ -19,9 +19,11 @@ export function findJsonFault(root: unknown): JsonFault | null {
       const fault = textFault(value, path);
       if (fault) return fault;
     }
-    if (typeof value === 'number' && !Number.isFinite(value)) return { path, message: 'The number is beyond the range of 64-bit floats.', code: 'invalid_number' };
+    if (typeof value === 'number' && !Number.isFinite(value))
+      return { path, message: 'The number is beyond the range of 64-bit floats.', code: 'invalid_number' };
     if (typeof value !== 'object' || value === null) continue;
-    if (path.length >= MAX_DEPTH) return { path: path.slice(0, 1), message: `Nested deeper than ${MAX_DEPTH} levels.`, code: 'too_deep' };
+    if (path.length >= MAX_DEPTH)
+      return { path: path.slice(0, 1), message: `Nested deeper than ${MAX_DEPTH} levels.`, code: 'too_deep' };
     if (Array.isArray(value)) {
       value.forEach((item, index) => stack.push({ value: item, path: [...path, index] }));
       continue;
@@ -52,6 +54,11 @@ function nameFault(name: string, path: readonly (string | number)[]): JsonFault 
 
 function textFault(text: string, path: readonly (string | number)[]): JsonFault | null {
   if (text.includes('\0')) return { path, message: 'Text must not hold the character U+0000.', code: 'invalid_text' };
-  if (!text.isWellFormed()) return { path, message: 'Text must be well-formed Unicode: half of a surrogate pair was found.', code: 'invalid_text' };
+  if (!text.isWellFormed())
+    return {
+      path,
+      message: 'Text must be well-formed Unicode: half of a surrogate pair was found.',
+      code: 'invalid_text',
+    };
   return null;
 }

@@ -6,21 +6,34 @@ export const PAGE_LIMIT_MAX = 200;
 
 /** The query of every paged list (specification, "Limits"; decisions 10 and 11). */
 export const pageQuery = {
-  cursor: z.string().min(1).max(1000).optional().meta({
-    description: '`next_cursor` of the page before, unchanged. Leave it out for the first page.',
-    examples: ['dXNlcnN8MjAyNi0xMS0wMlQwOToxNTowMC4wMDBafG1lbV8wMWpjNA'],
-  }),
-  limit: z.int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT).meta({
-    description: `How many entries a page holds, 1 to ${PAGE_LIMIT_MAX}.`,
-    examples: [PAGE_LIMIT_DEFAULT],
-  }),
+  cursor: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .meta({
+      description: '`next_cursor` of the page before, unchanged. Leave it out for the first page.',
+      examples: ['dXNlcnN8MjAyNi0xMS0wMlQwOToxNTowMC4wMDBafG1lbV8wMWpjNA'],
+    }),
+  limit: z
+    .int()
+    .min(1)
+    .max(PAGE_LIMIT_MAX)
+    .default(PAGE_LIMIT_DEFAULT)
+    .meta({
+      description: `How many entries a page holds, 1 to ${PAGE_LIMIT_MAX}.`,
+      examples: [PAGE_LIMIT_DEFAULT],
+    }),
 };
 
 /** The page envelope. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     data: z.array(item),
-    next_cursor: z.string().nullable().meta({ description: 'Pass it as `cursor` for the page that follows; null on the last page.' }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Pass it as `cursor` for the page that follows; null on the last page.' }),
   });
 }
 

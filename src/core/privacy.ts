@@ -41,7 +41,9 @@ export function showsLeaderboard(privacy: Privacy, involvedMembers: number): boo
 /** Event data without what a webhook must not carry: the person and the score. */
 export function redactEventData<T extends object>(privacy: Privacy, data: T): Partial<T> {
   if (read(privacy).memberDetailEnabled) return data;
-  return Object.fromEntries(Object.entries(data).filter(([name]) => name !== 'user_id' && name !== 'score')) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(data).filter(([name]) => name !== 'user_id' && name !== 'score'),
+  ) as Partial<T>;
 }
 
 /** The `privacy` object of GET /me. */

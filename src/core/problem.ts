@@ -61,7 +61,10 @@ export const PROBLEMS = {
       de: 'Das Team ist gesperrt oder beendet, oder sein Tarif enthält die API nicht.',
       en: 'The team is suspended or ended, or its plan does not include the API.',
     },
-    remedy: { de: 'Den Tarif in der App prüfen oder den Support fragen.', en: 'Check the plan in the app, or ask support.' },
+    remedy: {
+      de: 'Den Tarif in der App prüfen oder den Support fragen.',
+      en: 'Check the plan in the app, or ask support.',
+    },
   },
   vorgabe_gesperrt: {
     status: 403,
@@ -70,13 +73,22 @@ export const PROBLEMS = {
       de: 'Eine Vorgabe des Teams oder der Empfängerin sperrt die Situation, die Persönlichkeit oder die Branche.',
       en: 'A policy of the team or of the recipient blocks the situation, personality or industry.',
     },
-    remedy: { de: 'Einen anderen Katalogeintrag wählen oder die Vorgabe in der App ändern.', en: 'Choose another catalog entry, or change the policy in the app.' },
+    remedy: {
+      de: 'Einen anderen Katalogeintrag wählen oder die Vorgabe in der App ändern.',
+      en: 'Choose another catalog entry, or change the policy in the app.',
+    },
   },
   not_found: {
     status: 404,
     title: { de: 'Nicht gefunden', en: 'Not found' },
-    cause: { de: 'Es gibt unter dieser Adresse nichts, was dieses Team sehen kann.', en: 'There is nothing at this address that this team can see.' },
-    remedy: { de: 'Pfad und Id prüfen; die Listen nennen die gültigen Ids.', en: 'Check path and id; the lists name the valid ids.' },
+    cause: {
+      de: 'Es gibt unter dieser Adresse nichts, was dieses Team sehen kann.',
+      en: 'There is nothing at this address that this team can see.',
+    },
+    remedy: {
+      de: 'Pfad und Id prüfen; die Listen nennen die gültigen Ids.',
+      en: 'Check path and id; the lists name the valid ids.',
+    },
   },
   conflict: {
     status: 409,
@@ -93,19 +105,31 @@ export const PROBLEMS = {
   seat_limit_reached: {
     status: 409,
     title: { de: 'Alle Plätze sind belegt', en: 'Seat limit reached' },
-    cause: { de: 'Aktive und eingeladene Mitglieder belegen alle Plätze des Teams.', en: 'Active and invited members take all seats of the team.' },
+    cause: {
+      de: 'Aktive und eingeladene Mitglieder belegen alle Plätze des Teams.',
+      en: 'Active and invited members take all seats of the team.',
+    },
     remedy: { de: 'Ein Mitglied entfernen oder Plätze hinzubuchen.', en: 'Remove a member, or book more seats.' },
   },
   last_admin: {
     status: 409,
     title: { de: 'Letzte Administratorin', en: 'Last admin' },
-    cause: { de: 'Danach gäbe es im Team keine aktive Administratorin mehr.', en: 'The team would be left without an active admin.' },
-    remedy: { de: 'Zuerst ein anderes aktives Mitglied zur Administratorin machen.', en: 'Make another active member an admin first.' },
+    cause: {
+      de: 'Danach gäbe es im Team keine aktive Administratorin mehr.',
+      en: 'The team would be left without an active admin.',
+    },
+    remedy: {
+      de: 'Zuerst ein anderes aktives Mitglied zur Administratorin machen.',
+      en: 'Make another active member an admin first.',
+    },
   },
   owner: {
     status: 409,
     title: { de: 'Inhaberin des Teams', en: 'Team owner' },
-    cause: { de: 'Die Inhaberin kann über die API weder geändert noch entfernt werden.', en: 'The owner cannot be changed or removed through the API.' },
+    cause: {
+      de: 'Die Inhaberin kann über die API weder geändert noch entfernt werden.',
+      en: 'The owner cannot be changed or removed through the API.',
+    },
     remedy: { de: 'Die Inhaberschaft wird in der App übertragen.', en: 'Ownership is transferred in the app.' },
   },
   validation_error: {
@@ -124,7 +148,10 @@ export const PROBLEMS = {
       de: 'Derselbe `Idempotency-Key` wurde in den letzten 24 Stunden mit anderem Inhalt oder für eine andere Operation verwendet.',
       en: 'The same `Idempotency-Key` was used within 24 hours with another body or for another operation.',
     },
-    remedy: { de: 'Für jede neue Handlung einen neuen Schlüssel erzeugen.', en: 'Make a new key for every new action.' },
+    remedy: {
+      de: 'Für jede neue Handlung einen neuen Schlüssel erzeugen.',
+      en: 'Make a new key for every new action.',
+    },
   },
   kombination_ungueltig: {
     status: 422,
@@ -151,7 +178,10 @@ export const PROBLEMS = {
     status: 500,
     title: { de: 'Interner Fehler', en: 'Internal error' },
     cause: { de: 'Ein unerwarteter Fehler auf unserer Seite.', en: 'An unexpected fault on our side.' },
-    remedy: { de: 'Später wiederholen; hält es an, dem Support die `request_id` nennen.', en: 'Repeat later; if it stays, tell support the `request_id`.' },
+    remedy: {
+      de: 'Später wiederholen; hält es an, dem Support die `request_id` nennen.',
+      en: 'Repeat later; if it stays, tell support the `request_id`.',
+    },
   },
   unavailable: {
     status: 503,
@@ -183,7 +213,9 @@ interface ProblemFields {
   bad_request: Diagnostic & { readonly status?: number };
   unauthorized: Record<never, never>;
   insufficient_scope: Diagnostic & { readonly required_scope: Scope };
-  validation_error: (Diagnostic & { readonly errors: readonly FieldError[] }) | { readonly field: string; readonly detail: string };
+  validation_error:
+    | (Diagnostic & { readonly errors: readonly FieldError[] })
+    | { readonly field: string; readonly detail: string };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
   rate_limited: Diagnostic & { readonly retry_after: number };
   internal: Record<never, never>;
@@ -192,7 +224,8 @@ interface ProblemFields {
 
 export type FieldsOf<C extends ProblemCode> = C extends keyof ProblemFields ? ProblemFields[C] : Diagnostic;
 
-type FieldArguments<C extends ProblemCode> = Record<never, never> extends FieldsOf<C> ? [fields?: FieldsOf<C>] : [fields: FieldsOf<C>];
+type FieldArguments<C extends ProblemCode> =
+  Record<never, never> extends FieldsOf<C> ? [fields?: FieldsOf<C>] : [fields: FieldsOf<C>];
 
 /** The one error that features throw. */
 export class ProblemError extends Error {

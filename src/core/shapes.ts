@@ -11,7 +11,9 @@ const inYears = (text: string): boolean => {
 };
 
 /** A date-time that a request brings: with an offset (decisions 12). Read it with `toInstant`. */
-export const dateTimeInput = z.iso.datetime({ offset: true }).refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
+export const dateTimeInput = z.iso
+  .datetime({ offset: true })
+  .refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
 
 /** The instant as the database takes it: UTC, milliseconds. */
 export function toInstant(text: string): string {
@@ -19,7 +21,9 @@ export function toInstant(text: string): string {
 }
 
 /** A real calendar date, `YYYY-MM-DD`. */
-export const dateInput = z.iso.date().refine((text) => !text.startsWith('0000'), { error: 'The date must lie in the years 1 to 9999.' });
+export const dateInput = z.iso
+  .date()
+  .refine((text) => !text.startsWith('0000'), { error: 'The date must lie in the years 1 to 9999.' });
 
 /**
  * A date-time in a response: UTC, milliseconds, `Z`. Its form is the database client's work and the contract tests' to check: a pattern here is a third of what

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Duplex } from 'node:stream';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { isUnavailable, unavailable } from './errors.ts';
@@ -63,7 +64,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionString: options.url,
     max: options.poolMax,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
     idleTimeoutMillis: 0,
     keepAlive: true,
     // Statements of one transaction may share a round trip.
@@ -71,15 +71,19 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: textTypes,
   } as pg.PoolConfig);
   pool.on('error', options.onError);
+  // A connection that breaks while it is checked out tells so by an event, which would end the process; its statements reject anyway.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const watchdog = startWatchdog();
   const current = new AsyncLocalStorage<pg.PoolClient>();
-  const prisma = openPrisma(pool, current);
-  const context: Context = { pool, prisma, current };
+  const prisma = openPrisma({ pool, current, watchdog });
+  const context: Context = { pool, prisma, current, watchdog };
   return {
     pool,
     prisma,
-    query: (what, values) => run(pool, what, values),
+    query: (what, values) => runAlone(context, (client) => run(context, client, what, values)),
     transaction: (work) => runTransaction(context, work),
     close: async () => {
+      watchdog.stop();
       await prisma.$disconnect();
       await pool.end();
     },
@@ -90,13 +94,26 @@ interface Context {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
   readonly current: AsyncLocalStorage<pg.PoolClient>;
+  readonly watchdog: Watchdog;
 }
 
-async function runTransaction<T>({ pool, prisma, current }: Context, work: (tx: Tx) => Promise<T>): Promise<T> {
+/** Borrows a connection for one piece of work; one that broke in it is not given back. */
+async function runAlone<T>({ pool }: Pick<Context, 'pool'>, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect().catch(rethrow);
-  // A connection that breaks between two statements tells so by an event, which would end the process; the next statement rejects anyway.
-  const ignore = (): void => undefined;
-  client.on('error', ignore);
+  let broken = false;
+  try {
+    return await work(client);
+  } catch (error) {
+    broken = isUnavailable(error) || (error instanceof Error && isUnavailable(error.cause));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+async function runTransaction<T>(context: Context, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const { pool, prisma, current, watchdog } = context;
+  const client = await pool.connect().catch(rethrow);
   const sent: Promise<unknown>[] = [];
   const send = (promise: Promise<unknown>): void => {
     // The rejection is looked at before COMMIT; this only keeps Node from calling it unhandled meanwhile.
@@ -105,15 +122,15 @@ async function runTransaction<T>({ pool, prisma, current }: Context, work: (tx: 
   };
   const tx: Tx = {
     prisma,
-    query: (what, values) => run(client, what, values),
-    send: (what, values) => send(run(client, what, values)),
+    query: (what, values) => run(context, client, what, values),
+    send: (what, values) => send(run(context, client, what, values)),
     transaction: (inner) => inner(tx),
   };
-  send(client.query('BEGIN').catch(rethrow));
+  send(watchdog.guard(client, client.query('BEGIN')).catch(rethrow));
   let broken: Error | undefined;
   try {
     const result = await current.run(client, () => work(tx));
-    const committed = client.query('COMMIT').catch(rethrow);
+    const committed = watchdog.guard(client, client.query('COMMIT')).catch(rethrow);
     committed.catch(() => undefined);
     await Promise.all(sent);
     // A failed statement turns COMMIT into ROLLBACK without an error.
@@ -121,23 +138,34 @@ async function runTransaction<T>({ pool, prisma, current }: Context, work: (tx: 
     return result;
   } catch (error) {
     await Promise.allSettled(sent);
-    await client.query('ROLLBACK').catch((fault: Error) => {
+    await watchdog.guard(client, client.query('ROLLBACK')).catch((fault: Error) => {
       broken = fault;
     });
     throw error;
   } finally {
-    client.off('error', ignore);
     client.release(broken);
   }
 }
 
-async function run<Row>(target: pg.Pool | pg.PoolClient, what: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+async function run<Row>(
+  { watchdog }: Pick<Context, 'watchdog'>,
+  client: pg.PoolClient,
+  what: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
   try {
-    const result = await target.query({ name: what.name, text: what.text, values: values as unknown[] });
-    return result.rows as Row[];
+    return (await watchdog.guard(client, ask(client, what, values))).rows as Row[];
   } catch (error) {
     return rethrow(error);
   }
+}
+
+/** By callback, because the promise that pg makes itself keeps the rows alive until the next full garbage collection. */
+function ask(client: pg.PoolClient, what: Statement<unknown>, values: readonly unknown[]): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    const config = { name: what.name, text: what.text, values: values as unknown[] };
+    client.query(config, (error: Error | null, result: pg.QueryResult) => (error ? reject(error) : resolve(result)));
+  });
 }
 
 function rethrow(error: unknown): never {
@@ -145,13 +173,61 @@ function rethrow(error: unknown): never {
 }
 
 /** Prisma over our pool, on the connection of the transaction that the caller is in. */
-function openPrisma(pool: pg.Pool, current: AsyncLocalStorage<pg.PoolClient>): PrismaClient {
-  const query = (...values: Parameters<pg.Pool['query']>): unknown => (current.getStore() ?? pool).query(...values);
+function openPrisma({ pool, current, watchdog }: Pick<Context, 'pool' | 'current' | 'watchdog'>): PrismaClient {
+  const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
+    const client = current.getStore();
+    const send = (on: pg.PoolClient): Promise<pg.QueryResult> => watchdog.guard(on, on.query(config));
+    return client ? send(client) : runAlone({ pool }, send);
+  };
   // PrismaPg asks for a pg.Pool, so this is one: our pool, with only its `query` replaced.
   const routed = Object.create(pool, { query: { value: query } }) as pg.Pool;
   const refuse = (): never => {
     throw new Error('use findFirst: Prisma merges concurrent findUnique calls across transactions');
   };
   const client = new PrismaClient({ adapter: new PrismaPg(routed) });
-  return client.$extends({ query: { $allModels: { findUnique: refuse, findUniqueOrThrow: refuse } } }) as unknown as PrismaClient;
+  return client.$extends({
+    query: { $allModels: { findUnique: refuse, findUniqueOrThrow: refuse } },
+  }) as unknown as PrismaClient;
+}
+
+interface Watchdog {
+  /** The promise of a statement's result, with the connection watched until it is there. */
+  guard<T>(client: pg.PoolClient, result: Promise<T>): Promise<T>;
+  stop(): void;
+}
+
+/**
+ * Breaks connections whose statement has not been answered for `QUERY_TIMEOUT_MS`. One timer for all of them: with pg's own `query_timeout`, a timer for each
+ * statement keeps its rows alive until the next full garbage collection, a third of a list request's CPU.
+ */
+function startWatchdog(): Watchdog {
+  const unanswered = new Map<pg.PoolClient, { statements: number; sinceMs: number }>();
+  const timer = setInterval(() => {
+    const lateMs = performance.now() - QUERY_TIMEOUT_MS;
+    for (const [client, { sinceMs }] of unanswered) {
+      if (sinceMs < lateMs) streamOf(client).destroy(new Error('Query read timeout'));
+    }
+  }, QUERY_TIMEOUT_MS / 10);
+  timer.unref();
+  return {
+    guard: async (client, result) => {
+      const entry = unanswered.get(client) ?? { statements: 0, sinceMs: 0 };
+      if (entry.statements === 0) unanswered.set(client, entry);
+      entry.statements += 1;
+      entry.sinceMs = performance.now();
+      try {
+        return await result;
+      } finally {
+        entry.statements -= 1;
+        entry.sinceMs = performance.now();
+        if (entry.statements === 0) unanswered.delete(client);
+      }
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** pg has no public way to break a connection that does not answer. */
+function streamOf(client: pg.PoolClient): Duplex {
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

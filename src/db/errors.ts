@@ -2,7 +2,17 @@ import { ProblemError } from '../core/problem.ts';
 
 /** SQLSTATEs that say "not now": shutting down or starting, too many connections, read-only after a failover, deadlock or serialization. */
 const TRANSIENT_STATES = new Set(['57P01', '57P02', '57P03', '53300', '25006', '40001', '40P01']);
-const NETWORK_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+const NETWORK_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
 /** What Prisma makes of the same: unreachable, too slow, closed, no free connection, deadlock, too many connections. */
 const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2034', 'P2037']);
 const BROKEN_CONNECTION =
@@ -28,10 +38,4 @@ function prismaState(error: object): string {
 /** `unavailable`, with what happened as its cause for the log. */
 export function unavailable(cause: unknown): ProblemError {
   return Object.assign(new ProblemError('unavailable'), { cause });
-}
-
-/** The name of the constraint or unique index that refused a statement (SQLSTATE class 23), or null. */
-export function violatedConstraint(error: unknown): string | null {
-  if (!(error instanceof Error) || !('code' in error) || !('constraint' in error)) return null;
-  return typeof error.code === 'string' && error.code.startsWith('23') ? String(error.constraint) : null;
 }

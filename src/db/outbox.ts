@@ -15,7 +15,11 @@ export interface Occasion {
 
 /** What one write leaves behind beside its rows. */
 export interface Traces {
-  readonly audit: { readonly action: string; readonly targetId: string; readonly details?: Readonly<Record<string, unknown>> };
+  readonly audit: {
+    readonly action: string;
+    readonly targetId: string;
+    readonly details?: Readonly<Record<string, unknown>>;
+  };
   readonly events?: readonly NewEvent[];
   readonly jobs?: readonly NewJob[];
 }
@@ -43,9 +47,17 @@ export function record(tx: Tx, occasion: Occasion, traces: Traces): void {
   const { teamId, actor, at } = occasion;
   const events = (traces.events ?? [])
     .filter((event) => isRaisedBy(event.type, actor))
-    .map((event) => ({ id: newId('event'), type: event.type, data: { team_id: teamId, ...redactEventData(occasion.privacy, event.data) } }));
+    .map((event) => ({
+      id: newId('event'),
+      type: event.type,
+      data: { team_id: teamId, ...redactEventData(occasion.privacy, event.data) },
+    }));
   const wakeUps = events.length > 0 ? [{ task: WAKE_DELIVERIES, payload: {} }] : [];
-  const jobs = [...(traces.jobs ?? []), ...wakeUps].map((job: NewJob) => ({ task: job.task, payload: job.payload, key: job.key ?? null }));
+  const jobs = [...(traces.jobs ?? []), ...wakeUps].map((job: NewJob) => ({
+    task: job.task,
+    payload: job.payload,
+    key: job.key ?? null,
+  }));
   tx.send(RECORD, [
     teamId,
     at,

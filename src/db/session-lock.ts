@@ -21,7 +21,11 @@ export async function holdSessionLock(databaseUrl: string, lockClass: number): P
   let taking: Promise<boolean> | null = null;
 
   const take = async (): Promise<boolean> => {
-    const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true });
+    const client = new pg.Client({
+      connectionString: databaseUrl,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    });
     const lose = (): void => {
       if (session === client) session = null;
     };
@@ -29,7 +33,10 @@ export async function holdSessionLock(databaseUrl: string, lockClass: number): P
     client.on('end', lose);
     try {
       await client.connect();
-      const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [lockClass, number]);
+      const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [
+        lockClass,
+        number,
+      ]);
       if (rows[0]?.taken === true) {
         session = client;
         return true;

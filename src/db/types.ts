@@ -19,7 +19,8 @@ export const textTypes = {
 
 /** `2026-01-02 03:04:05.6+00` → `2026-01-02T03:04:05.600Z`. Sessions are in UTC as a rule; any other offset is converted. */
 export function isoFromText(text: string): string {
-  if (!text.endsWith('+00') || text.length > 26) return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();
+  if (!text.endsWith('+00') || text.length > 26)
+    return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();
   const time = text.slice(11, -3);
   const padded = time.length === 12 ? time : time.length === 8 ? `${time}.000` : time.padEnd(12, '0');
   return `${text.slice(0, 10)}T${padded}Z`;

@@ -64,7 +64,10 @@ interface Row {
   reset_s: number;
 }
 
-const AUTHENTICATE = statement<Row>('http.authenticate', 'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7)');
+const AUTHENTICATE = statement<Row>(
+  'http.authenticate',
+  'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7)',
+);
 
 /**
  * Who calls, what they may, and how much is left, in one round trip. Nothing of a key is kept past its request, so a revocation holds at the next one.
@@ -106,7 +109,12 @@ function bearerOf(authorization: string | null): string {
 function toTenant(row: Row, keyId: string): Tenant {
   const { creator_id, creator_role, creator_status } = row;
   return {
-    actor: { kind: 'api_key', id: keyId, scopes: (row.scopes === '' ? [] : row.scopes.split(' ')) as Scope[], creator: { id: creator_id, role: creator_role, status: creator_status } },
+    actor: {
+      kind: 'api_key',
+      id: keyId,
+      scopes: (row.scopes === '' ? [] : row.scopes.split(' ')) as Scope[],
+      creator: { id: creator_id, role: creator_role, status: creator_status },
+    },
     team: { id: row.team_id, plan: row.plan, language: row.language, rateLimitPerMinute: row.rate_limit_per_min },
     privacy: privacyOf({ memberDetailEnabled: row.member_detail_enabled, leaderboardEnabled: row.leaderboard_enabled }),
     enabled: row.team_status === 'active' && PLANS_WITH_API.has(row.plan),

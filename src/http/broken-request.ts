@@ -13,7 +13,9 @@ export function answerBrokenRequest(publicUrl: string): (error: Error & { code?:
     }
     const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
     const requestId = newRequestId();
-    const body = JSON.stringify(problemBody(new ProblemError('bad_request', { status }), { publicUrl, language: 'de', requestId }));
+    const body = JSON.stringify(
+      problemBody(new ProblemError('bad_request', { status }), { publicUrl, language: 'de', requestId }),
+    );
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       'Content-Type: application/problem+json',

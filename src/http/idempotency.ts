@@ -39,7 +39,10 @@ const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 
 
 /** What a key is bound to: method, path and the body as parsed JSON. */
 export function fingerprintOf(method: string, path: string, body: unknown): Buffer {
-  return createHash('sha256').update(`${method}\n${path}\n`).update(canonicalJson(body ?? null)).digest();
+  return createHash('sha256')
+    .update(`${method}\n${path}\n`)
+    .update(canonicalJson(body ?? null))
+    .digest();
 }
 
 /**
@@ -50,7 +53,10 @@ export function fingerprintOf(method: string, path: string, body: unknown): Buff
  *
  * Throws `conflict` while a call with the key runs, `idempotency_mismatch` when the key was used for something else, and what the operation throws.
  */
-export async function runOnce<P>(call: IdempotentCall, { prepare, perform, refuse }: IdempotentWork<P>): Promise<IdempotentOutcome> {
+export async function runOnce<P>(
+  call: IdempotentCall,
+  { prepare, perform, refuse }: IdempotentWork<P>,
+): Promise<IdempotentOutcome> {
   // A record is looked for here only to spare a replay the preparation; under the key's lock it is looked for again.
   const known = prepare ? await findKept(call) : null;
   if (known) return known;
@@ -78,11 +84,23 @@ async function keep(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptRespo
   const now = call.clock.now();
   return call.db.transaction(async (tx) => {
     const [found] = await tx.query(BEGIN, [call.teamId, call.key, validFrom(now)]);
-    if (!found?.locked) throw new ProblemError('conflict', { detail: 'A call with this Idempotency-Key is still running.' });
+    if (!found?.locked)
+      throw new ProblemError('conflict', { detail: 'A call with this Idempotency-Key is still running.' });
     if (found.fingerprint !== null) return { response: replay(call, found), replayed: true };
     const response = await produce(tx);
-    const body = call.secret ? encrypt(response.body, call.secrets.current, contextOf(call)) : Buffer.from(response.body);
-    tx.send(INSERT, [call.teamId, call.key, call.fingerprint, response.status, body, call.secret, response.location, now]);
+    const body = call.secret
+      ? encrypt(response.body, call.secrets.current, contextOf(call))
+      : Buffer.from(response.body);
+    tx.send(INSERT, [
+      call.teamId,
+      call.key,
+      call.fingerprint,
+      response.status,
+      body,
+      call.secret,
+      response.location,
+      now,
+    ]);
     return { response, replayed: false };
   });
 }

@@ -27,7 +27,10 @@ export function toProblem(error: unknown, route: Pick<RestFacts, 'method' | 'pat
   return new ProblemError(isUnavailable(error) ? 'unavailable' : 'internal');
 }
 
-export function problemBody(problem: ProblemError, context: { publicUrl: string; language: Language; requestId: string }): ProblemBody {
+export function problemBody(
+  problem: ProblemError,
+  context: { publicUrl: string; language: Language; requestId: string },
+): ProblemBody {
   const { status: _status, ...fields } = problem.fields;
   return {
     type: `${context.publicUrl}/docs/errors#${problem.code}`,
@@ -43,9 +46,14 @@ export function problemBody(problem: ProblemError, context: { publicUrl: string;
 function toFieldErrors(error: z.ZodError, route: Pick<RestFacts, 'method' | 'path'> | null): FieldError[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: locate([...issue.path, key], route), message: `Unknown field: ${key}`, code: issue.code }));
+      return issue.keys.map((key) => ({
+        path: locate([...issue.path, key], route),
+        message: `Unknown field: ${key}`,
+        code: issue.code,
+      }));
     }
-    const code = issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : issue.code;
+    const code =
+      issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : issue.code;
     return [{ path: locate(issue.path, route), message: issue.message, code }];
   });
 }

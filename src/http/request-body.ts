@@ -10,7 +10,9 @@ export const BODY_MAX_BYTES = 1024 * 1024;
  */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const { headers } = request;
-  const isEmpty = headers['content-length'] === '0' || (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined);
+  const isEmpty =
+    headers['content-length'] === '0' ||
+    (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined);
   if (isEmpty) return undefined;
   requireJson(headers['content-type'], headers['content-encoding']);
   const bytes = await readBytes(request);
@@ -20,7 +22,9 @@ export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
 
 function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {
   const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
-  const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1]).find((name) => name !== undefined);
+  const charset = parameters
+    .map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1])
+    .find((name) => name !== undefined);
   if (type?.trim() !== 'application/json' || (charset ?? 'utf-8') !== 'utf-8') {
     throw new ProblemError('bad_request', { status: 415, detail: 'Send the body as application/json in UTF-8.' });
   }
@@ -30,7 +34,10 @@ function requireJson(contentType: string | undefined, contentEncoding: string | 
 }
 
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = new ProblemError('bad_request', { status: 413, detail: `The body is larger than ${BODY_MAX_BYTES} bytes.` });
+  const tooLarge = new ProblemError('bad_request', {
+    status: 413,
+    detail: `The body is larger than ${BODY_MAX_BYTES} bytes.`,
+  });
   if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) throw tooLarge;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -45,7 +52,9 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
     request.on('error', reject);
-    request.on('close', () => reject(new ProblemError('bad_request', { detail: 'The body ended before it was complete.' })));
+    request.on('close', () =>
+      reject(new ProblemError('bad_request', { detail: 'The body ended before it was complete.' })),
+    );
   });
 }
 
@@ -59,7 +68,10 @@ function parseJson(bytes: Buffer): unknown {
   } catch (error) {
     if (error instanceof z.ZodError) throw error;
     if (error instanceof RangeError) throw refusal('The body is nested too deeply.', 'too_deep');
-    throw refusal(`The body is ${error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8'}.`, 'invalid_json');
+    throw refusal(
+      `The body is ${error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8'}.`,
+      'invalid_json',
+    );
   }
 }
 
@@ -68,7 +80,10 @@ function requireExact(_name: string, value: unknown, context?: { readonly source
   const source = context?.source ?? '';
   if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return value;
   if (String(value) === source || BigInt(value) === BigInt(source)) return value;
-  throw refusal(`The integer ${source.slice(0, 40)} has more digits than a 64-bit float holds; send it as text.`, 'invalid_number');
+  throw refusal(
+    `The integer ${source.slice(0, 40)} has more digits than a 64-bit float holds; send it as text.`,
+    'invalid_number',
+  );
 }
 
 function refusal(message: string, code: string): z.ZodError {

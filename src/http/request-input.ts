@@ -6,12 +6,20 @@ import { readJsonBody } from './request-body.ts';
 const DIGITS = /^\d{1,9}$/;
 
 /** What the request brings, in the one object that the procedure's input schema expects. Throws faults of parsing. */
-export async function readInput(request: IncomingMessage, route: CompiledRoute, rawParameters: readonly string[], query: string): Promise<unknown> {
+export async function readInput(
+  request: IncomingMessage,
+  route: CompiledRoute,
+  rawParameters: readonly string[],
+  query: string,
+): Promise<unknown> {
   const parameters = decodeParameters(route, rawParameters);
-  if (route.endpoint.method === 'GET' || route.endpoint.method === 'DELETE') return { ...parseQuery(query, route), ...parameters };
+  if (route.endpoint.method === 'GET' || route.endpoint.method === 'DELETE')
+    return { ...parseQuery(query, route), ...parameters };
   const body = await readJsonBody(request);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return route.endpoint.bodyName === null && body === undefined ? parameters : refuse([], 'The body must be a JSON object.', 'invalid_type');
+    return route.endpoint.bodyName === null && body === undefined
+      ? parameters
+      : refuse([], 'The body must be a JSON object.', 'invalid_type');
   }
   // A body must not smuggle in what the path says.
   const smuggled = route.pathParameters.find((name) => Object.hasOwn(body, name));

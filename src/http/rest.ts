@@ -50,7 +50,9 @@ const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 const matchRoute = compileRoutes(ENDPOINTS);
 
 /** The REST door: every request under `BASE_PATH`, through the stages of decisions 2 in their order. */
-export function createRest(options: RestOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createRest(
+  options: RestOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const nonce = randomBytes(16);
   return async (request, response) => {
     const startedAt = performance.now();
@@ -71,9 +73,21 @@ function begin(options: RestOptions, request: IncomingMessage, response: ServerR
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? '' : url.slice(mark + 1);
   const method = request.method ?? '';
-  const match: Match = path === DOCUMENT_PATH ? { kind: 'other_method', allow: ['GET', 'HEAD'] } : matchRoute(method, path);
+  const match: Match =
+    path === DOCUMENT_PATH ? { kind: 'other_method', allow: ['GET', 'HEAD'] } : matchRoute(method, path);
   const language = negotiateLanguage(request.headers['accept-language']);
-  return { options, request, response, requestId: newRequestId(), language, path, query, match, authentication: null, outcome: null };
+  return {
+    options,
+    request,
+    response,
+    requestId: newRequestId(),
+    language,
+    path,
+    query,
+    match,
+    authentication: null,
+    outcome: null,
+  };
 }
 
 /** Known path, known method, key, tenant, rate limit. Answers null where there is nothing to operate but the document. */
@@ -149,16 +163,31 @@ function idempotencyOf(
   const key = exchange.request.headers['idempotency-key'];
   if (typeof key !== 'string' || route.endpoint.method !== 'POST') return null;
   const { db, services } = exchange.options;
-  return async <T, P>(prepare: (() => Promise<P>) | null, operation: (db: Db, prepared: P | undefined) => Promise<T>): Promise<T> => {
+  return async <T, P>(
+    prepare: (() => Promise<P>) | null,
+    operation: (db: Db, prepared: P | undefined) => Promise<T>,
+  ): Promise<T> => {
     requireIdempotencyKey(key, exchange.request);
     let output: { readonly value: T } | null = null;
     const fingerprint = fingerprintOf('POST', exchange.path, await getRawInput());
-    const call = { db, clock: services.clock, secrets: services.secrets, teamId: tenant.team.id, key, fingerprint, secret: route.endpoint.secret };
+    const call = {
+      db,
+      clock: services.clock,
+      secrets: services.secrets,
+      teamId: tenant.team.id,
+      key,
+      fingerprint,
+      secret: route.endpoint.secret,
+    };
     const perform = async (tx: Tx, prepared: P | undefined): Promise<KeptResponse> => {
       output = { value: await operation(tx, prepared) };
       return toResponse(route, output.value);
     };
-    exchange.outcome = await runOnce(call, { prepare, perform, refuse: (problem) => problemToResponse(exchange, problem) });
+    exchange.outcome = await runOnce(call, {
+      prepare,
+      perform,
+      refuse: (problem) => problemToResponse(exchange, problem),
+    });
     if (output === null) throw new Error('replayed');
     return (output as { readonly value: T }).value;
   };
@@ -168,12 +197,15 @@ function requireIdempotencyKey(key: string, request: IncomingMessage): void {
   const isSole = request.headersDistinct['idempotency-key']?.length === 1;
   if (isSole && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return;
   const message = `There may be one Idempotency-Key, of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} characters.`;
-  throw new ProblemError('validation_error', { errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }] });
+  throw new ProblemError('validation_error', {
+    errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }],
+  });
 }
 
 function toResponse(route: CompiledRoute, output: unknown): KeptResponse {
   const { successStatus, location } = route.endpoint;
-  const created = location === null ? null : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
+  const created =
+    location === null ? null : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
   return { status: successStatus, body: JSON.stringify(output), location: created };
 }
 
@@ -219,19 +251,27 @@ function send(exchange: Exchange, status: number, contentType: string, body: str
 
 /** The database could not be asked, so nothing was counted. */
 function unknownRate({ limits, services }: RestOptions): Authentication['rate'] {
-  return { limit: limits.keyPerMinute, remaining: limits.keyPerMinute, resetS: 60 - services.clock.now().getUTCSeconds() };
+  return {
+    limit: limits.keyPerMinute,
+    remaining: limits.keyPerMinute,
+    resetS: 60 - services.clock.now().getUTCSeconds(),
+  };
 }
 
 /** One line a request; ids and figures only, never a key, an email or a body. */
 function finish(exchange: Exchange, startedAt: number): void {
   const { options, match, request, response, requestId, authentication } = exchange;
   const ms = performance.now() - startedAt;
-  const route = match.kind === 'route' ? match.route.endpoint.path : exchange.path === DOCUMENT_PATH ? DOCUMENT_PATH : match.kind;
+  const route =
+    match.kind === 'route' ? match.route.endpoint.path : exchange.path === DOCUMENT_PATH ? DOCUMENT_PATH : match.kind;
   const { statusCode: status } = response;
   options.observe(`${request.method} ${route}`, status, ms / 1000);
   const team = authentication?.tenant?.team.id;
   const key = authentication?.tenant?.actor.id;
-  options.logger.info({ requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key }, 'request');
+  options.logger.info(
+    { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
+    'request',
+  );
 }
 
 function once<T>(read: () => Promise<T>): () => Promise<T> {

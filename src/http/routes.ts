@@ -74,6 +74,11 @@ function find(root: Node, path: string, rawParameters: string[]): Node | null {
 }
 
 function numericKeys(endpoint: Endpoint): Set<string> {
-  const accepts = (schema: unknown, value: unknown): boolean => (schema as { safeParse(v: unknown): { success: boolean } }).safeParse(value).success;
-  return new Set(Object.entries(endpoint.input.shape).flatMap(([name, schema]) => (accepts(schema, 1) && !accepts(schema, '1') ? [name] : [])));
+  const accepts = (schema: unknown, value: unknown): boolean =>
+    (schema as { safeParse(v: unknown): { success: boolean } }).safeParse(value).success;
+  return new Set(
+    Object.entries(endpoint.input.shape).flatMap(([name, schema]) =>
+      accepts(schema, 1) && !accepts(schema, '1') ? [name] : [],
+    ),
+  );
 }

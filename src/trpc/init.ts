@@ -47,7 +47,12 @@ export interface Context {
    * Set for a POST with an `Idempotency-Key`: runs the operation on a transaction of its own, once. What `prepare` gives it is waited for before the
    * transaction, and not at all for a replay.
    */
-  readonly idempotently: (<T, P>(prepare: (() => Promise<P>) | null, operation: (db: Db, prepared: P | undefined) => Promise<T>) => Promise<T>) | null;
+  readonly idempotently:
+    | (<T, P>(
+        prepare: (() => Promise<P>) | null,
+        operation: (db: Db, prepared: P | undefined) => Promise<T>,
+      ) => Promise<T>)
+    | null;
 }
 
 /** The REST facts of an operation, beside what trpc-to-openapi knows. */
@@ -109,7 +114,14 @@ const t = initTRPC.context<Context>().meta<Meta>().create();
 export const router = t.router;
 
 /** Problem codes that every operation can answer with (specification, "Endpoints"). */
-const COMMON_ERRORS: readonly ProblemCode[] = ['unauthorized', 'api_disabled', 'validation_error', 'rate_limited', 'internal', 'unavailable'];
+const COMMON_ERRORS: readonly ProblemCode[] = [
+  'unauthorized',
+  'api_disabled',
+  'validation_error',
+  'rate_limited',
+  'internal',
+  'unavailable',
+];
 
 /**
  * Declares an operation; `.query()` or `.mutation()` on the result gives it its work.
@@ -128,7 +140,8 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
       return next();
     });
     // `run` has parsed the output by this very schema; the type says so without naming it, which tRPC's own types cannot follow here.
-    const resolve = ({ ctx, input }: { ctx: Context; input: unknown }) => run(ctx, () => Promise.resolve(input)) as Promise<never>;
+    const resolve = ({ ctx, input }: { ctx: Context; input: unknown }) =>
+      run(ctx, () => Promise.resolve(input)) as Promise<never>;
     return { procedure: scoped.input(declaration.input).output(declaration.output), resolve };
   };
   return {
@@ -150,7 +163,10 @@ type Work<I extends z.ZodType, O extends z.ZodType, P> = (options: {
   readonly prepared: P;
 }) => z.input<O> | Promise<z.input<O>>;
 
-function guarded<I extends z.ZodType, O extends z.ZodType, P>(declaration: Declaration<I, O, P>, work: Work<I, O, P>): Run {
+function guarded<I extends z.ZodType, O extends z.ZodType, P>(
+  declaration: Declaration<I, O, P>,
+  work: Work<I, O, P>,
+): Run {
   const { scope, memberDetail, prepare, output } = declaration;
   return async (ctx, getRawInput) => {
     requireScope(ctx.actor, scope);
@@ -163,7 +179,9 @@ function guarded<I extends z.ZodType, O extends z.ZodType, P>(declaration: Decla
       // Without `prepare`, P is undefined.
       const checked = output.safeParse(await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }));
       if (checked.success) return checked.data;
-      throw new Error(`the output of ${declaration.method} ${declaration.path} breaks its contract`, { cause: checked.error.message });
+      throw new Error(`the output of ${declaration.method} ${declaration.path} breaks its contract`, {
+        cause: checked.error.message,
+      });
     };
     return ctx.idempotently ? ctx.idempotently(prepareCall, perform) : perform(ctx.db, await prepareCall?.());
   };
@@ -205,10 +223,18 @@ function requireScope(actor: Actor, scope: Scope | null): void {
 function refuseUnstorableText(input: unknown): void {
   const fault = findJsonFault(input);
   if (!fault) return;
-  throw new z.ZodError([{ code: 'custom', path: [...fault.path], message: fault.message, params: { code: fault.code }, input: undefined }]);
+  throw new z.ZodError([
+    { code: 'custom', path: [...fault.path], message: fault.message, params: { code: fault.code }, input: undefined },
+  ]);
 }
 
 /** Who does it, when, in answer to what: what a write leaves in audit log and outbox. */
 export function occasionOf(ctx: Context): Occasion {
-  return { teamId: ctx.team.id, actor: ctx.actor, privacy: ctx.privacy, requestId: ctx.requestId, at: ctx.services.clock.now() };
+  return {
+    teamId: ctx.team.id,
+    actor: ctx.actor,
+    privacy: ctx.privacy,
+    requestId: ctx.requestId,
+    at: ctx.services.clock.now(),
+  };
 }

@@ -11,4 +11,15 @@ import { webhooks } from '../features/webhooks/router.ts';
 import { router } from './init.ts';
 
 /** What the REST API consists of: one line a feature. */
-export const v1 = router({ me, members, trainings, evaluations, assignments, cases, catalog, analytics, crm, webhooks });
+export const v1 = router({
+  me,
+  members,
+  trainings,
+  evaluations,
+  assignments,
+  cases,
+  catalog,
+  analytics,
+  crm,
+  webhooks,
+});

@@ -11,7 +11,12 @@ interface Assignment {
   [field: string]: unknown;
 }
 
-const BODY = { title: 'Practise objections', situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+const BODY = {
+  title: 'Practise objections',
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
 
 async function eventsOf(api: TestApi, teamId: string): Promise<{ type: string; data: Record<string, unknown> }[]> {
   const { rows } = await api.db.pool.query('select type, data from event where team_id = $1 order by id', [teamId]);
@@ -42,13 +47,22 @@ describe('POST /assignments', () => {
     });
   });
   const create = (fields: object = {}, team = 'a') =>
-    api.call(api.key(`team_${team}`), 'POST', '/assignments', { body: { member_id: `mem_${team}_member`, ...BODY, ...fields } });
+    api.call(api.key(`team_${team}`), 'POST', '/assignments', {
+      body: { member_id: `mem_${team}_member`, ...BODY, ...fields },
+    });
 
   test('201: an open assignment with everything that was asked for, one event and one audit entry', async () => {
     const created = await create({ note: 'Soon', due_date: '2026-12-01' });
     expect(created).toMatchObject({
       status: 201,
-      body: { ...BODY, status: 'open', note: 'Soon', due_date: '2026-12-01', member_user_id: 'usr_a_member', member_email: 'member@a.test' },
+      body: {
+        ...BODY,
+        status: 'open',
+        note: 'Soon',
+        due_date: '2026-12-01',
+        member_user_id: 'usr_a_member',
+        member_email: 'member@a.test',
+      },
     });
     const { id } = created.body as Assignment;
     expect(created.headers['location']).toBe(`/api/public/v1/assignments/${id}`);
@@ -78,13 +92,19 @@ describe('POST /assignments', () => {
 
   test('201: a title of 120 characters counts as people count, not in UTF-16 units', async () => {
     expect((await create({ title: '😀'.repeat(120) })).status).toBe(201);
-    expect(await create({ title: '😀'.repeat(121) })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.title' }] } });
+    expect(await create({ title: '😀'.repeat(121) })).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'body.title' }] },
+    });
     expect(await create({ title: '' })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.title' }] } });
   });
 
-  test.each(['mem_a_gone', 'mem_b_member', 'nobody'])('404: the recipient %s is no live member of this team', async (member_id) => {
-    expect(await create({ member_id })).toMatchObject({ status: 404, body: { code: 'not_found' } });
-  });
+  test.each(['mem_a_gone', 'mem_b_member', 'nobody'])(
+    '404: the recipient %s is no live member of this team',
+    async (member_id) => {
+      expect(await create({ member_id })).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    },
+  );
 
   test.each([
     ['an unknown entry', { situation_id: 'sit_nowhere' }, 'situation', 'sit_nowhere'],
@@ -97,7 +117,10 @@ describe('POST /assignments', () => {
   test('422 kombination_ungueltig: an entry that was not released to the team', async () => {
     expect(await create({}, 'few')).toMatchObject({ status: 201 });
     const refused = await create({ situation_id: 'sit_renewal' }, 'few');
-    expect(refused).toMatchObject({ status: 422, body: { code: 'kombination_ungueltig', dimension: 'situation', id: 'sit_renewal' } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'kombination_ungueltig', dimension: 'situation', id: 'sit_renewal' },
+    });
   });
 
   test('422 kombination_ungueltig: a rule of the catalog forbids it, told without an id', async () => {
@@ -107,8 +130,14 @@ describe('POST /assignments', () => {
   });
 
   test('403 vorgabe_gesperrt: the team’s policy, and on top of it the recipient’s own', async () => {
-    expect(await create({ industry_id: 'ind_public' })).toMatchObject({ status: 403, body: { code: 'vorgabe_gesperrt' } });
-    expect(await create({ member_id: 'mem_a_picky' })).toMatchObject({ status: 403, body: { code: 'vorgabe_gesperrt' } });
+    expect(await create({ industry_id: 'ind_public' })).toMatchObject({
+      status: 403,
+      body: { code: 'vorgabe_gesperrt' },
+    });
+    expect(await create({ member_id: 'mem_a_picky' })).toMatchObject({
+      status: 403,
+      body: { code: 'vorgabe_gesperrt' },
+    });
   });
 
   test('catalog rules are told before the policy, unknown entries before both', async () => {
@@ -118,15 +147,21 @@ describe('POST /assignments', () => {
     expect(unknown.body).toMatchObject({ code: 'kombination_ungueltig', dimension: 'industry', id: 'nowhere' });
   });
 
-  test.each(['2026-02-30', '2026-13-01', '01.12.2026', '2026-12-01T00:00:00Z'])('422: %s is no calendar date', async (due_date) => {
-    expect(await create({ due_date })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.due_date' }] } });
-  });
+  test.each(['2026-02-30', '2026-13-01', '01.12.2026', '2026-12-01T00:00:00Z'])(
+    '422: %s is no calendar date',
+    async (due_date) => {
+      expect(await create({ due_date })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.due_date' }] } });
+    },
+  );
 
   test('withholds email and user id in answer and event while member_detail_enabled is off', async () => {
     const created = await create({}, 'quiet');
     expect(created).toMatchObject({ status: 201, body: { member_email: null } });
     expect((await eventsOf(api, 'team_quiet'))[0]?.data).not.toHaveProperty('user_id');
-    expect(await api.call(api.key('team_quiet'), 'GET', '/assignments')).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+    expect(await api.call(api.key('team_quiet'), 'GET', '/assignments')).toMatchObject({
+      status: 403,
+      body: { code: 'privacy_restricted' },
+    });
   });
 });
 
@@ -145,10 +180,16 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     });
   });
   const patch = (id: string, body: object) => api.call(api.key('team_a'), 'PATCH', `/assignments/${id}`, { body });
-  const completions = async (id: string) => (await eventsOf(api, 'team_a')).filter((event) => event.type === 'assignment.completed' && event.data['assignment_id'] === id).length;
+  const completions = async (id: string) =>
+    (await eventsOf(api, 'team_a')).filter(
+      (event) => event.type === 'assignment.completed' && event.data['assignment_id'] === id,
+    ).length;
 
   test('assignment.completed is raised when the status becomes done and was not', async () => {
-    expect(await patch('one', { status: 'done' })).toMatchObject({ status: 200, body: { status: 'done', note: 'first' } });
+    expect(await patch('one', { status: 'done' })).toMatchObject({
+      status: 200,
+      body: { status: 'done', note: 'first' },
+    });
     expect(await completions('one')).toBe(1);
     expect((await patch('one', { status: 'done' })).status).toBe(200);
     expect(await completions('one')).toBe(1);
@@ -158,7 +199,10 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   });
 
   test('names only what changes: the rest stays, null clears', async () => {
-    expect(await patch('two', { note: null })).toMatchObject({ status: 200, body: { note: null, due_date: '2026-12-01', status: 'open' } });
+    expect(await patch('two', { note: null })).toMatchObject({
+      status: 200,
+      body: { note: null, due_date: '2026-12-01', status: 'open' },
+    });
     expect(await patch('two', { due_date: null })).toMatchObject({ status: 200, body: { note: null, due_date: null } });
   });
 
@@ -169,7 +213,10 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   });
 
   test.each(['revoked', 'DONE', ''])('422: status %o cannot be set', async (status) => {
-    expect(await patch('three', { status })).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'status' } });
+    expect(await patch('three', { status })).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', field: 'status' },
+    });
   });
 
   test('a done that two calls set at once raises one event', async () => {
@@ -179,10 +226,15 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
 
   test('DELETE removes it once, raises no event, and its trainings stay without the reference', async () => {
     const events = (await eventsOf(api, 'team_a')).length;
-    expect(await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).toMatchObject({ status: 200, body: { ok: true } });
+    expect(await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    });
     expect((await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).status).toBe(404);
     expect((await api.call(api.key('team_a'), 'GET', '/assignments/gone')).status).toBe(404);
-    const { rows } = await api.db.pool.query(`select assignment_id from training where team_id = 'team_a' and id = 'trn_for_gone'`);
+    const { rows } = await api.db.pool.query(
+      `select assignment_id from training where team_id = 'team_a' and id = 'trn_for_gone'`,
+    );
     expect(rows).toEqual([{ assignment_id: null }]);
     expect((await eventsOf(api, 'team_a')).length).toBe(events);
   });
@@ -191,6 +243,9 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     const key = api.key('team_b');
     expect((await api.call(key, 'PATCH', '/assignments/two', { body: { note: 'mine' } })).status).toBe(404);
     expect((await api.call(key, 'DELETE', '/assignments/two')).status).toBe(404);
-    expect(await api.call(api.key('team_a'), 'GET', '/assignments/two')).toMatchObject({ status: 200, body: { note: null } });
+    expect(await api.call(api.key('team_a'), 'GET', '/assignments/two')).toMatchObject({
+      status: 200,
+      body: { note: null },
+    });
   });
 });

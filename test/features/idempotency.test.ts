@@ -12,8 +12,10 @@ describe('Idempotency-Key', () => {
   beforeAll(async () => {
     api = await startTestApi({ clock, seed: makeSeed([makeTeam('a'), makeTeam('b'), makeTeam('full', { seats: 3 })]) });
   });
-  const post = (key: string, body: object, team = 'a') => api.call(api.key(`team_${team}`), 'POST', '/users', { body, headers: { 'idempotency-key': key } });
-  const replayed = (response: { headers: Record<string, string> }) => response.headers['idempotency-replayed'] === 'true';
+  const post = (key: string, body: object, team = 'a') =>
+    api.call(api.key(`team_${team}`), 'POST', '/users', { body, headers: { 'idempotency-key': key } });
+  const replayed = (response: { headers: Record<string, string> }) =>
+    response.headers['idempotency-replayed'] === 'true';
 
   test('the same key with the same body answers the first response again: status, body and Location', async () => {
     const first = await post('k1', { email: 'k1@a.test', lang: 'en' });
@@ -25,9 +27,18 @@ describe('Idempotency-Key', () => {
 
   test('another body, and another operation, are idempotency_mismatch and change nothing', async () => {
     await post('k2', { email: 'k2@a.test' });
-    expect(await post('k2', { email: 'other@a.test' })).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    expect(await post('k2', { email: 'other@a.test' })).toMatchObject({
+      status: 422,
+      body: { code: 'idempotency_mismatch' },
+    });
     const elsewhere = await api.call(api.key('team_a'), 'POST', '/assignments', {
-      body: { member_id: 'mem_a_member', title: 'T', situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' },
+      body: {
+        member_id: 'mem_a_member',
+        title: 'T',
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+      },
       headers: { 'idempotency-key': 'k2' },
     });
     expect(elsewhere).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
@@ -41,7 +52,10 @@ describe('Idempotency-Key', () => {
 
   test('two keys of one team share it', async () => {
     const first = await post('both', { email: 'both@a.test' });
-    const other = await api.call(api.key('team_a', 'users:write'), 'POST', '/users', { body: { email: 'both@a.test' }, headers: { 'idempotency-key': 'both' } });
+    const other = await api.call(api.key('team_a', 'users:write'), 'POST', '/users', {
+      body: { email: 'both@a.test' },
+      headers: { 'idempotency-key': 'both' },
+    });
     expect(other.text).toBe(first.text);
   });
 
@@ -79,7 +93,8 @@ describe('Idempotency-Key', () => {
   test('what is kept of a response with a secret is not readable in the database', async () => {
     const body = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
     const lax = await startTestApi({ seed: makeSeed([makeTeam('w')]), allowPrivateTargets: true });
-    const call = () => lax.call(lax.key('team_w'), 'POST', '/webhook-endpoints', { body, headers: { 'idempotency-key': 'hook' } });
+    const call = () =>
+      lax.call(lax.key('team_w'), 'POST', '/webhook-endpoints', { body, headers: { 'idempotency-key': 'hook' } });
     const first = await call();
     const { secret } = first.body as { secret: string };
     expect(first.status).toBe(201);

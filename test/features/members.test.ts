@@ -17,14 +17,22 @@ interface Member {
 /** What the traces of the team's writes say, oldest first. */
 async function traces(api: TestApi, teamId: string) {
   const events = await api.db.pool.query('select type, data from event where team_id = $1 order by id', [teamId]);
-  const audit = await api.db.pool.query('select action, target_id, actor_kind, request_id from audit_log where team_id = $1 order by id', [teamId]);
-  return { events: events.rows as { type: string; data: Record<string, unknown> }[], audit: audit.rows as Record<string, string>[] };
+  const audit = await api.db.pool.query(
+    'select action, target_id, actor_kind, request_id from audit_log where team_id = $1 order by id',
+    [teamId],
+  );
+  return {
+    events: events.rows as { type: string; data: Record<string, unknown> }[],
+    audit: audit.rows as Record<string, string>[],
+  };
 }
 
 describe('GET /users', () => {
   let api: TestApi;
   beforeAll(async () => {
-    const days = Array.from({ length: 7 }, (_, day) => makeMember('a', `m${day}`, { created_at: `2026-01-0${day + 1}T00:00:00.000Z` }));
+    const days = Array.from({ length: 7 }, (_, day) =>
+      makeMember('a', `m${day}`, { created_at: `2026-01-0${day + 1}T00:00:00.000Z` }),
+    );
     const ended = makeMember('a', 'gone', { status: 'ended' });
     const invited = makeMember('a', 'asked', { status: 'invited', user_id: null });
     api = await startTestApi({
@@ -42,10 +50,16 @@ describe('GET /users', () => {
     expect(next_cursor).toBeNull();
     expect(data).toHaveLength(11);
     expect(data.map((member) => member.id)).not.toContain('mem_a_gone');
-    expect(data.find((member) => member.id === 'mem_a_asked')).toMatchObject({ status: 'invited', user_id: null, joined_at: null });
+    expect(data.find((member) => member.id === 'mem_a_asked')).toMatchObject({
+      status: 'invited',
+      user_id: null,
+      joined_at: null,
+    });
     expect(data.at(-1)?.id).toBe('mem_a_m0');
     expect(data.find((member) => member.role === 'owner')?.id).toBe('mem_a_owner');
-    expect(data.slice(0, 6).map((member) => member.id)).toEqual(['m6', 'm5', 'm4', 'm3', 'm2', 'm1'].map((name) => `mem_a_${name}`));
+    expect(data.slice(0, 6).map((member) => member.id)).toEqual(
+      ['m6', 'm5', 'm4', 'm3', 'm2', 'm1'].map((name) => `mem_a_${name}`),
+    );
   });
 
   test('pages through every member once, and says null exactly on the last page', async () => {
@@ -71,12 +85,18 @@ describe('GET /users', () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/users?limit=1');
     const { next_cursor } = body as { next_cursor: string };
     const refused = await api.call(api.key('team_a'), 'GET', `/assignments?cursor=${next_cursor}`);
-    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', errors: [{ path: 'query.cursor' }] } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', errors: [{ path: 'query.cursor' }] },
+    });
   });
 
   test.each(['0', '201', '-1', '1.5', 'ten', ''])('refuses limit=%s and names it', async (limit) => {
     const refused = await api.call(api.key('team_a'), 'GET', `/users?limit=${limit}`);
-    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', errors: [{ path: 'query.limit' }] } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', errors: [{ path: 'query.limit' }] },
+    });
   });
 
   test('withholds emails while member_detail_enabled is off', async () => {
@@ -103,16 +123,38 @@ describe('POST /users', () => {
   });
 
   test('201: invites, with Location, one event, one audit entry with the request id, and one mail job', async () => {
-    const created = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: '  Kim@Example.com ', lang: 'en' } });
+    const created = await api.call(api.key('team_a'), 'POST', '/users', {
+      body: { email: '  Kim@Example.com ', lang: 'en' },
+    });
     const member = created.body as Member;
     expect(created.status).toBe(201);
-    expect(member).toMatchObject({ email: 'Kim@Example.com', role: 'member', status: 'invited', user_id: null, joined_at: null });
+    expect(member).toMatchObject({
+      email: 'Kim@Example.com',
+      role: 'member',
+      status: 'invited',
+      user_id: null,
+      joined_at: null,
+    });
     expect(created.headers['location']).toBe(`/api/public/v1/users/${member.id}`);
-    expect(await api.call(api.key('team_a'), 'GET', `/users/${member.id}`)).toMatchObject({ status: 200, body: member });
+    expect(await api.call(api.key('team_a'), 'GET', `/users/${member.id}`)).toMatchObject({
+      status: 200,
+      body: member,
+    });
     const { events, audit } = await traces(api, 'team_a');
-    expect(events).toEqual([{ type: 'member.joined', data: { team_id: 'team_a', member_id: member.id, role: 'member', user_id: null } }]);
-    expect(audit).toMatchObject([{ action: 'member.invited', target_id: member.id, actor_kind: 'api_key', request_id: created.headers['x-request-id'] }]);
-    const jobs = await api.db.pool.query(`select key from graphile_worker.jobs where key like 'send_invitation:team_a:%'`);
+    expect(events).toEqual([
+      { type: 'member.joined', data: { team_id: 'team_a', member_id: member.id, role: 'member', user_id: null } },
+    ]);
+    expect(audit).toMatchObject([
+      {
+        action: 'member.invited',
+        target_id: member.id,
+        actor_kind: 'api_key',
+        request_id: created.headers['x-request-id'],
+      },
+    ]);
+    const jobs = await api.db.pool.query(
+      `select key from graphile_worker.jobs where key like 'send_invitation:team_a:%'`,
+    );
     expect(jobs.rows).toEqual([{ key: `send_invitation:team_a:${member.id}` }]);
   });
 
@@ -120,7 +162,9 @@ describe('POST /users', () => {
     const first = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'same@a.test' } });
     expect(first.status).toBe(201);
     for (const email of ['SAME@a.test', 'mem_a_owner']) {
-      const taken = email.includes('@') ? email : ((await api.call(api.key('team_a'), 'GET', '/users/mem_a_owner')).body as Member).email;
+      const taken = email.includes('@')
+        ? email
+        : ((await api.call(api.key('team_a'), 'GET', '/users/mem_a_owner')).body as Member).email;
       const refused = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: taken } });
       expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
     }
@@ -136,7 +180,10 @@ describe('POST /users', () => {
     const body = { email: 'boss@a.test', role: 'admin' };
     const refused = await api.call(api.key('team_a', 'by_member'), 'POST', '/users', { body });
     expect(refused).toMatchObject({ status: 403, body: { code: 'insufficient_scope', required_scope: 'users:write' } });
-    expect(await api.call(api.key('team_a', 'by_admin'), 'POST', '/users', { body })).toMatchObject({ status: 201, body: { role: 'admin' } });
+    expect(await api.call(api.key('team_a', 'by_admin'), 'POST', '/users', { body })).toMatchObject({
+      status: 201,
+      body: { role: 'admin' },
+    });
   });
 
   test.each(['owner', 'boss', ''])('422: role %o is refused with the field named', async (role) => {
@@ -152,13 +199,17 @@ describe('POST /users', () => {
   });
 
   test('the sixty-first invitation within an hour is 429 with Retry-After, and passes when the first is an hour old', async () => {
-    const invite = (n: number) => api.call(api.key('team_limit'), 'POST', '/users', { body: { email: `n${n}@limit.test` } });
+    const invite = (n: number) =>
+      api.call(api.key('team_limit'), 'POST', '/users', { body: { email: `n${n}@limit.test` } });
     for (let n = 0; n < 60; n++) {
       clock.set(new Date(NOW.getTime() + n * 1000));
       expect((await invite(n)).status).toBe(201);
     }
     const refused = await invite(60);
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retry_after: 3541, detail: expect.stringContaining('60 invitations') } });
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited', retry_after: 3541, detail: expect.stringContaining('60 invitations') },
+    });
     expect(refused.headers['retry-after']).toBe('3541');
     clock.set(new Date(NOW.getTime() + 3600_000));
     expect((await invite(60)).status).toBe(201);
@@ -180,7 +231,8 @@ describe('PATCH /users/{member_id}', () => {
     const asked = makeMember('a', 'asked', { status: 'invited', role: 'admin', user_id: null });
     api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [asked] }), makeTeam('b')]) });
   });
-  const patch = (id: string, role: string, key = api.key('team_a')) => api.call(key, 'PATCH', `/users/${id}`, { body: { role } });
+  const patch = (id: string, role: string, key = api.key('team_a')) =>
+    api.call(key, 'PATCH', `/users/${id}`, { body: { role } });
 
   test('200: the role already held is no change and leaves no trace', async () => {
     expect(await patch('mem_a_member', 'member')).toMatchObject({ status: 200, body: { role: 'member' } });
@@ -196,13 +248,22 @@ describe('PATCH /users/{member_id}', () => {
   });
 
   test('200: an invited admin is demoted although no other active admin would be needed', async () => {
-    expect(await patch('mem_a_asked', 'member')).toMatchObject({ status: 200, body: { role: 'member', status: 'invited' } });
+    expect(await patch('mem_a_asked', 'member')).toMatchObject({
+      status: 200,
+      body: { role: 'member', status: 'invited' },
+    });
   });
 
   test('403: a key made by a member neither makes nor unmakes admins', async () => {
     const key = api.key('team_a', 'by_member');
-    expect(await patch('mem_a_member', 'admin', key)).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } });
-    expect(await patch('mem_a_admin', 'member', key)).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } });
+    expect(await patch('mem_a_member', 'admin', key)).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope' },
+    });
+    expect(await patch('mem_a_admin', 'member', key)).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope' },
+    });
   });
 
   test('403 from the very next call: a key whose creator is no admin any more makes no admins', async () => {
@@ -236,15 +297,25 @@ describe('DELETE /users/{member_id}', () => {
     });
   });
   const remove = (id: string, key = api.key('team_a')) => api.call(key, 'DELETE', `/users/${id}`);
-  const statusOf = async (id: string) => ((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body as { status: string }).status;
+  const statusOf = async (id: string) =>
+    ((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body as { status: string }).status;
 
   test('200: ends the membership, revokes open assignments only, and raises member.removed once', async () => {
     expect(await remove('mem_a_leaver')).toMatchObject({ status: 200, body: { ok: true } });
     expect((await api.call(api.key('team_a'), 'GET', '/users/mem_a_leaver')).status).toBe(404);
-    expect([await statusOf('asg_open'), await statusOf('asg_done'), await statusOf('asg_other')]).toEqual(['revoked', 'done', 'open']);
+    expect([await statusOf('asg_open'), await statusOf('asg_done'), await statusOf('asg_other')]).toEqual([
+      'revoked',
+      'done',
+      'open',
+    ]);
     expect((await remove('mem_a_leaver')).status).toBe(404);
     const { events } = await traces(api, 'team_a');
-    expect(events).toEqual([{ type: 'member.removed', data: { team_id: 'team_a', member_id: 'mem_a_leaver', role: 'member', user_id: 'usr_a_leaver' } }]);
+    expect(events).toEqual([
+      {
+        type: 'member.removed',
+        data: { team_id: 'team_a', member_id: 'mem_a_leaver', role: 'member', user_id: 'usr_a_leaver' },
+      },
+    ]);
   });
 
   test('409: neither the owner nor the only active admin is removed', async () => {
@@ -253,7 +324,10 @@ describe('DELETE /users/{member_id}', () => {
   });
 
   test('403: removing an admin takes the role away, so it needs the right for that', async () => {
-    expect(await remove('mem_a_admin', api.key('team_a', 'by_member'))).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } });
+    expect(await remove('mem_a_admin', api.key('team_a', 'by_member'))).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope' },
+    });
   });
 
   test('404: another team’s member stays', async () => {

@@ -12,17 +12,30 @@ describe('rate limits', () => {
     const api = await startTestApi({ clock, keyLimitPerMinute: 3, seed: makeSeed([makeTeam('a')]) });
     const key = api.key('team_a');
     const left: string[] = [];
-    for (let call = 0; call < 3; call++) left.push((await api.call(key, 'GET', '/me')).headers['ratelimit-remaining'] ?? '');
+    for (let call = 0; call < 3; call++)
+      left.push((await api.call(key, 'GET', '/me')).headers['ratelimit-remaining'] ?? '');
     expect(left).toEqual(['2', '1', '0']);
     const refused = await api.call(key, 'GET', '/me');
     expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retry_after: 40 } });
-    expect(refused.headers).toMatchObject({ 'retry-after': '40', 'ratelimit-limit': '3', 'ratelimit-remaining': '0', 'ratelimit-reset': '40' });
+    expect(refused.headers).toMatchObject({
+      'retry-after': '40',
+      'ratelimit-limit': '3',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': '40',
+    });
     clock.set(new Date(START.getTime() + 40_000));
-    expect((await api.call(key, 'GET', '/me')).headers).toMatchObject({ 'ratelimit-remaining': '2', 'ratelimit-reset': '60' });
+    expect((await api.call(key, 'GET', '/me')).headers).toMatchObject({
+      'ratelimit-remaining': '2',
+      'ratelimit-reset': '60',
+    });
   });
 
   test('the headers show the tighter of key and tenant', async () => {
-    const api = await startTestApi({ clock: fixedClock(START), keyLimitPerMinute: 4, seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 5 })]) });
+    const api = await startTestApi({
+      clock: fixedClock(START),
+      keyLimitPerMinute: 4,
+      seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 5 })]),
+    });
     const call = async (name: string) => (await api.call(api.key('team_a', name), 'GET', '/me')).headers;
     expect(await call('full')).toMatchObject({ 'ratelimit-limit': '4', 'ratelimit-remaining': '3' });
     expect(await call('full')).toMatchObject({ 'ratelimit-limit': '4', 'ratelimit-remaining': '2' });
@@ -31,17 +44,32 @@ describe('rate limits', () => {
 
   test('a request that the tenant’s limit refuses is not counted for the key, and the other way round', async () => {
     const clock = fixedClock(START);
-    const api = await startTestApi({ clock, keyLimitPerMinute: 3, seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 4 })]) });
+    const api = await startTestApi({
+      clock,
+      keyLimitPerMinute: 3,
+      seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 4 })]),
+    });
     const call = async (name: string) => (await api.call(api.key('team_a', name), 'GET', '/me')).status;
-    expect([await call('full'), await call('full'), await call('full'), await call('full'), await call('full')]).toEqual([200, 200, 200, 429, 429]);
+    expect([
+      await call('full'),
+      await call('full'),
+      await call('full'),
+      await call('full'),
+      await call('full'),
+    ]).toEqual([200, 200, 200, 429, 429]);
     expect([await call('second'), await call('second')]).toEqual([200, 429]);
-    const { rows } = await api.db.pool.query(`select bucket, count from rate_counter where bucket like 'key:%' or bucket like 'team:%' order by count`);
+    const { rows } = await api.db.pool.query(
+      `select bucket, count from rate_counter where bucket like 'key:%' or bucket like 'team:%' order by count`,
+    );
     expect(rows.map((row: { count: number }) => row.count)).toEqual([1, 3, 4]);
   });
 
   test('requests without a valid key count for the caller’s address, and never for a key’s team', async () => {
     const api = await startTestApi({ clock: fixedClock(START), ipLimitPerMinute: 2, seed: makeSeed([makeTeam('a')]) });
-    expect((await api.call(null, 'GET', '/me')).headers).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1' });
+    expect((await api.call(null, 'GET', '/me')).headers).toMatchObject({
+      'ratelimit-limit': '2',
+      'ratelimit-remaining': '1',
+    });
     expect((await api.call('svck_live_deadbeef_aaaaaaaaaaaaaaaaaaaaaaaa', 'GET', '/users')).status).toBe(401);
     expect((await api.call(null, 'GET', '/me')).status).toBe(429);
     expect((await api.call(null, 'GET', '/no/such/path')).status).toBe(429);
@@ -50,11 +78,20 @@ describe('rate limits', () => {
 
   test('addresses behind a trusted proxy have buckets of their own; an untrusted header changes nothing', async () => {
     const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
-    const trusted = await startTestApi({ ipLimitPerMinute: 1, clock: fixedClock(START), trustProxy: { kind: 'hops', hops: 1 }, seed: makeSeed([makeTeam('a')]) });
+    const trusted = await startTestApi({
+      ipLimitPerMinute: 1,
+      clock: fixedClock(START),
+      trustProxy: { kind: 'hops', hops: 1 },
+      seed: makeSeed([makeTeam('a')]),
+    });
     expect((await trusted.call(null, 'GET', '/me', from('198.51.100.1'))).status).toBe(401);
     expect((await trusted.call(null, 'GET', '/me', from('198.51.100.2'))).status).toBe(401);
     expect((await trusted.call(null, 'GET', '/me', from('203.0.113.9, 198.51.100.2'))).status).toBe(429);
-    const direct = await startTestApi({ ipLimitPerMinute: 1, clock: fixedClock(START), seed: makeSeed([makeTeam('a')]) });
+    const direct = await startTestApi({
+      ipLimitPerMinute: 1,
+      clock: fixedClock(START),
+      seed: makeSeed([makeTeam('a')]),
+    });
     expect((await direct.call(null, 'GET', '/me', from('198.51.100.1'))).status).toBe(401);
     expect((await direct.call(null, 'GET', '/me', from('198.51.100.2'))).status).toBe(429);
   });
@@ -64,10 +101,21 @@ describe('allowed addresses of a key', () => {
   const key = (name: string, allowed_ips: string[]) => ({ name, scopes: 'all' as const, allowed_ips });
 
   test('IPv4 and IPv6 networks admit, anything else is the same 401 as an unknown key', async () => {
-    const seed = makeSeed([makeTeam('a', { api_keys: [key('local', ['127.0.0.0/8']), key('v6', ['2001:db8::/32']), key('one', ['198.51.100.7'])] })]);
+    const seed = makeSeed([
+      makeTeam('a', {
+        api_keys: [key('local', ['127.0.0.0/8']), key('v6', ['2001:db8::/32']), key('one', ['198.51.100.7'])],
+      }),
+    ]);
     const api = await startTestApi({ seed, trustProxy: { kind: 'cidrs', cidrs: ['127.0.0.1/32'] } });
     const status = async (name: string, address?: string) =>
-      (await api.call(api.key('team_a', name), 'GET', '/me', address ? { headers: { 'x-forwarded-for': address } } : {})).status;
+      (
+        await api.call(
+          api.key('team_a', name),
+          'GET',
+          '/me',
+          address ? { headers: { 'x-forwarded-for': address } } : {},
+        )
+      ).status;
     expect(await status('local')).toBe(200);
     expect(await status('local', '10.0.0.1')).toBe(401);
     expect(await status('v6', '2001:db8:1::5')).toBe(200);
@@ -81,7 +129,9 @@ describe('allowed addresses of a key', () => {
   test('a key that is revoked, expires, or whose list changes is refused by the very next request', async () => {
     const clock = fixedClock(START);
     const expires_at = new Date(START.getTime() + 1000).toISOString();
-    const seed = makeSeed([makeTeam('a', { api_keys: [key('listed', ['127.0.0.1']), { name: 'short', scopes: 'all', expires_at }] })]);
+    const seed = makeSeed([
+      makeTeam('a', { api_keys: [key('listed', ['127.0.0.1']), { name: 'short', scopes: 'all', expires_at }] }),
+    ]);
     const api = await startTestApi({ clock, seed });
     const status = async (name: string) => (await api.call(api.key('team_a', name), 'GET', '/me')).status;
     expect([await status('full'), await status('listed'), await status('short')]).toEqual([200, 200, 200]);

@@ -53,10 +53,17 @@ async function untilQuiet(): Promise<void> {
 describe('a process killed in the middle of a POST with an Idempotency-Key', () => {
   test('between the write and the answer: the repeated call is answered from the record, and it acted once', async () => {
     // COMMIT takes a second here, so that the kill meets a transaction that the database will finish.
-    await client.query(`create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$`);
-    await client.query(`create constraint trigger slow after insert on idempotency_record deferrable initially deferred for each row execute function slow()`);
+    await client.query(
+      `create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$`,
+    );
+    await client.query(
+      `create constraint trigger slow after insert on idempotency_record deferrable initially deferred for each row execute function slow()`,
+    );
     const first = await startApiProcess(url);
-    const lost = createCall(first.url)(key, 'POST', '/users', invite('after@crash.test')).then(() => 'answered', () => 'lost');
+    const lost = createCall(first.url)(key, 'POST', '/users', invite('after@crash.test')).then(
+      () => 'answered',
+      () => 'lost',
+    );
     await untilActive('COMMIT%');
     await first.kill('SIGKILL');
     expect(await lost).toBe('lost');
@@ -78,7 +85,10 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     await holder.connect();
     await holder.query('begin');
     await holder.query(`select from team where id = 'team_a' for update`);
-    const lost = createCall(first.url)(key, 'POST', '/users', invite('before@crash.test')).then(() => 'answered', () => 'lost');
+    const lost = createCall(first.url)(key, 'POST', '/users', invite('before@crash.test')).then(
+      () => 'answered',
+      () => 'lost',
+    );
     await untilActive('%for no key update%');
     await first.kill('SIGKILL');
     expect(await lost).toBe('lost');

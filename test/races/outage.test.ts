@@ -27,8 +27,14 @@ test('503 at once in the documented form while Postgres is down, full service wi
     const callers = Array.from({ length: CALLERS }, async (_, n) => {
       while (loading) {
         const sentAt = performance.now();
-        const response = n % 2 ? await call(key, 'GET', '/users') : await call(key, 'POST', '/users', { body: { email: 'mem' } });
-        seen.push({ status: response.status, code: (response.body as { code?: unknown }).code, sentAt, ms: performance.now() - sentAt });
+        const response =
+          n % 2 ? await call(key, 'GET', '/users') : await call(key, 'POST', '/users', { body: { email: 'mem' } });
+        seen.push({
+          status: response.status,
+          code: (response.body as { code?: unknown }).code,
+          sentAt,
+          ms: performance.now() - sentAt,
+        });
         await delay(5);
       }
     });

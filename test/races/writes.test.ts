@@ -21,7 +21,10 @@ beforeAll(async () => {
     makeTeam(`email${round}`),
     makeTeam(`key${round}`),
   ]);
-  const { teams: loaded } = await loadTestSeed(database, makeSeed([...teams, makeTeam('limit'), makeTeam('tenant', { rate_limit_per_min: 120 })]));
+  const { teams: loaded } = await loadTestSeed(
+    database,
+    makeSeed([...teams, makeTeam('limit'), makeTeam('tenant', { rate_limit_per_min: 120 })]),
+  );
   keys = Object.fromEntries(Object.entries(loaded).map(([id, team]) => [id, team.api_keys['full'] ?? '']));
   const limit = { API_KEY_RATE_LIMIT_PER_MIN: '120' };
   const [one, two] = await Promise.all([startApiProcess(database.url, limit), startApiProcess(database.url, limit)]);
@@ -40,14 +43,17 @@ function both(act: (call: Call, index: number) => Promise<ApiResponse>): Promise
   return Promise.all(calls.map(act));
 }
 
-const statuses = (responses: readonly ApiResponse[]) => responses.map((response) => response.status).toSorted();
+const statuses = (responses: readonly ApiResponse[]) => responses.map((response) => response.status).toSorted((a, b) => a - b);
 const keyOf = (team: string) => keys[`team_${team}`] ?? '';
-const count = async (sql: string, team: string) => Number((await client.query(`select count(*) as n ${sql}`, [`team_${team}`])).rows[0].n);
+const count = async (sql: string, team: string) =>
+  Number((await client.query(`select count(*) as n ${sql}`, [`team_${team}`])).rows[0].n);
 
 describe('two processes at once', () => {
   test.each(rounds)('the last seat goes to exactly one (round %i)', async (round) => {
     const team = `seat${round}`;
-    const responses = await both((call, n) => call(keyOf(team), 'POST', '/users', { body: { email: `n${n}@seat.test` } }));
+    const responses = await both((call, n) =>
+      call(keyOf(team), 'POST', '/users', { body: { email: `n${n}@seat.test` } }),
+    );
     expect(statuses(responses)).toEqual([201, 409]);
     expect(responses.find((response) => response.status === 409)?.body).toMatchObject({ code: 'seat_limit_reached' });
     expect(await count(`from member where team_id = $1 and status <> 'ended'`, team)).toBe(4);
@@ -69,7 +75,9 @@ describe('two processes at once', () => {
 
   test.each(rounds)('one email becomes one member (round %i)', async (round) => {
     const team = `email${round}`;
-    const responses = await both((call, n) => call(keyOf(team), 'POST', '/users', { body: { email: n ? 'Same@email.test' : 'same@EMAIL.test' } }));
+    const responses = await both((call, n) =>
+      call(keyOf(team), 'POST', '/users', { body: { email: n ? 'Same@email.test' : 'same@EMAIL.test' } }),
+    );
     expect(statuses(responses)).toEqual([201, 409]);
     expect(responses.find((response) => response.status === 409)?.body).toMatchObject({ code: 'conflict' });
     expect(await count(`from member where team_id = $1 and lower(email) = 'same@email.test'`, team)).toBe(1);
@@ -78,13 +86,17 @@ describe('two processes at once', () => {
   test.each(rounds)('thirty calls with one Idempotency-Key act once (round %i)', async (round) => {
     const team = `key${round}`;
     const send = (n: number) =>
-      (calls[n % 2] as Call)(keyOf(team), 'POST', '/users', { body: { email: 'once@key.test' }, headers: { 'idempotency-key': 'the one' } });
+      (calls[n % 2] as Call)(keyOf(team), 'POST', '/users', {
+        body: { email: 'once@key.test' },
+        headers: { 'idempotency-key': 'the one' },
+      });
     const responses = await Promise.all(Array.from({ length: 30 }, (_, n) => send(n)));
     const created = responses.filter((response) => response.status === 201);
     expect(created.length).toBeGreaterThan(0);
     expect(new Set(created.map((response) => response.text)).size).toBe(1);
     expect(created.filter((response) => response.headers['idempotency-replayed'] === undefined)).toHaveLength(1);
-    for (const other of responses.filter((response) => response.status !== 201)) expect(other).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    for (const other of responses.filter((response) => response.status !== 201))
+      expect(other).toMatchObject({ status: 409, body: { code: 'conflict' } });
     expect(await count('from member where team_id = $1 and invited_at is not null', team)).toBe(1);
     expect(await count('from event where team_id = $1', team)).toBe(1);
     expect(await count('from audit_log where team_id = $1', team)).toBe(1);
@@ -96,10 +108,14 @@ describe('150 requests at once on two processes', () => {
   test.each(['limit', 'tenant'])('exactly 120 pass (%s)', async (team) => {
     await inOneMinute(async () => {
       await client.query('delete from rate_counter');
-      const responses = await Promise.all(Array.from({ length: 150 }, (_, n) => (calls[n % 2] as Call)(keyOf(team), 'GET', '/me')));
+      const responses = await Promise.all(
+        Array.from({ length: 150 }, (_, n) => (calls[n % 2] as Call)(keyOf(team), 'GET', '/me')),
+      );
       expect(responses.filter((response) => response.status === 200)).toHaveLength(120);
       expect(responses.filter((response) => response.status === 429)).toHaveLength(30);
-      const left = responses.filter((response) => response.status === 200).map((response) => Number(response.headers['ratelimit-remaining']));
+      const left = responses
+        .filter((response) => response.status === 200)
+        .map((response) => Number(response.headers['ratelimit-remaining']));
       expect(left.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, n) => n));
     });
   });
@@ -107,7 +123,8 @@ describe('150 requests at once on two processes', () => {
 
 /** Real processes go by the database's clock. A check that a new minute has cut in two is done again in that minute: it is not over so soon. */
 async function inOneMinute(check: () => Promise<void>): Promise<void> {
-  const minute = async (): Promise<number> => (await client.query('select floor(extract(epoch from clock_timestamp()) / 60)::int as m')).rows[0].m;
+  const minute = async (): Promise<number> =>
+    (await client.query('select floor(extract(epoch from clock_timestamp()) / 60)::int as m')).rows[0].m;
   const before = await minute();
   try {
     await check();

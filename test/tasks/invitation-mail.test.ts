@@ -14,7 +14,9 @@ interface Received {
 }
 
 /** A real mail server that refuses the first `failures` mails, as a server in trouble does. */
-async function startMailServer(failures: number): Promise<{ url: string; received: Received[]; attempts: () => number; stop(): Promise<void> }> {
+async function startMailServer(
+  failures: number,
+): Promise<{ url: string; received: Received[]; attempts: () => number; stop(): Promise<void> }> {
   const received: Received[] = [];
   let attempts = 0;
   const server = new SMTPServer({
@@ -28,7 +30,10 @@ async function startMailServer(failures: number): Promise<{ url: string; receive
           done(Object.assign(new Error('try again later'), { responseCode: 451 }));
           return;
         }
-        received.push({ to: session.envelope.rcptTo.map((address) => address.address), text: Buffer.concat(chunks).toString() });
+        received.push({
+          to: session.envelope.rcptTo.map((address) => address.address),
+          text: Buffer.concat(chunks).toString(),
+        });
         done();
       });
     },
@@ -45,7 +50,10 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await delay(20);
 }
 
-const decode = (text: string): string => text.replaceAll(/=\r?\n/g, '').replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+const decode = (text: string): string =>
+  text
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 async function invite(api: TestApi, body: object): Promise<string> {
   const created = await api.call(api.key('team_a'), 'POST', '/users', { body });
@@ -55,15 +63,22 @@ async function invite(api: TestApi, body: object): Promise<string> {
 
 describe('the invitation mail', () => {
   test('goes out once, in the language asked for or else the team’s, and not to whom was removed meanwhile', async () => {
-    const api = await startTestApi({ seed: makeSeed([makeTeam('a', { name: 'Acme\r\nBcc: all@x.test', language: 'de' })]) });
+    const api = await startTestApi({
+      seed: makeSeed([makeTeam('a', { name: 'Acme\r\nBcc: all@x.test', language: 'de' })]),
+    });
     await invite(api, { email: 'german@a.test' });
     await invite(api, { email: 'english@a.test', lang: 'en' });
     const gone = await invite(api, { email: 'gone@a.test' });
     await api.call(api.key('team_a'), 'DELETE', `/users/${gone}`);
     const mail = await startMailServer(0);
-    const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url, MAIL_FROM: 'Training <training@a.test>' });
+    const worker = await startWorkerProcess(api.databaseUrl, {
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'Training <training@a.test>',
+    });
     await until(async () => (await api.db.pool.query('select from graphile_worker.jobs')).rowCount === 0);
-    expect(mail.received.map((received) => received.to)).toEqual(expect.arrayContaining([['german@a.test'], ['english@a.test']]));
+    expect(mail.received.map((received) => received.to)).toEqual(
+      expect.arrayContaining([['german@a.test'], ['english@a.test']]),
+    );
     expect(mail.received).toHaveLength(2);
     const text = (to: string) => decode(mail.received.find((received) => received.to[0] === to)?.text ?? '');
     expect(text('german@a.test')).toContain('zum Verkaufstraining eingeladen');

@@ -231,7 +231,7 @@ CREATE INDEX "training_case_user_idx" ON "training_case" ("team_id", "user_id", 
 
 -- Analytics rollups, kept in the transaction that saves an evaluation --------------------------------------------------
 
--- Everything since the beginning, one row a person.
+-- Everything since the beginning, one row a person. The dimensions are those of src/core/dimensions.ts.
 CREATE TABLE "analytics_person" (
   "team_id" text NOT NULL,
   "user_id" text NOT NULL,
@@ -239,24 +239,44 @@ CREATE TABLE "analytics_person" (
   "scored" integer NOT NULL DEFAULT 0,
   "total_sum" bigint NOT NULL DEFAULT 0,
   "total_count" integer NOT NULL DEFAULT 0,
-  -- dimension name → [sum, count]
-  "dimensions" jsonb NOT NULL DEFAULT '{}',
+  "closing_sum" bigint NOT NULL DEFAULT 0,
+  "closing_count" integer NOT NULL DEFAULT 0,
+  "conversation_control_sum" bigint NOT NULL DEFAULT 0,
+  "conversation_control_count" integer NOT NULL DEFAULT 0,
+  "needs_analysis_sum" bigint NOT NULL DEFAULT 0,
+  "needs_analysis_count" integer NOT NULL DEFAULT 0,
+  "objection_handling_sum" bigint NOT NULL DEFAULT 0,
+  "objection_handling_count" integer NOT NULL DEFAULT 0,
+  "value_argument_sum" bigint NOT NULL DEFAULT 0,
+  "value_argument_count" integer NOT NULL DEFAULT 0,
   PRIMARY KEY ("team_id", "user_id"),
   CONSTRAINT "analytics_person_team_id_user_id_fkey" FOREIGN KEY ("team_id", "user_id") REFERENCES "person" ("team_id", "id") ON DELETE CASCADE ON UPDATE NO ACTION
 );
 
 -- Scores of one person in one ISO week (Monday, UTC), with the days apart: the trend reads weeks, the 30-day windows days.
+-- Columns, not arrays: a read visits thousands of rows, and taking a day out of an array costs more than finding the row.
 CREATE TABLE "analytics_person_week" (
   "team_id" text NOT NULL,
   "week" date NOT NULL,
   "user_id" text NOT NULL,
   "total_sum" integer NOT NULL,
   "total_count" integer NOT NULL,
-  "day_sums" integer[] NOT NULL,
-  "day_counts" integer[] NOT NULL,
+  "day1_sum" integer NOT NULL,
+  "day1_count" integer NOT NULL,
+  "day2_sum" integer NOT NULL,
+  "day2_count" integer NOT NULL,
+  "day3_sum" integer NOT NULL,
+  "day3_count" integer NOT NULL,
+  "day4_sum" integer NOT NULL,
+  "day4_count" integer NOT NULL,
+  "day5_sum" integer NOT NULL,
+  "day5_count" integer NOT NULL,
+  "day6_sum" integer NOT NULL,
+  "day6_count" integer NOT NULL,
+  "day7_sum" integer NOT NULL,
+  "day7_count" integer NOT NULL,
   PRIMARY KEY ("team_id", "week", "user_id"),
   CONSTRAINT "analytics_person_week_monday_check" CHECK (EXTRACT(isodow FROM "week") = 1),
-  CONSTRAINT "analytics_person_week_days_check" CHECK (cardinality("day_sums") = 7 AND cardinality("day_counts") = 7),
   CONSTRAINT "analytics_person_week_team_id_user_id_fkey" FOREIGN KEY ("team_id", "user_id") REFERENCES "person" ("team_id", "id") ON DELETE CASCADE ON UPDATE NO ACTION
 );
 CREATE INDEX "analytics_person_week_user_idx" ON "analytics_person_week" ("team_id", "user_id");

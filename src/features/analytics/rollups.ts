@@ -1,11 +1,13 @@
 import type { ClientBase } from 'pg';
+import { DIMENSIONS } from '../../core/dimensions.ts';
 
 /**
  * Computes the team's rollups anew from its trainings and evaluations. Needs a transaction, in which nobody else saves an
  * evaluation of the team (a seed's team is not yet visible to others). A person with no ended session and no score has no row.
  *
  * A session is ended when it has a finish time or the status `scored`, and scored when it has an evaluation. A score belongs
- * to the UTC day on which the training was created; one without a total counts as scored and into no sum.
+ * to the UTC day on which the training was created; one without a total counts as scored and into no sum. Of an evaluation's
+ * dimensions, those of `core/dimensions.ts` count.
  */
 export async function rebuildRollups(client: Pick<ClientBase, 'query'>, teamId: string): Promise<void> {
   await client.query('DELETE FROM analytics_person WHERE team_id = $1', [teamId]);
@@ -14,29 +16,24 @@ export async function rebuildRollups(client: Pick<ClientBase, 'query'>, teamId: 
   await client.query(INSERT_WEEKS, [teamId]);
 }
 
+const sumOf = (name: string): string => `coalesce(sum((e.dimensions ->> '${name}')::bigint), 0)`;
+const countOf = (name: string): string => `count(e.dimensions ->> '${name}')`;
+
 const INSERT_PEOPLE = `
-  INSERT INTO analytics_person (team_id, user_id, sessions, scored, total_sum, total_count, dimensions)
-  WITH session AS (
-    SELECT t.user_id,
-        count(*) FILTER (WHERE t.finished_at IS NOT NULL OR t.status = 'scored') AS sessions,
-        count(e.training_id) AS scored, coalesce(sum(e.total), 0) AS total_sum, count(e.total) AS total_count
-      FROM training t LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id
-      WHERE t.team_id = $1 GROUP BY t.user_id
-  ), dimension AS (
-    SELECT t.user_id, d.key AS name, sum(d.value::bigint) AS sum, count(*) AS count
-      FROM evaluation e JOIN training t ON t.team_id = e.team_id AND t.id = e.training_id
-        CROSS JOIN LATERAL jsonb_each_text(e.dimensions) d
-      WHERE e.team_id = $1 AND d.value IS NOT NULL GROUP BY t.user_id, d.key
-  ), dimensions AS (
-    SELECT user_id, jsonb_object_agg(name, jsonb_build_array(sum, count)) AS dimensions FROM dimension GROUP BY user_id
-  )
-  SELECT $1, user_id, sessions, scored, total_sum, total_count, coalesce(dimensions, '{}')
-    FROM session LEFT JOIN dimensions USING (user_id) WHERE sessions > 0 OR scored > 0`;
+  INSERT INTO analytics_person (team_id, user_id, sessions, scored, total_sum, total_count,
+      ${DIMENSIONS.map((name) => `${name}_sum, ${name}_count`).join(', ')})
+  SELECT $1, t.user_id, count(*) FILTER (WHERE t.finished_at IS NOT NULL OR t.status = 'scored'), count(e.training_id),
+      coalesce(sum(e.total), 0), count(e.total), ${DIMENSIONS.map((name) => `${sumOf(name)}, ${countOf(name)}`).join(', ')}
+    FROM training t LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id
+    WHERE t.team_id = $1 AND (t.finished_at IS NOT NULL OR t.status = 'scored' OR e.training_id IS NOT NULL)
+    GROUP BY t.user_id`;
 
 const DAYS = [1, 2, 3, 4, 5, 6, 7];
 
+// By week, as they come to be in a team that trains: a read of the last weeks then visits few pages.
 const INSERT_WEEKS = `
-  INSERT INTO analytics_person_week (team_id, week, user_id, total_sum, total_count, day_sums, day_counts)
+  INSERT INTO analytics_person_week (team_id, week, user_id, total_sum, total_count,
+      ${DAYS.map((day) => `day${day}_sum, day${day}_count`).join(', ')})
   WITH score AS (
     SELECT t.user_id, e.total, date_trunc('week', t.created_at AT TIME ZONE 'UTC')::date AS week,
         extract(isodow FROM t.created_at AT TIME ZONE 'UTC')::int AS day
@@ -44,6 +41,5 @@ const INSERT_WEEKS = `
       WHERE e.team_id = $1 AND e.total IS NOT NULL
   )
   SELECT $1, week, user_id, sum(total), count(*),
-      ARRAY[${DAYS.map((day) => `coalesce(sum(total) FILTER (WHERE day = ${day}), 0)`).join(', ')}],
-      ARRAY[${DAYS.map((day) => `count(*) FILTER (WHERE day = ${day})`).join(', ')}]
-    FROM score GROUP BY week, user_id`;
+      ${DAYS.map((day) => `coalesce(sum(total) FILTER (WHERE day = ${day}), 0), count(*) FILTER (WHERE day = ${day})`).join(', ')}
+    FROM score GROUP BY week, user_id ORDER BY week, user_id`;

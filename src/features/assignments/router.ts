@@ -88,7 +88,9 @@ export const assignments = {
     outputName: 'Assignment',
     memberDetail: true,
     example: { output: example },
-  }).query(async ({ ctx, input }) => toAssignment(ctx.privacy, await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id))),
+  }).query(async ({ ctx, input }) =>
+    toAssignment(ctx.privacy, await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id)),
+  ),
 
   update: endpoint({
     method: 'PATCH',
@@ -96,7 +98,8 @@ export const assignments = {
     scope: 'assignments:write',
     tag: 'Assignments',
     summary: 'Change an assignment',
-    description: 'Sets the fields that the body names; null clears `note` and `due_date`. Setting `done` for the first time raises `assignment.completed`.',
+    description:
+      'Sets the fields that the body names; null clears `note` and `due_date`. Setting `done` for the first time raises `assignment.completed`.',
     input: updateInput,
     output: assignment,
     outputName: 'Assignment',

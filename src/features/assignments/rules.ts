@@ -37,8 +37,12 @@ export function requireAllowed(combination: Combination, facts: CombinationFacts
     throw new ProblemError('kombination_ungueltig', { dimension: invisible, id: combination[invisible], detail });
   }
   if (facts.forbidden) {
-    throw new ProblemError('kombination_ungueltig', { dimension: facts.forbidden, detail: 'The catalog forbids this combination.' });
+    throw new ProblemError('kombination_ungueltig', {
+      dimension: facts.forbidden,
+      detail: 'The catalog forbids this combination.',
+    });
   }
   const blocked = DIMENSIONS.find((dimension) => facts.blocked[dimension]);
-  if (blocked) throw new ProblemError('vorgabe_gesperrt', { detail: `A policy of the recipient blocks the ${blocked}.` });
+  if (blocked)
+    throw new ProblemError('vorgabe_gesperrt', { detail: `A policy of the recipient blocks the ${blocked}.` });
 }

@@ -9,7 +9,10 @@ export const assignment = z.object({
   situation_id: catalogId,
   personality_id: catalogId,
   industry_id: catalogId,
-  member_user_id: z.string().nullable().meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
+  member_user_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
   member_email: z.string().nullable().meta({ description: 'Null while `member_detail_enabled` is off.' }),
   note: z.string().nullable(),
   due_date: dateOnly.nullable(),
@@ -21,8 +24,16 @@ export const assignment = z.object({
 export const assignmentPage = pageOf(assignment);
 
 const assignmentId = { assignment_id: id.meta({ description: 'Id of an assignment.', examples: ['asg_01jc4f5a'] }) };
-const note = z.string().max(10_000).nullable().optional().meta({ description: 'Free text for the recipient; null clears it.' });
-const dueDate = dateInput.nullable().optional().meta({ description: 'A calendar date; null clears it.', examples: ['2026-12-01'] });
+const note = z
+  .string()
+  .max(10_000)
+  .nullable()
+  .optional()
+  .meta({ description: 'Free text for the recipient; null clears it.' });
+const dueDate = dateInput
+  .nullable()
+  .optional()
+  .meta({ description: 'A calendar date; null clears it.', examples: ['2026-12-01'] });
 
 export const listInput = z.object(pageQuery);
 export const getInput = z.object(assignmentId);
@@ -41,7 +52,10 @@ export const createInput = z.strictObject({
 });
 export const updateInput = z.strictObject({
   ...assignmentId,
-  status: z.string().optional().meta({ description: '`open` or `done`.', examples: ['done'] }),
+  status: z
+    .string()
+    .optional()
+    .meta({ description: '`open` or `done`.', examples: ['done'] }),
   note,
   due_date: dueDate,
 });

@@ -12,7 +12,11 @@ export { revokeOpenAssignments } from './store.ts';
 
 const LIST = 'assignments';
 
-export async function listAssignments(db: Db, teamId: string, query: { cursor?: string | undefined; limit: number }): Promise<Page<AssignmentRow>> {
+export async function listAssignments(
+  db: Db,
+  teamId: string,
+  query: { cursor?: string | undefined; limit: number },
+): Promise<Page<AssignmentRow>> {
   const rows = await store.listAssignments(db, teamId, query.limit + 1, parseCursor(LIST, query.cursor));
   return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
@@ -73,19 +77,30 @@ export interface AssignmentChange {
 }
 
 /** Opens a transaction; emits `assignment.completed` when the status becomes `done`. Throws `validation_error` (field `status`), `not_found`. */
-export async function updateAssignment(db: Db, occasion: Occasion, assignmentId: string, change: AssignmentChange): Promise<AssignmentRow> {
+export async function updateAssignment(
+  db: Db,
+  occasion: Occasion,
+  assignmentId: string,
+  change: AssignmentChange,
+): Promise<AssignmentRow> {
   const { teamId } = occasion;
   const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
   return db.transaction(async (tx) => {
     const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);
     if (!before) throw notFound();
-    const named = Object.entries({ status, note: change.note, due_date: change.due_date }).filter(([, value]) => value !== undefined);
+    const named = Object.entries({ status, note: change.note, due_date: change.due_date }).filter(
+      ([, value]) => value !== undefined,
+    );
     if (named.length === 0) return before;
     const row: AssignmentRow = { ...before, ...Object.fromEntries(named) };
     store.updateAssignment(tx, teamId, row);
     const completed = row.status === 'done' && before.status !== 'done';
     record(tx, occasion, {
-      audit: { action: 'assignment.updated', targetId: assignmentId, details: { fields: named.map(([name]) => name), status: row.status } },
+      audit: {
+        action: 'assignment.updated',
+        targetId: assignmentId,
+        details: { fields: named.map(([name]) => name), status: row.status },
+      },
       events: completed ? [toAssignmentEvent('assignment.completed', row)] : [],
     });
     return row;

@@ -31,7 +31,12 @@ const LIST = statement<AssignmentRow>(
 );
 
 /** Assignments of any status, newest first, after `after`. */
-export function listAssignments(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<AssignmentRow[]> {
+export function listAssignments(
+  db: Db,
+  teamId: string,
+  limit: number,
+  after: PagePosition | null,
+): Promise<AssignmentRow[]> {
   return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
 
@@ -48,7 +53,11 @@ export async function findAssignment(db: Db, teamId: string, assignmentId: strin
 const FIND_FOR_UPDATE = statement<AssignmentRow>('assignments.findForUpdate', `${FIND.text} for no key update of a`);
 
 /** The assignment, locked until the transaction ends, so that a status is moved by one call only. */
-export async function findAssignmentForUpdate(tx: Tx, teamId: string, assignmentId: string): Promise<AssignmentRow | null> {
+export async function findAssignmentForUpdate(
+  tx: Tx,
+  teamId: string,
+  assignmentId: string,
+): Promise<AssignmentRow | null> {
   const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, assignmentId]);
   return row ?? null;
 }
@@ -91,7 +100,12 @@ export interface Recipient {
 }
 
 /** The recipient and what speaks for or against the combination; null when no such member is in the team. One round trip. */
-export async function readRecipient(tx: Tx, teamId: string, memberId: string, combination: Combination): Promise<Recipient | null> {
+export async function readRecipient(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  combination: Combination,
+): Promise<Recipient | null> {
   const { situation, personality, industry } = combination;
   const [row] = await tx.query(READ_RECIPIENT, [teamId, memberId, situation, personality, industry]);
   if (!row) return null;
@@ -107,10 +121,25 @@ const INSERT = statement(
 
 export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
   const { id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at } = row;
-  tx.send(INSERT, [teamId, id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at]);
+  tx.send(INSERT, [
+    teamId,
+    id,
+    member_id,
+    status,
+    title,
+    situation_id,
+    personality_id,
+    industry_id,
+    note,
+    due_date,
+    created_at,
+  ]);
 }
 
-const UPDATE = statement('assignments.update', 'update assignment set status = $3, note = $4, due_date = $5 where team_id = $1 and id = $2');
+const UPDATE = statement(
+  'assignments.update',
+  'update assignment set status = $3, note = $4, due_date = $5 where team_id = $1 and id = $2',
+);
 
 export function updateAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
   tx.send(UPDATE, [teamId, row.id, row.status, row.note, row.due_date]);
@@ -129,7 +158,10 @@ export async function removeAssignment(tx: Tx, teamId: string, assignmentId: str
   return rows.length > 0;
 }
 
-const REVOKE_OPEN = statement('assignments.revokeOpen', `update assignment set status = 'revoked' where team_id = $1 and member_id = $2 and status = 'open'`);
+const REVOKE_OPEN = statement(
+  'assignments.revokeOpen',
+  `update assignment set status = 'revoked' where team_id = $1 and member_id = $2 and status = 'open'`,
+);
 
 export function revokeOpenAssignments(tx: Tx, teamId: string, memberId: string): void {
   tx.send(REVOKE_OPEN, [teamId, memberId]);

@@ -10,7 +10,8 @@ export const me = {
     scope: null,
     tag: 'Account',
     summary: 'Show the key in use',
-    description: 'Tells the team, the scopes and the limits of the key that the request carries. Needs no scope, so it is the way to try a key.',
+    description:
+      'Tells the team, the scopes and the limits of the key that the request carries. Needs no scope, so it is the way to try a key.',
     input: z.object({}),
     output: meOutput,
     outputName: 'Me',

@@ -22,7 +22,8 @@ export const members = {
     scope: 'users:read',
     tag: 'Members',
     summary: 'List members',
-    description: 'Active and invited members, the owner included, newest first. Emails are left out while `member_detail_enabled` is off.',
+    description:
+      'Active and invited members, the owner included, newest first. Emails are left out while `member_detail_enabled` is off.',
     input: listInput,
     output: memberPage,
     outputName: 'MemberPage',
@@ -50,7 +51,10 @@ export const members = {
     example: { body: { email: 'kim@example.com', role: 'member', lang: 'en' }, output: invited },
   }).mutation(async ({ ctx, input }) => {
     const { email, role, lang } = input;
-    return toMember(ctx.privacy, await service.inviteMember(ctx.db, occasionOf(ctx), { email, role, language: lang ?? null }));
+    return toMember(
+      ctx.privacy,
+      await service.inviteMember(ctx.db, occasionOf(ctx), { email, role, language: lang ?? null }),
+    );
   }),
 
   get: endpoint({
@@ -64,7 +68,9 @@ export const members = {
     output: member,
     outputName: 'Member',
     example: { output: example },
-  }).query(async ({ ctx, input }) => toMember(ctx.privacy, await service.getMember(ctx.db, ctx.team.id, input.member_id))),
+  }).query(async ({ ctx, input }) =>
+    toMember(ctx.privacy, await service.getMember(ctx.db, ctx.team.id, input.member_id)),
+  ),
 
   update: endpoint({
     method: 'PATCH',
@@ -72,14 +78,17 @@ export const members = {
     scope: 'users:write',
     tag: 'Members',
     summary: "Change a member's role",
-    description: 'Granting or taking away the role `admin` needs a key created by the owner or by an active admin. The role already held is no change.',
+    description:
+      'Granting or taking away the role `admin` needs a key created by the owner or by an active admin. The role already held is no change.',
     input: updateInput,
     output: member,
     outputName: 'Member',
     bodyName: 'MemberUpdate',
     errors: ['owner', 'last_admin'],
     example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
-  }).mutation(async ({ ctx, input }) => toMember(ctx.privacy, await service.changeRole(ctx.db, occasionOf(ctx), input.member_id, input.role))),
+  }).mutation(async ({ ctx, input }) =>
+    toMember(ctx.privacy, await service.changeRole(ctx.db, occasionOf(ctx), input.member_id, input.role)),
+  ),
 
   remove: endpoint({
     method: 'DELETE',

@@ -43,7 +43,8 @@ export function requireNotOwner(target: MemberFacts): void {
 
 /** Throws `last_admin` when the target is the only active admin. `otherActiveAdmins` must have been counted under the team's lock. */
 export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: number): void {
-  if (target.role === 'admin' && target.status === 'active' && otherActiveAdmins === 0) throw new ProblemError('last_admin');
+  if (target.role === 'admin' && target.status === 'active' && otherActiveAdmins === 0)
+    throw new ProblemError('last_admin');
 }
 
 export interface InvitationFacts {
@@ -56,7 +57,8 @@ export interface InvitationFacts {
 
 /** Throws `conflict`, `seat_limit_reached` or `rate_limited`. The facts must have been read under the team's lock. */
 export function requireInvitable(facts: InvitationFacts, now: Date): void {
-  if (facts.emailTaken) throw new ProblemError('conflict', { detail: 'The email already belongs to a member of this team.' });
+  if (facts.emailTaken)
+    throw new ProblemError('conflict', { detail: 'The email already belongs to a member of this team.' });
   if (facts.seatsUsed >= facts.seats) throw new ProblemError('seat_limit_reached');
   if (facts.limitingInvitedAt === null) return;
   const freeAt = Date.parse(facts.limitingInvitedAt) + INVITATION_WINDOW_MS;

@@ -22,9 +22,18 @@ const role = z.string().meta({ description: '`admin` or `member`.', examples: ['
 export const listInput = z.object(pageQuery);
 export const getInput = z.object(memberId);
 export const createInput = z.strictObject({
-  email: z.string().trim().max(254).pipe(z.email()).meta({ description: 'Where the invitation goes.', examples: ['kim@example.com'] }),
+  email: z
+    .string()
+    .trim()
+    .max(254)
+    .pipe(z.email())
+    .meta({ description: 'Where the invitation goes.', examples: ['kim@example.com'] }),
   role: role.default('member'),
-  lang: z.enum(LANGUAGES).nullable().optional().meta({ description: "Language of the invitation; the team's when left out." }),
+  lang: z
+    .enum(LANGUAGES)
+    .nullable()
+    .optional()
+    .meta({ description: "Language of the invitation; the team's when left out." }),
 });
 export const updateInput = z.strictObject({ ...memberId, role });
 export const removeInput = z.strictObject(memberId);

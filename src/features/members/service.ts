@@ -14,7 +14,11 @@ export const SEND_INVITATION = 'send_invitation';
 
 const LIST = 'users';
 
-export async function listMembers(db: Db, teamId: string, query: { cursor?: string | undefined; limit: number }): Promise<Page<MemberRow>> {
+export async function listMembers(
+  db: Db,
+  teamId: string,
+  query: { cursor?: string | undefined; limit: number },
+): Promise<Page<MemberRow>> {
   const rows = await store.listMembers(db, teamId, query.limit + 1, parseCursor(LIST, query.cursor));
   return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
@@ -65,7 +69,9 @@ export async function changeRole(db: Db, occasion: Occasion, memberId: string, w
     rules.requireMayChangeAdmins(occasion.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
     store.updateRole(tx, teamId, memberId, role);
-    record(tx, occasion, { audit: { action: 'member.role_changed', targetId: memberId, details: { from: target.role, to: role } } });
+    record(tx, occasion, {
+      audit: { action: 'member.role_changed', targetId: memberId, details: { from: target.role, to: role } },
+    });
     return { ...target, role };
   });
 }

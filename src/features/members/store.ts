@@ -28,7 +28,10 @@ export function listMembers(db: Db, teamId: string, limit: number, after: PagePo
   return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
 
-const FIND = statement<MemberRow>('members.find', `select ${COLUMNS} from member where team_id = $1 and id = $2 and status <> 'ended'`);
+const FIND = statement<MemberRow>(
+  'members.find',
+  `select ${COLUMNS} from member where team_id = $1 and id = $2 and status <> 'ended'`,
+);
 
 export async function findMember(db: Db, teamId: string, memberId: string): Promise<MemberRow | null> {
   const [row] = await db.query(FIND, [teamId, memberId]);
@@ -60,7 +63,12 @@ export async function findTarget(tx: Tx, teamId: string, memberId: string): Prom
   return row ?? null;
 }
 
-const INVITATION_FACTS = statement<{ seats: number; seats_used: number; email_taken: boolean; limiting_invited_at: string | null }>(
+const INVITATION_FACTS = statement<{
+  seats: number;
+  seats_used: number;
+  email_taken: boolean;
+  limiting_invited_at: string | null;
+}>(
   'members.invitationFacts',
   `select t.seats,
      (select count(*)::int from member m where m.team_id = t.id and m.status <> 'ended') as seats_used,
@@ -71,10 +79,20 @@ const INVITATION_FACTS = statement<{ seats: number; seats_used: number; email_ta
 );
 
 /** What decides whether an invitation is possible. Only under `lockMemberships`. */
-export async function readInvitationFacts(tx: Tx, teamId: string, email: string, windowStart: Date): Promise<InvitationFacts> {
+export async function readInvitationFacts(
+  tx: Tx,
+  teamId: string,
+  email: string,
+  windowStart: Date,
+): Promise<InvitationFacts> {
   const [row] = await tx.query(INVITATION_FACTS, [teamId, email, windowStart]);
   if (!row) throw new Error('the team of the request is gone');
-  return { seats: row.seats, seatsUsed: row.seats_used, emailTaken: row.email_taken, limitingInvitedAt: row.limiting_invited_at };
+  return {
+    seats: row.seats,
+    seatsUsed: row.seats_used,
+    emailTaken: row.email_taken,
+    limitingInvitedAt: row.limiting_invited_at,
+  };
 }
 
 export interface NewInvitation {

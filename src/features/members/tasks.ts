@@ -8,7 +8,11 @@ import { toInvitationMail } from './view.ts';
 const payloadSchema = z.object({ teamId: z.string(), memberId: z.string() });
 
 /** The feature's jobs. They carry ids only, never an address. */
-export function memberTasks(dependencies: { readonly db: Db; readonly mailer: Mailer; readonly publicUrl: string }): Record<string, Task> {
+export function memberTasks(dependencies: {
+  readonly db: Db;
+  readonly mailer: Mailer;
+  readonly publicUrl: string;
+}): Record<string, Task> {
   const { db, mailer, publicUrl } = dependencies;
   return {
     [SEND_INVITATION]: async (payload) => {

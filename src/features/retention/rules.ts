@@ -14,8 +14,21 @@ export interface Retention {
 }
 
 export const RETENTIONS: readonly Retention[] = [
-  { name: 'idempotency', table: 'idempotency_record', key: 'team_id, key', keepMs: DAY_MS, condition: 'created_at < $1' },
-  { name: 'deliveries', table: 'webhook_delivery', key: 'team_id, id', keepMs: 30 * DAY_MS, condition: 'next_try_at is null and last_attempt_at < $1' },
+  {
+    name: 'idempotency',
+    table: 'idempotency_record',
+    key: 'team_id, key',
+    keepMs: DAY_MS,
+    condition: 'created_at < $1',
+  },
+  {
+    name: 'deliveries',
+    table: 'webhook_delivery',
+    key: 'team_id, id',
+    keepMs: 30 * DAY_MS,
+    // One that gave up waits again while an attempt of it is asked for.
+    condition: 'next_try_at is null and last_attempt_at < $1 and not urgent',
+  },
   {
     name: 'events',
     table: 'event',

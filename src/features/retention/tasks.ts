@@ -15,4 +15,6 @@ export function retentionTasks({ db, clock }: { readonly db: Db; readonly clock:
 }
 
 /** Each hour, so that no run has much to do. One that was missed is made up for by the next. */
-export const RETENTION_CRON: readonly CronItem[] = [{ task: REMOVE_OLD, match: '17 * * * *', options: { backfillPeriod: 0 } }];
+export const RETENTION_CRON: readonly CronItem[] = [
+  { task: REMOVE_OLD, match: '17 * * * *', options: { backfillPeriod: 0 } },
+];

@@ -3,9 +3,12 @@
  * would be.
  *
  * A connection is kept and used again only for the same origin *and* the same checked address, so an attempt never goes to an address that was not checked for it.
+ * A receiver may close a kept connection at any moment, also while a request is on its way to it. That is no fault of the receiver's: the request is made
+ * once more, on a new connection, within the same attempt. (Should it have arrived after all, its `Svc-Event-Id` tells.) A new connection gets one chance.
  */
-import { Pool, type Dispatcher } from 'undici';
+import { buildConnector, Client, type Dispatcher } from 'undici';
 import type { HostAddress } from '../../core/host.ts';
+import { parseRetryAfter } from './schedule.ts';
 import { resolveTarget, type TargetOptions } from './target.ts';
 
 export interface AttemptResult {
@@ -23,36 +26,121 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-const EXCERPT_MAX_CHARACTERS = 1000;
-/** A character takes four bytes of UTF-8 at most. */
-const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4;
-const IDLE_POOL_MS = 60_000;
-
-interface PinnedPool {
-  readonly pool: Pool;
-  lastUsedAt: number;
-  inUse: number;
+export interface SenderOptions extends TargetOptions {
+  /** Over the whole attempt, from the lookup of the name to the last character that is kept. */
+  readonly timeoutMs: number;
 }
 
-export function createSender(options: TargetOptions & { readonly timeoutMs: number }): Sender {
-  const pools = new Map<string, PinnedPool>();
-  const sweeper = setInterval(() => closeIdle(pools), IDLE_POOL_MS);
+const EXCERPT_MAX_CHARACTERS = 1000;
+/** A character takes four bytes of UTF-8 at most; a byte order mark, which is none, three. */
+const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
+const KEEP_ALIVE_MS = 15_000;
+
+/** One address of one origin, and the connections to it that nobody uses right now. */
+interface Route {
+  readonly key: string;
+  readonly origin: string;
+  readonly connect: ReturnType<typeof buildConnector>;
+  readonly idle: Connection[];
+}
+
+/** undici's client for one request at a time; it connects when it is used, and again when its socket is gone. */
+interface Connection {
+  readonly client: Client;
+  /** How often it has connected. */
+  opened: number;
+  idleSince: number;
+}
+
+interface Post {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+export function createSender(options: SenderOptions): Sender {
+  const routes = new Map<string, Route>();
+  const open = new Set<Client>();
+  const sweeper = setInterval(() => sweep(), KEEP_ALIVE_MS);
   sweeper.unref();
 
-  const exchange = async (text: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Answer> => {
+  const exchange = async (text: string, post: Pick<Post, 'headers' | 'body' | 'signal'>): Promise<Answer> => {
     const target = await resolveTarget(text, options);
     if (!target.ok) return { error: 'target_not_public' };
     const [address] = target.addresses;
     if (!address) return { error: 'target_not_public' };
-    const pinned = poolFor(pools, target.url, address, options.timeoutMs);
-    pinned.inUse += 1;
+    const route = routeTo(target.url, address);
+    const path = target.url.pathname + target.url.search;
+    return converse(route, { ...post, path }, route.idle.pop() ?? connection(route));
+  };
+
+  const converse = async (route: Route, post: Post, used: Connection): Promise<Answer> => {
+    const openedBefore = used.opened;
+    let response: Dispatcher.ResponseData | null = null;
     try {
-      const path = target.url.pathname + target.url.search;
-      const response = await pinned.pool.request({ method: 'POST', path, headers, body, signal });
-      return { response, excerpt: await readExcerpt(response.body, signal) };
-    } finally {
-      pinned.inUse -= 1;
-      pinned.lastUsedAt = Date.now();
+      response = await used.client.request({ method: 'POST', ...post });
+      const { excerpt, isWhole } = await readExcerpt(response.body);
+      if (isWhole) keep(route, used);
+      else discard(used);
+      return { response, excerpt };
+    } catch (error) {
+      discard(used);
+      const wasKept = openedBefore > 0 && used.opened === openedBefore;
+      const isStale = wasKept && response === null && describe(error) === 'connection_closed';
+      if (!isStale || post.signal.aborted) throw error;
+      return converse(route, post, connection(route));
+    }
+  };
+
+  const routeTo = (url: URL, address: HostAddress): Route => {
+    const key = `${url.origin} ${address.address}`;
+    const known = routes.get(key);
+    if (known) return known;
+    const lookup = (_hostname: string, wanted: { all?: boolean }, done: (...result: unknown[]) => void): void =>
+      wanted.all ? done(null, [address]) : done(null, address.address, address.family);
+    const connect = buildConnector({ timeout: options.timeoutMs, allowH2: false, lookup } as never);
+    const made: Route = { key, origin: url.origin, connect, idle: [] };
+    routes.set(key, made);
+    return made;
+  };
+
+  const connection = ({ origin, connect }: Route): Connection => {
+    const { timeoutMs } = options;
+    const client = new Client(origin, {
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+      maxHeaderSize: 16_384,
+      connect,
+    });
+    const made: Connection = { client, opened: 0, idleSince: 0 };
+    client.on('connect', () => (made.opened += 1));
+    open.add(client);
+    return made;
+  };
+
+  const keep = (route: Route, used: Connection): void => {
+    // The route may have been swept away meanwhile, and nobody would look for what is idle on it.
+    if (routes.get(route.key) !== route) return discard(used);
+    used.idleSince = performance.now();
+    route.idle.push(used);
+  };
+
+  const discard = ({ client }: Connection): void => {
+    open.delete(client);
+    // Nothing is in flight on it that could still fail.
+    void client.destroy();
+  };
+
+  /** Those that were used last are at the end, and are used first, so what is not needed any more grows old at the front. */
+  const sweep = (): void => {
+    const oldest = performance.now() - KEEP_ALIVE_MS;
+    for (const [key, { idle }] of routes) {
+      const young = idle.findIndex(({ idleSince }) => idleSince >= oldest);
+      for (const old of idle.splice(0, young < 0 ? idle.length : young)) discard(old);
+      if (idle.length === 0) routes.delete(key);
     }
   };
 
@@ -60,18 +148,19 @@ export function createSender(options: TargetOptions & { readonly timeoutMs: numb
     send: async (url, headers, body) => {
       const startedAt = performance.now();
       const controller = new AbortController();
+      const { signal } = controller;
       const timer = setTimeout(() => controller.abort(), options.timeoutMs);
       try {
-        return toResult(await raceAbort(exchange(url, headers, body, controller.signal), controller.signal), startedAt);
+        return toResult(await raceAbort(exchange(url, { headers, body, signal }), signal), startedAt);
       } catch (error) {
-        return toResult({ error: controller.signal.aborted ? 'timeout' : describe(error) }, startedAt);
+        return toResult({ error: signal.aborted ? 'timeout' : describe(error) }, startedAt);
       } finally {
         clearTimeout(timer);
       }
     },
     close: async () => {
       clearInterval(sweeper);
-      await Promise.all([...pools.values()].map(({ pool }) => pool.destroy()));
+      await Promise.all([...open].map((client) => client.destroy()));
     },
   };
 }
@@ -91,60 +180,22 @@ function toResult(answer: Answer, startedAt: number): AttemptResult {
   if ('error' in answer) return { ok: false, responseCode: null, responseExcerpt: null, responseMs, error: answer.error, retryAfterS: null };
   const { statusCode, headers } = answer.response;
   const ok = statusCode >= 200 && statusCode <= 299;
-  const retryAfterS = statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after']) : null;
+  const retryAfterS = statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null;
   return { ok, responseCode: statusCode, responseExcerpt: answer.excerpt, responseMs, error: null, retryAfterS };
 }
 
-/** Seconds, or an HTTP date; null for anything else. */
-function parseRetryAfter(value: string | string[] | undefined): number | null {
-  if (typeof value !== 'string') return null;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1000));
-}
-
 /** The first characters of the answer; the rest is not read, which costs the connection. */
-async function readExcerpt(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+async function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<{ excerpt: string; isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
-    if (signal.aborted) break;
     chunks.push(chunk as Buffer);
     size += (chunk as Buffer).length;
     if (size > EXCERPT_MAX_BYTES) break;
   }
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, EXCERPT_MAX_BYTES));
-  return [...text].slice(0, EXCERPT_MAX_CHARACTERS).join('').replaceAll('\0', '\uFFFD');
-}
-
-function poolFor(pools: Map<string, PinnedPool>, url: URL, address: HostAddress, timeoutMs: number): PinnedPool {
-  const key = `${url.origin} ${address.address}`;
-  const known = pools.get(key);
-  if (known) return known;
-  const lookup = (_hostname: string, lookupOptions: { all?: boolean }, done: (...result: unknown[]) => void): void =>
-    lookupOptions.all ? done(null, [address]) : done(null, address.address, address.family);
-  const pool = new Pool(url.origin, {
-    connections: null,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: 15_000,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxHeaderSize: 16_384,
-    connect: { timeout: timeoutMs, lookup } as never,
-  });
-  const made = { pool, lastUsedAt: Date.now(), inUse: 0 };
-  pools.set(key, made);
-  return made;
-}
-
-function closeIdle(pools: Map<string, PinnedPool>): void {
-  for (const [key, { pool, lastUsedAt, inUse }] of pools) {
-    if (inUse > 0 || Date.now() - lastUsedAt < IDLE_POOL_MS) continue;
-    pools.delete(key);
-    // Nothing is in flight on it, so there is nothing that could fail to close.
-    void pool.destroy();
-  }
+  const excerpt = [...text].slice(0, EXCERPT_MAX_CHARACTERS).join('').replaceAll('\0', '\uFFFD');
+  return { excerpt, isWhole: size <= EXCERPT_MAX_BYTES };
 }
 
 const CODES: Readonly<Record<string, string>> = {
@@ -157,6 +208,7 @@ const CODES: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'timeout',
   UND_ERR_HEADERS_OVERFLOW: 'response_headers_too_large',
   ETIMEDOUT: 'timeout',
+  EPROTO: 'tls_error',
   EHOSTUNREACH: 'host_unreachable',
   ENETUNREACH: 'host_unreachable',
 };

@@ -32,6 +32,8 @@ export interface DispatcherOptions {
   readonly retryDelaysS: readonly number[];
   /** Called for each attempt that ended. */
   readonly observe: (status: string, seconds: number) => void;
+  /** How often it looks by itself; for tests on a clock of their own. */
+  readonly tickMs?: number;
 }
 
 export interface Dispatcher {
@@ -67,7 +69,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let flushing: Promise<void> | null = null;
   let ticks = 0;
 
-  const ticker = setInterval(tick, TICK_MS);
+  const ticker = setInterval(tick, options.tickMs ?? TICK_MS);
   const parker = setInterval(() => {
     lanes.park(performance.now() - PARK_AFTER_MS);
     launch();

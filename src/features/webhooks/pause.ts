@@ -14,17 +14,16 @@ export const SEND_PAUSE_MAIL = 'send_pause_mail';
 const JOB_MAX_ATTEMPTS = 25;
 
 // The status, the audit entries and the mail jobs in one statement: an endpoint is paused once, and whoever must hear of it hears of it once.
-// `failing_since` goes into the job's key, so that a later pause of the same endpoint is a mail of its own.
 const PAUSE = statement<{ team_id: string; id: string }>(
   'webhooks.pause',
   `with paused as (
-     update webhook_endpoint set status = 'disabled_failures' where status = 'active' and failing_since <= $1 returning team_id, id, failing_since
+     update webhook_endpoint set status = 'disabled_failures' where status = 'active' and failing_since <= $1 returning team_id, id
    ), audited as (
      insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
      select team_id, $3 || '_' || row_number() over (), $2, 'system', 'worker', 'webhook_endpoint.paused', id, $4 from paused
    ), mailed as (
      select graphile_worker.add_job(identifier => '${SEND_PAUSE_MAIL}', payload => json_build_object('teamId', m.team_id, 'memberId', m.id, 'endpointId', p.id),
-       job_key => concat_ws(':', '${SEND_PAUSE_MAIL}', m.team_id, p.id, m.id, extract(epoch from p.failing_since)::bigint), max_attempts => ${JOB_MAX_ATTEMPTS})
+       max_attempts => ${JOB_MAX_ATTEMPTS})
      from paused p join member m on m.team_id = p.team_id and m.status = 'active' and m.role in ('owner', 'admin')
    )
    select team_id, id from paused where (select count(*) from mailed) >= 0`,
@@ -52,11 +51,11 @@ const FIND_PAUSE_MAIL = statement<PauseMailRow>(
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name, w.url, w.failing_since, d.response_code, d.error
    from member m join team t on t.id = m.team_id join webhook_endpoint w on w.team_id = m.team_id and w.id = $3 and w.status = 'disabled_failures'
    left join lateral (select response_code, error from webhook_delivery where team_id = $1 and endpoint_id = $3 and last_attempt_at is not null and event_type <> 'ping'
-     and status <> 'ok' order by created_at desc, id desc limit 1) d on true
-   where m.team_id = $1 and m.id = $2 and m.status = 'active'`,
+     and status <> 'ok' order by last_attempt_at desc, id desc limit 1) d on true
+   where m.team_id = $1 and m.id = $2 and m.status = 'active' and m.role in ('owner', 'admin')`,
 );
 
-/** The mail to one admin; null once they left, or the endpoint was switched on again or deleted. */
+/** The mail to one admin; null once they left or are no admin any more, or the endpoint was switched on again or deleted. */
 export async function findPauseMail(db: Db, ids: { teamId: string; memberId: string; endpointId: string }, publicUrl: string): Promise<Mail | null> {
   const [row] = await db.query(FIND_PAUSE_MAIL, [ids.teamId, ids.memberId, ids.endpointId]);
   return row ? { to: row.email, ...TEXTS[row.language](row, ids.endpointId, publicUrl) } : null;

@@ -36,3 +36,11 @@ export function nextState(state: DeliveryState, end: AttemptEnd, delaysS: readon
   const waitS = Math.max(delayS, Math.min(end.retryAfterS ?? 0, RETRY_AFTER_MAX_S));
   return { status: 'retrying', attempt, extraAttempts, nextTryAt: new Date(end.at.getTime() + waitS * 1000) };
 }
+
+/** `Retry-After` in seconds from `now`: a number, or an HTTP date; null for anything else. */
+export function parseRetryAfter(value: string | string[] | undefined, now: Date): number | null {
+  if (typeof value !== 'string') return null;
+  if (/^\d+$/.test(value)) return Math.min(Number(value), RETRY_AFTER_MAX_S);
+  const at = /^[A-Z][a-z]{2}, .* GMT$/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / 1000));
+}

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { nextState, parseRetryAfter, type AttemptEnd, type DeliveryState } from '../../src/features/webhooks/schedule.ts';
+
+/** The waits of the specification: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
+const DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
+const T0 = Date.parse('2026-11-02T09:00:00Z');
+const DAY_S = 86_400;
+
+const NEW: DeliveryState = { status: 'pending', attempt: 0, extraAttempts: 0, nextTryAt: new Date(T0) };
+
+const end = (atS: number, fields: Partial<AttemptEnd> = {}): AttemptEnd => ({
+  ok: false,
+  at: new Date(T0 + atS * 1000),
+  isExtra: false,
+  retryAfterS: null,
+  ...fields,
+});
+const after = (state: DeliveryState, attempt: AttemptEnd) => nextState(state, attempt, DELAYS_S);
+/** Seconds since the beginning; null: never. */
+const dueS = (state: DeliveryState) => state.nextTryAt && (state.nextTryAt.getTime() - T0) / 1000;
+
+/** Every attempt at the moment it is due, until nothing is due any more. */
+function walk(fields: Partial<AttemptEnd> = {}): { state: DeliveryState; dueS: number[] } {
+  const due: number[] = [];
+  let state = NEW;
+  for (let at = dueS(state); at !== null; at = dueS(state)) {
+    due.push(at);
+    state = after(state, end(at, fields));
+  }
+  return { state, dueS: due };
+}
+
+describe('the schedule of a delivery that never succeeds', () => {
+  test('is a first attempt and seven retries after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h, each counted from the attempt before', () => {
+    expect(walk().dueS).toEqual([0, 60, 360, 2160, 9360, 30_960, 74_160, 160_560]);
+  });
+
+  test('ends as gave_up with the seventh retry, about 45 hours after the first attempt', () => {
+    const { state, dueS: due } = walk();
+    expect(state).toEqual({ status: 'gave_up', attempt: 8, extraAttempts: 0, nextTryAt: null });
+    expect((due.at(-1) ?? 0) / 3600).toBeCloseTo(44.6);
+  });
+
+  test('counts each wait from the end of an attempt, so one that took its ten seconds moves the next by ten', () => {
+    expect(dueS(after(NEW, end(10)))).toBe(70);
+  });
+
+  test('follows the waits that are configured', () => {
+    expect(nextState(NEW, end(0), [])).toMatchObject({ status: 'gave_up', attempt: 1, nextTryAt: null });
+    const retrying = nextState(NEW, end(0), [5]);
+    expect(retrying).toMatchObject({ status: 'retrying', attempt: 1, nextTryAt: new Date(T0 + 5000) });
+    expect(nextState(retrying, end(5), [5])).toMatchObject({ status: 'gave_up', attempt: 2 });
+  });
+});
+
+describe('a success', () => {
+  test('ends it, whichever attempt it was and whoever asked for that', () => {
+    const waiting = after(NEW, end(0));
+    const ok = { status: 'ok', nextTryAt: null };
+    expect(after(NEW, end(0, { ok: true }))).toMatchObject({ ...ok, attempt: 1 });
+    expect(after(waiting, end(60, { ok: true }))).toMatchObject({ ...ok, attempt: 2, extraAttempts: 0 });
+    expect(after(waiting, end(5, { ok: true, isExtra: true }))).toMatchObject({ ...ok, attempt: 2, extraAttempts: 1 });
+    expect(after(walk().state, end(200_000, { ok: true, isExtra: true }))).toMatchObject({ ...ok, attempt: 9 });
+  });
+});
+
+describe('an attempt that was asked for and fails', () => {
+  test('leaves a retrying delivery its time, and uses up no retry', () => {
+    let state = after(NEW, end(0));
+    for (let n = 1; n <= 20; n += 1) state = after(state, end(n, { isExtra: true, retryAfterS: 3600 }));
+    expect(state).toMatchObject({ status: 'retrying', attempt: 21, extraAttempts: 20 });
+    expect(dueS(state)).toBe(60);
+    const rest: number[] = [];
+    for (let at = dueS(state); at !== null; at = dueS(state)) {
+      rest.push(at);
+      state = after(state, end(at));
+    }
+    expect(rest).toEqual(walk().dueS.slice(1));
+    expect(state).toMatchObject({ status: 'gave_up', attempt: 28, extraAttempts: 20 });
+  });
+
+  test('leaves one that gave up where it is', () => {
+    const { state } = walk();
+    expect(after(state, end(200_000, { isExtra: true }))).toEqual({ ...state, attempt: 9, extraAttempts: 1 });
+  });
+});
+
+describe('Retry-After', () => {
+  test('lengthens a wait, never shortens one, and not beyond a day', () => {
+    expect(dueS(after(NEW, end(0, { retryAfterS: 61 })))).toBe(61);
+    expect(dueS(after(NEW, end(0, { retryAfterS: 59 })))).toBe(60);
+    expect(dueS(after(NEW, end(0, { retryAfterS: 0 })))).toBe(60);
+    expect(dueS(after(NEW, end(0, { retryAfterS: 10 * DAY_S })))).toBe(DAY_S);
+  });
+
+  test('adds no attempt and takes none away', () => {
+    expect(walk({ retryAfterS: DAY_S })).toMatchObject({ state: { status: 'gave_up', attempt: 8 } });
+  });
+
+  const now = new Date('2026-11-02T09:00:00.500Z');
+  test.each([
+    ['120', 120],
+    ['0', 0],
+    ['99999999999999999999', DAY_S],
+    ['Mon, 02 Nov 2026 09:02:00 GMT', 120],
+    ['Monday, 02-Nov-26 09:02:00 GMT', null],
+    ['Mon, 02 Nov 2026 08:00:00 GMT', 0],
+    ['Mon, 32 Nov 2026 08:00:00 GMT', null],
+    ['-5', null],
+    ['1.5', null],
+    ['soon', null],
+    ['2027', 2027],
+    ['', null],
+    [undefined, null],
+    [['1', '2'], null],
+  ])('is seconds or an HTTP date, and nothing else: %j', (value, seconds) => {
+    expect(parseRetryAfter(value, now)).toBe(seconds);
+  });
+});
+
+test('whatever happens, in any order: attempts are counted, extra ones cost no retry, waits are never shorter than the schedule says', () => {
+  const step = fc.record({
+    // Seldom, so that most runs get far.
+    ok: fc.integer({ min: 0, max: 19 }).map((number) => number === 0),
+    isExtra: fc.boolean(),
+    retryAfterS: fc.option(fc.nat(200_000)),
+    tookS: fc.nat(10),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      let state = NEW;
+      let nowS = 0;
+      let scheduled = 0;
+      let extra = 0;
+      for (const { tookS, ...attempt } of steps) {
+        const due = dueS(state);
+        if (state.status === 'ok') break;
+        // The first attempt is never one that was asked for, and after the last only such are left.
+        const isExtra = state.status === 'gave_up' || (state.status !== 'pending' && attempt.isExtra);
+        nowS = (isExtra ? nowS : Math.max(nowS, due ?? nowS)) + tookS;
+        const before = state;
+        state = after(state, end(nowS, { ...attempt, isExtra }));
+        if (isExtra) extra += 1;
+        else scheduled += 1;
+        expect(state.attempt).toBe(scheduled + extra);
+        expect(state.extraAttempts).toBe(extra);
+        expect(state.nextTryAt === null).toBe(state.status === 'ok' || state.status === 'gave_up');
+        if (attempt.ok) expect(state.status).toBe('ok');
+        else if (isExtra) expect(state).toMatchObject({ status: before.status, nextTryAt: before.nextTryAt });
+        else if (scheduled === 8) expect(state.status).toBe('gave_up');
+        else {
+          const waitS = (dueS(state) ?? 0) - nowS;
+          const least = DELAYS_S[scheduled - 1] ?? 0;
+          expect(state.status).toBe('retrying');
+          expect(waitS).toBe(Math.max(least, Math.min(attempt.retryAfterS ?? 0, DAY_S)));
+        }
+      }
+    }),
+  );
+});

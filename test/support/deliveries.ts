@@ -1,0 +1,80 @@
+// The delivery loop in the test's process: the real one, over the test's database and real connections, on the test's clock and names.
+import { setTimeout as delay } from 'node:timers/promises';
+import pino from 'pino';
+import { afterAll } from 'vitest';
+import type { Clock } from '../../src/core/clock.ts';
+import type { Lookup } from '../../src/core/host.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { holdSessionLock } from '../../src/db/session-lock.ts';
+import { createSender } from '../../src/features/webhooks/attempt.ts';
+import { WORKER_LOCK_CLASS } from '../../src/features/webhooks/delivery-store.ts';
+import { startDispatcher } from '../../src/features/webhooks/dispatcher.ts';
+import { TEST_APP_SECRET, type TestApi } from './api.ts';
+
+/** The waits of the specification, in seconds. */
+export const RETRY_DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
+
+export interface DeliveriesOptions {
+  readonly clock: Clock;
+  readonly lookup?: Lookup;
+  readonly timeoutMs?: number;
+  /** true by default: the receivers of tests are on this machine. */
+  readonly allowPrivateTargets?: boolean;
+}
+
+export interface Deliveries {
+  /** What the loop logged as a warning or worse. */
+  readonly logged: readonly string[];
+  /** Lets attempts in flight end, and stops. */
+  stop(): Promise<void>;
+}
+
+/** So short that a clock that was set forward is noticed at once. */
+const TICK_MS = 20;
+
+const started = new Set<Deliveries>();
+afterAll(async () => {
+  for (const deliveries of started) await deliveries.stop();
+});
+
+/** As src/worker.ts puts it together. It looks for work many times a second, so what is due by the test's clock is attempted without anybody waiting. */
+export async function startDeliveries(api: Pick<TestApi, 'databaseUrl'>, options: DeliveriesOptions): Promise<Deliveries> {
+  const { clock, lookup, timeoutMs = 5_000, allowPrivateTargets = true } = options;
+  const logged: string[] = [];
+  const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
+  const lock = await holdSessionLock(api.databaseUrl, WORKER_LOCK_CLASS);
+  const sender = createSender({ allowPrivateTargets, lookup, timeoutMs });
+  const dispatcher = startDispatcher({
+    db,
+    lock,
+    sender,
+    clock,
+    secrets: { current: TEST_APP_SECRET, previous: null },
+    logger: pino({ level: 'warn' }, { write: (line) => logged.push(line) }),
+    limits: { concurrency: 32, maxPerEndpoint: 8 },
+    retryDelaysS: RETRY_DELAYS_S,
+    observe: () => undefined,
+    tickMs: TICK_MS,
+  });
+  const deliveries: Deliveries = {
+    logged,
+    stop: async () => {
+      if (!started.delete(deliveries)) return;
+      await dispatcher.stop();
+      await sender.close();
+      await lock.close();
+      await db.close();
+    },
+  };
+  started.add(deliveries);
+  return deliveries;
+}
+
+/** Looks until there is something to see; the test's time limit is the limit. */
+export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  for (;;) {
+    const seen = await look();
+    if (seen !== null && seen !== undefined && seen !== false) return seen as NonNullable<T>;
+    await delay(5);
+  }
+}
