@@ -1,11 +1,12 @@
 // Generated assignments, trainings and evaluations. A training's person and state come first in its sequence, so that the
 // assignment which it fulfils can look them up without making the training.
+import { DIMENSIONS } from '../core/dimensions.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
 import type { Row } from './insert.ts';
 import { createRandom, nextInt, nextNormal, pick, pickOrNull, STREAMS, type Random } from './random.ts';
 import { createTimeline } from './timeline.ts';
-import { DIMENSIONS, GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
+import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,7 @@
 // The shape of a seed file (seed-file.md). Strict everywhere: a misspelt field is a fault, never lost silently.
 // What is left out stays undefined here; rows.ts says what stands in its place, and check.ts what must fit together.
 import { z } from 'zod';
+import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
@@ -72,7 +73,7 @@ const evaluation = z.strictObject({
     .strictObject({
       total: score.nullish(),
       spread: z.number().nullish(),
-      dimensions: z.record(filled, score).optional(),
+      dimensions: z.partialRecord(z.enum(DIMENSIONS), score).optional(),
     })
     .optional(),
   tips: z.array(tip).max(5).optional(),

@@ -2,14 +2,6 @@
 
 type Words = readonly [string, ...string[]];
 
-export const DIMENSIONS = [
-  'closing',
-  'conversation_control',
-  'needs_analysis',
-  'objection_handling',
-  'value_argument',
-] as const;
-
 export const FIRST_NAMES: Words = [
   'anna',
   'ben',

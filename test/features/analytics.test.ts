@@ -7,7 +7,13 @@ import { makeMember, makeSeed, makeTeam, makeTraining, userId, type TeamSeed } f
 /** A Wednesday: the current ISO week began on 2026-11-16. */
 const NOW = new Date('2026-11-18T15:30:00.000Z');
 const DAY_MS = 86_400_000;
-const DIMENSIONS = ['closing', 'conversation_control', 'needs_analysis', 'objection_handling', 'value_argument'];
+const DIMENSIONS = [
+  'closing',
+  'conversation_control',
+  'needs_analysis',
+  'objection_handling',
+  'value_argument',
+] as const;
 
 type Training = ReturnType<typeof makeTraining>;
 

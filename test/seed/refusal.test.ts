@@ -96,6 +96,11 @@ describe('a file of the wrong shape is refused', () => {
       ['$.teams[0].trainings[0].evaluation.score.dimensions.closing'],
     ],
     [
+      'a dimension that there is not',
+      (t) => (t.trainings[0].evaluation.score.dimensions.charm = 7),
+      ['$.teams[0].trainings[0].evaluation.score.dimensions.charm'],
+    ],
+    [
       'six tips',
       (t) => (t.trainings[0].evaluation.tips = Array(6).fill({})),
       ['$.teams[0].trainings[0].evaluation.tips'],

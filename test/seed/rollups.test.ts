@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DIMENSIONS } from '../../src/core/dimensions.ts';
 import { rebuildRollups } from '../../src/features/analytics/rollups.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -111,12 +112,18 @@ function addToWeek(weeks: Record<string, Week>, row: Session, total: number): vo
 }
 
 async function readRollups(teamId: string): Promise<Awaited<ReturnType<typeof recount>>> {
+  const scores = DIMENSIONS.map(
+    (name) => `'${name}', nullif(json_build_array(${name}_sum, ${name}_count)::text, '[0, 0]')::json`,
+  );
   const people = await client.query<Person & { user_id: string }>(
-    `SELECT user_id, sessions, scored, total_sum::int, total_count, dimensions FROM analytics_person WHERE team_id = $1`,
+    `SELECT user_id, sessions, scored, total_sum::int, total_count, json_strip_nulls(json_build_object(${scores.join(', ')})) AS dimensions
+       FROM analytics_person WHERE team_id = $1`,
     [teamId],
   );
+  const days = (column: string) => [1, 2, 3, 4, 5, 6, 7].map((day) => `day${day}_${column}`).join(', ');
   const weeks = await client.query<Week & { user_id: string; week: string }>(
-    `SELECT user_id, week, total_sum, total_count, day_sums, day_counts FROM analytics_person_week WHERE team_id = $1`,
+    `SELECT user_id, week, total_sum, total_count, ARRAY[${days('sum')}] AS day_sums, ARRAY[${days('count')}] AS day_counts
+       FROM analytics_person_week WHERE team_id = $1`,
     [teamId],
   );
   return {

@@ -393,9 +393,10 @@ function gate(): {
   return {
     first: arrived.promise,
     open: () => opened.resolve(),
-    onMailFrom: (_address, _session, done) => {
+    onMailFrom: async (_address, _session, done) => {
       arrived.resolve();
-      void opened.promise.then(() => done());
+      await opened.promise;
+      done();
     },
   };
 }

@@ -1,43 +1,60 @@
+import { DIMENSIONS } from '../../core/dimensions.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { WINDOW_DAYS, type Period, type TeamFigures } from './rules.ts';
 
 interface TeamRow {
   readonly active_members: number;
-  /** Sessions, scored, then sum and count of everything, of the last days, and of the days before those. */
+  /** Sessions, scored, then sum and count of everything, of the last window, and of the one before. */
   readonly people: readonly (readonly [number, number, number, number, number, number, number, number])[];
-  readonly dimensions: readonly (readonly [string, number, number])[];
+  /** Sum and count of each of DIMENSIONS. */
+  readonly dimensions: readonly (readonly [number, number])[];
   readonly weeks: readonly (readonly [string, number, number])[];
 }
 
-// What of a week lies `age` days back or more. Only the weeks that the age cuts through look into their days.
-function since(column: 'sum' | 'count', age: string): string {
-  const days = [1, 2, 3, 4, 5, 6, 7].map(
-    (day) => `case when monday_age - ${day - 1} >= ${age} then day_${column}s[${day}] else 0 end`,
-  );
-  return `sum(case when monday_age - 6 >= ${age} then total_${column} when monday_age < ${age} then 0 else ${days.join(' + ')} end)`;
+// A day's age is how many windows it lies back: 0 is the last one, 1 the one before. A week has the age of its Monday, and `young_from` says which of
+// its days is the first of the next younger window (or lies in the future): from 6 on, none. At most one edge is in a week.
+function untilEdge(column: 'sum' | 'count'): string {
+  const days = [2, 3, 4, 5, 6].map((day) => `case when young_from >= ${day - 1} then day${day}_${column} else 0 end`);
+  return `case when young_from >= 6 then total_${column} else day1_${column} + ${days.join(' + ')} end`;
 }
 
-// One pass over the weeks, grouped by week for the trend and by person for the windows. A window is the difference of two "since" columns.
+function inWindow(column: 'sum' | 'count', age: number): string {
+  return `sum(case age when ${age} then old_${column} when ${age + 1} then total_${column} - old_${column} else 0 end)`;
+}
+
+function upToToday(column: 'sum' | 'count'): string {
+  return `sum(case when age = 0 then old_${column} else total_${column} end)`;
+}
+
+// Not a join, which would become a nested loop where the planner takes a large team for an average one (and a prepared statement's generic plan does):
+// "is true" keeps the planner from turning it into one, and a hash table is what remains. For the same reason the other join is a full one.
+const IS_ACTIVE = '(user_id in (select user_id from active)) is true';
+
+// One pass over the weeks, grouped by week for the trend and by person for the windows.
 const READ = statement<TeamRow>(
   'analytics.readTeam',
   `with active as materialized (select user_id from member where team_id = $1 and status = 'active'),
-   part as materialized (
-     select week, w.user_id, ${since('sum', '0')} as sum_0, ${since('count', '0')} as count_0, ${since('sum', '$4')} as sum_1,
-       ${since('count', '$4')} as count_1, ${since('sum', '2 * $4')} as sum_2, ${since('count', '2 * $4')} as count_2
-     from active a join (
-       select *, $3::date - week as monday_age from analytics_person_week where team_id = $1 and week between $2::date and $3::date
-     ) w on w.user_id = a.user_id
-     group by grouping sets ((week), (w.user_id))
+   person as materialized (select * from analytics_person where team_id = $1 and ${IS_ACTIVE}),
+   score as (
+     select week, user_id, age, total_sum, total_count, ${untilEdge('sum')} as old_sum, ${untilEdge('count')} as old_count
+     from (
+       select *, ($3::date - week) / $4 as age, ($3::date - week) % $4 as young_from
+       from analytics_person_week where team_id = $1 and week between $2::date and $3::date and ${IS_ACTIVE}
+     ) w
    ),
-   person as materialized (select p.* from active a join analytics_person p on p.team_id = $1 and p.user_id = a.user_id)
+   part as materialized (
+     select week, user_id, ${upToToday('sum')} as week_sum, ${upToToday('count')} as week_count,
+       ${inWindow('sum', 0)} as recent_sum, ${inWindow('count', 0)} as recent_count,
+       ${inWindow('sum', 1)} as previous_sum, ${inWindow('count', 1)} as previous_count
+     from score group by grouping sets ((week), (user_id))
+   )
    select (select count(*)::int from active) as active_members,
-     (select coalesce(json_agg(json_build_array(p.sessions, p.scored, p.total_sum, p.total_count, coalesce(w.sum_0 - w.sum_1, 0),
-        coalesce(w.count_0 - w.count_1, 0), coalesce(w.sum_1 - w.sum_2, 0), coalesce(w.count_1 - w.count_2, 0))), '[]')
-      from person p left join part w on w.user_id = p.user_id) as people,
-     (select coalesce(json_agg(json_build_array(d.name, d.sum, d.count)), '[]') from (
-        select d.key as name, sum((d.value ->> 0)::bigint) as sum, sum((d.value ->> 1)::bigint) as count
-        from person p cross join lateral jsonb_each(p.dimensions) d group by d.key) d) as dimensions,
-     (select coalesce(json_agg(json_build_array(week, sum_0, count_0)), '[]') from part where week is not null) as weeks`,
+     (select coalesce(to_json(array_agg(array[p.sessions, p.scored, p.total_sum, p.total_count, coalesce(w.recent_sum, 0),
+        coalesce(w.recent_count, 0), coalesce(w.previous_sum, 0), coalesce(w.previous_count, 0)])), '[]')
+      from person p full join (select * from part where week is null) w on w.user_id = p.user_id) as people,
+     (select json_build_array(${DIMENSIONS.map((name) => `json_build_array(coalesce(sum(${name}_sum), 0), coalesce(sum(${name}_count), 0))`).join(', ')})
+      from person) as dimensions,
+     (select coalesce(json_agg(json_build_array(week, week_sum, week_count)), '[]') from part where week is not null) as weeks`,
 );
 
 /** The rollups of the active members. Reads no training, however many there are; one statement. */
@@ -53,7 +70,13 @@ export async function readTeam(db: Db, teamId: string, { today, weeks }: Period)
       recent: { sum: recentSum, count: recentCount },
       previous: { sum: previousSum, count: previousCount },
     })),
-    dimensions: new Map(row.dimensions.map(([name, sum, count]) => [name, { sum, count }])),
+    dimensions: dimensionsOf(row),
     weeks: new Map(row.weeks.map(([week, sum, count]) => [week, { sum, count }])),
   };
+}
+
+/** A dimension that nobody was scored in is left out. */
+function dimensionsOf(row: TeamRow): TeamFigures['dimensions'] {
+  const scores = row.dimensions.map(([sum, count], index) => [DIMENSIONS[index] ?? '', { sum, count }] as const);
+  return new Map(scores.filter(([, { count }]) => count > 0));
 }

@@ -22,12 +22,12 @@ export interface AssignmentRow {
 const COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id, a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email,
   a.note, a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
 
-// A join by primary key for each of the page's rows; the inner select keeps the planner from joining before it limits.
+// The recipient is looked up by primary key for each row of the page, whatever the planner thinks of the team's size: joined freely, it reads all members of it.
 const LIST = statement<AssignmentRow>(
   'assignments.list',
   `select ${COLUMNS} from (
      select * from assignment where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4) order by created_at desc, id desc limit $2
-   ) a join member m on m.team_id = $1 and m.id = a.member_id order by a.created_at desc, a.id desc`,
+   ) a cross join lateral (select user_id, email from member where team_id = $1 and id = a.member_id offset 0) m order by a.created_at desc, a.id desc`,
 );
 
 /** Assignments of any status, newest first, after `after`. */
