@@ -32,6 +32,8 @@ function toLoggedError(error: unknown): object | string {
   return {
     type: name,
     ...('code' in error && { code: error.code }),
+    ...('table' in error && { table: error.table }),
+    ...('constraint' in error && { constraint: error.constraint }),
     message: redact(message.trim().split('\n').at(-1) ?? ''),
     stack: frames.join('\n'),
     ...(cause !== undefined && { cause: toLoggedError(cause) }),

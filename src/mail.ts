@@ -19,7 +19,7 @@ export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mail
     };
     const transport = createTransport({ url: config.smtpUrl, ...limits });
     return async (mail) => {
-      await transport.sendMail({ from, ...mail });
+      await transport.sendMail({ from, ...mail }).catch(refuse);
     };
   }
   const transport = createTransport({ streamTransport: true, buffer: true });
@@ -30,4 +30,11 @@ export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mail
     await writeFile(file, message as Buffer);
     logger.info({ file }, 'mail written');
   };
+}
+
+/** What the server said names the recipient, and a job keeps its last error: only the codes are told. */
+function refuse(error: Error & { code?: string; responseCode?: number }): never {
+  throw new Error(
+    `the mail server did not take it: ${[error.code, error.responseCode].filter(Boolean).join(' ') || error.name}`,
+  );
 }

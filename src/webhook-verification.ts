@@ -141,7 +141,8 @@ export function verifyWebhook(
 function requireUsable(rawBody: unknown, secret: unknown): void {
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array))
     throw new TypeError('verifyWebhook needs the raw body, text or bytes, before it is parsed.');
-  if (typeof secret !== 'string' || secret === '') throw new TypeError('verifyWebhook needs the secret of the endpoint.');
+  if (typeof secret !== 'string' || secret === '')
+    throw new TypeError('verifyWebhook needs the secret of the endpoint.');
 }
 
 function findHeaders(headers: WebhookHeaders, name: string): string[] {
@@ -185,7 +186,12 @@ function requireFresh(t: number, { toleranceS = TOLERANCE_S, now = new Date() }:
 
 function parseEvent(rawBody: string | Uint8Array): WebhookEvent {
   const event = parseJson(typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody));
-  if (isObject(event) && typeof event['id'] === 'string' && typeof event['type'] === 'string' && isObject(event['data']))
+  if (
+    isObject(event) &&
+    typeof event['id'] === 'string' &&
+    typeof event['type'] === 'string' &&
+    isObject(event['data'])
+  )
     return event as WebhookEvent;
   throw new WebhookVerificationError('body_malformed');
 }

@@ -11,10 +11,12 @@ import {
   type WorkerEvents,
   type WorkerPool,
 } from 'graphile-worker';
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { loadConfig, type Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
+import { keepJobLocks, type JobLocks } from './db/job-locks.ts';
 import { expectedMigrations, isMigrated } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
 import { memberTasks } from './features/members/tasks.ts';
@@ -135,6 +137,8 @@ interface RunOptions {
 interface Run {
   readonly runner: Runner;
   readonly pool: WorkerPool;
+  readonly locks: JobLocks;
+  readonly connections: pg.Pool;
 }
 
 /**
@@ -148,6 +152,7 @@ async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void>
   const restart = async (): Promise<void> => {
     await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
     try {
+      await current.locks.close();
       await db.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [[current.pool.id]]);
       current = await startRun(options);
       // `stop` has seen only the run before.
@@ -161,6 +166,7 @@ async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void>
   const watch = async (): Promise<void> => {
     await current.runner.promise;
     if (stopping.signal.aborted) return;
+    if (!current.connections.ending) void current.connections.end();
     logger.error('the job runner ended by itself; starting another');
     await restart();
     await watch();
@@ -176,14 +182,15 @@ async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void>
   };
 }
 
-async function startRun({ config, logger, taskList }: RunOptions): Promise<Run> {
+async function startRun({ config, db, logger, taskList }: RunOptions): Promise<Run> {
   const events = new EventEmitter() as WorkerEvents;
-  let pool: WorkerPool | null = null;
+  let pool = null as WorkerPool | null;
   events.once('pool:create', ({ workerPool }) => {
     pool = workerPool;
   });
+  const connections = openConnections(config.databaseUrl, logger);
   const options: RunnerOptions = {
-    connectionString: config.databaseUrl,
+    pgPool: connections,
     taskList,
     parsedCronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON]),
     concurrency: JOB_CONCURRENCY,
@@ -193,10 +200,41 @@ async function startRun({ config, logger, taskList }: RunOptions): Promise<Run> 
     // In batches, which the end waits for and whose failure ends the run. Without, both are floating promises: lost at the end, fatal to the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   };
-  const runner = await run(options);
+  const runner = await run(options).catch(async (error: unknown) => {
+    await connections.end();
+    throw error;
+  });
   if (pool === null) throw new Error('graphile-worker made no pool');
   endUnlessHealthy(events, runner);
-  return { runner, pool };
+  const locks = await keepJobLocks({
+    db,
+    databaseUrl: config.databaseUrl,
+    poolId: pool.id,
+    onReleased: (poolIds) => logger.warn({ poolIds }, 'jobs of workers that are gone are given back'),
+    onError: (error) => logger.warn({ err: error }, 'could not look for jobs of workers that are gone'),
+  }).catch(async (error: unknown) => {
+    await runner.stop().catch(() => undefined);
+    await connections.end();
+    throw error;
+  });
+  return { runner, pool, locks, connections };
+}
+
+/**
+ * graphile-worker's own pool stops listening to errors before its connections are closed: a Postgres that is stopped at that moment, as `npm start` does,
+ * would end this process with an unhandled one.
+ */
+function openConnections(databaseUrl: string, logger: Logger): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: JOB_CONCURRENCY,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  const report = (error: Error): void => logger.debug({ err: error }, 'a connection of the job runner broke');
+  pool.on('error', report);
+  pool.on('connect', (client) => client.on('error', report));
+  return pool;
 }
 
 /** A run whose first look at the database fails never gets over it: it remembers the failed lookup of its task names. */
@@ -214,7 +252,7 @@ function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
 }
 
 /** Lets jobs in flight finish. Those that take too long are given back to the queue, for another worker to try again in seconds. */
-async function stopRun({ runner, pool }: Run, logger: Logger): Promise<void> {
+async function stopRun({ runner, pool, locks, connections }: Run, logger: Logger): Promise<void> {
   const late = setTimeout(() => {
     logger.warn('jobs in flight are given back');
     Promise.resolve(pool.forcefulShutdown('the worker was stopped meanwhile')).catch(() => undefined);
@@ -222,6 +260,8 @@ async function stopRun({ runner, pool }: Run, logger: Logger): Promise<void> {
   // It rejects when the run has ended already.
   await runner.stop().catch(() => undefined);
   clearTimeout(late);
+  if (!connections.ending) await connections.end();
+  await locks.close();
 }
 
 function workerLogger(logger: Logger): WorkerLogger {

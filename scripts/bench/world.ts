@@ -42,11 +42,12 @@ const APP_SECRET = randomBytes(32).toString('hex');
 /** Everything that is opened goes with `stack`, and should this process be killed, with it too. */
 export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'customer-api-bench-'));
-  stack.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  stack.defer(remove);
   await chmod(folder, 0o755);
   const postgres = await startEmbedded({ dataDir: folder, settings: SETTINGS });
-  stack.defer(() => postgres.stop());
   outlive(stack, 'kill -QUIT "$1"; sleep 1; rm -rf "$2"', [String(postgres.pid), folder]);
+  stack.defer(() => postgres.stop().then(remove));
   const cpus = await chooseCpus();
   pin(postgres.pid, cpus.rest);
   const { databaseUrl } = postgres;
@@ -141,7 +142,6 @@ function outlive(stack: AsyncDisposableStack, script: string, args: readonly str
   });
   shell.on('error', () => undefined);
   shell.unref();
-  // Before what it watches is stopped: a process id may be another's afterwards.
   stack.defer(() => stop(shell));
 }
 

@@ -13,10 +13,15 @@ export interface SessionLock {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
+const QUERY_TIMEOUT_MS = 5_000;
 const NUMBER_MAX = 2 ** 31 - 1;
 
-export async function holdSessionLock(databaseUrl: string, lockClass: number): Promise<SessionLock> {
-  const number = randomInt(1, NUMBER_MAX);
+/** `number` is one of its own unless it is given. */
+export async function holdSessionLock(
+  databaseUrl: string,
+  lockClass: number,
+  number: number = randomInt(1, NUMBER_MAX),
+): Promise<SessionLock> {
   let session: pg.Client | null = null;
   let taking: Promise<boolean> | null = null;
 
@@ -24,6 +29,7 @@ export async function holdSessionLock(databaseUrl: string, lockClass: number): P
     const client = new pg.Client({
       connectionString: databaseUrl,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
       keepAlive: true,
     });
     const lose = (): void => {

@@ -75,8 +75,16 @@ export function errorsPage(links: PageLinks): string {
   });
 }
 
+/** Code that readers copy, shown as it is. Each is a file in docs-assets, and each is run by a test. */
+export interface WebhookSamples {
+  readonly receive: string;
+  readonly verify: string;
+  readonly verifyInShell: string;
+  readonly sendInShell: string;
+}
+
 /** What receivers of events need: the check of the signature, the types, what happens to a failure. */
-export function webhooksPage(links: PageLinks, verifySource: string): string {
+export function webhooksPage(links: PageLinks, samples: WebhookSamples): string {
   return renderPage(links, {
     path: '/docs/webhooks',
     title: 'Webhooks',
@@ -98,8 +106,20 @@ export function webhooksPage(links: PageLinks, verifySource: string): string {
         <li>Compare in constant time, and refuse a <code>t</code> older than five minutes.</li>
         <li>Skip an event whose <code>Svc-Event-Id</code> you have seen: a repetition has the same.</li>
       </ol>
-      <p>In JavaScript on Node:</p>
-      <pre><code>${verifySource}</code></pre>
+      <h3>With our package</h3>
+      <p>
+        <code>verifyWebhook</code> does all of it on Node, and answers with the event, typed by its <code>type</code>.
+        It throws a <code>WebhookVerificationError</code> whose <code>reason</code> says why.
+      </p>
+      <pre><code>${samples.receive}</code></pre>
+      <h3>Without it</h3>
+      <p>The same check in JavaScript on Node, to copy or to translate:</p>
+      <pre><code>${samples.verify}</code></pre>
+      <h3>By hand</h3>
+      <p>A delivery that was captured, checked in a shell:</p>
+      <pre><code>${samples.verifyInShell}</code></pre>
+      <p>And one that you send to your own receiver, to try it:</p>
+      <pre><code>${samples.sendInShell}</code></pre>
       <h2>Answer</h2>
       <p>
         Any 2xx within 10 seconds. Everything else, a redirect included, is a failure and is repeated after 1 min, 5

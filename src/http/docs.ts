@@ -35,11 +35,17 @@ export function docsRouter({ publicUrl }: DocsOptions): Router {
   const assets = new Map(Object.entries(FOLDERS).map(([name, folder]) => [name, readAsset(name, folder)]));
   const prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
   const links: PageLinks = { prefix, asset: (name) => `${prefix}/docs/assets/${name}?v=${assets.get(name)?.version}` };
-  const verifySource = readFileSync(join(OWN_FOLDER, 'verify-signature.js'), 'utf8');
+  const sample = (name: string): string => readFileSync(join(OWN_FOLDER, name), 'utf8');
+  const samples = {
+    receive: sample('receive-webhook.js'),
+    verify: sample('verify-signature.js'),
+    verifyInShell: sample('verify-delivery.sh'),
+    sendInShell: sample('send-delivery.sh'),
+  };
   router.use(securityHeaders(READING));
   router.get('/', securityHeaders(TRYING), servePage(explorerPage(links)));
   router.get('/errors', servePage(errorsPage(links)));
-  router.get('/webhooks', servePage(webhooksPage(links, verifySource)));
+  router.get('/webhooks', servePage(webhooksPage(links, samples)));
   router.get('/assets/:name', serveAsset(assets));
   router.use((_request, response) => {
     response.status(404).type('text/plain').send('Not found\n');

@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import type { Db, Statement } from '../../src/db/client.ts';
+import { periodOf } from '../../src/features/analytics/rules.ts';
+import { readTeam } from '../../src/features/analytics/store.ts';
 import { createRandom, nextInt } from '../../src/seed/random.ts';
 import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
 import { makeMember, makeSeed, makeTeam, makeTraining, userId, type TeamSeed } from '../support/seed.ts';
@@ -171,6 +174,21 @@ describe('GET /analytics/team', () => {
     expect((await read()).totals).toMatchObject({ active_members: 4, sessions: 4 });
     await setStatus('active');
     expect((await read()).totals).toMatchObject({ active_members: 5, sessions: 5 });
+  });
+
+  // Where most teams are small, a generic plan takes every team for one; a nested loop over a large one's weeks takes seconds.
+  test('is read without a nested loop, even by a plan made for a small team', async () => {
+    const sent: Statement<unknown>[] = [];
+    const db: Pick<Db, 'query'> = { query: (what) => (sent.push(what), Promise.resolve([])) };
+    await readTeam(db as Db, 'any', periodOf(NOW)).catch(() => undefined);
+    const plan = async (text = ''): Promise<string> => {
+      const { rows } = await api.db.pool.query<{ plan: unknown }>(`explain (generic_plan, format json) ${text}`);
+      return JSON.stringify(rows);
+    };
+    expect(sent).toHaveLength(1);
+    expect(await plan(sent[0]?.text)).not.toContain('Nested Loop');
+    const joined = 'select * from member join analytics_person_week w using (team_id, user_id) where team_id = $1';
+    expect(await plan(joined)).toContain('Nested Loop');
   });
 
   test('rounds halves away from zero', async () => {

@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import type { Tx } from '../../src/db/client.ts';
-import { findCase, removeCase, updateCase } from '../../src/features/cases/store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -395,26 +393,6 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
       body: { required_scope: 'cases:write' },
     });
   });
-});
-
-test('reading, changing and removing a case by its id is one statement each', async () => {
-  const id = await newCase();
-  const { pool } = api.db;
-  const query = pool.query.bind(pool) as (...values: unknown[]) => unknown;
-  let sent = 0;
-  Object.assign(pool, {
-    query: (...values: unknown[]) => {
-      sent += 1;
-      return query(...values);
-    },
-  });
-  // Without a transaction around it, a statement goes through the pool.
-  const outside = { ...api.db, send: () => undefined } as unknown as Tx;
-  expect(await findCase(api.db, 'team_a', id)).toMatchObject({ id });
-  expect(await updateCase(outside, 'team_a', id, { title: 'x', fields: null })).toMatchObject({ title: 'x' });
-  expect(await removeCase(outside, 'team_a', id)).toBe(true);
-  Object.assign(pool, { query });
-  expect(sent).toBe(3);
 });
 
 /** Until so many statements of this database wait for a lock. */

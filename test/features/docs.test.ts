@@ -140,10 +140,14 @@ describe('/docs/webhooks', () => {
     expect(isGenuine('whsec_x', 'nonsense', body)).toBe(false);
   });
 
-  it('shows that check as it is', async () => {
-    const source = await readFile(new URL('../../src/http/docs-assets/verify-signature.js', import.meta.url), 'utf8');
-    expect(plain(await textOf('/docs/webhooks'))).toContain(source);
-  });
+  // That the others work is shown by test/skeleton/package.test.ts.
+  it.each(['verify-signature.js', 'receive-webhook.js', 'verify-delivery.sh', 'send-delivery.sh'])(
+    'shows the sample %s as it is',
+    async (name) => {
+      const source = await readFile(new URL(`../../src/http/docs-assets/${name}`, import.meta.url), 'utf8');
+      expect(plain(await textOf('/docs/webhooks'))).toContain(source);
+    },
+  );
 });
 
 describe('html', () => {

@@ -24,19 +24,31 @@ const HEADERS = headersOf(BODY);
 /** As the worker makes them. */
 function bodyOf(type: EventType): string {
   const data = JSON.stringify({ team_id: 'team_01', ...EVENTS[type].example });
-  return envelopeText({ id: 'evt_01', type, createdAt: '2026-11-20T09:59:59.000Z', apiVersion: '2026-11', teamId: 'team_01', data });
+  return envelopeText({
+    id: 'evt_01',
+    type,
+    createdAt: '2026-11-20T09:59:59.000Z',
+    apiVersion: '2026-11',
+    teamId: 'team_01',
+    data,
+  });
 }
 
 function headersOf(body: string, { secret = SECRET, at = NOW } = {}): Record<string, string> {
   return deliveryHeaders(body, { secret, eventId: 'evt_01', at });
 }
 
-const sign = (t: string, body: string = BODY): string => createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
+const sign = (t: string, body: string = BODY): string =>
+  createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
 
 const V1 = sign(String(T));
 
 function verify(
-  { body = BODY, headers = HEADERS, secret = SECRET }: { body?: string | Uint8Array; headers?: WebhookHeaders; secret?: string } = {},
+  {
+    body = BODY,
+    headers = HEADERS,
+    secret = SECRET,
+  }: { body?: string | Uint8Array; headers?: WebhookHeaders; secret?: string } = {},
   options: WebhookVerificationOptions = { now: NOW },
 ): WebhookEvent {
   return verifyWebhook(body, headers, secret, options);
@@ -104,7 +116,12 @@ describe('a genuine delivery', () => {
 
   it('of a type and with fields that this version does not know comes out as it is', () => {
     const body = '{"id":"evt_1","type":"deal.won","more":1,"data":{"new":[2]}}';
-    expect(verify({ body, headers: headersOf(body) })).toEqual({ id: 'evt_1', type: 'deal.won', more: 1, data: { new: [2] } });
+    expect(verify({ body, headers: headersOf(body) })).toEqual({
+      id: 'evt_1',
+      type: 'deal.won',
+      more: 1,
+      data: { new: [2] },
+    });
   });
 
   it('is accepted as text, as a Buffer and as plain bytes', () => {
@@ -125,8 +142,17 @@ describe('a genuine delivery', () => {
     ['an object in lower case', { 'svc-signature': value, host: 'x' }],
     ['an object in capitals', { HOST: undefined, 'SVC-SIGNATURE': value }],
     ['an object of lists', { 'svc-signature': [value], accept: ['a', 'b'] }],
-    ['an object without prototype', Object.assign(Object.create(null) as Record<string, string>, { 'Svc-Signature': value })],
-    ['a list of pairs', [['Host', 'x'], ['Svc-Signature', value]]],
+    [
+      'an object without prototype',
+      Object.assign(Object.create(null) as Record<string, string>, { 'Svc-Signature': value }),
+    ],
+    [
+      'a list of pairs',
+      [
+        ['Host', 'x'],
+        ['Svc-Signature', value],
+      ],
+    ],
     ['raw headers', ['Host', 'Svc-Signature', 'Svc-Signature', value]],
   ])('is found in %s', (_name, headers) => {
     expect(verify({ headers }).id).toBe('evt_01');
@@ -224,22 +250,40 @@ describe('a delivery is refused', () => {
   it('with two headers, as a list or joined by what is in between: which one was signed?', () => {
     const value = HEADERS['svc-signature'] ?? '';
     expect(reasonOf({ headers: { 'svc-signature': [value, value] } })).toBe('signature_malformed');
-    expect(reasonOf({ headers: [['Svc-Signature', value], ['svc-signature', value]] })).toBe('signature_malformed');
+    expect(
+      reasonOf({
+        headers: [
+          ['Svc-Signature', value],
+          ['svc-signature', value],
+        ],
+      }),
+    ).toBe('signature_malformed');
     expect(reasonOf(withSignature(`${value}, ${value}`))).toBe('signature_malformed');
   });
 
-  it.each(['null', '[]', '1', '"evt_01"', '{}', '{"id":1,"type":"ping","data":{}}', '{"id":"e","type":"ping","data":null}', '{"id":', '\uFEFF{}'])(
-    'with the signed body %s, which is no event',
-    (body) => {
-      expect(reasonOf({ body, headers: headersOf(body) })).toBe('body_malformed');
-    },
-  );
+  it.each([
+    'null',
+    '[]',
+    '1',
+    '"evt_01"',
+    '{}',
+    '{"id":1,"type":"ping","data":{}}',
+    '{"id":"e","type":"ping","data":null}',
+    '{"id":',
+    '\uFEFF{}',
+  ])('with the signed body %s, which is no event', (body) => {
+    expect(reasonOf({ body, headers: headersOf(body) })).toBe('body_malformed');
+  });
 
   it('whatever single bit of body, signature, time or secret is another one', () => {
     const bytes = Buffer.from(BODY);
     const signature = Buffer.from(HEADERS['svc-signature'] ?? '');
     const secret = Buffer.from(SECRET);
-    const place = fc.tuple(fc.constantFrom('body' as const, 'signature' as const, 'secret' as const), fc.nat(), fc.nat(7));
+    const place = fc.tuple(
+      fc.constantFrom('body' as const, 'signature' as const, 'secret' as const),
+      fc.nat(),
+      fc.nat(7),
+    );
     const refuses = ([part, offset, bit]: ['body' | 'signature' | 'secret', number, number]): void => {
       const flipped = flip({ body: bytes, signature, secret }[part], offset, bit);
       const given = {
@@ -256,20 +300,25 @@ describe('a delivery is refused', () => {
   });
 
   it('whatever signature there is, with a reason and nothing else', () => {
-    const signatures = fc.oneof(fc.string(), fc.string().map((text) => `t=${T},v1=${text}`), fc.string().map((text) => `t=${text},v1=${V1}`));
-    fc.assert(
-      fc.property(signatures, (signature) => {
-        if (signature !== HEADERS['svc-signature']) expect(reasonOf(withSignature(signature))).toMatch(/^signature_m/);
-      }),
+    const signatures = fc.oneof(
+      fc.string(),
+      fc.string().map((text) => `t=${T},v1=${text}`),
+      fc.string().map((text) => `t=${text},v1=${V1}`),
     );
+    const reasons = new Set<string>();
+    fc.assert(fc.property(signatures, (signature) => void reasons.add(reasonOf(withSignature(signature)))));
+    expect([...reasons].filter((reason) => !reason.startsWith('signature_'))).toEqual([]);
   });
 });
 
 describe('a wrong call', () => {
-  it.each([undefined, null, '', 7])('without a secret (%j) is a TypeError, not a delivery that anybody could sign', (secret) => {
-    const forged = headersOf(BODY, { secret: '' });
-    expect(() => verifyWebhook(BODY, forged, secret as string, { now: NOW })).toThrow(TypeError);
-  });
+  it.each([undefined, null, '', 7])(
+    'without a secret (%j) is a TypeError, not a delivery that anybody could sign',
+    (secret) => {
+      const forged = headersOf(BODY, { secret: '' });
+      expect(() => verifyWebhook(BODY, forged, secret as string, { now: NOW })).toThrow(TypeError);
+    },
+  );
 
   it('with a body that was parsed already is a TypeError that says so', () => {
     expect(() => verifyWebhook(JSON.parse(BODY) as string, HEADERS, SECRET, { now: NOW })).toThrow(/raw body/);

@@ -291,7 +291,6 @@ describe('the log of an API process', () => {
     expect(log).toContain(response.headers.get('x-request-id'));
     expect(log).toContain('"code":"XX000"');
     expect(log).toContain('no place for [redacted]');
-    expect(log).toMatch(/src\/features\/members\/service\.ts|src\/db\/client\.ts/);
     expect(log).not.toContain('@a.test');
   });
 });
@@ -357,8 +356,9 @@ describe('a worker process', () => {
     const worker = await startWorkerProcess(own.url, {
       SMTP_URL: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
     });
+    const connected = once(server, 'connection');
     await enqueue(own.url);
-    await once(server, 'connection');
+    await connected;
     const startedAt = performance.now();
     expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(performance.now() - startedAt).toBeLessThan(15_500);
@@ -393,10 +393,10 @@ function gate(): {
   return {
     first: arrived.promise,
     open: () => opened.resolve(),
-    onMailFrom: async (_address, _session, done) => {
+    onMailFrom: (_address, _session, done) => {
       arrived.resolve();
-      await opened.promise;
-      done();
+      // oxlint-disable-next-line promise/no-callback-in-promise -- the callback is what smtp-server has
+      void opened.promise.then(() => done());
     },
   };
 }

@@ -54,7 +54,7 @@ export async function createCase(db: Db, occasion: Occasion, wanted: NewCase): P
       external_ref: externalRef,
       created_at: at.toISOString(),
     };
-    await store.insertCase(tx, teamId, row);
+    store.insertCase(tx, teamId, row);
     record(tx, occasion, { audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } } });
     return row;
   });

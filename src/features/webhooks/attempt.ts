@@ -6,7 +6,7 @@
  * A receiver may close a kept connection at any moment, also while a request is on its way to it. That is no fault of the receiver's: the request is made
  * once more, on a new connection, within the same attempt. (Should it have arrived after all, its `Svc-Event-Id` tells.) A new connection gets one chance.
  */
-import { buildConnector, Client, type Dispatcher } from 'undici';
+import { buildConnector, Client, errors, type Dispatcher } from 'undici';
 import type { HostAddress } from '../../core/host.ts';
 import { parseRetryAfter } from './schedule.ts';
 import { resolveTarget, type TargetOptions } from './target.ts';
@@ -214,9 +214,10 @@ const CODES: Readonly<Record<string, string>> = {
 };
 
 function describe(error: unknown): string {
+  // It has no code of its own where the parser's number has no name.
+  if (error instanceof errors.HTTPParserError) return 'invalid_response';
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (CODES[code]) return CODES[code];
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i.test(code)) return 'tls_error';
-  if (code.startsWith('HPE_')) return 'invalid_response';
   return 'connection_failed';
 }

@@ -1,4 +1,5 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { KINDS, type Kind, type Share } from './lanes.ts';
 import type { DeliveryStatus } from './schedule.ts';
 
 /** A delivery that this worker has in hand, with all that an attempt needs. */
@@ -20,11 +21,10 @@ export interface ClaimedRow {
   readonly event_created_at: string;
 }
 
-/** Endpoints of which this worker has enough (room 0), or wants that many more. */
-export interface Rooms {
-  readonly teamIds: readonly string[];
-  readonly endpointIds: readonly string[];
-  readonly rooms: readonly number[];
+/** An endpoint with something to do. */
+export interface EndpointRef {
+  readonly team_id: string;
+  readonly endpoint_id: string;
 }
 
 // Fan-out -------------------------------------------------------------------------------------------------------------
@@ -42,12 +42,13 @@ export interface FanOutRow {
   readonly secret_encrypted: Buffer;
 }
 
+// `offset 0` keeps the planner from turning the look at one team's endpoints into a hash of everybody's.
 const TAKE_EVENTS = statement<FanOutRow>(
   'webhooks.takeEvents',
   `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data, e.created_at as event_created_at,
      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted
    from (select * from event where fanned_out_at is null order by created_at limit $1 for update skip locked) e
-   left join webhook_endpoint w on w.team_id = e.team_id and w.status = 'active' and e.type = any (w.events)
+   left join lateral (select * from webhook_endpoint where team_id = e.team_id and status = 'active' and e.type = any (events) offset 0) w on true
    order by e.created_at, e.id`,
 );
 
@@ -71,7 +72,7 @@ const INSERT_DELIVERIES = statement(
   `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, claimed_by)
    select n.team_id, n.id, n.endpoint_id, n.event_id, n.event_type, 'pending', $1, $1, case when n.claimed then $2::int end
    from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[]) as n (team_id, id, endpoint_id, event_id, event_type, claimed)
-   join webhook_endpoint w on w.team_id = n.team_id and w.id = n.endpoint_id
+   cross join lateral (select from webhook_endpoint where team_id = n.team_id and id = n.endpoint_id limit 1) w
    on conflict (team_id, endpoint_id, event_id) do nothing`,
 );
 
@@ -102,79 +103,114 @@ export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: Fan
 const CLAIMED_COLUMNS = `d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt, d.extra_attempts, d.next_try_at, d.urgent,
   w.url, w.api_version, w.secret_encrypted, e.data::text as event_data, e.created_at as event_created_at`;
 
-/** Marks what `picked` (team_id, id) names as this worker's ($1), and answers with all that the attempts need. */
+/**
+ * Marks what `picked` (selects ctid) names as this worker's ($1), and answers with all that the attempts need. How many rows that is, the planner cannot
+ * know; ctid and `limit 1` leave it no choice but to fetch each by its place or key, where it would otherwise hash whole tables.
+ */
 function claim(picked: string): string {
-  return `with picked as materialized (${picked}),
-    claimed as (update webhook_delivery d set claimed_by = $1 from picked p where d.team_id = p.team_id and d.id = p.id returning d.*)
-    select ${CLAIMED_COLUMNS} from claimed d join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id
-    join event e on e.team_id = d.team_id and e.id = d.event_id order by d.urgent desc, d.id`;
+  return `with claimed as (update webhook_delivery d set claimed_by = $1 where ctid = any (array(${picked})) returning d.*)
+    select ${CLAIMED_COLUMNS} from claimed d
+    cross join lateral (select * from webhook_endpoint where team_id = d.team_id and id = d.endpoint_id limit 1) w
+    cross join lateral (select * from event where team_id = d.team_id and id = d.event_id limit 1) e
+    order by d.urgent desc, d.id`;
 }
 
 const CLAIM_URGENT = statement<ClaimedRow>(
   'webhooks.claimUrgent',
-  claim(`select team_id, id from webhook_delivery where urgent and claimed_by is null order by id limit $2 for update skip locked`),
+  claim(`select ctid from webhook_delivery where urgent and claimed_by is null order by id limit $2 for update skip locked`),
 );
 
 export function claimUrgent(db: Db, worker: number, limit: number): Promise<ClaimedRow[]> {
   return db.query(CLAIM_URGENT, [worker, limit]);
 }
 
-// Endpoints with something to do are found by skipping from one to the next in the partial index, so the cost goes by endpoints, not by what waits for each.
-// Of each one it takes no more than its room, so a backlog of 100,000 does not crowd out the single delivery beside it.
-function claimFair(waits: string, order: string): string {
-  return claim(`with recursive lane as (
-      (select team_id, endpoint_id from webhook_delivery where ${waits} and (team_id, endpoint_id) > ($4, $5) order by team_id, endpoint_id limit 1)
-      union all
-      select n.team_id, n.endpoint_id from lane l cross join lateral (
-        select team_id, endpoint_id from webhook_delivery where ${waits} and (team_id, endpoint_id) > (l.team_id, l.endpoint_id)
-        order by team_id, endpoint_id limit 1) n
-    )
-    select d.team_id, d.id from lane l
-    join webhook_endpoint w on w.team_id = l.team_id and w.id = l.endpoint_id and w.status = 'active'
-    left join unnest($6::text[], $7::text[], $8::int[]) as known (team_id, endpoint_id, room) on known.team_id = l.team_id and known.endpoint_id = l.endpoint_id
+const WAITS = {
+  pending: { isWaiting: `status = 'pending' and claimed_by is null`, order: 'id' },
+  retrying: { isWaiting: `status = 'retrying' and claimed_by is null`, order: 'next_try_at' },
+} as const;
+
+// Each endpoint is one range of the index of what waits, and no more of it is read than its share, so that a backlog of 100,000 costs what one of ten does.
+function claimDueText(kind: Kind): string {
+  const { isWaiting, order } = WAITS[kind];
+  return claim(`select d.ctid from unnest($2::text[], $3::text[], $4::int[]) as l (team_id, endpoint_id, room)
+    cross join lateral (select from webhook_endpoint where team_id = l.team_id and id = l.endpoint_id and status = 'active' limit 1) w
     cross join lateral (
-      select team_id, id from webhook_delivery where team_id = l.team_id and endpoint_id = l.endpoint_id and ${waits} and next_try_at <= $9
-      order by ${order} limit coalesce(known.room, $3) for update skip locked) d
-    limit $2`);
-}
-
-const CLAIM_PENDING = statement<ClaimedRow>('webhooks.claimPending', claimFair(`status = 'pending' and claimed_by is null`, 'id'));
-const CLAIM_RETRYING = statement<ClaimedRow>('webhooks.claimRetrying', claimFair(`status = 'retrying' and claimed_by is null`, 'next_try_at'));
-
-export interface ClaimOptions {
-  readonly worker: number;
-  readonly limit: number;
-  /** How many of an endpoint that `rooms` does not name. */
-  readonly defaultRoom: number;
-  readonly rooms: Rooms;
-  /** Endpoints after this one, in the order of their ids. */
-  readonly after: { readonly teamId: string; readonly endpointId: string };
-  readonly now: Date;
-}
-
-/** Due first attempts, or due retries, of active endpoints. */
-export function claimDue(db: Db, kind: 'pending' | 'retrying', options: ClaimOptions): Promise<ClaimedRow[]> {
-  const { worker, limit, defaultRoom, rooms, after, now } = options;
-  const values = [worker, limit, defaultRoom, after.teamId, after.endpointId, rooms.teamIds, rooms.endpointIds, rooms.rooms, now];
-  return db.query(kind === 'pending' ? CLAIM_PENDING : CLAIM_RETRYING, values);
-}
-
-// The lateral select per endpoint again, for those whose turn goes on.
-function claimOf(waits: string, order: string): string {
-  return claim(`select d.team_id, d.id from unnest($2::text[], $3::text[], $4::int[]) as l (team_id, endpoint_id, room)
-    join webhook_endpoint w on w.team_id = l.team_id and w.id = l.endpoint_id and w.status = 'active'
-    cross join lateral (
-      select team_id, id from webhook_delivery where team_id = l.team_id and endpoint_id = l.endpoint_id and ${waits} and next_try_at <= $5
+      select ctid from webhook_delivery where team_id = l.team_id and endpoint_id = l.endpoint_id and ${isWaiting} and next_try_at <= $5
       order by ${order} limit l.room for update skip locked) d`);
 }
 
-const CONTINUE_PENDING = statement<ClaimedRow>('webhooks.continuePending', claimOf(`status = 'pending' and claimed_by is null`, 'id'));
-const CONTINUE_RETRYING = statement<ClaimedRow>('webhooks.continueRetrying', claimOf(`status = 'retrying' and claimed_by is null`, 'next_try_at'));
+const CLAIM_DUE = {
+  pending: statement<ClaimedRow>('webhooks.claimPending', claimDueText('pending')),
+  retrying: statement<ClaimedRow>('webhooks.claimRetrying', claimDueText('retrying')),
+};
 
-/** More of the endpoints that `rooms` names. */
-export function claimMore(db: Db, kind: 'pending' | 'retrying', options: { worker: number; rooms: Rooms; now: Date }): Promise<ClaimedRow[]> {
-  const { worker, rooms, now } = options;
-  return db.query(kind === 'pending' ? CONTINUE_PENDING : CONTINUE_RETRYING, [worker, rooms.teamIds, rooms.endpointIds, rooms.rooms, now]);
+export interface ClaimOptions {
+  readonly worker: number;
+  readonly shares: readonly Share[];
+  readonly now: Date;
+}
+
+/** Due first attempts, or due retries, of those of the endpoints that are active. */
+export function claimDue(db: Db, kind: Kind, { worker, shares, now }: ClaimOptions): Promise<ClaimedRow[]> {
+  const teamIds = shares.map(({ lane }) => lane.teamId);
+  const endpointIds = shares.map(({ lane }) => lane.endpointId);
+  return db.query(CLAIM_DUE[kind], [worker, teamIds, endpointIds, shares.map(({ room }) => room), now]);
+}
+
+// Endpoints with something that waits, and the first of it, are found by skipping from one to the next in the index: the cost goes by endpoints, not by what
+// waits for each.
+function walkText(kind: Kind, after: string, limit: string): string {
+  const { isWaiting, order } = WAITS[kind];
+  const next = (than: string): string => `select team_id, endpoint_id from webhook_delivery
+    where ${isWaiting} and (team_id, endpoint_id) > (${than}) order by team_id, endpoint_id limit 1`;
+  return `with recursive lane as (
+      (select *, 1 as place from (${next(after)}) found)
+      union all
+      select found.*, l.place + 1 from lane l cross join lateral (${next('l.team_id, l.endpoint_id')}) found where l.place < ${limit}
+    )
+    select l.team_id, l.endpoint_id, l.place, w.status = 'active' as is_active, d.next_try_at from lane l
+    cross join lateral (select status from webhook_endpoint where team_id = l.team_id and id = l.endpoint_id limit 1) w
+    cross join lateral (
+      select next_try_at from webhook_delivery where team_id = l.team_id and endpoint_id = l.endpoint_id and ${isWaiting} order by ${order} limit 1) d`;
+}
+
+function findWaitingText(kind: Kind): string {
+  return `select team_id, endpoint_id, place, is_active and next_try_at <= $4 as is_due from (${walkText(kind, '$1, $2', '$3')}) found
+    where is_active and next_try_at <= $4 or place = $3 order by place`;
+}
+
+interface WaitingRow extends EndpointRef {
+  readonly place: number;
+  readonly is_due: boolean;
+}
+
+const FIND_WAITING = {
+  pending: statement<WaitingRow>('webhooks.findPending', findWaitingText('pending')),
+  retrying: statement<WaitingRow>('webhooks.findRetrying', findWaitingText('retrying')),
+};
+
+export const FIRST_ENDPOINT: EndpointRef = { team_id: '', endpoint_id: '' };
+
+/** The active ones with something due among the next `limit` endpoints for which anything waits, and where the next look begins: after the last, or at the first. */
+export async function findWaiting(
+  db: Db,
+  kind: Kind,
+  { after, limit, now }: { after: EndpointRef; limit: number; now: Date },
+): Promise<{ due: EndpointRef[]; next: EndpointRef }> {
+  const rows = await db.query(FIND_WAITING[kind], [after.team_id, after.endpoint_id, limit, now]);
+  const last = rows.at(-1);
+  return { due: rows.filter((row) => row.is_due), next: last?.place === limit ? last : FIRST_ENDPOINT };
+}
+
+const OLDEST_DUE = statement<{ readonly at: string | null }>(
+  'webhooks.oldestDue',
+  `select min(next_try_at) as at from (${KINDS.map((kind) => `(${walkText(kind, `'', ''`, '1000000')})`).join(' union all ')}) found where is_active`,
+);
+
+/** When that was due, or will be, of what waits for an active endpoint and nobody has in hand; null: nothing waits. Costs 10 µs an endpoint. */
+export async function findOldestDue(db: Db): Promise<string | null> {
+  const [row] = await db.query(OLDEST_DUE, []);
+  return row?.at ?? null;
 }
 
 const RELEASE = statement(
@@ -201,18 +237,25 @@ export async function releaseForgotten(db: Db, worker: number, inHand: readonly 
 // A worker holds an advisory lock (WORKER_LOCK, its number) by a session of its own; the lock goes with the session, however the worker ends.
 export const WORKER_LOCK_CLASS = 0x77686b;
 
-const RELEASE_DEAD = statement<{ id: string }>(
+// The workers are found by skipping from one to the next in the index of claims.
+const RELEASE_DEAD = statement<EndpointRef & { readonly status: Kind }>(
   'webhooks.releaseDead',
-  `update webhook_delivery set claimed_by = null where claimed_by in (
-     select c.worker from (select distinct claimed_by as worker from webhook_delivery where claimed_by is not null) c
-     where not exists (select from pg_locks k where k.locktype = 'advisory' and k.classid = ${WORKER_LOCK_CLASS} and k.objid = c.worker and k.objsubid = 2
-       and k.database = (select oid from pg_database where datname = current_database()))
-   ) returning id`,
+  `with recursive worker as (
+     (select claimed_by as number from webhook_delivery where claimed_by is not null order by claimed_by limit 1)
+     union all
+     select n.number from worker c cross join lateral (
+       select claimed_by as number from webhook_delivery where claimed_by > c.number order by claimed_by limit 1) n
+   ), alive as materialized (
+     select objid::bigint as number from pg_locks where locktype = 'advisory' and classid = ${WORKER_LOCK_CLASS} and objsubid = 2
+       and database = (select oid from pg_database where datname = current_database())
+   )
+   update webhook_delivery set claimed_by = null
+   where claimed_by = any (array(select number from worker where number not in (select number from alive))) returning team_id, endpoint_id, status`,
 );
 
-/** Lets go what workers had in hand that are gone. */
-export async function releaseDead(db: Db): Promise<number> {
-  return (await db.query(RELEASE_DEAD, [])).length;
+/** Lets go what workers had in hand that are gone. Answers with where there is something to do now. */
+export function releaseDead(db: Db): Promise<(EndpointRef & { readonly status: Kind })[]> {
+  return db.query(RELEASE_DEAD, []);
 }
 
 // Outcomes ------------------------------------------------------------------------------------------------------------
@@ -270,14 +313,23 @@ const RECORD_ENDPOINTS = statement(
    where w.team_id = n.team_id and w.id = n.endpoint_id`,
 );
 
+// A deletion locks an endpoint and then its deliveries. Results in that order, too: otherwise each would wait for the other.
+const HOLD_ENDPOINTS = statement(
+  'webhooks.holdEndpoints',
+  `select from webhook_endpoint w join unnest($1::text[], $2::text[]) as n (team_id, endpoint_id) on w.team_id = n.team_id and w.id = n.endpoint_id
+   order by w.team_id, w.id for key share of w`,
+);
+
 // A lost result is a delivery made twice, which receivers expect; it is not worth a sync of the disk each time.
 const NO_WAIT_FOR_DISK = statement('webhooks.noWaitForDisk', 'set local synchronous_commit = off');
 
 /** Writes a batch of results, in one transaction and one round trip. */
 export async function recordAttempts(db: Db, worker: number, attempts: readonly RecordedAttempt[], endpoints: readonly EndpointOutcome[]): Promise<void> {
   const column = <K extends keyof RecordedAttempt>(name: K): RecordedAttempt[K][] => attempts.map((attempt) => attempt[name]);
+  const of = <K extends keyof EndpointOutcome>(name: K): EndpointOutcome[K][] => endpoints.map((endpoint) => endpoint[name]);
   await db.transaction(async (tx) => {
     tx.send(NO_WAIT_FOR_DISK, []);
+    if (endpoints.length > 0) tx.send(HOLD_ENDPOINTS, [of('teamId'), of('endpointId')]);
     tx.send(RECORD, [
       worker,
       column('teamId'),
@@ -293,8 +345,6 @@ export async function recordAttempts(db: Db, worker: number, attempts: readonly 
       column('responseMs'),
       column('error'),
     ]);
-    if (endpoints.length === 0) return;
-    const of = <K extends keyof EndpointOutcome>(name: K): EndpointOutcome[K][] => endpoints.map((endpoint) => endpoint[name]);
-    tx.send(RECORD_ENDPOINTS, [of('teamId'), of('endpointId'), of('lastSuccessAt'), of('failingSince')]);
+    if (endpoints.length > 0) tx.send(RECORD_ENDPOINTS, [of('teamId'), of('endpointId'), of('lastSuccessAt'), of('failingSince')]);
   });
 }

@@ -2,7 +2,7 @@
  * The delivery loop of one worker. The delivery row is the truth; what is in memory is a claim on rows, and a job or a tick is only a wake-up.
  *
  *   event committed → fan-out (a row for each subscriber; up to its capacity the worker claims what it makes) → lanes → attempts → results, in batches
- *   tick → urgent rows, due first attempts, due retries, endpoint by endpoint → lanes
+ *   tick → urgent rows; endpoints with something due → lanes, which ask for more as long as there is any
  *
  * A worker that dies loses its advisory lock with its session; the others let go what it had claimed at their next tick, so a kill costs half a second.
  * Should the answer to a claim be lost on the way, the worker itself lets go what it does not know of. Either can only lead to a second delivery, never to none.
@@ -12,12 +12,13 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { decrypt, type AppSecrets } from '../../core/encryption.ts';
 import { newId } from '../../core/ids.ts';
+import { ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import type { SessionLock } from '../../db/session-lock.ts';
 import type { AttemptResult, Sender } from './attempt.ts';
 import * as store from './delivery-store.ts';
 import { deliveryHeaders, envelopeText } from './envelope.ts';
-import { createLanes, type Delivery, type Flight, type Lane, type Limits } from './lanes.ts';
+import { createLanes, KINDS, type Flight, type Kind, type Lane, type Limits } from './lanes.ts';
 import { webhookSecretContext } from './rules.ts';
 import { nextState } from './schedule.ts';
 
@@ -40,20 +41,25 @@ export interface Dispatcher {
   /** Looks at once for what is to be done. */
   wake(): void;
   stats(): { inFlight: number; parked: number; queued: number };
-  /** Lets attempts in flight end, writes their results, and gives the rest back. */
+  /** Gives back what is not attempted yet, lets attempts in flight end, and writes their results. */
   stop(): Promise<void>;
 }
 
 const TICK_MS = 500;
-/** Half a tick in front of it; the loop looks this often for attempts that drag on. */
-const PARK_CHECK_MS = 50;
+/** Of a tick; a healthy receiver answers within it. */
 const PARK_AFTER_MS = 250;
+const PARK_CHECK_MS = 50;
 /** What was claimed longer ago is given back instead of attempted: its endpoint may have been paused or deleted meanwhile. */
 const CLAIM_STALE_MS = 1_000;
-const FAN_OUT_EVENTS = 500;
+/** Few, since each may have 50 subscribers, and claims wait for it. */
+const FAN_OUT_EVENTS = 50;
+/** A look costs 10 µs an endpoint. */
+const ENDPOINTS_PER_LOOK = 500;
 const FLUSH_AFTER_MS = 10;
 const FLUSH_SIZE = 500;
 const RETRY_MS = 250;
+/** For results, while the process stops: an attempt whose result is lost is made again. */
+const LAST_TRIES = 8;
 const FORGOTTEN_EVERY_TICKS = 10;
 
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
@@ -61,175 +67,176 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const lanes = createLanes(options.limits);
   const results: store.RecordedAttempt[] = [];
   /** Rows whose result is not written yet. */
-  const unwritten = new Map<string, Flight>();
-  const after = { pending: { teamId: '', endpointId: '' }, retrying: { teamId: '', endpointId: '' } };
+  const unwritten = new Set<string>();
+  /** To decrypt one costs as much as to sign with it, and an endpoint's next delivery comes with the same one. */
+  const secrets = new WeakMap<Lane, { readonly encrypted: Buffer; readonly text: string }>();
+  const lookAfter = { pending: store.FIRST_ENDPOINT, retrying: store.FIRST_ENDPOINT };
+  const wanted = { events: true, tick: true, giveBack: false };
+  /** A statement failed whose claims may have been made nevertheless. */
+  let isInDoubt = false;
   let stopping = false;
-  let wanted = { events: true, discovery: true, more: false };
   let working: Promise<void> | null = null;
   let flushing: Promise<void> | null = null;
   let ticks = 0;
 
-  const ticker = setInterval(tick, options.tickMs ?? TICK_MS);
+  const ticker = setInterval(() => {
+    ticks += 1;
+    wanted.events = true;
+    wanted.tick = true;
+    work();
+  }, options.tickMs ?? TICK_MS);
   const parker = setInterval(() => {
-    lanes.park(performance.now() - PARK_AFTER_MS);
+    if (!lanes.park(performance.now() - PARK_AFTER_MS)) return;
+    wanted.giveBack = true;
     launch();
   }, PARK_CHECK_MS);
   work();
 
-  function tick(): void {
-    ticks += 1;
-    wanted = { events: true, discovery: true, more: wanted.more };
-    work();
-  }
-
-  /** Runs the database's part of the loop, one round at a time, until nothing is wanted. */
+  /** Runs the database's part of the loop, one round at a time, while anything is wanted. */
   function work(): void {
-    working ??= rounds().finally(() => {
+    if (working || !hasWork()) return;
+    working = rounds().finally(() => {
       working = null;
+      // What was wanted after the last round had looked.
+      work();
     });
   }
 
+  function hasWork(): boolean {
+    return !stopping && (wanted.events || wanted.tick || wanted.giveBack || lanes.isHungry());
+  }
+
   async function rounds(): Promise<void> {
-    while (!stopping && (wanted.events || wanted.discovery || wanted.more)) {
-      const now = wanted;
-      wanted = { events: false, discovery: false, more: false };
+    while (hasWork()) {
+      if (!(await lock.isHeld())) {
+        await delay(RETRY_MS);
+        continue;
+      }
+      const now = { ...wanted };
+      Object.assign(wanted, { events: false, tick: false, giveBack: false });
       try {
-        if (!(await lock.isHeld())) return;
         await round(now);
       } catch (error) {
-        // The database is away, or refused: what was claimed meanwhile is found again by its absence from memory.
         logger.warn({ err: error }, 'the delivery loop could not use the database');
-        ticks = 0;
+        isInDoubt = true;
+        Object.assign(wanted, { events: true, tick: true });
         await delay(RETRY_MS);
       }
     }
   }
 
-  async function round({ events, discovery, more }: typeof wanted): Promise<void> {
-    if (discovery && ticks % FORGOTTEN_EVERY_TICKS === 0) await store.releaseForgotten(db, lock.number, inHand());
-    if (discovery) await store.releaseDead(db);
-    const stale = lanes.withdraw((delivery) => performance.now() - delivery.claimedAtMs > CLAIM_STALE_MS);
-    if (stale.length > 0) await store.releaseClaims(db, lock.number, stale);
-    if (events) while ((await fanOut()) === FAN_OUT_EVENTS && !stopping);
-    if (events || discovery) accept(await store.claimUrgent(db, lock.number, options.limits.concurrency));
-    if (more || discovery) await continueLanes();
-    if (discovery) {
-      await discover('pending');
-      await discover('retrying');
+  async function round({ events, tick, giveBack }: typeof wanted): Promise<void> {
+    if (tick) await recover();
+    if (tick || giveBack) {
+      const unsent = lanes.withdraw(performance.now() - CLAIM_STALE_MS);
+      if (unsent.length > 0) await store.releaseClaims(db, lock.number, unsent);
     }
+    if (events && (await fanOut()) === FAN_OUT_EVENTS) wanted.events = true;
+    if (events || tick) accept(await store.claimUrgent(db, lock.number, options.limits.concurrency));
+    for (const kind of KINDS) {
+      if (tick) await look(kind);
+      await claim(kind);
+    }
+  }
+
+  /** Lets go what nobody has in hand, whatever the database says. */
+  async function recover(): Promise<void> {
+    lanes.forgetIdle();
+    if (isInDoubt || ticks % FORGOTTEN_EVERY_TICKS === 0) await store.releaseForgotten(db, lock.number, [...unwritten, ...lanes.queuedIds()]);
+    isInDoubt = false;
+    for (const { team_id, endpoint_id, status } of await store.releaseDead(db)) lanes.setMore(lanes.laneOf(team_id, endpoint_id), status);
   }
 
   async function fanOut(): Promise<number> {
     const at = clock.now();
     const { taken, claimed } = await db.transaction(async (tx) => {
       const rows = await store.takeEvents(tx, FAN_OUT_EVENTS);
-      const deliveries = planDeliveries(rows);
+      const { deliveries, claims } = planDeliveries(rows, at);
       const events = [...new Map(rows.map((row) => [row.event_id, { teamId: row.team_id, id: row.event_id }])).values()];
-      if (rows.length > 0) store.insertDeliveries(tx, { at, worker: lock.number, events, deliveries: deliveries.map((delivery) => delivery.row) });
-      return { taken: events.length, claimed: deliveries.flatMap((delivery) => (delivery.row.claimed ? [delivery.claim] : [])) };
+      if (rows.length > 0) store.insertDeliveries(tx, { at, worker: lock.number, events, deliveries });
+      return { taken: events.length, claimed: claims };
     });
-    accept(claimed.map((claim) => ({ ...claim, next_try_at: at.toISOString() })));
+    accept(claimed);
     return taken;
   }
 
-  /** A row for each subscriber; this worker claims at once as many as it has room for. */
-  function planDeliveries(rows: readonly store.FanOutRow[]): { row: store.NewDelivery; claim: store.ClaimedRow }[] {
+  /** A row for each subscriber; this worker claims at once as many as it has room for, but none before older ones of the same endpoint. */
+  function planDeliveries(rows: readonly store.FanOutRow[], at: Date): { deliveries: store.NewDelivery[]; claims: store.ClaimedRow[] } {
     let capacity = lanes.capacity();
     const taken = new Map<Lane, number>();
-    return rows.flatMap((row) => {
-      const { team_id, event_id, event_type, endpoint_id } = row;
-      if (endpoint_id === null) return [];
-      const lane = lanes.laneOf(team_id, endpoint_id);
+    const deliveries: store.NewDelivery[] = [];
+    const claims: store.ClaimedRow[] = [];
+    for (const row of rows) {
+      const { team_id: teamId, event_id: eventId, event_type: eventType, endpoint_id: endpointId } = row;
+      if (endpointId === null) continue;
+      const lane = lanes.laneOf(teamId, endpointId);
       const already = taken.get(lane) ?? 0;
-      const claimed = capacity > 0 && already < lanes.roomOf(lane) && !lane.hasMore;
+      const claimed = capacity > 0 && !lane.more.pending && already < lanes.roomOf(lane);
+      const id = newId('webhookDelivery');
+      deliveries.push({ teamId, id, endpointId, eventId, eventType, claimed });
       if (claimed) {
         capacity -= 1;
         taken.set(lane, already + 1);
-      } else {
-        lane.hasMore = true;
-        wanted.more = true;
-      }
-      const id = newId('webhookDelivery');
-      const state = { status: 'pending', attempt: 0, extra_attempts: 0, next_try_at: null, urgent: false } as const;
-      return [
-        {
-          row: { teamId: team_id, id, endpointId: endpoint_id, eventId: event_id, eventType: event_type, claimed },
-          claim: { ...row, ...state, id, endpoint_id },
-        },
-      ];
-    });
+        const state = { status: 'pending', attempt: 0, extra_attempts: 0, next_try_at: at.toISOString(), urgent: false } as const;
+        claims.push({ ...row, ...state, id, endpoint_id: endpointId });
+      } else lanes.setMore(lane, 'pending');
+    }
+    return { deliveries, claims };
   }
 
-  /** Endpoints that have something due, in turns from where the last look ended. */
-  async function discover(kind: 'pending' | 'retrying'): Promise<void> {
-    const limit = lanes.capacity();
-    if (limit === 0) return;
-    const known = [...lanes.lanes()].filter((lane) => lanes.roomOf(lane) !== lanes.defaultRoom);
-    const claimOptions = { worker: lock.number, limit, defaultRoom: lanes.defaultRoom, rooms: roomsOf(known), after: after[kind], now: clock.now() };
-    const rows = await store.claimDue(db, kind, claimOptions);
-    const last = rows.map((row) => ({ teamId: row.team_id, endpointId: row.endpoint_id })).toSorted(byEndpoint).at(-1);
-    const wasFromStart = after[kind].teamId === '' && after[kind].endpointId === '';
-    after[kind] = rows.length === limit && last ? last : { teamId: '', endpointId: '' };
-    for (const row of rows) lanes.laneOf(row.team_id, row.endpoint_id).hasMore = true;
+  /** The next endpoints with something due, from where the last look ended: those that came without a wake-up, whose retry's time has come, or whose pause ended. */
+  async function look(kind: Kind): Promise<void> {
+    const { due, next } = await store.findWaiting(db, kind, { after: lookAfter[kind], limit: ENDPOINTS_PER_LOOK, now: clock.now() });
+    lookAfter[kind] = next;
+    for (const { team_id, endpoint_id } of due) lanes.setMore(lanes.laneOf(team_id, endpoint_id), kind);
+  }
+
+  async function claim(kind: Kind): Promise<void> {
+    const shares = lanes.ask(kind);
+    if (shares.length === 0) return;
+    const rows = await store.claimDue(db, kind, { worker: lock.number, shares, now: clock.now() });
+    const came = new Map<Lane, number>();
+    for (const row of rows) {
+      const lane = lanes.laneOf(row.team_id, row.endpoint_id);
+      came.set(lane, (came.get(lane) ?? 0) + 1);
+    }
     accept(rows);
-    if (rows.length > 0 || !wasFromStart) wanted.more = true;
-    // The look began in the middle and came to the end: the beginning is still to be seen.
-    if (!wasFromStart && rows.length < limit) wanted.discovery = true;
-  }
-
-  /** More of the endpoints that go well. */
-  async function continueLanes(): Promise<void> {
-    const hungry = [...lanes.lanes()].filter((lane) => lane.hasMore && lane.queue.length < lane.cap && lanes.roomOf(lane) > 0);
-    const chosen = hungry.slice(0, lanes.capacity());
-    if (chosen.length === 0) return;
-    const query = { worker: lock.number, rooms: roomsOf(chosen), now: clock.now() };
-    const firsts = await store.claimMore(db, 'pending', query);
-    accept(firsts);
-    const idle = chosen.filter((lane) => lanes.roomOf(lane) > 0);
-    const retries = idle.length > 0 ? await store.claimMore(db, 'retrying', { ...query, rooms: roomsOf(idle) }) : [];
-    accept(retries);
-    for (const lane of idle) lane.hasMore = lanes.roomOf(lane) === 0;
-  }
-
-  function roomsOf(chosen: readonly Lane[]): store.Rooms {
-    return {
-      teamIds: chosen.map((lane) => lane.teamId),
-      endpointIds: chosen.map((lane) => lane.endpointId),
-      rooms: chosen.map((lane) => lanes.roomOf(lane)),
-    };
+    for (const { lane, room } of shares) if (came.get(lane) === room) lanes.setMore(lane, kind);
   }
 
   function accept(rows: readonly store.ClaimedRow[]): void {
-    const claimedAtMs = performance.now();
-    for (const row of rows) lanes.accept({ ...row, claimedAtMs });
+    const nowMs = performance.now();
+    for (const row of rows) lanes.accept(row, nowMs);
     launch();
   }
 
   function launch(): void {
-    for (let flight = stopping ? null : lanes.next(performance.now()); flight; flight = lanes.next(performance.now())) void attempt(flight);
+    if (stopping) return;
+    const nowMs = performance.now();
+    for (let flight = lanes.next(nowMs); flight; flight = lanes.next(nowMs)) void attempt(flight);
+    work();
   }
 
   /** Never rejects: what fails in here is the delivery's result. */
   async function attempt(flight: Flight): Promise<void> {
-    const { delivery, lane } = flight;
-    unwritten.set(delivery.id, flight);
-    const result = await send(delivery);
+    const { row } = flight;
+    unwritten.add(row.id);
+    const result = await send(flight);
     const at = clock.now();
-    const isExtra = delivery.urgent && delivery.status !== 'pending';
     const before = {
-      status: delivery.status,
-      attempt: delivery.attempt,
-      extraAttempts: delivery.extra_attempts,
-      nextTryAt: delivery.next_try_at === null ? null : new Date(delivery.next_try_at),
+      status: row.status,
+      attempt: row.attempt,
+      extraAttempts: row.extra_attempts,
+      nextTryAt: row.next_try_at === null ? null : new Date(row.next_try_at),
     };
+    const isExtra = row.urgent && row.status !== 'pending';
     const state = nextState(before, { ok: result.ok, at, isExtra, retryAfterS: result.retryAfterS }, options.retryDelaysS);
-    const { team_id: teamId, endpoint_id: endpointId, id } = delivery;
     results.push({
-      teamId,
-      id,
-      endpointId: delivery.event_type === 'ping' ? '' : endpointId,
+      teamId: row.team_id,
+      id: row.id,
+      endpointId: row.event_type === 'ping' ? '' : row.endpoint_id,
       ...state,
-      wasUrgent: delivery.urgent,
+      wasUrgent: row.urgent,
       at,
       responseCode: result.responseCode,
       responseExcerpt: result.responseExcerpt,
@@ -237,33 +244,37 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       error: result.error,
     });
     options.observe(state.status, result.responseMs / 1000);
-    lanes.land(flight, result.ok ? 'good' : flight.parked || result.error === 'timeout' ? 'dragged' : 'failed');
-    if (lane.hasMore && lane.queue.length < lane.cap) {
-      wanted.more = true;
-      work();
-    }
+    lanes.land(flight, result.ok ? 'good' : result.error === 'timeout' ? 'timeout' : 'failed');
     launch();
     flush();
   }
 
-  async function send(delivery: Delivery): Promise<AttemptResult> {
-    const { team_id, endpoint_id, event_id, event_type } = delivery;
+  async function send({ row, lane }: Flight): Promise<AttemptResult> {
+    const { team_id: teamId, event_id, event_type } = row;
     try {
       const body = envelopeText({
         id: event_id,
         type: event_type,
-        createdAt: delivery.event_created_at,
-        apiVersion: delivery.api_version,
-        teamId: team_id,
-        data: delivery.event_data,
+        createdAt: row.event_created_at,
+        apiVersion: row.api_version,
+        teamId,
+        data: row.event_data,
       });
-      const secret = decrypt(delivery.secret_encrypted, options.secrets, webhookSecretContext(team_id, endpoint_id));
-      return await options.sender.send(delivery.url, deliveryHeaders(body, { secret, eventId: event_id, at: clock.now() }), body);
+      const headers = deliveryHeaders(body, { secret: secretOf(row, lane), eventId: event_id, at: clock.now() });
+      return await options.sender.send(row.url, headers, body);
     } catch (error) {
       // Our own fault (a secret that no key opens): it must not stop the loop, and the operator must hear of it.
-      logger.error({ err: error, delivery: delivery.id }, 'a delivery could not be made');
+      logger.error({ err: error, delivery: row.id }, 'a delivery could not be made');
       return { ok: false, responseCode: null, responseExcerpt: null, responseMs: 0, error: 'internal', retryAfterS: null };
     }
+  }
+
+  function secretOf({ team_id, endpoint_id, secret_encrypted: encrypted }: store.ClaimedRow, lane: Lane): string {
+    const known = secrets.get(lane);
+    if (known?.encrypted.equals(encrypted)) return known.text;
+    const text = decrypt(encrypted, options.secrets, webhookSecretContext(team_id, endpoint_id));
+    secrets.set(lane, { encrypted, text });
+    return text;
   }
 
   function flush(): void {
@@ -276,31 +287,44 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   async function writeResults(): Promise<void> {
     if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
     const batch = results.splice(0, FLUSH_SIZE);
-    while (batch.length > 0) {
+    await write(batch);
+    for (const { id } of batch) unwritten.delete(id);
+  }
+
+  /** Until it succeeds. Never rejects. */
+  async function write(batch: readonly store.RecordedAttempt[]): Promise<void> {
+    for (let tries = 1; !stopping || tries <= LAST_TRIES; tries += 1) {
       try {
-        await store.recordAttempts(db, lock.number, batch, endpointOutcomes(batch));
-        break;
+        return await store.recordAttempts(db, lock.number, batch, endpointOutcomes(batch));
       } catch (error) {
+        const isRefused = !(error instanceof ProblemError && error.code === 'unavailable');
+        if (isRefused && batch.length === 1) {
+          // Better made again and again, loudly, than in the way of all others.
+          logger.error({ err: error, delivery: batch[0]?.id }, 'the result of a delivery is refused by the database');
+          return;
+        }
+        if (isRefused) {
+          const half = batch.length >> 1;
+          await write(batch.slice(0, half));
+          await write(batch.slice(half));
+          return;
+        }
         logger.warn({ err: error }, 'results of deliveries could not be written yet');
         await delay(RETRY_MS);
       }
     }
-    for (const { id } of batch) unwritten.delete(id);
-  }
-
-  function inHand(): string[] {
-    return [...unwritten.keys(), ...[...lanes.lanes()].flatMap((lane) => lane.queue.map((delivery) => delivery.id))];
   }
 
   async function stop(): Promise<void> {
     stopping = true;
     clearInterval(ticker);
-    await working;
-    const unsent = lanes.withdraw(() => true);
-    while (lanes.flights.size > 0) await delay(FLUSH_AFTER_MS);
     clearInterval(parker);
+    await working;
+    const unsent = lanes.withdraw(Infinity);
+    // Should this fail, the end of the lock gives it back.
+    if (unsent.length > 0) await store.releaseClaims(db, lock.number, unsent).catch((error: unknown) => logger.warn({ err: error }, 'claims could not be given back'));
+    while (lanes.flights.size > 0) await delay(FLUSH_AFTER_MS);
     while (flushing) await flushing;
-    if (unsent.length > 0) await store.releaseClaims(db, lock.number, unsent);
   }
 
   return {
@@ -327,9 +351,4 @@ function endpointOutcomes(batch: readonly store.RecordedAttempt[]): store.Endpoi
     } else outcome.failingSince ??= at;
   }
   return [...outcomes.values()];
-}
-
-function byEndpoint(a: { teamId: string; endpointId: string }, b: { teamId: string; endpointId: string }): number {
-  if (a.teamId !== b.teamId) return a.teamId < b.teamId ? -1 : 1;
-  return a.endpointId < b.endpointId ? -1 : 1;
 }

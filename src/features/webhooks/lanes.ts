@@ -2,35 +2,43 @@
  * Who is attempted next: this worker's deliveries in memory, one lane an endpoint. Pure bookkeeping, no clock and no IO of its own.
  *
  *  * Lanes take turns, so an endpoint with much to do is no better off than one with a single delivery. Lanes with a first attempt go before lanes that
- *    only have retries.
- *  * A lane has at most `cap` attempts in flight. It begins with a few, doubles with each success up to the limit, and goes down to one when attempts time out
- *    or drag on: an endpoint that never answers holds one place, not eight.
+ *    only have retries, and lanes whose last attempts dragged on come last.
+ *  * A lane has at most `cap` attempts in flight. It begins with one, doubles with each success up to the limit, halves with each failure, and a timeout
+ *    brings it back to one: an endpoint that never answers holds one place, not eight.
  *  * An attempt that is silent for a while is *parked*: it goes on, but gives its slot to others. So any number of endpoints that hang leaves the slots to those
  *    that answer; parked attempts are bounded only to bound memory.
+ *  * `ask` says what to claim next: a share for each lane that the database has more of, in turns, and no more in all than the slots will soon need.
  */
 import type { ClaimedRow } from './delivery-store.ts';
+
+/** What waits: first attempts, and later ones. */
+export const KINDS = ['pending', 'retrying'] as const;
+export type Kind = (typeof KINDS)[number];
 
 export interface Lane {
   readonly teamId: string;
   readonly endpointId: string;
-  readonly queue: Delivery[];
+  readonly queue: Waiting[];
   inFlight: number;
   cap: number;
+  /** An attempt was parked, and none has been quick since. */
+  isSlow: boolean;
   /** The database has more of it than this worker took, as far as is known. */
-  hasMore: boolean;
-  /** In which list of lanes it stands. */
-  waitsIn: 'first' | 'retry' | null;
+  readonly more: Record<Kind, boolean>;
+  /** In which line it stands. */
+  turn: Turn | null;
 }
 
-export interface Delivery extends ClaimedRow {
+interface Waiting {
+  readonly row: ClaimedRow;
   readonly claimedAtMs: number;
 }
 
 export interface Flight {
-  readonly delivery: Delivery;
+  readonly row: ClaimedRow;
   readonly lane: Lane;
   readonly startedAtMs: number;
-  parked: boolean;
+  isParked: boolean;
 }
 
 export interface Limits {
@@ -39,119 +47,200 @@ export interface Limits {
 }
 
 /** How an attempt went, as far as the lane's pace is concerned. */
-export type Pace = 'good' | 'failed' | 'dragged';
+export type Pace = 'good' | 'failed' | 'timeout';
 
-const FIRST_CAP = 2;
+export interface Share {
+  readonly lane: Lane;
+  readonly room: number;
+}
+
+type Turn = 'first' | 'retry' | 'slow';
+
 const PARKED_PER_SLOT = 20;
-/** How much of a quick endpoint with a backlog is taken ahead, in caps. */
-const PREFETCH_CAPS = 8;
+/**
+ * How much is in hand, in slots, and in caps of an endpoint that goes well. What waits for its lane's cap waits for at most three attempts that were not parked,
+ * so it is attempted within the second for which a claim is good, and it takes less than the slots leave: lanes with room never wait for it.
+ */
+const IN_HAND_PER_SLOT = 8;
+const IN_HAND_PER_CAP = 4;
+const LANES_REMEMBERED = 10_000;
 
 export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
   const lanes = new Map<string, Lane>();
-  const waiting = { first: [] as Lane[], retry: [] as Lane[] };
+  const lines: Record<Turn, Set<Lane>> = { first: new Set(), retry: new Set(), slow: new Set() };
+  /** Lanes with more in the database and room for it, those that were asked for longest ago first. */
+  const hungry: Record<Kind, Set<Lane>> = { pending: new Set(), retrying: new Set() };
   const flights = new Set<Flight>();
   let queued = 0;
   let parked = 0;
 
-  const enlist = (lane: Lane): void => {
-    const [next] = lane.queue;
-    if (!next || lane.waitsIn || lane.inFlight >= lane.cap) return;
-    lane.waitsIn = next.attempt === 0 || next.urgent ? 'first' : 'retry';
-    waiting[lane.waitsIn].push(lane);
-  };
+  const active = (): number => flights.size - parked;
 
   const laneOf = (teamId: string, endpointId: string): Lane => {
-    const key = `${teamId}\n${endpointId}`;
+    const key = keyOf(teamId, endpointId);
     const known = lanes.get(key);
     if (known) return known;
-    const cap = Math.min(FIRST_CAP, maxPerEndpoint);
-    const lane: Lane = { teamId, endpointId, queue: [], inFlight: 0, cap, hasMore: false, waitsIn: null };
+    const more = { pending: false, retrying: false };
+    const lane: Lane = { teamId, endpointId, queue: [], inFlight: 0, cap: 1, isSlow: false, more, turn: null };
     lanes.set(key, lane);
     return lane;
   };
 
-  /** How many more deliveries of the lane are wanted. */
   const roomOf = (lane: Lane): number => {
-    const wanted = lane.cap === maxPerEndpoint ? lane.cap * PREFETCH_CAPS : lane.cap;
+    const wanted = lane.cap === maxPerEndpoint && !lane.isSlow ? lane.cap * IN_HAND_PER_CAP : lane.cap;
     return Math.max(0, wanted - lane.inFlight - lane.queue.length);
+  };
+
+  // Asked for in gulps, unless slots are idle: a claim for each delivery that ends would cost more than the delivery.
+  const capacity = (): number => {
+    const left = Math.max(0, concurrency * IN_HAND_PER_SLOT - active() - queued);
+    return active() < concurrency || left >= concurrency * 2 ? left : 0;
+  };
+
+  /** Puts the lane where it belongs, after whatever changed. */
+  const place = (lane: Lane): void => {
+    const turn = turnOf(lane);
+    if (turn !== lane.turn) {
+      if (lane.turn) lines[lane.turn].delete(lane);
+      if (turn) lines[turn].add(lane);
+      lane.turn = turn;
+    }
+    const hasRoom = roomOf(lane) > 0;
+    for (const kind of KINDS) {
+      if (lane.more[kind] && hasRoom) hungry[kind].add(lane);
+      else hungry[kind].delete(lane);
+    }
+  };
+
+  const setMore = (lane: Lane, kind: Kind): void => {
+    lane.more[kind] = true;
+    place(lane);
   };
 
   return {
     laneOf,
     roomOf,
+    capacity,
+    setMore,
     flights: flights as ReadonlySet<Flight>,
-    defaultRoom: Math.min(FIRST_CAP, maxPerEndpoint),
-    lanes: () => lanes.values(),
     stats: () => ({ inFlight: flights.size, parked, queued }),
+    queuedIds: (): string[] => [...lanes.values()].flatMap((lane) => lane.queue.map(({ row }) => row.id)),
 
-    /** How many more deliveries this worker should take at all. */
-    capacity: (): number => Math.max(0, concurrency * 2 - (flights.size - parked) - queued),
-
-    accept: (delivery: Delivery): void => {
-      const lane = laneOf(delivery.team_id, delivery.endpoint_id);
-      // What was asked for, and first attempts, overtake retries.
-      const place = delivery.attempt === 0 || delivery.urgent ? lane.queue.findIndex((other) => other.attempt > 0 && !other.urgent) : -1;
-      if (place < 0) lane.queue.push(delivery);
-      else lane.queue.splice(place, 0, delivery);
+    accept: (row: ClaimedRow, claimedAtMs: number): void => {
+      const lane = laneOf(row.team_id, row.endpoint_id);
+      const rank = rankOf(row);
+      const at = lane.queue.findIndex((other) => rankOf(other.row) > rank);
+      lane.queue.splice(at < 0 ? lane.queue.length : at, 0, { row, claimedAtMs });
       queued += 1;
-      enlist(lane);
+      place(lane);
     },
 
     /** The next delivery to attempt, or null while every slot is taken or nothing waits. */
     next: (nowMs: number): Flight | null => {
-      if (flights.size - parked >= concurrency) return null;
-      const lane = waiting.first.shift() ?? waiting.retry.shift();
-      const delivery = lane?.queue.shift();
-      if (!lane || !delivery) return null;
+      if (active() >= concurrency) return null;
+      const [lane] = lines.first.size > 0 ? lines.first : lines.retry.size > 0 ? lines.retry : lines.slow;
+      const waiting = lane?.queue.shift();
+      if (!lane || !waiting) return null;
       queued -= 1;
-      lane.waitsIn = null;
       lane.inFlight += 1;
-      enlist(lane);
-      const flight: Flight = { delivery, lane, startedAtMs: nowMs, parked: false };
+      const flight: Flight = { row: waiting.row, lane, startedAtMs: nowMs, isParked: false };
       flights.add(flight);
+      // To the end of its line, should it have more.
+      if (lane.turn) lines[lane.turn].delete(lane);
+      lane.turn = null;
+      place(lane);
       return flight;
     },
 
-    /** Takes the slot from attempts that have been silent since before `sinceMs`. */
-    park: (sinceMs: number): void => {
+    /** Takes the slot from attempts that have been silent since before `sinceMs`. Answers whether there were any. */
+    park: (sinceMs: number): boolean => {
+      const parkedBefore = parked;
       for (const flight of flights) {
-        if (flight.parked || flight.startedAtMs > sinceMs) continue;
-        if (parked >= concurrency * PARKED_PER_SLOT) return;
-        flight.parked = true;
-        flight.lane.cap = 1;
+        // They stand in the order in which they began.
+        if (flight.startedAtMs > sinceMs || parked >= concurrency * PARKED_PER_SLOT) break;
+        if (flight.isParked) continue;
+        flight.isParked = true;
+        flight.lane.isSlow = true;
         parked += 1;
+        place(flight.lane);
       }
+      return parked > parkedBefore;
     },
 
     land: (flight: Flight, pace: Pace): void => {
       const { lane } = flight;
       flights.delete(flight);
-      if (flight.parked) parked -= 1;
+      if (flight.isParked) parked -= 1;
+      lane.isSlow = flight.isParked || pace === 'timeout';
       lane.inFlight -= 1;
       if (pace === 'good') lane.cap = Math.min(maxPerEndpoint, lane.cap * 2);
-      else lane.cap = pace === 'dragged' ? 1 : Math.max(1, lane.cap >> 1);
-      enlist(lane);
-      if (lane.inFlight === 0 && lane.queue.length === 0 && !lane.hasMore && pace === 'good' && lanes.size > 10_000) lanes.delete(`${lane.teamId}\n${lane.endpointId}`);
+      else lane.cap = pace === 'timeout' ? 1 : Math.max(1, lane.cap >> 1);
+      place(lane);
     },
 
-    /** Takes out of the queues what fits, for instance what has waited so long that its endpoint may have changed. */
-    withdraw: (fits: (delivery: Delivery) => boolean): Delivery[] => {
-      const taken: Delivery[] = [];
+    /** Takes out of the queues what was claimed before `sinceMs`, and what a slow lane cannot launch now. */
+    withdraw: (sinceMs: number): ClaimedRow[] => {
+      const taken: ClaimedRow[] = [];
       for (const lane of lanes.values()) {
         if (lane.queue.length === 0) continue;
-        const kept = lane.queue.filter((delivery) => !fits(delivery) || (taken.push(delivery), false));
+        const launchable = lane.isSlow ? Math.max(0, lane.cap - lane.inFlight) : Infinity;
+        const kept = lane.queue.filter(({ claimedAtMs }) => claimedAtMs >= sinceMs).slice(0, launchable);
         if (kept.length === lane.queue.length) continue;
+        const staying = new Set(kept);
+        for (const waiting of lane.queue) {
+          if (staying.has(waiting)) continue;
+          taken.push(waiting.row);
+          lane.more[waiting.row.status === 'pending' ? 'pending' : 'retrying'] = true;
+        }
         queued -= lane.queue.length - kept.length;
         lane.queue.splice(0, lane.queue.length, ...kept);
-        lane.hasMore = true;
-        if (lane.waitsIn && kept.length === 0) {
-          waiting[lane.waitsIn].splice(waiting[lane.waitsIn].indexOf(lane), 1);
-          lane.waitsIn = null;
-        }
+        place(lane);
       }
       return taken;
+    },
+
+    /** Whether `ask` has anything to ask for. */
+    isHungry: (): boolean => (hungry.pending.size > 0 || hungry.retrying.size > 0) && capacity() > 0,
+
+    /** What to claim. A lane that is asked for counts as empty until `setMore`: when all of its share came, there may be more. */
+    ask: (kind: Kind): Share[] => {
+      let left = capacity();
+      const each = Math.max(1, Math.floor(left / Math.max(1, hungry[kind].size)));
+      const shares: Share[] = [];
+      for (const lane of hungry[kind]) {
+        if (left === 0) break;
+        const room = Math.min(roomOf(lane), each, left);
+        left -= room;
+        shares.push({ lane, room });
+      }
+      for (const { lane } of shares) {
+        lane.more[kind] = false;
+        place(lane);
+      }
+      return shares;
+    },
+
+    /** Forgets endpoints of which nothing is in hand, when they have become many. */
+    forgetIdle: (): void => {
+      if (lanes.size <= LANES_REMEMBERED) return;
+      for (const [key, lane] of lanes) {
+        if (lane.inFlight === 0 && lane.queue.length === 0 && KINDS.every((kind) => !lane.more[kind])) lanes.delete(key);
+      }
     },
   };
 }
 
-export type Lanes = ReturnType<typeof createLanes>;
+const keyOf = (teamId: string, endpointId: string): string => `${teamId}\n${endpointId}`;
+
+/** What was asked for goes before first attempts, these before retries. */
+function rankOf(row: ClaimedRow): number {
+  if (row.urgent) return 0;
+  return row.attempt === 0 ? 1 : 2;
+}
+
+function turnOf(lane: Lane): Turn | null {
+  const [head] = lane.queue;
+  if (!head || lane.inFlight >= lane.cap) return null;
+  if (lane.isSlow && !head.row.urgent) return 'slow';
+  return rankOf(head.row) < 2 ? 'first' : 'retry';
+}

@@ -14,10 +14,13 @@ export const SEND_PAUSE_MAIL = 'send_pause_mail';
 const JOB_MAX_ATTEMPTS = 25;
 
 // The status, the audit entries and the mail jobs in one statement: an endpoint is paused once, and whoever must hear of it hears of it once.
+// Locked in the order of their keys, as the delivery loop does, so that neither waits for the other in vain.
 const PAUSE = statement<{ team_id: string; id: string }>(
   'webhooks.pause',
-  `with paused as (
-     update webhook_endpoint set status = 'disabled_failures' where status = 'active' and failing_since <= $1 returning team_id, id
+  `with due as materialized (
+     select team_id, id from webhook_endpoint where status = 'active' and failing_since <= $1 order by team_id, id for no key update
+   ), paused as (
+     update webhook_endpoint w set status = 'disabled_failures' from due where w.team_id = due.team_id and w.id = due.id returning w.team_id, w.id
    ), audited as (
      insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
      select team_id, $3 || '_' || row_number() over (), $2, 'system', 'worker', 'webhook_endpoint.paused', id, $4 from paused

@@ -50,7 +50,7 @@ export async function createEndpoint(
       last_success_at: null,
     };
     const secret = makeWebhookSecret();
-    await store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id)));
+    store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id)));
     record(tx, occasion, {
       audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } },
     });

@@ -1,0 +1,409 @@
+// Nothing lost, nothing invented: clients write through two API processes, two workers deliver to a real receiver, and meanwhile processes are killed at random
+// and Postgres goes away twice, once without a chance to tidy up. What chance decides comes from CHAOS_SEED, which is printed; when who is killed in the
+// middle of what is up to the machine, so a seed repeats the plan and not the run. CHAOS_SECONDS is how long it goes on.
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { envelopeText } from '../../src/features/webhooks/envelope.ts';
+import { createRandom, nextInt, type Random } from '../../src/seed/random.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { runClient, type Customer, type Ledger, type Write } from './chaos/clients.ts';
+import { startFleet, type Fleet } from './chaos/fleet.ts';
+import { startReceiver, type Receiver } from './chaos/receiver.ts';
+
+const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 60);
+const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
+const DRAIN_MS = 60_000;
+const CLIENTS = 10;
+const TEAMS = 12;
+/** A kill, and the next one within this time. */
+const KILL_EVERY_MS = { min: 500, max: 3_500 };
+const ALL_EVENTS = ['assignment.created', 'assignment.completed', 'member.joined', 'member.removed'] as const;
+const MEMBER_EVENTS = ['member.joined', 'member.removed'] as const;
+
+/** Faults that an outage of the database does cause. */
+const EXPECTED_FAULTS: readonly RegExp[] = [];
+
+const tally = { api: 0, worker: 0, postgres: 0 };
+const ledger: Ledger = { writes: [], faults: [], calls: 0, unknown: 0, replayed: 0 };
+let dataDir: string;
+let postgres: EmbeddedPostgres;
+let receiver: Receiver;
+let fleet: Fleet;
+let database: Client;
+
+beforeAll(
+  async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'chaos-'));
+    // Below the ports that connections take: the clients of a Postgres that is away might otherwise come to hold its port themselves.
+    await writeFile(join(dataDir, 'postgres.json'), JSON.stringify({ port: await findLowPort(), password: 'chaos' }));
+    postgres = await startPostgres();
+    await migrate(postgres.databaseUrl);
+    receiver = await startReceiver(randomOf(1));
+    const customers = await loadCustomers();
+    fleet = startFleet(postgres.databaseUrl, {
+      DATABASE_POOL_MAX: '10',
+      MAIL_DIR: join(dataDir, 'mail'),
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+      // A delivery that is refused is soon tried again, and so often that none gives up.
+      WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, (_, n) => (n < 2 ? 0 : 1)).join(','),
+    });
+    await fleet.whole();
+    const startedAt = performance.now();
+    await cause(customers);
+    await drain();
+    report(performance.now() - startedAt);
+  },
+  SECONDS * 1000 + DRAIN_MS + 120_000,
+);
+
+afterAll(async () => {
+  await fleet?.stop();
+  await database?.end();
+  await receiver?.stop();
+  await postgres?.stop();
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+}, 60_000);
+
+/** A sequence for each part, so that none depends on how often another one asks. */
+function randomOf(part: number): Random {
+  return createRandom(SEED, part, 0);
+}
+
+function startPostgres(): Promise<EmbeddedPostgres> {
+  return startEmbedded({
+    dataDir,
+    settings: { max_connections: '200', shared_buffers: '64MB', autovacuum_naptime: '5s' },
+  });
+}
+
+async function findLowPort(): Promise<number> {
+  const random = createRandom(Date.now(), process.pid, 0);
+  for (;;) {
+    const port = nextInt(random, 20_000, 30_000);
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((done) => {
+      probe.once('error', () => done(false));
+      probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
+    });
+    if (isFree) return port;
+  }
+}
+
+/** Each team has an endpoint for all of its events, every third one another for some of them. */
+async function loadCustomers(): Promise<Customer[]> {
+  const names = Array.from({ length: TEAMS }, (_, n) => `c${n}`);
+  const endpoint = (id: string, events: readonly string[]) => ({
+    id,
+    url: receiver.addressOf(id),
+    events: [...events] as never,
+  });
+  const teams = names.map((name, n) =>
+    makeTeam(name, {
+      webhook_endpoints: [
+        endpoint(`whe_${name}_all`, ALL_EVENTS),
+        ...(n % 3 === 0 ? [endpoint(`whe_${name}_members`, MEMBER_EVENTS)] : []),
+      ],
+    }),
+  );
+  const seeded = await loadTestSeed({ url: postgres.databaseUrl }, makeSeed(teams));
+  return names.map((name) => {
+    const { api_keys = {}, webhook_endpoints = {} } = seeded.teams[`team_${name}`] ?? {};
+    for (const [id, secret] of Object.entries(webhook_endpoints)) receiver.secrets.set(id, secret);
+    return { teamId: `team_${name}`, key: api_keys['full'] ?? '', memberId: memberId(name, 'member') };
+  });
+}
+
+/** The time of trouble: clients write, processes are killed, Postgres is stopped once and killed once. */
+async function cause(customers: readonly Customer[]): Promise<void> {
+  const endsAt = performance.now() + SECONDS * 1000;
+  const isOver = (): boolean => performance.now() > endsAt;
+  const clients = Array.from({ length: CLIENTS }, (_, n) =>
+    runClient({ fleet, ledger, random: randomOf(100 + n) }, customers, `w${n}`, isOver),
+  );
+  await Promise.all([...clients, killProcesses(isOver), restartPostgres(isOver)]);
+}
+
+async function killProcesses(isOver: () => boolean): Promise<void> {
+  const random = randomOf(2);
+  for (;;) {
+    await delay(nextInt(random, KILL_EVERY_MS.min, KILL_EVERY_MS.max));
+    if (isOver()) return;
+    const killed = fleet.kill(random);
+    if (killed) tally[killed] += 1;
+  }
+}
+
+async function restartPostgres(isOver: () => boolean): Promise<void> {
+  const random = randomOf(3);
+  const ways = random() < 0.5 ? (['stop', 'kill'] as const) : (['kill', 'stop'] as const);
+  for (const way of ways) {
+    await delay(SECONDS * 1000 * (0.15 + random() * 0.25));
+    if (isOver()) return;
+    if (way === 'stop') await postgres.stop();
+    else process.kill(postgres.pid, 'SIGKILL');
+    tally.postgres += 1;
+    await delay(random() * 2_000);
+    postgres = await startPostgres();
+  }
+}
+
+/** Until every event has been delivered and every job done, which takes seconds: whatever was left lying would stay for minutes or for ever. */
+async function drain(): Promise<void> {
+  receiver.recover();
+  await fleet.whole();
+  database = new Client({ connectionString: postgres.databaseUrl });
+  await database.connect();
+  const waiting = `select (select count(*)::int from event where fanned_out_at is null) as events,
+    (select count(*)::int from webhook_delivery where next_try_at is not null or claimed_by is not null or urgent) as deliveries,
+    (select count(*)::int from graphile_worker.jobs where task_identifier like 'send%') as jobs`;
+  const deadline = performance.now() + DRAIN_MS;
+  for (;;) {
+    const { rows } = await database.query<Record<string, number>>(waiting);
+    if (Object.values(rows[0] ?? {}).every((count) => count === 0)) return;
+    if (performance.now() > deadline)
+      throw new Error(`seed ${SEED}, still waiting: ${JSON.stringify(rows[0])}\n${await describeWaiting()}`);
+    await delay(100);
+  }
+}
+
+async function describeWaiting(): Promise<string> {
+  const rows =
+    await rowsOf(`select to_jsonb(d) - 'response_excerpt' as what from webhook_delivery d where next_try_at is not null or claimed_by is not null or urgent
+    union all select to_jsonb(j) from graphile_worker.jobs j where task_identifier like 'send%' limit 10`);
+  return rows.map((row) => JSON.stringify(row)).join('\n');
+}
+
+function report(ms: number): void {
+  const all = [...receiver.received.values()];
+  const deliveries = all.reduce((sum, { times }) => sum + times, 0);
+  const needless = all.reduce((sum, { acknowledged }) => sum + Math.max(0, acknowledged - 1), 0);
+  const outcomes = count(ledger.writes.map((write) => write.outcome));
+  const told = (outcome: Write['outcome']): string => `${outcomes.get(outcome) ?? 0} ${outcome}`;
+  const { ok, slow, error, reset } = receiver.answers;
+  console.log(
+    [
+      `chaos: seed ${SEED}, ${(ms / 1000).toFixed(1)} s`,
+      `${ledger.calls} calls, ${ledger.unknown} without an answer`,
+      `creations: ${told('done')}, ${told('refused')}, ${told('unknown')}, ${ledger.replayed} replays`,
+      `killed: ${tally.api} API processes, ${tally.worker} workers, Postgres ${tally.postgres} times`,
+      `${all.length} deliveries in ${deliveries} attempts, answered ${ok} at once, ${slow} late, ${error} with 500, ${reset} not at all`,
+      `${needless} delivered again though acknowledged`,
+    ].join('; '),
+  );
+}
+
+async function rowsOf<Row extends object>(sql: string): Promise<Row[]> {
+  return (await database.query<Row>(sql)).rows;
+}
+
+/** How often each value occurs. */
+function count(values: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+const keyOf = (teamId: string, id: string): string => `${teamId} ${id}`;
+
+describe('after the trouble', () => {
+  test('there was trouble enough to prove something', () => {
+    expect(tally.postgres).toBe(2);
+    expect(tally.api + tally.worker).toBeGreaterThan(SECONDS / 10);
+    expect(ledger.unknown).toBeGreaterThan(0);
+    expect(ledger.writes.filter((write) => write.outcome === 'done').length).toBeGreaterThan(SECONDS);
+  });
+
+  test('no client was told what the documents do not say, or two different things', () => {
+    expect(ledger.faults).toEqual([]);
+  });
+
+  test('every delivery verified, with the bytes of the first one', () => {
+    expect(receiver.faults).toEqual([]);
+  });
+
+  test('every committed event reached every subscriber, and nothing that was not committed reached anybody', async () => {
+    const events = await rowsOf<{ key: string; body: string }>(`select w.id || ' ' || e.id as key, json_build_object(
+        'id', e.id, 'type', e.type, 'createdAt', to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'apiVersion', w.api_version, 'teamId', e.team_id, 'data', e.data::text)::text as body
+      from event e join webhook_endpoint w on w.team_id = e.team_id and e.type = any (w.events)`);
+    const expected = new Map(
+      events.map(({ key, body }) => [key, envelopeText(JSON.parse(body) as Parameters<typeof envelopeText>[0])]),
+    );
+    expect(expected.size).toBeGreaterThan(0);
+    expect([...expected.keys()].filter((key) => !receiver.received.has(key))).toEqual([]);
+    expect([...receiver.received.keys()].filter((key) => !expected.has(key))).toEqual([]);
+    const changed = [...receiver.received].filter(([key, { body }]) => expected.get(key) !== body);
+    expect(changed).toEqual([]);
+  });
+
+  test('every delivery is told as what it was: acknowledged', async () => {
+    const deliveries = await rowsOf<{ key: string; status: string; response_code: number }>(
+      `select endpoint_id || ' ' || event_id as key, status, response_code from webhook_delivery`,
+    );
+    expect(deliveries.filter(({ status, response_code: code }) => status !== 'ok' || code !== 200)).toEqual([]);
+    expect(deliveries.filter(({ key }) => (receiver.received.get(key)?.acknowledged ?? 0) === 0)).toEqual([]);
+    expect(deliveries).toHaveLength(receiver.received.size);
+    expect(await rowsOf(`select id from webhook_endpoint where status <> 'active'`)).toEqual([]);
+  });
+
+  test('every acknowledged creation is there once, every refused one never, an unknown one at most once', async () => {
+    const { created } = await found();
+    const wrong = ledger.writes.filter((write) => {
+      const times = created.get(keyOf(write.teamId, write.unique))?.length ?? 0;
+      return write.outcome === 'done' ? times !== 1 : times > (write.outcome === 'refused' ? 0 : 1);
+    });
+    expect(wrong).toEqual([]);
+    const known = new Set(ledger.writes.map((write) => keyOf(write.teamId, write.unique)));
+    expect([...created.keys()].filter((key) => !known.has(key))).toEqual([]);
+  });
+
+  test('what was acknowledged has the id that was told, and the state that was last asked for', async () => {
+    const { rows } = await found();
+    const wrong = ledger.writes.filter((write) => {
+      if (write.outcome !== 'done') return false;
+      const row = rows.get(keyOf(write.teamId, write.id ?? ''));
+      return (
+        stateOf(write) !== (row ? row.state : 'removed') || (row !== undefined && row.unique_text !== write.unique)
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('each Idempotency-Key acted once and is kept with what it did', async () => {
+    const records = await rowsOf<{ team_id: string; key: string; id: string }>(
+      `select team_id, key, convert_from(body, 'UTF8')::json->>'id' as id from idempotency_record where status = 201`,
+    );
+    const kept = new Map(records.map((record) => [keyOf(record.team_id, record.key), record.id]));
+    const keyed = ledger.writes.filter((write) => write.key !== null && write.outcome === 'done');
+    expect(keyed.length).toBeGreaterThan(0);
+    expect(keyed.filter((write) => kept.get(keyOf(write.teamId, write.key ?? '')) !== write.id)).toEqual([]);
+    expect(kept.size).toBe(keyed.length);
+  });
+
+  test('each write has one audit entry and its events, and none is without its write', async () => {
+    const { created, rows } = await found();
+    const audit = await rowsOf<{ key: string; action: string }>(
+      `select team_id || ' ' || target_id as key, action from audit_log`,
+    );
+    const events = await rowsOf<{ key: string; type: string }>(
+      `select team_id || ' ' || coalesce(data->>'assignment_id', data->>'member_id') as key, type from event`,
+    );
+    const audited = (action: string) =>
+      count(audit.filter((entry) => entry.action === action).map((entry) => entry.key));
+    const raised = (type: string) => count(events.filter((event) => event.type === type).map((event) => event.key));
+    const once = (keys: Iterable<string>) => new Map([...keys].map((key) => [key, 1]));
+    const kinds = { member: new Set<string>(), assignment: new Set<string>() };
+    const gone = { member: new Set<string>(), assignment: new Set<string>() };
+    const done = new Set<string>();
+    for (const write of ledger.writes) {
+      for (const id of created.get(keyOf(write.teamId, write.unique)) ?? []) {
+        const key = keyOf(write.teamId, id);
+        kinds[write.kind].add(key);
+        if (write.removed) gone[write.kind].add(key);
+        if (write.completed || rows.get(key)?.state === 'done') done.add(key);
+      }
+    }
+    for (const [found, expected] of [
+      [audited('member.invited'), kinds.member],
+      [raised('member.joined'), kinds.member],
+      [audited('assignment.created'), kinds.assignment],
+      [raised('assignment.created'), kinds.assignment],
+      [audited('member.removed'), gone.member],
+      [raised('member.removed'), gone.member],
+      [audited('assignment.deleted'), gone.assignment],
+      [raised('assignment.completed'), done],
+    ] as const)
+      expect(differences(found, once(expected))).toEqual([]);
+    // A change that was asked for twice, because nobody knew, is two changes; it is none without an entry.
+    expect([...audited('assignment.updated').keys()].toSorted()).toEqual([...done].toSorted());
+    const promoted = ledger.writes
+      .filter((write) => write.promoted)
+      .map((write) => keyOf(write.teamId, write.id ?? ''));
+    expect(differences(audited('member.role_changed'), once(promoted))).toEqual([]);
+    const actions = new Set(audit.map((entry) => entry.action));
+    expect(
+      [...actions].filter(
+        (action) => !/^(member\.(invited|removed|role_changed)|assignment\.(created|updated|deleted))$/.test(action),
+      ),
+    ).toEqual([]);
+  });
+
+  test('everybody who is invited got the mail', async () => {
+    const folder = join(dataDir, 'mail');
+    const mails = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+    const mailed = new Set(mails.flatMap((mail) => /^To: (\S+)/m.exec(mail)?.[1] ?? []));
+    const invited = await rowsOf<{ email: string }>(`select email from member where status = 'invited'`);
+    expect(invited.filter(({ email }) => !mailed.has(email))).toEqual([]);
+  });
+
+  test('nothing is left of the killed: no job locked, no session of theirs', async () => {
+    const locked = await rowsOf(
+      `select id, task_identifier, locked_by, locked_at from graphile_worker.jobs where locked_at < now() - interval '30 seconds'`,
+    );
+    expect(locked).toEqual([]);
+    expect(await rowsOf(`select * from pg_stat_activity where state like 'idle in transaction%'`)).toEqual([]);
+  });
+
+  test('no process met a fault that it did not expect', () => {
+    const lines = fleet
+      .output()
+      .split('\n')
+      .filter((line) => line !== '');
+    // 50 is pino's "error". What is no JSON at all is Node's own last word.
+    const faults = lines.filter(
+      (line) => !line.startsWith('{') || Number((JSON.parse(line) as { level: number }).level) >= 50,
+    );
+    expect(faults.filter((line) => !EXPECTED_FAULTS.some((expected) => expected.test(line)))).toEqual([]);
+  });
+
+  test('every process ends when it is told to', async () => {
+    const exits = await fleet.stop();
+    expect(exits).toEqual(Array.from({ length: 4 }, () => ({ code: 0, signal: null })));
+  });
+});
+
+interface FoundRow {
+  readonly team_id: string;
+  readonly id: string;
+  readonly unique_text: string;
+  readonly state: string;
+}
+
+/** What the database holds of the clients' creations: by id, and by what only one creation has. Deleted assignments are known by their event. */
+async function found(): Promise<{ rows: Map<string, FoundRow>; created: Map<string, string[]> }> {
+  const list = await rowsOf<FoundRow>(
+    `select team_id, id, email as unique_text, case when status = 'ended' then 'removed' else role end as state from member where email like '%@chaos.test'
+     union all select team_id, id, title, status from assignment`,
+  );
+  const born = await rowsOf<FoundRow>(
+    `select team_id, data->>'assignment_id' as id, data->>'title' as unique_text, '' as state from event where type = 'assignment.created'`,
+  );
+  const created = new Map<string, string[]>();
+  for (const { team_id: teamId, id, unique_text: text } of [...list, ...born]) {
+    const ids = created.get(keyOf(teamId, text)) ?? [];
+    if (!ids.includes(id)) created.set(keyOf(teamId, text), [...ids, id]);
+  }
+  return { rows: new Map(list.map((row) => [keyOf(row.team_id, row.id), row])), created };
+}
+
+function stateOf({ kind, removed, promoted, completed }: Write): string {
+  if (removed) return 'removed';
+  if (kind === 'member') return promoted ? 'admin' : 'member';
+  return completed ? 'done' : 'open';
+}
+
+function differences(found: ReadonlyMap<string, number>, expected: ReadonlyMap<string, number>): string[] {
+  const keys = new Set([...found.keys(), ...expected.keys()]);
+  return [...keys].flatMap((key) => {
+    const [is, shouldBe] = [found.get(key) ?? 0, expected.get(key) ?? 0];
+    return is === shouldBe ? [] : [`${key}: ${is} instead of ${shouldBe}`];
+  });
+}

@@ -1,0 +1,90 @@
+// The processes of the service under a supervisor that starts again what ends, and somebody who ends them without warning.
+import { setTimeout as delay } from 'node:timers/promises';
+import { pick, type Random } from '../../../src/seed/random.ts';
+import {
+  createCall,
+  startApiProcess,
+  startWorkerProcess,
+  type Call,
+  type Exit,
+  type RunningProcess,
+} from '../../support/api.ts';
+
+export interface Fleet {
+  /** A running API process, one of those that answered when they were started; waits for one. */
+  call(random: Random): Promise<Call>;
+  /** All running API processes. */
+  calls(): readonly Call[];
+  /** Kills a process with SIGKILL. Says which kind, or null where the chosen one is not running. */
+  kill(random: Random): 'api' | 'worker' | null;
+  /** Resolves when every process runs. */
+  whole(): Promise<void>;
+  /** Standard output and standard error of every process there was. */
+  output(): string;
+  /** Ends all processes with SIGTERM. Says how each ended. */
+  stop(): Promise<Exit[]>;
+}
+
+interface Place {
+  readonly kind: 'api' | 'worker';
+  running: { readonly process: RunningProcess; readonly call: Call | null } | null;
+}
+
+const RESTART_DELAY_MS = 100;
+const CONNECTIONS = 32;
+
+export function startFleet(databaseUrl: string, env: Record<string, string>): Fleet {
+  const places: Place[] = (['api', 'api', 'worker', 'worker'] as const).map((kind) => ({ kind, running: null }));
+  const outputs: (() => string)[] = [];
+  let stopping = false;
+
+  const start = async (kind: Place['kind']): Promise<NonNullable<Place['running']>> => {
+    if (kind === 'worker') {
+      const process = await startWorkerProcess(databaseUrl, env);
+      outputs.push(() => process.output());
+      return { process, call: null };
+    }
+    const process = await startApiProcess(databaseUrl, env);
+    outputs.push(() => process.output());
+    return { process, call: createCall(process.url, { connections: CONNECTIONS }) };
+  };
+  /** What ends while the database is away is started again, as often as it takes. */
+  const supervise = async (place: Place): Promise<void> => {
+    while (!stopping) {
+      place.running = await start(place.kind).catch(() => null);
+      await (place.running ? place.running.process.exited : delay(RESTART_DELAY_MS));
+      place.running = null;
+    }
+  };
+  const supervised = places.map(supervise);
+
+  const running = (): NonNullable<Place['running']>[] => places.flatMap((place) => place.running ?? []);
+  const calls = (): Call[] => running().flatMap(({ call }) => call ?? []);
+  return {
+    calls,
+    call: async (random) => {
+      for (;;) {
+        const [first, ...others] = calls();
+        if (first) return pick(random, [first, ...others]);
+        await delay(20);
+      }
+    },
+    kill: (random) => {
+      const place = places[Math.floor(random() * places.length)];
+      if (!place?.running) return null;
+      void place.running.process.kill('SIGKILL');
+      place.running = null;
+      return place.kind;
+    },
+    whole: async () => {
+      while (running().length < places.length) await delay(20);
+    },
+    output: () => outputs.map((output) => output()).join(''),
+    stop: async () => {
+      stopping = true;
+      const exits = await Promise.all(running().map(({ process }) => process.kill('SIGTERM')));
+      await Promise.all(supervised);
+      return exits;
+    },
+  };
+}

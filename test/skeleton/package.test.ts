@@ -1,0 +1,226 @@
+// What `npm pack` makes for receivers of webhooks, used as they use it: unpacked into node_modules of another project, on plain JavaScript. The samples of
+// /docs/webhooks run there, against deliveries that our own sender makes.
+import { execFile, spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { EVENT_TYPES } from '../../src/core/events.ts';
+import { createSender, type AttemptResult } from '../../src/features/webhooks/attempt.ts';
+import { deliveryHeaders } from '../../src/features/webhooks/envelope.ts';
+import { eventExample } from '../../src/http/openapi-webhooks.ts';
+import type { WebhookEvent } from '../../src/webhook-verification.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const samples = join(root, 'src/http/docs-assets');
+const run = promisify(execFile);
+
+const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
+const BODY = JSON.stringify(eventExample('evaluation.completed'));
+
+type Receive = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  secret: string,
+  keep: (event: WebhookEvent) => Promise<void>,
+) => Promise<void>;
+
+let project: string;
+let packed: string[];
+let receiveWebhook: Receive;
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'receiver-'));
+  // Not by `npm pack` alone: its `prepare` would make Prisma's client anew under the feet of the other tests.
+  await npm('run', 'prepack');
+  const said = await npm('pack', '--ignore-scripts', '--json', '--pack-destination', project);
+  const [tarball] = JSON.parse(said) as [{ filename: string; files: { path: string }[] }];
+  packed = tarball.files.map((file) => file.path);
+  const folder = join(project, 'node_modules/team-customer-api');
+  await mkdir(folder, { recursive: true });
+  await run('tar', ['-xzf', join(project, tarball.filename), '-C', folder, '--strip-components=1']);
+  await writeFile(join(project, 'package.json'), '{"name":"receiver","type":"module"}');
+  await cp(samples, project, { recursive: true });
+  const sample = (await import(/* @vite-ignore */ pathToFileURL(join(project, 'receive-webhook.js')).href)) as {
+    receiveWebhook: Receive;
+  };
+  receiveWebhook = sample.receiveWebhook;
+}, 120_000);
+
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+/** The npm that runs the tests, else the one of PATH. */
+async function npm(...args: string[]): Promise<string> {
+  const path = process.env['npm_execpath'];
+  const { stdout } = path
+    ? await run(process.execPath, [path, ...args], { cwd: root })
+    : await run('npm', args, { cwd: root });
+  return stdout;
+}
+
+async function listen(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise((done) => server.once('listening', done));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
+}
+
+/** A receiver made of the printed sample. */
+async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
+  const kept: WebhookEvent[] = [];
+  const keep = async (event: WebhookEvent): Promise<void> => void kept.push(event);
+  const url = await listen((request, response) => void receiveWebhook(request, response, SECRET, keep));
+  return { url, kept };
+}
+
+/** One attempt as the worker makes it. */
+async function deliver(url: string, { body = BODY, secret = SECRET, at = new Date() } = {}): Promise<AttemptResult> {
+  const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
+  onTestFinished(() => sender.close());
+  return sender.send(url, deliveryHeaders(BODY, { secret, eventId: 'evt_01', at }), body);
+}
+
+/** A delivery that our sender made, as it came. */
+async function capture(
+  options: Parameters<typeof deliver>[1] = {},
+): Promise<{ headers: IncomingMessage['headers']; body: Buffer }> {
+  const { promise, resolve } = Promise.withResolvers<{ headers: IncomingMessage['headers']; body: Buffer }>();
+  const url = await listen((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      response.end();
+      resolve({ headers: request.headers, body: Buffer.concat(chunks) });
+    });
+  });
+  await deliver(url, options);
+  return promise;
+}
+
+describe('the package', () => {
+  it('holds the verification of webhooks and nothing of the service', () => {
+    expect(packed.toSorted()).toEqual([
+      'README.md',
+      'dist/webhook-verification.d.ts',
+      'dist/webhook-verification.js',
+      'package.json',
+    ]);
+  });
+
+  it('runs nothing when it is installed', async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([]);
+  });
+
+  it('needs nothing but Node, and verifies a delivery that our sender made', async () => {
+    const { headers, body } = await capture();
+    await writeFile(join(project, 'body.json'), body);
+    const script = `import { readFileSync } from 'node:fs';
+      import { verifyWebhook } from 'team-customer-api/webhook-verification';
+      const event = verifyWebhook(readFileSync('body.json'), JSON.parse(process.argv[1]), ${JSON.stringify(SECRET)});
+      process.stdout.write(JSON.stringify(event));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(headers)], {
+      cwd: project,
+    });
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(BODY));
+  });
+
+  it('can be required by CommonJS', async () => {
+    const script = `process.stdout.write(typeof require('team-customer-api/webhook-verification').verifyWebhook)`;
+    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: project });
+    expect(stdout).toBe('function');
+  });
+
+  it('opens no door into the service', async () => {
+    for (const path of ['', '/package.json', '/dist/webhook-verification.js', '/src/api.ts']) {
+      const script = `import(${JSON.stringify(`team-customer-api${path}`)}).catch((error) => process.stdout.write(error.code))`;
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project });
+      expect(stdout).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
+    }
+  });
+
+  it('tells TypeScript the data of each event, without the types of Node', async () => {
+    const narrowing = EVENT_TYPES.map(
+      (type) => `case '${type}': { const id: string = event.data.team_id; return id; }`,
+    ).join('\n');
+    await writeFile(
+      join(project, 'receiver.ts'),
+      `import { verifyWebhook, type WebhookEvent } from 'team-customer-api/webhook-verification';
+       export const event: WebhookEvent = verifyWebhook(new Uint8Array(), { 'svc-signature': ['x'] }, 'whsec_x', { toleranceS: 1 });
+       export function idOf(event: WebhookEvent): string { switch (event.type) { ${narrowing} } }
+       export function scoreOf(event: WebhookEvent): number | null | undefined { return event.type === 'evaluation.completed' ? event.data.score : null; }`,
+    );
+    const options = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--module', 'nodenext'];
+    const tsc = [join(root, 'node_modules/typescript/bin/tsc'), ...options, 'receiver.ts'];
+    const { status, stdout } = spawnSync(process.execPath, tsc, { cwd: project, encoding: 'utf8' });
+    expect(stdout).toBe('');
+    expect(status).toBe(0);
+  });
+});
+
+describe('the sample receiver of /docs/webhooks', () => {
+  it('keeps a genuine delivery and acknowledges it', async () => {
+    const { url, kept } = await startSample();
+    expect(await deliver(url)).toMatchObject({ ok: true, responseCode: 204 });
+    expect(kept).toEqual([JSON.parse(BODY)]);
+  });
+
+  it('refuses what is forged, tampered with or old, and keeps nothing of it', async () => {
+    const { url, kept } = await startSample();
+    const forged = await deliver(url, { secret: 'whsec_other' });
+    const tampered = await deliver(url, { body: BODY.replace('71', '99') });
+    const old = await deliver(url, { at: new Date(Date.now() - 310_000) });
+    expect([forged, tampered, old].map((result) => result.responseCode)).toEqual([400, 400, 400]);
+    expect(old.responseExcerpt).toContain('too old');
+    expect(kept).toEqual([]);
+  });
+});
+
+const hasTools = ['openssl', 'curl'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
+
+// Minimal images have neither program.
+describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
+  const shell = (script: string, env: Record<string, string>) =>
+    new Promise<{ code: number; said: string }>((done) => {
+      const options = { cwd: project, env: { PATH: process.env['PATH'], SECRET, ...env } };
+      const child = execFile('sh', [script], options, (_error, stdout) =>
+        done({ code: child.exitCode ?? -1, said: stdout }),
+      );
+    });
+
+  const check = async (options: Parameters<typeof deliver>[1] = {}, secret = SECRET): Promise<string> => {
+    const { headers, body } = await capture(options);
+    await writeFile(join(project, 'body.json'), body);
+    const { code, said } = await shell('verify-delivery.sh', {
+      SIGNATURE: String(headers['svc-signature']),
+      SECRET: secret,
+    });
+    return `${code} ${said.trim()}`;
+  };
+
+  it('tell a captured delivery from a forged, a changed and an old one', async () => {
+    expect(await check()).toBe('0 genuine');
+    expect(await check({ at: new Date(Date.now() - 290_000) })).toBe('0 genuine');
+    expect(await check({ at: new Date(Date.now() - 310_000) })).toBe('2 genuine, but older than five minutes');
+    expect(await check({ body: `${BODY}\n` })).toBe('1 forged');
+    expect(await check({}, 'whsec_other')).toBe('1 forged');
+    expect((await shell('verify-delivery.sh', { SIGNATURE: 'nonsense' })).said).toBe('forged\n');
+  });
+
+  it('send a receiver what it takes for genuine', async () => {
+    const { url, kept } = await startSample();
+    await writeFile(join(project, 'body.json'), BODY);
+    expect((await shell('send-delivery.sh', { RECEIVER: url })).said).toMatch(/^HTTP\/1\.1 204 /);
+    expect((await shell('send-delivery.sh', { RECEIVER: url, SECRET: 'other' })).said).toMatch(/^HTTP\/1\.1 400 /);
+    expect(kept).toEqual([JSON.parse(BODY)]);
+  });
+});
