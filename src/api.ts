@@ -7,6 +7,7 @@ import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
 import { createApp } from './http/app.ts';
+import type { TokenKey } from './http/app-token.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from './http/authenticate.ts';
 import { openApiDocument } from './http/openapi.ts';
 import { answerBrokenRequest } from './http/broken-request.ts';
@@ -16,6 +17,8 @@ import { runUntilSignal } from './process.ts';
 
 /** A little less than the 15 s of operations.md, which closing the database's connections counts in. */
 const DRAIN_MS = 14_000;
+/** Whose members the development login signs in. */
+const DEMO_TEAM_ID = 'team_demo';
 /** How long kept connections stay open, for requests that are on their way while listening stops. */
 const GRACE_MS = 1_000;
 
@@ -48,6 +51,8 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
       document: JSON.stringify(openApiDocument(publicUrl)),
       observe: metrics.observeRequest,
       trustProxy: config.trustProxy,
+      tokenKey: tokenKeyOf(config),
+      developmentTeamId: config.nodeEnv === 'production' ? null : DEMO_TEAM_ID,
       isReady: async () => !draining && (await isReady(db, migrations)),
     });
     server.on('request', app);
@@ -69,6 +74,12 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
     await db.close();
     throw error;
   }
+}
+
+/** Without either setting nobody can sign in. */
+function tokenKeyOf({ appAuthSecret, appAuthJwksUrl }: Config): TokenKey | null {
+  if (appAuthJwksUrl !== undefined) return { kind: 'jwks', url: appAuthJwksUrl };
+  return appAuthSecret === undefined ? null : { kind: 'secret', secret: appAuthSecret };
 }
 
 function listen(server: Server, config: Config): Promise<number> {

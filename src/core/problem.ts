@@ -30,6 +30,18 @@ export const PROBLEMS = {
       en: 'Send the key as `Authorization: Bearer svck_live_…`; check in the app that it is valid, and from which addresses.',
     },
   },
+  forbidden: {
+    status: 403,
+    title: { de: 'Nicht erlaubt', en: 'Forbidden' },
+    cause: {
+      de: 'Nur in der App: Rolle oder Rechte der angemeldeten Person reichen nicht aus.',
+      en: 'In the app only: the role or the rights of the person who is signed in do not suffice.',
+    },
+    remedy: {
+      de: 'Die Inhaberin oder eine Administratorin des Teams fragen.',
+      en: 'Ask the owner or an admin of the team.',
+    },
+  },
   insufficient_scope: {
     status: 403,
     title: { de: 'Berechtigung fehlt', en: 'Insufficient scope' },

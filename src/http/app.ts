@@ -4,8 +4,9 @@ import type { Config } from '../config.ts';
 import { normalizeIp } from './authenticate.ts';
 import { docsRouter } from './docs.ts';
 import { BASE_PATH, createRest, type RestOptions } from './rest.ts';
+import { trpcRouter, type TrpcOptions } from './trpc.ts';
 
-export interface AppOptions extends Omit<RestOptions, 'ipOf'> {
+export interface AppOptions extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
   /** Whether the process may be sent requests: the database answers, its migrations are this version's, and it is not draining. */
   readonly isReady: () => Promise<boolean>;
@@ -26,6 +27,7 @@ export function createApp(options: AppOptions): Express {
     const ready = await options.isReady();
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not_ready' });
   });
+  app.use(trpcRouter(options));
   app.use('/docs', docsRouter({ publicUrl: options.publicUrl }));
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('Not found\n');

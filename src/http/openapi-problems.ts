@@ -5,7 +5,8 @@ import type { Endpoint } from '../trpc/endpoints.ts';
 import { refTo } from './openapi-schemas.ts';
 import { problemBody } from './problem-response.ts';
 
-const CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
+/** `forbidden` is of the app's door alone: what a key may do is told by `insufficient_scope`. */
+const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter((code) => code !== 'forbidden');
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
 const fieldError = z.object({

@@ -141,6 +141,7 @@ async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void>
     language: exchange.language,
     db: options.db,
     services: options.services,
+    describeError: noDescription,
     idempotently: idempotencyOf(exchange, route, tenant, getRawInput),
   };
   try {
@@ -277,4 +278,9 @@ function finish(exchange: Exchange, startedAt: number): void {
 function once<T>(read: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | null = null;
   return () => (result ??= read());
+}
+
+/** The REST door answers errors itself. */
+function noDescription(): null {
+  return null;
 }

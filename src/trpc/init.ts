@@ -5,7 +5,8 @@
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import { z } from 'zod';
-import type { Actor } from '../core/actor.ts';
+import { requireAccess, type Access } from '../core/access.ts';
+import type { Actor, PlatformActor } from '../core/actor.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Lookup } from '../core/host.ts';
 import { findJsonFault } from '../core/json.ts';
@@ -34,6 +35,14 @@ export interface Services {
   readonly lookup?: Lookup;
 }
 
+/** A problem as the doors tell it (specification, "Errors"). */
+export interface ProblemShape {
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly [field: string]: unknown;
+}
+
 export interface Context {
   readonly requestId: string;
   readonly actor: Actor;
@@ -43,6 +52,8 @@ export interface Context {
   readonly language: Language;
   readonly db: Db;
   readonly services: Services;
+  /** The problem that an error is told as, in tRPC's `data`. */
+  readonly describeError: (error: unknown) => ProblemShape | null;
   /**
    * Set for a POST with an `Idempotency-Key`: runs the operation on a transaction of its own, once. What `prepare` gives it is waited for before the
    * transaction, and not at all for a replay.
@@ -74,10 +85,27 @@ export interface RestFacts {
   readonly example: { readonly body?: unknown; readonly output: unknown };
 }
 
+/** What the app's door knows of whoever calls, before a procedure's access is looked at. */
+export interface DoorContext extends Omit<Context, 'actor' | 'team' | 'privacy'> {
+  /** null: nobody is signed in. */
+  readonly actor: Actor | null;
+  /** null for a platform service, which names the team in its input. */
+  readonly team: TeamFacts | null;
+  readonly privacy: Privacy | null;
+  /** False: the team is suspended or ended. */
+  readonly enabled: boolean;
+}
+
+/** The context of a platform service's procedure. */
+export interface PlatformContext extends Omit<DoorContext, 'actor'> {
+  readonly actor: PlatformActor;
+}
+
 export interface Meta extends Omit<OpenApiMeta, 'openapi'> {
   readonly openapi: NonNullable<OpenApiMeta['openapi']>;
   readonly rest: RestFacts;
   readonly run: Run;
+  readonly access: Access;
 }
 
 /** Guard, parsing and work of an operation. The input is read only when its turn comes. */
@@ -109,7 +137,22 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly example: { readonly body?: unknown; readonly output: z.output<O> };
 }
 
-const t = initTRPC.context<Context>().meta<Meta>().create();
+/** Of a procedure that has no REST route: its access alone. */
+export interface AppMeta {
+  readonly access: Access;
+}
+
+const t = initTRPC
+  .context<DoorContext>()
+  .meta<Meta | AppMeta>()
+  .create({
+    // Nothing of tRPC's own words leaves: an error that nobody foresaw is told as the REST door tells it.
+    errorFormatter: ({ shape, error, ctx }) => {
+      const problem = ctx?.describeError(error);
+      if (!problem) return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
+      return { ...shape, message: problem.title, data: { code: shape.data.code, httpStatus: problem.status, problem } };
+    },
+  });
 
 export const router = t.router;
 
@@ -135,10 +178,9 @@ const COMMON_ERRORS: readonly ProblemCode[] = [
 export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefined>(declaration: Declaration<I, O, P>) {
   const declare = (work: Work<I, O, P>) => {
     const run = guarded(declaration, work);
-    const scoped = t.procedure.meta(metaOf(declaration, run)).use(({ ctx, next }) => {
-      requireScope(ctx.actor, declaration.scope);
-      return next();
-    });
+    const scoped = t.procedure
+      .meta(metaOf(declaration, run))
+      .use(({ ctx, next }) => next({ ctx: requireTenant(ctx, 'admins') }));
     // `run` has parsed the output by this very schema; the type says so without naming it, which tRPC's own types cannot follow here.
     const resolve = ({ ctx, input }: { ctx: Context; input: unknown }) =>
       run(ctx, () => Promise.resolve(input)) as Promise<never>;
@@ -197,6 +239,7 @@ function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
   if (path.includes('{')) errors.push('not_found');
   return {
     openapi: { method, path, summary, description, tags: [tag] },
+    access: 'admins',
     run,
     rest: {
       method,
@@ -211,6 +254,55 @@ function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
       example: declaration.example,
     },
   };
+}
+
+/**
+ * Declares a procedure of the app alone, for members of a team. The guard checks the access, then the text and the shape of the input. It does *not* check who
+ * owns an id: that is each store function's, by the team id that it takes.
+ */
+export function appProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
+  readonly access: Exclude<Access, 'platform'>;
+  readonly input: I;
+  readonly output: O;
+}) {
+  return t.procedure
+    .meta({ access: declaration.access })
+    .use(async ({ ctx, getRawInput, next }) => {
+      const tenant = requireTenant(ctx, declaration.access);
+      refuseUnstorableText(await getRawInput());
+      return next({ ctx: tenant });
+    })
+    .input(declaration.input)
+    .output(declaration.output);
+}
+
+/** Declares a procedure for services of the host application, which name the team in the input. The guard is that of `appProcedure`. */
+export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
+  readonly input: I;
+  readonly output: O;
+}) {
+  return t.procedure
+    .meta({ access: 'platform' })
+    .use(async ({ ctx, getRawInput, next }) => {
+      const { actor } = ctx;
+      if (!actor) throw new ProblemError('unauthorized');
+      requireAccess(actor, 'platform');
+      if (actor.kind !== 'platform') throw new ProblemError('forbidden');
+      refuseUnstorableText(await getRawInput());
+      return next({ ctx: { ...ctx, actor } satisfies PlatformContext });
+    })
+    .input(declaration.input)
+    .output(declaration.output);
+}
+
+/** The context with its actor and team. Throws `unauthorized` where nobody is signed in, `forbidden` where they may not. */
+function requireTenant(ctx: DoorContext, access: Access): Context {
+  const { actor, team, privacy } = ctx;
+  if (!actor) throw new ProblemError('unauthorized');
+  requireAccess(actor, access);
+  if (!team || !privacy) throw new ProblemError('forbidden');
+  if (!ctx.enabled) throw new ProblemError('api_disabled');
+  return { ...ctx, actor, team, privacy };
 }
 
 /** A key needs the operation's scope; what a user of the app may do is decided by role. */

@@ -23,3 +23,8 @@ export const v1 = router({
   crm,
   webhooks,
 });
+
+/** What the app's door serves. */
+export const appRouter = router({ v1 });
+
+export type AppRouter = typeof appRouter;

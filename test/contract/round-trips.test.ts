@@ -93,6 +93,8 @@ beforeAll(async () => {
       document: '{}',
       observe: () => undefined,
       trustProxy: { kind: 'none' },
+      tokenKey: null,
+      developmentTeamId: null,
       isReady: () => Promise.resolve(true),
     }),
   );

@@ -24,6 +24,9 @@ export type { ApiResponse } from './response-contract.ts';
 /** What encrypts secrets in tests; `startApiProcess` uses it too. */
 export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
 
+/** What signs the app's tokens in tests; `startApiProcess` uses it too. */
+export const TEST_APP_AUTH_SECRET = 'another secret of the tests, long enough too';
+
 /** High enough that no test meets it by accident; the test of a limit sets its own. */
 const NO_LIMIT = 1_000_000;
 
@@ -69,6 +72,7 @@ export interface TestApiOptions {
   /** At most this many requests at once; 8 by default. */
   readonly connections?: number;
   readonly services?: Partial<AppOptions['services']>;
+  readonly developmentTeamId?: string;
 }
 
 const started = new Set<{ stop(): Promise<unknown> }>();
@@ -202,7 +206,14 @@ const START_TIMEOUT_MS = 20_000;
 function runEntry(entry: string, env: Record<string, string>): RunningProcess {
   const child = spawn(process.execPath, [entry], {
     cwd: root,
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', LOG_LEVEL: 'warn', APP_SECRET: TEST_APP_SECRET, ...env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'warn',
+      APP_SECRET: TEST_APP_SECRET,
+      APP_AUTH_SECRET: TEST_APP_AUTH_SECRET,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const pid = child.pid ?? fail(`${entry} did not start`);
@@ -275,6 +286,8 @@ function appOptions(
     document: JSON.stringify(openApiDocument(url)),
     observe: () => undefined,
     trustProxy: options.trustProxy ?? { kind: 'none' },
+    tokenKey: { kind: 'secret', secret: TEST_APP_AUTH_SECRET },
+    developmentTeamId: options.developmentTeamId ?? null,
     isReady: async () => true,
   };
 }

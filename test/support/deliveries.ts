@@ -38,7 +38,10 @@ afterAll(async () => {
 });
 
 /** As src/worker.ts puts it together. It looks for work many times a second, so what is due by the test's clock is attempted without anybody waiting. */
-export async function startDeliveries(api: Pick<TestApi, 'databaseUrl'>, options: DeliveriesOptions): Promise<Deliveries> {
+export async function startDeliveries(
+  api: Pick<TestApi, 'databaseUrl'>,
+  options: DeliveriesOptions,
+): Promise<Deliveries> {
   const { clock, lookup, timeoutMs = 5_000, allowPrivateTargets = true } = options;
   const logged: string[] = [];
   const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });

@@ -1,6 +1,13 @@
 // A receiver of webhooks for tests: a real HTTP(S) server on 127.0.0.1 that keeps what it got, and answers as the test says, path by path.
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -47,7 +54,13 @@ export async function startReceiver(certificate?: { readonly cert: string; reado
   const answer: RequestListener = (request, response) => {
     void readBody(request).then((body) => {
       const path = request.url ?? '';
-      const received = { method: request.method ?? '', path, headers: request.headers, body, connection: sockets.get(request.socket) ?? 0 };
+      const received = {
+        method: request.method ?? '',
+        path,
+        headers: request.headers,
+        body,
+        connection: sockets.get(request.socket) ?? 0,
+      };
       requests.push(received);
       return (behaviours.get(path) ?? status(200, 'ok'))(response, received, request.socket);
     }, ignore);
@@ -60,7 +73,7 @@ export async function startReceiver(certificate?: { readonly cert: string; reado
     socket.on('error', ignore);
   });
   server.on('tlsClientError', ignore);
-  server.on('clientError', ignore);
+  server.on('clientError', (_error, socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -99,19 +99,21 @@ export function createSender(options: SenderOptions): Sender {
     if (known) return known;
     const lookup = (_hostname: string, wanted: { all?: boolean }, done: (...result: unknown[]) => void): void =>
       wanted.all ? done(null, [address]) : done(null, address.address, address.family);
-    const connect = buildConnector({ timeout: options.timeoutMs, allowH2: false, lookup } as never);
+    // Later than the attempt's own timer, which does not end a connection that is being made.
+    const timeout = options.timeoutMs + 1_000;
+    const connect = buildConnector({ timeout, allowH2: false, lookup } as never);
     const made: Route = { key, origin: url.origin, connect, idle: [] };
     routes.set(key, made);
     return made;
   };
 
   const connection = ({ origin, connect }: Route): Connection => {
-    const { timeoutMs } = options;
     const client = new Client(origin, {
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
+      // The attempt's own timer is exact; these go by half seconds, and may be early.
+      headersTimeout: 0,
+      bodyTimeout: 0,
       maxHeaderSize: 16_384,
       connect,
     });
@@ -204,8 +206,7 @@ const CODES: Readonly<Record<string, string>> = {
   EPIPE: 'connection_closed',
   UND_ERR_SOCKET: 'connection_closed',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
-  UND_ERR_HEADERS_TIMEOUT: 'timeout',
-  UND_ERR_BODY_TIMEOUT: 'timeout',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
   UND_ERR_HEADERS_OVERFLOW: 'response_headers_too_large',
   ETIMEDOUT: 'timeout',
   EPROTO: 'tls_error',

@@ -1,6 +1,9 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import { KINDS, type Kind, type Share } from './lanes.ts';
 import type { DeliveryStatus } from './schedule.ts';
+
+/** What waits: first attempts, and later ones. */
+export const KINDS = ['pending', 'retrying'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** A delivery that this worker has in hand, with all that an attempt needs. */
 export interface ClaimedRow {
@@ -146,7 +149,8 @@ const CLAIM_DUE = {
 
 export interface ClaimOptions {
   readonly worker: number;
-  readonly shares: readonly Share[];
+  /** Of which endpoints, and at most how many of each. */
+  readonly shares: readonly { readonly lane: { readonly teamId: string; readonly endpointId: string }; readonly room: number }[];
   readonly now: Date;
 }
 

@@ -18,7 +18,7 @@ import type { SessionLock } from '../../db/session-lock.ts';
 import type { AttemptResult, Sender } from './attempt.ts';
 import * as store from './delivery-store.ts';
 import { deliveryHeaders, envelopeText } from './envelope.ts';
-import { createLanes, KINDS, type Flight, type Kind, type Lane, type Limits } from './lanes.ts';
+import { createLanes, type Flight, type Lane, type Limits } from './lanes.ts';
 import { webhookSecretContext } from './rules.ts';
 import { nextState } from './schedule.ts';
 
@@ -133,7 +133,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
     if (events && (await fanOut()) === FAN_OUT_EVENTS) wanted.events = true;
     if (events || tick) accept(await store.claimUrgent(db, lock.number, options.limits.concurrency));
-    for (const kind of KINDS) {
+    for (const kind of store.KINDS) {
       if (tick) await look(kind);
       await claim(kind);
     }
@@ -185,13 +185,13 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** The next endpoints with something due, from where the last look ended: those that came without a wake-up, whose retry's time has come, or whose pause ended. */
-  async function look(kind: Kind): Promise<void> {
+  async function look(kind: store.Kind): Promise<void> {
     const { due, next } = await store.findWaiting(db, kind, { after: lookAfter[kind], limit: ENDPOINTS_PER_LOOK, now: clock.now() });
     lookAfter[kind] = next;
     for (const { team_id, endpoint_id } of due) lanes.setMore(lanes.laneOf(team_id, endpoint_id), kind);
   }
 
-  async function claim(kind: Kind): Promise<void> {
+  async function claim(kind: store.Kind): Promise<void> {
     const shares = lanes.ask(kind);
     if (shares.length === 0) return;
     const rows = await store.claimDue(db, kind, { worker: lock.number, shares, now: clock.now() });

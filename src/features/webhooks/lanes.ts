@@ -9,11 +9,7 @@
  *    that answer; parked attempts are bounded only to bound memory.
  *  * `ask` says what to claim next: a share for each lane that the database has more of, in turns, and no more in all than the slots will soon need.
  */
-import type { ClaimedRow } from './delivery-store.ts';
-
-/** What waits: first attempts, and later ones. */
-export const KINDS = ['pending', 'retrying'] as const;
-export type Kind = (typeof KINDS)[number];
+import { KINDS, type ClaimedRow, type Kind } from './delivery-store.ts';
 
 export interface Lane {
   readonly teamId: string;
@@ -68,7 +64,7 @@ const LANES_REMEMBERED = 10_000;
 export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
   const lanes = new Map<string, Lane>();
   const lines: Record<Turn, Set<Lane>> = { first: new Set(), retry: new Set(), slow: new Set() };
-  /** Lanes with more in the database and room for it, those that were asked for longest ago first. */
+  /** Lanes with more in the database and room for it, each for what goes first; those that were asked for longest ago first. */
   const hungry: Record<Kind, Set<Lane>> = { pending: new Set(), retrying: new Set() };
   const flights = new Set<Flight>();
   let queued = 0;
@@ -105,10 +101,10 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
       if (turn) lines[turn].add(lane);
       lane.turn = turn;
     }
-    const hasRoom = roomOf(lane) > 0;
-    for (const kind of KINDS) {
-      if (lane.more[kind] && hasRoom) hungry[kind].add(lane);
-      else hungry[kind].delete(lane);
+    const kind = roomOf(lane) === 0 ? null : lane.more.pending ? 'pending' : lane.more.retrying ? 'retrying' : null;
+    for (const each of KINDS) {
+      if (each === kind) hungry[each].add(lane);
+      else hungry[each].delete(lane);
     }
   };
 
@@ -229,6 +225,8 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
     },
   };
 }
+
+export type Lanes = ReturnType<typeof createLanes>;
 
 const keyOf = (teamId: string, endpointId: string): string => `${teamId}\n${endpointId}`;
 

@@ -1,0 +1,28 @@
+import type { Actor } from './actor.ts';
+import { ProblemError } from './problem.ts';
+
+/**
+ * Who may call a procedure through the app's door. Every procedure states its row; the authorization matrix of the tests is made from these.
+ *  * `admins`: the owner, and active admins.
+ *  * `schnittstellen`: the owner, and admins who were granted that right.
+ *  * `owner`: the owner alone.
+ *  * `platform`: services of the host application.
+ */
+export type Access = 'admins' | 'schnittstellen' | 'owner' | 'platform';
+
+/** The team right that creating API keys needs (specification, general rule 4). */
+export const SCHNITTSTELLEN = 'schnittstellen';
+
+/** Whether the actor may call what states this access. An API key never may: its door is the REST API. */
+export function mayAccess(actor: Actor, access: Access): boolean {
+  if (actor.kind === 'platform') return access === 'platform';
+  if (actor.kind !== 'user' || access === 'platform') return false;
+  if (actor.role === 'owner') return true;
+  if (actor.role !== 'admin' || access === 'owner') return false;
+  return access === 'admins' || actor.rights.includes(SCHNITTSTELLEN);
+}
+
+/** Throws `forbidden` unless the actor may. */
+export function requireAccess(actor: Actor, access: Access): void {
+  if (!mayAccess(actor, access)) throw new ProblemError('forbidden');
+}

@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAs, appAsMember, appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({
+    developmentTeamId: 'team_a',
+    seed: makeSeed([
+      makeTeam('a', {
+        members: [makeMember('a', 'gone', { status: 'ended' })],
+        privacy: { member_detail_enabled: true },
+      }),
+      makeTeam('b', { status: 'suspended' }),
+    ]),
+  });
+});
+
+describe('who may come in', () => {
+  test('the owner and active admins call the same procedures as the API, with the same answers', async () => {
+    const rest = await api.call(api.key('team_a'), 'GET', '/users');
+    for (const name of ['owner', 'admin']) {
+      const app = await appAsMember(api, 'a', name);
+      expect(await app.v1.members.list.query({ limit: 50 })).toEqual(rest.body);
+    }
+  });
+
+  test('members, people who left, suspended teams, platform services and nobody are refused', async () => {
+    const list = async (app: Awaited<ReturnType<typeof appAsMember>>) =>
+      codeOf(app.v1.members.list.query({ limit: 50 }));
+    expect(await list(await appAsMember(api, 'a', 'member'))).toBe('forbidden');
+    expect(await list(await appAsMember(api, 'a', 'gone'))).toBe('unauthorized');
+    expect(await list(await appAsMember(api, 'b', 'owner'))).toBe('api_disabled');
+    expect(await list(await appAsPlatform(api))).toBe('forbidden');
+    expect(await list(appAs(api, null))).toBe('unauthorized');
+    expect(await list(appAs(api, api.key('team_a')))).toBe('unauthorized');
+  });
+
+  test('a role that was taken away counts at the next call, whatever the token says', async () => {
+    const app = await appAsMember(api, 'a', 'admin');
+    await api.db.pool.query(`update member set role = 'member' where team_id = 'team_a' and id = 'mem_a_admin'`);
+    expect(await codeOf(app.v1.members.list.query({ limit: 50 }))).toBe('forbidden');
+    await api.db.pool.query(`update member set role = 'admin' where team_id = 'team_a' and id = 'mem_a_admin'`);
+    expect(await codeOf(app.v1.members.list.query({ limit: 50 }))).toBe('ok');
+  });
+
+  test('expired and long-lived tokens are refused', async () => {
+    const identity = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
+    const call = async (token: string) => codeOf(appAs(api, token).v1.me.get.query({}));
+    expect(await call(await tokenOf(identity))).toBe('ok');
+    expect(await call(await tokenOf(identity, new Date(Date.now() - 3_600_000)))).toBe('unauthorized');
+    expect(await call(await tokenOf(identity, new Date(Date.now() - 7_200_000), 86_400))).toBe('unauthorized');
+  });
+
+  test('an assignment made in the app raises no event', async () => {
+    const app = await appAsMember(api, 'a', 'owner');
+    const combination = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+    await app.v1.assignments.create.mutate({ member_id: 'mem_a_member', title: 'From the app', ...combination });
+    const { rows } = await api.db.pool.query(`select type from event where team_id = 'team_a'`);
+    expect(rows).toEqual([]);
+    const audit = await api.db.pool.query(`select actor_kind, actor_id from audit_log where team_id = 'team_a'`);
+    expect(audit.rows).toEqual([{ actor_kind: 'user', actor_id: 'mem_a_owner' }]);
+  });
+});
+
+describe('the session of the admin page', () => {
+  const send = (path: string, init: RequestInit) => fetch(api.url + path, init);
+
+  test('the cookie is httpOnly and strict, and changes need the CSRF token', async () => {
+    const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' });
+    const opened = await send('/trpc-session', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+    expect(opened.status).toBe(200);
+    const [cookie = ''] = opened.headers.getSetCookie();
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
+    const { csrf_token } = (await opened.json()) as { csrf_token: string };
+    const session = { cookie: cookie.split(';')[0] ?? '', 'content-type': 'application/json' };
+    expect((await send('/trpc/v1.me.get?input=%7B%7D', { headers: session })).status).toBe(200);
+    const invite = (email: string, headers: Record<string, string>) =>
+      send('/trpc/v1.members.create', { method: 'POST', headers, body: JSON.stringify({ email }) });
+    expect((await invite('one@a.test', session)).status).toBe(401);
+    expect((await invite('one@a.test', { ...session, 'x-csrf-token': `${csrf_token.slice(0, -1)}_` })).status).toBe(
+      401,
+    );
+    expect((await invite('one@a.test', { ...session, 'x-csrf-token': csrf_token })).status).toBe(200);
+  });
+
+  test('without a valid token there is no session', async () => {
+    const refused = await send('/trpc-session', { method: 'POST', headers: { authorization: 'Bearer no.token.here' } });
+    expect(refused.status).toBe(401);
+    expect(refused.headers.getSetCookie()).toEqual([]);
+  });
+
+  test('the development login issues a token for members of the demo team only', async () => {
+    const login = (id: string) => send(`/trpc-session/development/${id}`, { method: 'POST' });
+    const { token } = (await (await login('usr_a_owner')).json()) as { token: string };
+    expect(await codeOf(appAs(api, token).v1.me.get.query({}))).toBe('ok');
+    expect((await login('usr_b_owner')).status).toBe(404);
+  });
+});

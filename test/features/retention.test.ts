@@ -1,0 +1,193 @@
+// What the service forgets, and when, on the test's clock.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { newId } from '../../src/core/ids.ts';
+import { removeOld } from '../../src/features/retention/service.ts';
+import { REMOVE_OLD, RETENTION_CRON, retentionTasks } from '../../src/features/retention/tasks.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeFullTeam('a'), makeFullTeam('b')]), clock });
+  await query('delete from audit_log');
+});
+
+const query = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const remove = (batch?: number) => removeOld(api.db, clock, batch);
+const ago = (ms: number) => new Date(clock.now().getTime() - ms);
+
+interface Row {
+  /** Whether it is still there. */
+  exists(): Promise<boolean>;
+}
+
+const inTable = (table: string, id: string, column = 'id'): Row => ({
+  exists: async () => (await query(`select from ${table} where ${column} = $1`, [id])).length === 1,
+});
+
+async function addIdempotencyRecord(at: Date, team = 'team_a'): Promise<Row> {
+  const key = newId('event');
+  const insert = `insert into idempotency_record (team_id, key, fingerprint, status, body, encrypted, created_at) values ($1, $2, '', 200, '', false, $3)`;
+  await query(insert, [team, key, at]);
+  return inTable('idempotency_record', key, 'key');
+}
+
+async function addAuditEntry(at: Date, team = 'team_a'): Promise<Row> {
+  const id = newId('auditEntry');
+  const insert = `insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id) values ($1, $2, $3, 'system', 'worker', 'test', 'none')`;
+  await query(insert, [team, id, at]);
+  return inTable('audit_log', id);
+}
+
+type EventRow = Row & { readonly id: string };
+
+async function addEvent(at: Date, options: { readonly isFannedOut?: boolean; readonly team?: string } = {}): Promise<EventRow> {
+  const { isFannedOut = true, team = 'team_a' } = options;
+  const id = newId('event');
+  const insert = `insert into event (team_id, id, type, data, created_at, fanned_out_at) values ($1, $2, 'member.joined', '{}', $3, $4)`;
+  await query(insert, [team, id, at, isFannedOut ? at : null]);
+  return { id, ...inTable('event', id) };
+}
+
+interface DeliveryOptions {
+  readonly event: EventRow;
+  readonly lastAttemptAt: Date | null;
+  readonly status?: 'ok' | 'gave_up' | 'retrying' | 'pending';
+  readonly isUrgent?: boolean;
+}
+
+async function addDelivery({ event, lastAttemptAt, status = 'ok', isUrgent = false }: DeliveryOptions): Promise<Row> {
+  const id = newId('webhookDelivery');
+  const waits = status === 'pending' || status === 'retrying';
+  const insert = `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, last_attempt_at, urgent)
+    values ('team_a', $1, 'whe_a', $2, 'member.joined', $3, $4, $5, $6, $7)`;
+  const createdAt = lastAttemptAt ?? ago(900 * DAY_MS);
+  await query(insert, [id, event.id, status, createdAt, waits ? createdAt : null, lastAttemptAt, isUrgent]);
+  return inTable('webhook_delivery', id);
+}
+
+describe('each kind is kept to its last moment, and removed the moment after', () => {
+  test.each<[string, number, (at: Date) => Promise<Row>]>([
+    ['an idempotency record 24 hours', DAY_MS, (at) => addIdempotencyRecord(at)],
+    ['a delivery that succeeded 30 days after its last attempt', 30 * DAY_MS, async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at })],
+    ['a delivery that gave up 30 days after its last attempt', 30 * DAY_MS, async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at, status: 'gave_up' })],
+    ['an event that nobody subscribed to 30 days', 30 * DAY_MS, (at) => addEvent(at)],
+    ['an audit entry 400 days', 400 * DAY_MS, (at) => addAuditEntry(at)],
+  ])('%s', async (_what, keepMs, add) => {
+    const row = await add(ago(keepMs));
+    await remove();
+    expect(await row.exists()).toBe(true);
+    clock.advance(1);
+    await remove();
+    expect(await row.exists()).toBe(false);
+  });
+
+  test('a rate counter an hour', async () => {
+    const minute = Math.floor(clock.now().getTime() / 60_000);
+    await query(`insert into rate_counter (bucket, minute, count) values ('ip:old', $1, 1), ('ip:young', $2, 1)`, [minute - 61, minute - 60]);
+    await remove();
+    expect(await query(`select bucket from rate_counter where bucket in ('ip:old', 'ip:young')`)).toEqual([{ bucket: 'ip:young' }]);
+  });
+
+  test('the same for every team', async () => {
+    const rows = [await addAuditEntry(ago(401 * DAY_MS)), await addAuditEntry(ago(401 * DAY_MS), 'team_b')];
+    const young = await addAuditEntry(ago(399 * DAY_MS), 'team_b');
+    await remove();
+    expect(await Promise.all([...rows, young].map((row) => row.exists()))).toEqual([false, false, true]);
+  });
+});
+
+describe('a delivery that waits', () => {
+  test.each<[string, Omit<DeliveryOptions, 'event'>]>([
+    ['for its first attempt', { status: 'pending', lastAttemptAt: null }],
+    ['for a retry', { status: 'retrying', lastAttemptAt: ago(900 * DAY_MS) }],
+    ['for an attempt that was asked for, after it gave up', { status: 'gave_up', lastAttemptAt: ago(900 * DAY_MS), isUrgent: true }],
+  ])('%s is never removed, and its event neither', async (_for, options) => {
+    const event = await addEvent(ago(900 * DAY_MS));
+    const delivery = await addDelivery({ event, ...options });
+    await remove();
+    expect([await delivery.exists(), await event.exists()]).toEqual([true, true]);
+  });
+});
+
+describe('an event', () => {
+  test('stays as long as a delivery of it stays, and goes with the last one', async () => {
+    const event = await addEvent(ago(50 * DAY_MS));
+    const old = await addDelivery({ event, lastAttemptAt: ago(31 * DAY_MS) });
+    // One event goes to an endpoint once, so the other delivery is another endpoint's.
+    await query(
+      `insert into webhook_endpoint (team_id, id, url, events, api_version, secret_encrypted, created_at) select team_id, 'whe_more', url, events, api_version, '', created_at from webhook_endpoint where id = 'whe_a'`,
+    );
+    await query(`update webhook_delivery set endpoint_id = 'whe_more' where event_id = $1`, [event.id]);
+    const young = await addDelivery({ event, lastAttemptAt: ago(29 * DAY_MS) });
+    await remove();
+    expect([await old.exists(), await young.exists(), await event.exists()]).toEqual([false, true, true]);
+    clock.advance(DAY_MS + 1);
+    await remove();
+    expect([await young.exists(), await event.exists()]).toEqual([false, false]);
+  });
+
+  test('that nobody has looked at yet is not removed, however old it is', async () => {
+    const event = await addEvent(ago(900 * DAY_MS), { isFannedOut: false });
+    await remove();
+    expect(await event.exists()).toBe(true);
+  });
+});
+
+describe('the removal', () => {
+  test('goes on in batches until nothing old is left, and tells how much went', async () => {
+    for (let n = 0; n < 7; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
+    const young = await addIdempotencyRecord(ago(HOUR_MS));
+    expect(await remove(3)).toMatchObject({ idempotency: 7, deliveries: 0 });
+    expect(await young.exists()).toBe(true);
+    for (let n = 0; n < 6; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
+    expect(await remove(3)).toMatchObject({ idempotency: 6 });
+    expect(await remove(3)).toEqual({ idempotency: 0, deliveries: 0, events: 0, audit: 0, counters: 0 });
+  });
+
+  test('passes over a row that somebody holds instead of waiting for it, and takes it the next time', async () => {
+    const event = await addEvent(ago(0));
+    const [held, free] = [await addAuditEntry(ago(500 * DAY_MS)), await addAuditEntry(ago(500 * DAY_MS))];
+    const delivery = await addDelivery({ event, lastAttemptAt: ago(500 * DAY_MS) });
+    const holder = await api.db.pool.connect();
+    await holder.query('begin');
+    await holder.query('select from webhook_delivery where event_id = $1 for no key update', [event.id]);
+    const first = `select id from audit_log where created_at = $1 order by id limit 1 for update`;
+    const { rows } = await holder.query(first, [ago(500 * DAY_MS)]);
+    expect(rows).toHaveLength(1);
+    await remove();
+    expect([await held.exists(), await free.exists(), await delivery.exists()]).toEqual([true, false, true]);
+    await holder.query('rollback');
+    holder.release();
+    await remove();
+    expect([await held.exists(), await delivery.exists()]).toEqual([false, false]);
+  });
+
+  test('done by two workers at once removes everything once', async () => {
+    for (let n = 0; n < 40; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
+    const [one, two] = await Promise.all([remove(5), remove(5)]);
+    expect((one['idempotency'] ?? 0) + (two['idempotency'] ?? 0)).toBe(40);
+  });
+
+  test('is a job of each hour', async () => {
+    expect(RETENTION_CRON).toMatchObject([{ task: REMOVE_OLD, match: expect.stringMatching(/^\d+ \* \* \* \*$/) }]);
+    const old = await addAuditEntry(ago(401 * DAY_MS));
+    await retentionTasks({ db: api.db, clock })[REMOVE_OLD]?.({}, {} as never);
+    expect(await old.exists()).toBe(false);
+  });
+
+  test('of a record lets its Idempotency-Key be used anew', async () => {
+    const call = (key: string) =>
+      api.call(api.key('team_a'), 'POST', '/users', { body: { email: `${key}@example.test` }, headers: { 'idempotency-key': 'again' } });
+    expect((await call('first')).status).toBe(201);
+    expect((await call('second')).status).toBe(422);
+    clock.advance(DAY_MS + 1);
+    await remove();
+    expect((await call('second')).status).toBe(201);
+  });
+});

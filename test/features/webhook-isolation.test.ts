@@ -1,0 +1,183 @@
+// A receiver that hangs, fails or has much to catch up with costs no other receiver its second. A real worker, with a quarter of its usual slots.
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { loadTestSeed, startWorkerProcess } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const ENV = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', WORKER_CONCURRENCY: '50', LOG_LEVEL: 'info' };
+const MAX_IN_FLIGHT = 8;
+
+interface Seen {
+  readonly latencyMs: number;
+  readonly eventId: string;
+}
+
+let database: TestDatabase;
+let client: Client;
+let server: Server;
+let origin: string;
+/** By path, in the order of arrival. */
+let seen: Map<string, Seen[]>;
+let inFlight: Map<string, { now: number; most: number }>;
+
+beforeEach(async () => {
+  seen = new Map();
+  inFlight = new Map();
+  server = createServer((request, response) => {
+    const path = request.url ?? '';
+    const flying = inFlight.get(path) ?? { now: 0, most: 0 };
+    inFlight.set(path, flying);
+    flying.now += 1;
+    flying.most = Math.max(flying.most, flying.now);
+    response.once('close', () => (flying.now -= 1));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const envelope = JSON.parse(Buffer.concat(chunks).toString()) as { id: string; created_at: string };
+      const list = seen.get(path) ?? [];
+      seen.set(path, list);
+      list.push({ latencyMs: Date.now() - Date.parse(envelope.created_at), eventId: envelope.id });
+      answer(path, response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+  server.closeAllConnections();
+  await new Promise((done) => server.close(done));
+});
+
+function answer(path: string, response: ServerResponse): void {
+  if (path.startsWith('/hang')) return;
+  response.statusCode = path.startsWith('/fail') ? 500 : 200;
+  response.end();
+}
+
+type Endpoints = NonNullable<NonNullable<SeedFileInput['teams']>[number]['webhook_endpoints']>;
+
+/** Endpoints are named after their path; those with a backlog subscribe to nothing that happens during the test. */
+async function seedTeams(teams: Record<string, { healthy: readonly string[]; burdened: readonly string[] }>): Promise<void> {
+  const endpoint = (name: string, events: Endpoints[number]['events']): Endpoints[number] => ({ id: `whe_${name}`, url: `${origin}/${name}`, events });
+  await loadTestSeed(database, {
+    teams: Object.entries(teams).map(([id, { healthy, burdened }]) => ({
+      id,
+      name: id,
+      plan: 'team',
+      seats: 5,
+      members: [{ email: `owner@${id}.test`, role: 'owner', user_id: `usr_${id}` }],
+      webhook_endpoints: [
+        ...healthy.map((name) => endpoint(name, ['member.joined'])),
+        ...burdened.map((name) => endpoint(name, ['crm.sync.failed'])),
+      ],
+    })),
+  });
+}
+
+/** So many deliveries wait for each of these endpoints, all due. */
+async function makeBacklog(endpoints: readonly string[], count: number, attempt = 0): Promise<void> {
+  const ids = endpoints.map((name) => `whe_${name}`);
+  await client.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select t.team_id, 'evt_old_' || i, 'crm.sync.failed', '{"team_id":"x"}', now(), now() from (select distinct team_id from webhook_endpoint where id = any ($1)) t, generate_series(1, $2::int) i
+     on conflict do nothing`,
+    [ids, count + attempt * count],
+  );
+  await client.query(
+    `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at)
+     select team_id, 'dlv_' || $3::int || '_' || lpad(i::text, 6, '0') || id, id, 'evt_old_' || (i + $2::int * $3), 'crm.sync.failed', case when $3 = 0 then 'pending' else 'retrying' end, $3, now(), now()
+     from webhook_endpoint, generate_series(1, $2::int) i where id = any ($1)`,
+    [ids, count, attempt],
+  );
+}
+
+/** As a change through the API raises it: the event and the wake-up in one transaction. */
+async function raise(teamId: string): Promise<void> {
+  await client.query(
+    `with raised as (insert into event (team_id, id, type, data, created_at) values ($1, 'evt_' || gen_random_uuid(), 'member.joined', '{"team_id":"x"}', clock_timestamp()))
+     select graphile_worker.add_job('wake_deliveries', '{}')`,
+    [teamId],
+  );
+}
+
+const countOf = (path: string): number => seen.get(path)?.length ?? 0;
+const latenciesOf = (paths: readonly string[]): number[] => paths.flatMap((path) => (seen.get(path) ?? []).map(({ latencyMs }) => latencyMs)).toSorted((a, b) => a - b);
+const percentile = (sorted: readonly number[], p: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Infinity;
+const names = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}_${n}`);
+
+async function until(isDone: () => boolean, limitMs = 10_000): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (!isDone() && Date.now() < deadline) await delay(20);
+  expect(isDone()).toBe(true);
+}
+
+describe('one receiver and the others', () => {
+  test('100 endpoints that hang and 100 that fail, each with 100 deliveries waiting, leave healthy ones their second', async () => {
+    const teams = Array.from({ length: 5 }, (_, t) => ({
+      id: `team_${t}`,
+      healthy: names(`ok_${t}`, 4),
+      burdened: [...names(`hang_${t}`, 20), ...names(`fail_${t}`, 20)],
+    }));
+    await seedTeams(Object.fromEntries(teams.map(({ id, ...team }) => [id, team])));
+    await makeBacklog(teams.flatMap(({ burdened }) => burdened), 100);
+    const worker = await startWorkerProcess(database.url, ENV);
+    const healthy = teams.flatMap((team) => team.healthy.map((name) => `/${name}`));
+    const rounds = 40;
+    for (let round = 0; round < rounds; round += 1) {
+      for (const { id } of teams) await raise(id);
+      await delay(100);
+    }
+    await until(() => healthy.every((path) => countOf(path) === rounds));
+    const latencies = latenciesOf(healthy);
+    expect(percentile(latencies, 0.99)).toBeLessThan(1000);
+    expect(percentile(latencies, 0.5)).toBeLessThan(250);
+    // An endpoint that never answers holds one place.
+    const hanging = teams.flatMap(({ burdened }) => burdened.filter((name) => name.startsWith('hang')));
+    for (const name of hanging) expect(inFlight.get(`/${name}`)?.most).toBe(1);
+    await worker.kill('SIGKILL');
+  });
+
+  test('50,000 waiting deliveries of one endpoint, and a team with 70,000, do not delay the single one of another endpoint or team', async () => {
+    const others = names('much', 10);
+    await seedTeams({ team_a: { healthy: ['single'], burdened: ['most', ...others] }, team_b: { healthy: ['alone'], burdened: [] } });
+    await makeBacklog(['most'], 50_000);
+    await makeBacklog(others, 2_000);
+    const worker = await startWorkerProcess(database.url, ENV);
+    await until(() => countOf('/most') > 0);
+    for (let n = 0; n < 20; n += 1) {
+      await raise('team_a');
+      await raise('team_b');
+      await delay(100);
+    }
+    await until(() => countOf('/single') === 20 && countOf('/alone') === 20);
+    expect(Math.max(...latenciesOf(['/single', '/alone']))).toBeLessThan(1000);
+    for (const { most } of inFlight.values()) expect(most).toBeLessThanOrEqual(MAX_IN_FLIGHT);
+    // They were not served out of turn either: the backlog goes on beside them.
+    const before = countOf('/most');
+    await until(() => countOf('/most') > before);
+    await worker.kill('SIGKILL');
+  });
+
+  test('first attempts go before retries, which then come too', async () => {
+    await seedTeams({ team_a: { healthy: [], burdened: ['both'] } });
+    await makeBacklog(['both'], 300, 1);
+    await makeBacklog(['both'], 200);
+    const worker = await startWorkerProcess(database.url, ENV);
+    await until(() => countOf('/both') === 500);
+    const isFirst = (seen.get('/both') ?? []).map(({ eventId }) => Number(eventId.slice('evt_old_'.length)) <= 200);
+    // The last of one and the first of the other may overtake each other on their way.
+    expect(isFirst.slice(0, 200 - MAX_IN_FLIGHT)).not.toContain(false);
+    await worker.kill('SIGKILL');
+  });
+});
