@@ -143,7 +143,7 @@ interface Run {
 
 /**
  * graphile-worker looks for jobs again after an error, and listens again. But when it cannot write down how a job ended, it stops for good, without an
- * error to its caller, and keeps that job locked for four hours. Then the lock is freed, and a new run is started as soon as the database is back.
+ * error to its caller, and keeps that job locked for four hours; so it does with jobs that it locked without learning of it (`db/job-locks.ts`). Then the lock is freed, and a new run is started as soon as the database is back.
  */
 async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void> }> {
   const { db, logger } = options;
@@ -188,6 +188,9 @@ async function startRun({ config, db, logger, taskList }: RunOptions): Promise<R
   events.once('pool:create', ({ workerPool }) => {
     pool = workerPool;
   });
+  const inHand = new Set<string>();
+  events.on('job:start', ({ job }) => inHand.add(job.id));
+  events.on('job:complete', ({ job }) => inHand.delete(job.id));
   const connections = openConnections(config.databaseUrl, logger);
   const options: RunnerOptions = {
     pgPool: connections,
@@ -210,12 +213,14 @@ async function startRun({ config, db, logger, taskList }: RunOptions): Promise<R
     db,
     databaseUrl: config.databaseUrl,
     poolId: pool.id,
+    isInHand: (jobId) => inHand.has(jobId),
     onReleased: (poolIds) => logger.warn({ poolIds }, 'jobs of workers that are gone are given back'),
-    onError: (error) => logger.warn({ err: error }, 'could not look for jobs of workers that are gone'),
-  }).catch(async (error: unknown) => {
-    await runner.stop().catch(() => undefined);
-    await connections.end();
-    throw error;
+    onForgotten: (jobIds) => {
+      logger.warn({ jobIds }, 'jobs whose locking was never answered');
+      // It rejects when the run has ended already. The next one begins with giving back what this one had.
+      runner.stop('it has jobs that it does not know of').catch(() => undefined);
+    },
+    onError: (error) => logger.warn({ err: error }, 'could not look for jobs that nobody works on'),
   });
   return { runner, pool, locks, connections };
 }

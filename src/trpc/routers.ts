@@ -24,7 +24,13 @@ export const v1 = router({
   webhooks,
 });
 
+/** For the team's admins, in the app: one line a feature. */
+export const admin = router({});
+
+/** For services of the host application: one line a feature. */
+export const platform = router({});
+
 /** What the app's door serves. */
-export const appRouter = router({ v1 });
+export const appRouter = router({ v1, admin, platform });
 
 export type AppRouter = typeof appRouter;

@@ -46,7 +46,10 @@ async function addAuditEntry(at: Date, team = 'team_a'): Promise<Row> {
 
 type EventRow = Row & { readonly id: string };
 
-async function addEvent(at: Date, options: { readonly isFannedOut?: boolean; readonly team?: string } = {}): Promise<EventRow> {
+async function addEvent(
+  at: Date,
+  options: { readonly isFannedOut?: boolean; readonly team?: string } = {},
+): Promise<EventRow> {
   const { isFannedOut = true, team = 'team_a' } = options;
   const id = newId('event');
   const insert = `insert into event (team_id, id, type, data, created_at, fanned_out_at) values ($1, $2, 'member.joined', '{}', $3, $4)`;
@@ -74,8 +77,16 @@ async function addDelivery({ event, lastAttemptAt, status = 'ok', isUrgent = fal
 describe('each kind is kept to its last moment, and removed the moment after', () => {
   test.each<[string, number, (at: Date) => Promise<Row>]>([
     ['an idempotency record 24 hours', DAY_MS, (at) => addIdempotencyRecord(at)],
-    ['a delivery that succeeded 30 days after its last attempt', 30 * DAY_MS, async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at })],
-    ['a delivery that gave up 30 days after its last attempt', 30 * DAY_MS, async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at, status: 'gave_up' })],
+    [
+      'a delivery that succeeded 30 days after its last attempt',
+      30 * DAY_MS,
+      async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at }),
+    ],
+    [
+      'a delivery that gave up 30 days after its last attempt',
+      30 * DAY_MS,
+      async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at, status: 'gave_up' }),
+    ],
     ['an event that nobody subscribed to 30 days', 30 * DAY_MS, (at) => addEvent(at)],
     ['an audit entry 400 days', 400 * DAY_MS, (at) => addAuditEntry(at)],
   ])('%s', async (_what, keepMs, add) => {
@@ -89,9 +100,14 @@ describe('each kind is kept to its last moment, and removed the moment after', (
 
   test('a rate counter an hour', async () => {
     const minute = Math.floor(clock.now().getTime() / 60_000);
-    await query(`insert into rate_counter (bucket, minute, count) values ('ip:old', $1, 1), ('ip:young', $2, 1)`, [minute - 61, minute - 60]);
+    await query(`insert into rate_counter (bucket, minute, count) values ('ip:old', $1, 1), ('ip:young', $2, 1)`, [
+      minute - 61,
+      minute - 60,
+    ]);
     await remove();
-    expect(await query(`select bucket from rate_counter where bucket in ('ip:old', 'ip:young')`)).toEqual([{ bucket: 'ip:young' }]);
+    expect(await query(`select bucket from rate_counter where bucket in ('ip:old', 'ip:young')`)).toEqual([
+      { bucket: 'ip:young' },
+    ]);
   });
 
   test('the same for every team', async () => {
@@ -106,7 +122,10 @@ describe('a delivery that waits', () => {
   test.each<[string, Omit<DeliveryOptions, 'event'>]>([
     ['for its first attempt', { status: 'pending', lastAttemptAt: null }],
     ['for a retry', { status: 'retrying', lastAttemptAt: ago(900 * DAY_MS) }],
-    ['for an attempt that was asked for, after it gave up', { status: 'gave_up', lastAttemptAt: ago(900 * DAY_MS), isUrgent: true }],
+    [
+      'for an attempt that was asked for, after it gave up',
+      { status: 'gave_up', lastAttemptAt: ago(900 * DAY_MS), isUrgent: true },
+    ],
   ])('%s is never removed, and its event neither', async (_for, options) => {
     const event = await addEvent(ago(900 * DAY_MS));
     const delivery = await addDelivery({ event, ...options });
@@ -183,7 +202,10 @@ describe('the removal', () => {
 
   test('of a record lets its Idempotency-Key be used anew', async () => {
     const call = (key: string) =>
-      api.call(api.key('team_a'), 'POST', '/users', { body: { email: `${key}@example.test` }, headers: { 'idempotency-key': 'again' } });
+      api.call(api.key('team_a'), 'POST', '/users', {
+        body: { email: `${key}@example.test` },
+        headers: { 'idempotency-key': 'again' },
+      });
     expect((await call('first')).status).toBe(201);
     expect((await call('second')).status).toBe(422);
     clock.advance(DAY_MS + 1);

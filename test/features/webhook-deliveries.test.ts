@@ -3,7 +3,15 @@ import Stripe from 'stripe';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
 import { RETRY_DELAYS_S, startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
-import { held, inTurn, startReceiver, status, type Behaviour, type Received, type Receiver } from '../support/receiver.ts';
+import {
+  held,
+  inTurn,
+  startReceiver,
+  status,
+  type Behaviour,
+  type Received,
+  type Receiver,
+} from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 
 const T0 = new Date('2026-11-02T09:00:00.000Z');
@@ -52,7 +60,8 @@ interface Shown {
   readonly [field: string]: unknown;
 }
 
-const call = (method: string, path: string, options: CallOptions = {}, of = team) => api.call(api.key(of), method, path, options);
+const call = (method: string, path: string, options: CallOptions = {}, of = team) =>
+  api.call(api.key(of), method, path, options);
 const query = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
 
 let paths = 0;
@@ -73,13 +82,21 @@ const raise = (of = team): Promise<ApiResponse> =>
   call('POST', '/users', { body: { email: `someone${(paths += 1)}@example.test` } }, of);
 const list = async (endpoint: Endpoint): Promise<Shown[]> =>
   (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=200`, {}, endpoint.team)).body.data;
-const retry = (delivery: Shown, options: CallOptions = {}) => call('POST', `/webhook-deliveries/${delivery.id}/retry`, options);
-const ping = (endpoint: Endpoint, options: CallOptions = {}) => call('POST', `/webhook-endpoints/${endpoint.id}/test`, options, endpoint.team);
-const setStatus = (endpoint: Endpoint, to: 'active' | 'disabled') => call('PATCH', `/webhook-endpoints/${endpoint.id}`, { body: { status: to } });
+const retry = (delivery: Shown, options: CallOptions = {}) =>
+  call('POST', `/webhook-deliveries/${delivery.id}/retry`, options);
+const ping = (endpoint: Endpoint, options: CallOptions = {}) =>
+  call('POST', `/webhook-endpoints/${endpoint.id}/test`, options, endpoint.team);
+const setStatus = (endpoint: Endpoint, to: 'active' | 'disabled') =>
+  call('PATCH', `/webhook-endpoints/${endpoint.id}`, { body: { status: to } });
 const pause = (endpoint: Endpoint) =>
-  query(`update webhook_endpoint set status = 'disabled_failures' where team_id = $1 and id = $2`, [endpoint.team, endpoint.id]);
+  query(`update webhook_endpoint set status = 'disabled_failures' where team_id = $1 and id = $2`, [
+    endpoint.team,
+    endpoint.id,
+  ]);
 const get = async (endpoint: Endpoint) =>
-  (await call('GET', '/webhook-endpoints', {}, endpoint.team)).body.data.find((shown: { id: string }) => shown.id === endpoint.id);
+  (await call('GET', '/webhook-endpoints', {}, endpoint.team)).body.data.find(
+    (shown: { id: string }) => shown.id === endpoint.id,
+  );
 
 /** The endpoint's newest delivery, once so many attempts of it are written down. */
 const attempted = (endpoint: Endpoint, attempt = 1): Promise<Shown> =>
@@ -114,12 +131,19 @@ describe('POST /webhook-endpoints/{endpoint_id}/test', () => {
   test('202: a pending delivery, whose ping comes within seconds and whose outcome is in the list under its id', async () => {
     const endpoint = await createEndpoint();
     const queued = await ping(endpoint);
-    expect(queued).toMatchObject({ status: 202, body: { delivery_id: expect.stringMatching(/^whd_/), status: 'pending' } });
+    expect(queued).toMatchObject({
+      status: 202,
+      body: { delivery_id: expect.stringMatching(/^whd_/), status: 'pending' },
+    });
     expect(Object.keys(queued.body)).toEqual(['delivery_id', 'status']);
     const delivery = await attempted(endpoint);
     expect(delivery).toMatchObject({ id: queued.body.delivery_id, status: 'ok', event_type: 'ping', attempt: 1 });
     const [request] = receiver.requestsTo(endpoint.path);
-    expect(json(request)).toMatchObject({ type: 'ping', tenant_id: team, data: { team_id: team, endpoint_id: endpoint.id } });
+    expect(json(request)).toMatchObject({
+      type: 'ping',
+      tenant_id: team,
+      data: { team_id: team, endpoint_id: endpoint.id },
+    });
     expect(request?.headers['svc-event-id']).toBe(json(request).id);
   });
 
@@ -155,7 +179,10 @@ describe('POST /webhook-endpoints/{endpoint_id}/test', () => {
   test('202: it is logged, with the delivery and without the URL', async () => {
     const endpoint = await createEndpoint();
     const { delivery_id } = (await ping(endpoint)).body;
-    const audit = await query(`select details from audit_log where team_id = $1 and target_id = $2 and action = 'webhook_endpoint.tested'`, [team, endpoint.id]);
+    const audit = await query(
+      `select details from audit_log where team_id = $1 and target_id = $2 and action = 'webhook_endpoint.tested'`,
+      [team, endpoint.id],
+    );
     expect(audit).toEqual([{ details: { delivery_id } }]);
   });
 });
@@ -166,7 +193,14 @@ describe('POST /webhook-deliveries/{delivery_id}/retry', () => {
     const delivery = await failed(endpoint, 1);
     const answer = await retry(delivery);
     expect(answer).toMatchObject({ status: 202, body: delivery });
-    expect(await attempted(endpoint, 2)).toMatchObject({ id: delivery.id, status: 'ok', attempt: 2, response_code: 200, response_excerpt: 'up', next_try_at: null });
+    expect(await attempted(endpoint, 2)).toMatchObject({
+      id: delivery.id,
+      status: 'ok',
+      attempt: 2,
+      response_code: 200,
+      response_excerpt: 'up',
+      next_try_at: null,
+    });
   });
 
   test('202: with an Idempotency-Key it is attempted once, however often it is asked for', async () => {
@@ -175,7 +209,11 @@ describe('POST /webhook-deliveries/{delivery_id}/retry', () => {
     const headers = { 'idempotency-key': 'retry once' };
     const first = await retry(delivery, { headers });
     await attempted(endpoint, 2);
-    expect(await retry(delivery, { headers })).toMatchObject({ status: 202, text: first.text, headers: { 'idempotency-replayed': 'true' } });
+    expect(await retry(delivery, { headers })).toMatchObject({
+      status: 202,
+      text: first.text,
+      headers: { 'idempotency-replayed': 'true' },
+    });
     await everythingDueIsAttempted();
     expect(await attempted(endpoint)).toMatchObject({ attempt: 2, status: 'retrying' });
   });
@@ -184,7 +222,10 @@ describe('POST /webhook-deliveries/{delivery_id}/retry', () => {
     const endpoint = await createEndpoint(status(500));
     const delivery = await failed(endpoint, 1);
     await retry(delivery);
-    const audit = await query(`select actor_kind, target_id from audit_log where team_id = $1 and action = 'webhook_delivery.retried'`, [team]);
+    const audit = await query(
+      `select actor_kind, target_id from audit_log where team_id = $1 and action = 'webhook_delivery.retried'`,
+      [team],
+    );
     expect(audit).toEqual([{ actor_kind: 'api_key', target_id: delivery.id }]);
   });
 
@@ -192,7 +233,10 @@ describe('POST /webhook-deliveries/{delivery_id}/retry', () => {
     const endpoint = await createEndpoint();
     await raise();
     const delivery = await attempted(endpoint);
-    expect(await retry(delivery)).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'delivery_id' } });
+    expect(await retry(delivery)).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', field: 'delivery_id' },
+    });
     await everythingDueIsAttempted();
     expect(receiver.requestsTo(endpoint.path)).toHaveLength(1);
   });
@@ -204,7 +248,10 @@ describe('POST /webhook-deliveries/{delivery_id}/retry', () => {
     await receiver.arrived(endpoint.path);
     const [delivery] = await list(endpoint);
     expect(delivery).toMatchObject({ status: 'pending', attempt: 0 });
-    expect(await retry(delivery as Shown)).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'delivery_id' } });
+    expect(await retry(delivery as Shown)).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', field: 'delivery_id' },
+    });
     answer.open();
     expect(await attempted(endpoint)).toMatchObject({ status: 'ok', attempt: 1 });
   });
@@ -273,7 +320,10 @@ describe('GET /webhook-endpoints/{endpoint_id}/deliveries', () => {
 
   test.each(['0', '201', '1.5', 'ten', ''])('422: limit=%s', async (limit) => {
     const endpoint = await createEndpoint();
-    expect(await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=${limit}`)).toMatchObject({ status: 422, body: { errors: [{ path: 'query.limit' }] } });
+    expect(await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=${limit}`)).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'query.limit' }] },
+    });
   });
 });
 
@@ -285,7 +335,10 @@ describe('test, retry and deliveries', () => {
       ['GET', '/webhook-endpoints/x/deliveries'],
     ] as const;
     for (const [method, path] of asked)
-      expect(await api.call(api.key(team, 'users:read'), method, path)).toMatchObject({ status: 403, body: { code: 'insufficient_scope', required_scope: 'webhooks:manage' } });
+      expect(await api.call(api.key(team, 'users:read'), method, path)).toMatchObject({
+        status: 403,
+        body: { code: 'insufficient_scope', required_scope: 'webhooks:manage' },
+      });
   });
 
   test("404: another team's endpoint and delivery look like ones that never existed, and nothing is sent", async () => {
@@ -314,24 +367,41 @@ describe('the states of a delivery', () => {
   test.each([200, 201, 202, 204, 206, 299])('any → ok: a response with the status %i', async (code) => {
     const endpoint = await createEndpoint(status(code));
     await raise();
-    expect(await attempted(endpoint)).toMatchObject({ status: 'ok', attempt: 1, response_code: code, next_try_at: null, error: null });
+    expect(await attempted(endpoint)).toMatchObject({
+      status: 'ok',
+      attempt: 1,
+      response_code: code,
+      next_try_at: null,
+      error: null,
+    });
     expect((await get(endpoint)).last_success_at).toBe(clock.now().toISOString());
   });
 
-  test.each([300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503])('any → retried: a response with the status %i', async (code) => {
-    const endpoint = await createEndpoint(status(code, undefined, { location: `${receiver.url}/elsewhere` }));
-    await raise();
-    expect(await attempted(endpoint)).toMatchObject({ status: 'retrying', attempt: 1, response_code: code, error: null });
-    expect((await get(endpoint)).last_success_at).toBeNull();
-    expect(receiver.requestsTo('/elsewhere')).toEqual([]);
-  });
+  test.each([300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503])(
+    'any → retried: a response with the status %i',
+    async (code) => {
+      const endpoint = await createEndpoint(status(code, undefined, { location: `${receiver.url}/elsewhere` }));
+      await raise();
+      expect(await attempted(endpoint)).toMatchObject({
+        status: 'retrying',
+        attempt: 1,
+        response_code: code,
+        error: null,
+      });
+      expect((await get(endpoint)).last_success_at).toBeNull();
+      expect(receiver.requestsTo('/elsewhere')).toEqual([]);
+    },
+  );
 
   test('retried after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h, not a moment earlier, then gave_up', async () => {
     const endpoint = await createEndpoint(status(500));
     await raise();
     let delivery = await attempted(endpoint);
     for (const delayS of RETRY_DELAYS_S) {
-      expect(delivery).toMatchObject({ status: 'retrying', next_try_at: new Date(clock.now().getTime() + delayS * 1000).toISOString() });
+      expect(delivery).toMatchObject({
+        status: 'retrying',
+        next_try_at: new Date(clock.now().getTime() + delayS * 1000).toISOString(),
+      });
       clock.advance(delayS * 1000 - 1);
       await everythingDueIsAttempted();
       expect(receiver.requestsTo(endpoint.path)).toHaveLength(delivery.attempt);
@@ -346,7 +416,12 @@ describe('the states of a delivery', () => {
 
   test('retrying → ok: a retry that succeeds ends it', async () => {
     const endpoint = await createEndpoint(inTurn(status(500), status(500), status(200, 'at last')));
-    expect(await failed(endpoint, 3)).toMatchObject({ status: 'ok', attempt: 3, response_excerpt: 'at last', next_try_at: null });
+    expect(await failed(endpoint, 3)).toMatchObject({
+      status: 'ok',
+      attempt: 3,
+      response_excerpt: 'at last',
+      next_try_at: null,
+    });
   });
 
   test('retrying → attempted immediately by POST retry; when that fails, it keeps its schedule', async () => {
@@ -354,7 +429,11 @@ describe('the states of a delivery', () => {
     const delivery = await failed(endpoint, 2);
     clock.advance(10_000);
     await retry(delivery);
-    expect(await attempted(endpoint, 3)).toMatchObject({ status: 'retrying', attempt: 3, next_try_at: delivery.next_try_at });
+    expect(await attempted(endpoint, 3)).toMatchObject({
+      status: 'retrying',
+      attempt: 3,
+      next_try_at: delivery.next_try_at,
+    });
     clock.set(new Date(delivery.next_try_at ?? ''));
     const next = await attempted(endpoint, 4);
     expect(next.next_try_at).toBe(new Date(clock.now().getTime() + 1_800_000).toISOString());
@@ -371,10 +450,18 @@ describe('the states of a delivery', () => {
   });
 
   test('Retry-After of a 429 or 503 lengthens the wait, of no other status', async () => {
-    for (const [code, waitS] of [[429, 3600], [503, 3600], [500, 60]] as const) {
-      const endpoint = await createEndpoint(status(code, '', { 'retry-after': '3600' }), { events: ['member.removed'] });
+    for (const [code, waitS] of [
+      [429, 3600],
+      [503, 3600],
+      [500, 60],
+    ] as const) {
+      const endpoint = await createEndpoint(status(code, '', { 'retry-after': '3600' }), {
+        events: ['member.removed'],
+      });
       await ping(endpoint);
-      expect((await attempted(endpoint)).next_try_at).toBe(new Date(clock.now().getTime() + waitS * 1000).toISOString());
+      expect((await attempted(endpoint)).next_try_at).toBe(
+        new Date(clock.now().getTime() + waitS * 1000).toISOString(),
+      );
     }
     const endpoint = await createEndpoint(status(429, '', { 'retry-after': '5' }));
     await ping(endpoint);
@@ -383,31 +470,37 @@ describe('the states of a delivery', () => {
 });
 
 describe('the state of an endpoint', () => {
-  test.each(['disabled', 'disabled_failures'])('%s: no delivery is created for what happens meanwhile, nor later', async (state) => {
-    const [endpoint, active] = [await createEndpoint(), await createEndpoint()];
-    if (state === 'disabled') await setStatus(endpoint, 'disabled');
-    else await pause(endpoint);
-    await raise();
-    await attempted(active);
-    await setStatus(endpoint, 'active');
-    await everythingDueIsAttempted();
-    expect(await list(endpoint)).toEqual([]);
-    await raise();
-    expect(await attempted(endpoint)).toMatchObject({ status: 'ok' });
-    expect(await list(endpoint)).toHaveLength(1);
-  });
+  test.each(['disabled', 'disabled_failures'])(
+    '%s: no delivery is created for what happens meanwhile, nor later',
+    async (state) => {
+      const [endpoint, active] = [await createEndpoint(), await createEndpoint()];
+      if (state === 'disabled') await setStatus(endpoint, 'disabled');
+      else await pause(endpoint);
+      await raise();
+      await attempted(active);
+      await setStatus(endpoint, 'active');
+      await everythingDueIsAttempted();
+      expect(await list(endpoint)).toEqual([]);
+      await raise();
+      expect(await attempted(endpoint)).toMatchObject({ status: 'ok' });
+      expect(await list(endpoint)).toHaveLength(1);
+    },
+  );
 
-  test.each(['disabled', 'disabled_failures'])('%s: waiting deliveries are held, and go on at once when it is active again', async (state) => {
-    const endpoint = await createEndpoint(inTurn(status(500), status(200)));
-    const delivery = await failed(endpoint, 1);
-    if (state === 'disabled') await setStatus(endpoint, 'disabled');
-    else await pause(endpoint);
-    clock.advance(7 * 86_400_000);
-    await everythingDueIsAttempted();
-    expect(await attempted(endpoint)).toEqual(delivery);
-    await setStatus(endpoint, 'active');
-    expect(await attempted(endpoint, 2)).toMatchObject({ id: delivery.id, status: 'ok', attempt: 2 });
-  });
+  test.each(['disabled', 'disabled_failures'])(
+    '%s: waiting deliveries are held, and go on at once when it is active again',
+    async (state) => {
+      const endpoint = await createEndpoint(inTurn(status(500), status(200)));
+      const delivery = await failed(endpoint, 1);
+      if (state === 'disabled') await setStatus(endpoint, 'disabled');
+      else await pause(endpoint);
+      clock.advance(7 * 86_400_000);
+      await everythingDueIsAttempted();
+      expect(await attempted(endpoint)).toEqual(delivery);
+      await setStatus(endpoint, 'active');
+      expect(await attempted(endpoint, 2)).toMatchObject({ id: delivery.id, status: 'ok', attempt: 2 });
+    },
+  );
 
   test('disabled → active: what is not due yet keeps its time', async () => {
     const endpoint = await createEndpoint(status(500));
@@ -421,14 +514,17 @@ describe('the state of an endpoint', () => {
     expect((await attempted(endpoint, 2)).attempt).toBe(2);
   });
 
-  test.each(['disabled', 'disabled_failures'])('%s: a test event is delivered, and does not reactivate it', async (state) => {
-    const endpoint = await createEndpoint();
-    if (state === 'disabled') await setStatus(endpoint, 'disabled');
-    else await pause(endpoint);
-    await ping(endpoint);
-    expect(await attempted(endpoint)).toMatchObject({ status: 'ok', event_type: 'ping' });
-    expect(await get(endpoint)).toMatchObject({ status: state, last_success_at: null });
-  });
+  test.each(['disabled', 'disabled_failures'])(
+    '%s: a test event is delivered, and does not reactivate it',
+    async (state) => {
+      const endpoint = await createEndpoint();
+      if (state === 'disabled') await setStatus(endpoint, 'disabled');
+      else await pause(endpoint);
+      await ping(endpoint);
+      expect(await attempted(endpoint)).toMatchObject({ status: 'ok', event_type: 'ping' });
+      expect(await get(endpoint)).toMatchObject({ status: state, last_success_at: null });
+    },
+  );
 
   test('disabled_failures: an attempt that is asked for is made, and its success does not reactivate it', async () => {
     const endpoint = await createEndpoint(inTurn(status(500), status(200)));
@@ -496,7 +592,11 @@ describe('the state of an endpoint', () => {
 
 /** Until so many statements wait for a lock. */
 const waiting = (count: number) =>
-  until(async () => (await query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length >= count);
+  until(
+    async () =>
+      (await query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+        .length >= count,
+  );
 
 describe('what a receiver gets', () => {
   test('is the envelope of the specification, in its order', async () => {
@@ -504,7 +604,10 @@ describe('what a receiver gets', () => {
     const { id } = (await raise()).body;
     const [request] = await receiver.arrived(endpoint.path);
     expect(request?.method).toBe('POST');
-    expect(request?.headers).toMatchObject({ 'content-type': 'application/json', 'svc-signature': expect.stringMatching(/^t=\d{10},v1=[0-9a-f]{64}$/) });
+    expect(request?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'svc-signature': expect.stringMatching(/^t=\d{10},v1=[0-9a-f]{64}$/),
+    });
     expect(json(request)).toEqual({
       id: expect.stringMatching(/^evt_/),
       type: 'member.joined',
@@ -532,10 +635,19 @@ describe('what a receiver gets', () => {
   test('has umlauts, emoji and quotes as they were written', async () => {
     const endpoint = await createEndpoint(undefined, { events: ['assignment.created', 'assignment.completed'] });
     const title = 'Übe „Einwände“ 🎯👩🏽‍💻 \\ "quoted" <b>\u2028';
-    const body = { member_id: `mem_${team.slice(5)}_member`, title, situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+    const body = {
+      member_id: `mem_${team.slice(5)}_member`,
+      title,
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+    };
     const created = await call('POST', '/assignments', { body });
     const [request] = await receiver.arrived(endpoint.path);
-    expect(json(request)).toMatchObject({ type: 'assignment.created', data: { assignment_id: created.body.id, title } });
+    expect(json(request)).toMatchObject({
+      type: 'assignment.created',
+      data: { assignment_id: created.body.id, title },
+    });
     expect(Number(request?.headers['content-length'])).toBe(request?.body.length);
     verify(request as Received, endpoint.secret);
     await call('PATCH', `/assignments/${created.body.id}`, { body: { status: 'done' } });
@@ -568,33 +680,47 @@ describe('what a receiver gets', () => {
   test.each([
     [true, false],
     [false, true],
-  ])('shows a person as the switch stood when it happened (on: %s), at every attempt, however it is switched meanwhile', async (before, meanwhile) => {
-    const setSwitch = (on: boolean) => query('update team set member_detail_enabled = $2 where id = $1', [team, on]);
-    const endpoint = await createEndpoint(status(500), { events: ['member.removed'] });
-    await setSwitch(before);
-    const holder = await api.db.pool.connect();
-    // Nobody makes a delivery while this lock is held, so the switch is set between the event and its delivery.
-    await holder.query('begin; lock table webhook_delivery in share row exclusive mode');
-    await call('DELETE', `/users/mem_${team.slice(5)}_member`);
-    await setSwitch(meanwhile);
-    await holder.query('rollback');
-    holder.release();
-    await attempted(endpoint);
-    clock.advance(60_000);
-    await attempted(endpoint, 2);
-    const requests = receiver.requestsTo(endpoint.path);
-    expect(requests[1]?.body.equals(requests[0]?.body ?? Buffer.alloc(0))).toBe(true);
-    const { data } = json(requests[0]);
-    expect(data).toEqual({ team_id: team, member_id: `mem_${team.slice(5)}_member`, role: 'member', ...(before && { user_id: `usr_${team.slice(5)}_member` }) });
-  });
+  ])(
+    'shows a person as the switch stood when it happened (on: %s), at every attempt, however it is switched meanwhile',
+    async (before, meanwhile) => {
+      const setSwitch = (on: boolean) => query('update team set member_detail_enabled = $2 where id = $1', [team, on]);
+      const endpoint = await createEndpoint(status(500), { events: ['member.removed'] });
+      await setSwitch(before);
+      const holder = await api.db.pool.connect();
+      // Nobody makes a delivery while this lock is held, so the switch is set between the event and its delivery.
+      await holder.query('begin; lock table webhook_delivery in share row exclusive mode');
+      await call('DELETE', `/users/mem_${team.slice(5)}_member`);
+      await setSwitch(meanwhile);
+      await holder.query('rollback');
+      holder.release();
+      await attempted(endpoint);
+      clock.advance(60_000);
+      await attempted(endpoint, 2);
+      const requests = receiver.requestsTo(endpoint.path);
+      expect(requests[1]?.body.equals(requests[0]?.body ?? Buffer.alloc(0))).toBe(true);
+      const { data } = json(requests[0]);
+      expect(data).toEqual({
+        team_id: team,
+        member_id: `mem_${team.slice(5)}_member`,
+        role: 'member',
+        ...(before && { user_id: `usr_${team.slice(5)}_member` }),
+      });
+    },
+  );
 
-  test.each([true, false])('has score and user_id of an evaluation only when the switch was on (on: %s)', async (on) => {
-    const endpoint = await createEndpoint(undefined, { events: ['evaluation.completed'] });
-    const data = { team_id: team, training_id: 'trn_1', ...(on && { user_id: 'usr_1', score: 71 }) };
-    await query(`insert into event (team_id, id, type, data, created_at) values ($1, 'evt_' || $1, 'evaluation.completed', $2, $3)`, [team, JSON.stringify(data), clock.now()]);
-    const [request] = await receiver.arrived(endpoint.path);
-    expect(json(request).data).toEqual(data);
-  });
+  test.each([true, false])(
+    'has score and user_id of an evaluation only when the switch was on (on: %s)',
+    async (on) => {
+      const endpoint = await createEndpoint(undefined, { events: ['evaluation.completed'] });
+      const data = { team_id: team, training_id: 'trn_1', ...(on && { user_id: 'usr_1', score: 71 }) };
+      await query(
+        `insert into event (team_id, id, type, data, created_at) values ($1, 'evt_' || $1, 'evaluation.completed', $2, $3)`,
+        [team, JSON.stringify(data), clock.now()],
+      );
+      const [request] = await receiver.arrived(endpoint.path);
+      expect(json(request).data).toEqual(data);
+    },
+  );
 
   test('says the version of its endpoint', async () => {
     const endpoint = await createEndpoint();

@@ -90,7 +90,10 @@ describe('a receiver that takes its time ends in a timeout, on time, when it', (
     ['sends its headers one by one', drip('HTTP/1.1 200 OK\r\n', 'X-More: 1\r\n')],
     ['sends its headers letter by letter', drip('HTTP/1.1 200 OK\r\nX-More: ', 'x')],
     ['sends its body letter by letter', drip('HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n', 'x')],
-    ['sends its body in chunks of a letter', drip('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n')],
+    [
+      'sends its body in chunks of a letter',
+      drip('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'),
+    ],
     ['promises more than it sends', raw('HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nsome')],
     ['goes on to announce an answer', drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
   ])('%s', async (_what, behaviour) => {
@@ -107,12 +110,20 @@ describe('a receiver that takes its time ends in a timeout, on time, when it', (
 
   test('has a name that nobody resolves', async () => {
     const own = await startTestApi({ seed: makeSeed([makeTeam('a')]), clock, allowPrivateTargets: true });
-    const stopped = await startDeliveries(own, { clock, lookup: () => new Promise(() => undefined), timeoutMs: TIMEOUT_MS });
+    const stopped = await startDeliveries(own, {
+      clock,
+      lookup: () => new Promise(() => undefined),
+      timeoutMs: TIMEOUT_MS,
+    });
     const key = own.key('team_a');
     const body = { url: 'https://slow.test/', events: ['crm.sync.failed'] };
     const { id } = (await own.call(key, 'POST', '/webhook-endpoints', { body })).body;
     await own.call(key, 'POST', `/webhook-endpoints/${id}/test`);
-    const row = await until(async () => (await own.call(key, 'GET', `/webhook-endpoints/${id}/deliveries`)).body.data.find((each: Row) => each.attempt > 0));
+    const row = await until(async () =>
+      (await own.call(key, 'GET', `/webhook-endpoints/${id}/deliveries`)).body.data.find(
+        (each: Row) => each.attempt > 0,
+      ),
+    );
     expect(row).toMatchObject(failed('timeout'));
     await stopped.stop();
     await own.stop();
@@ -171,7 +182,11 @@ describe('a receiver that says too much', () => {
     ['nor after a letter of one byte', `a${'🎯'.repeat(1500)}`, `a${'🎯'.repeat(999)}`],
     ['nor after a byte order mark', `\uFEFF${'🎯'.repeat(1500)}`, '🎯'.repeat(1000)],
     ['a NUL, which Postgres cannot store, is replaced', 'a\0b', 'a\uFFFDb'],
-    ['invalid UTF-8 is replaced', Buffer.from([0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62]), 'a\uFFFD\uFFFD(\uFFFD\uFFFD\uFFFDb'],
+    [
+      'invalid UTF-8 is replaced',
+      Buffer.from([0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62]),
+      'a\uFFFD\uFFFD(\uFFFD\uFFFD\uFFFDb',
+    ],
     ['a thousand invalid bytes are a thousand characters', Buffer.alloc(5000, 0xff), '\uFFFD'.repeat(1000)],
   ])('of the body, %s', async (_what, body, excerpt) => {
     const { row } = await pingTo(status(500, body));
@@ -184,8 +199,16 @@ describe('a receiver that says little', () => {
   test.each<[string, Behaviour, number]>([
     ['204 without a body', status(204), 204],
     ['200 with an empty body', status(200, ''), 200],
-    ['an answer of HTTP/1.0, which ends with the connection', (_r, _q, socket) => socket.end('HTTP/1.0 200 OK\r\n\r\n'), 200],
-    ['early hints, then 202', raw('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'), 202],
+    [
+      'an answer of HTTP/1.0, which ends with the connection',
+      (_r, _q, socket) => socket.end('HTTP/1.0 200 OK\r\n\r\n'),
+      200,
+    ],
+    [
+      'early hints, then 202',
+      raw('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'),
+      202,
+    ],
   ])('%s', async (_what, behaviour, code) => {
     expect((await pingTo(behaviour)).row).toMatchObject({ ...OK, response_code: code, response_excerpt: '' });
   });
@@ -233,12 +256,16 @@ describe('a receiver that breaks the connection', () => {
   });
 
   test('with a reset', async () => {
-    expect((await pingTo((_response, _request, socket) => socket.resetAndDestroy())).row).toMatchObject(failed('connection_closed'));
+    expect((await pingTo((_response, _request, socket) => socket.resetAndDestroy())).row).toMatchObject(
+      failed('connection_closed'),
+    );
   });
 
   test('as soon as it is made', async () => {
     const server = await startRaw((socket) => socket.destroy());
-    expect(await ping(await createEndpoint(`http://receiver.test:${server.port}/`))).toMatchObject(failed('connection_closed'));
+    expect(await ping(await createEndpoint(`http://receiver.test:${server.port}/`))).toMatchObject(
+      failed('connection_closed'),
+    );
     expect(server.connections()).toBe(1);
   });
 
@@ -255,7 +282,9 @@ describe('a receiver that breaks the connection', () => {
   test('or takes none at all', async () => {
     const server = await startRaw(() => undefined);
     await server.close();
-    expect(await ping(await createEndpoint(`http://receiver.test:${server.port}/`))).toMatchObject(failed('connection_refused'));
+    expect(await ping(await createEndpoint(`http://receiver.test:${server.port}/`))).toMatchObject(
+      failed('connection_refused'),
+    );
   });
 });
 
@@ -294,7 +323,10 @@ describe('a connection that is kept', () => {
 
   test('and closed like that again on the new one is a failure after all', async () => {
     const own = await startReceiver();
-    own.on('/', inTurn(status(200), (_response, _request, socket) => socket.destroy()));
+    own.on(
+      '/',
+      inTurn(status(200), (_response, _request, socket) => socket.destroy()),
+    );
     const endpoint = await createEndpoint(own.url);
     await ping(endpoint);
     expect(await ping(endpoint)).toMatchObject(failed('connection_closed'));
@@ -357,7 +389,9 @@ describe('a receiver by https', () => {
 
   test('that speaks plain http gets nothing', async () => {
     const before = receiver.requests.length;
-    expect(await ping(await createEndpoint(`https://receiver.test:${receiver.port}/`))).toMatchObject({ ...failed('tls_error') });
+    expect(await ping(await createEndpoint(`https://receiver.test:${receiver.port}/`))).toMatchObject({
+      ...failed('tls_error'),
+    });
     expect(receiver.requests.length).toBe(before);
   });
 });
@@ -367,7 +401,9 @@ test('none of all this was a fault of the delivery loop', () => {
 });
 
 /** A server of bytes. */
-async function startRaw(onSocket: (socket: Socket) => unknown): Promise<{ port: number; connections(): number; close(): Promise<void> }> {
+async function startRaw(
+  onSocket: (socket: Socket) => unknown,
+): Promise<{ port: number; connections(): number; close(): Promise<void> }> {
   let connections = 0;
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -53,7 +53,8 @@ beforeEach(() => {
   teams += 1;
 });
 
-const call = (method: string, path: string, body?: object) => api.call(api.key(team), method, path, body ? { body } : {});
+const call = (method: string, path: string, body?: object) =>
+  api.call(api.key(team), method, path, body ? { body } : {});
 
 async function createEndpoint(url: string): Promise<string> {
   const created = await call('POST', '/webhook-endpoints', { url, events: ['member.joined'] });
@@ -115,11 +116,53 @@ describe('a name that was public when the endpoint was created', () => {
 describe('every form of a private target', () => {
   /** One delivery each, straight to the port that counts, as if the check at creation had let it pass. */
   const FORMS = [
-    ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0x7f.1', '017700000001', '0177.0.0.1', '127.0.0.1.', '0.0.0.0', '0', '１２７.0.0.1'],
+    ...[
+      '127.0.0.1',
+      '127.1',
+      '2130706433',
+      '0x7f000001',
+      '0x7f.1',
+      '017700000001',
+      '0177.0.0.1',
+      '127.0.0.1.',
+      '0.0.0.0',
+      '0',
+      '１２７.0.0.1',
+    ],
     ...['localhost', 'LOCALHOST', 'localhost.', 'api.localhost'],
-    ...['10.0.0.1', '172.16.0.1', '192.168.0.1', '169.254.169.254', '100.64.0.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '192.0.2.1', '198.18.0.1', '198.51.100.1', '203.0.113.1'],
-    ...['[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[fe80::1]', '[fc00::1]', '[fd00::1]', '[ff02::1]', '[2001:db8::1]', '[::127.0.0.1]'],
-    ...['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::ffff:10.0.0.1]', '[64:ff9b::127.0.0.1]', '[64:ff9b:1::8.8.8.8]', '[2002:7f00:1::1]'],
+    ...[
+      '10.0.0.1',
+      '172.16.0.1',
+      '192.168.0.1',
+      '169.254.169.254',
+      '100.64.0.1',
+      '224.0.0.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      '192.0.2.1',
+      '198.18.0.1',
+      '198.51.100.1',
+      '203.0.113.1',
+    ],
+    ...[
+      '[::1]',
+      '[::]',
+      '[0:0:0:0:0:0:0:1]',
+      '[fe80::1]',
+      '[fc00::1]',
+      '[fd00::1]',
+      '[ff02::1]',
+      '[2001:db8::1]',
+      '[::127.0.0.1]',
+    ],
+    ...[
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[::ffff:10.0.0.1]',
+      '[64:ff9b::127.0.0.1]',
+      '[64:ff9b:1::8.8.8.8]',
+      '[2002:7f00:1::1]',
+    ],
   ];
 
   test('is refused at the moment of the connection, and no packet reaches a listener on this machine', async () => {
@@ -139,7 +182,8 @@ describe('every form of a private target', () => {
       await api.db.pool.query(insert, [team, id, urls[index], sealed, clock.now()]);
     }
     for (const id of endpoints) await call('POST', `/webhook-endpoints/${id}/test`);
-    for (const [index, id] of endpoints.entries()) expect([urls[index], await attempted(id)]).toEqual([urls[index], expect.objectContaining(REFUSED)]);
+    for (const [index, id] of endpoints.entries())
+      expect([urls[index], await attempted(id)]).toEqual([urls[index], expect.objectContaining(REFUSED)]);
     expect(inside.connections).toBe(0);
   });
 
@@ -170,7 +214,8 @@ describe('where private targets are allowed', () => {
 
   const pingTo = async (url: string) => {
     const key = own.key('team_own');
-    const { id } = (await own.call(key, 'POST', '/webhook-endpoints', { body: { url, events: ['member.joined'] } })).body;
+    const { id } = (await own.call(key, 'POST', '/webhook-endpoints', { body: { url, events: ['member.joined'] } }))
+      .body;
     await own.call(key, 'POST', `/webhook-endpoints/${id}/test`);
     return until(async () => {
       const { data } = (await own.call(key, 'GET', `/webhook-endpoints/${id}/deliveries`)).body;

@@ -179,7 +179,11 @@ async function describeWaiting(): Promise<string> {
   const rows =
     await rowsOf(`select to_jsonb(d) - 'response_excerpt' as what from webhook_delivery d where next_try_at is not null or claimed_by is not null or urgent
     union all select to_jsonb(j) from graphile_worker.jobs j where task_identifier like 'send%' limit 10`);
-  return rows.map((row) => JSON.stringify(row)).join('\n');
+  const said = fleet
+    .output()
+    .split('\n')
+    .filter((line) => /"level":[45]0/.test(line) && !line.includes('"requestId"'));
+  return [...rows.map((row) => JSON.stringify(row)), ...said.slice(-50)].join('\n');
 }
 
 function report(ms: number): void {

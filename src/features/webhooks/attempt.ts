@@ -179,10 +179,12 @@ function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function toResult(answer: Answer, startedAt: number): AttemptResult {
   const responseMs = Math.round(performance.now() - startedAt);
-  if ('error' in answer) return { ok: false, responseCode: null, responseExcerpt: null, responseMs, error: answer.error, retryAfterS: null };
+  if ('error' in answer)
+    return { ok: false, responseCode: null, responseExcerpt: null, responseMs, error: answer.error, retryAfterS: null };
   const { statusCode, headers } = answer.response;
   const ok = statusCode >= 200 && statusCode <= 299;
-  const retryAfterS = statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null;
+  const retryAfterS =
+    statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null;
   return { ok, responseCode: statusCode, responseExcerpt: answer.excerpt, responseMs, error: null, retryAfterS };
 }
 
@@ -196,7 +198,7 @@ async function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<{ exc
     if (size > EXCERPT_MAX_BYTES) break;
   }
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, EXCERPT_MAX_BYTES));
-  const excerpt = [...text].slice(0, EXCERPT_MAX_CHARACTERS).join('').replaceAll('\0', '\uFFFD');
+  const excerpt = Array.from(text).slice(0, EXCERPT_MAX_CHARACTERS).join('').replaceAll('\0', '\uFFFD');
   return { excerpt, isWhole: size <= EXCERPT_MAX_BYTES };
 }
 

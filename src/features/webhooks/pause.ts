@@ -35,7 +35,12 @@ const PAUSE = statement<{ team_id: string; id: string }>(
 /** Pauses every active endpoint that has been failing for that long. Answers with how many. */
 export async function pauseSilentEndpoints(db: Db, clock: Clock, pauseAfterS: number): Promise<number> {
   const now = clock.now();
-  const rows = await db.query(PAUSE, [new Date(now.getTime() - pauseAfterS * 1000), now, newId('auditEntry'), newRequestId()]);
+  const rows = await db.query(PAUSE, [
+    new Date(now.getTime() - pauseAfterS * 1000),
+    now,
+    newId('auditEntry'),
+    newRequestId(),
+  ]);
   return rows.length;
 }
 
@@ -59,12 +64,17 @@ const FIND_PAUSE_MAIL = statement<PauseMailRow>(
 );
 
 /** The mail to one admin; null once they left or are no admin any more, or the endpoint was switched on again or deleted. */
-export async function findPauseMail(db: Db, ids: { teamId: string; memberId: string; endpointId: string }, publicUrl: string): Promise<Mail | null> {
+export async function findPauseMail(
+  db: Db,
+  ids: { teamId: string; memberId: string; endpointId: string },
+  publicUrl: string,
+): Promise<Mail | null> {
   const [row] = await db.query(FIND_PAUSE_MAIL, [ids.teamId, ids.memberId, ids.endpointId]);
   return row ? { to: row.email, ...TEXTS[row.language](row, ids.endpointId, publicUrl) } : null;
 }
 
-const lastFailure = (row: PauseMailRow): string => (row.response_code === null ? (row.error ?? '–') : `HTTP ${row.response_code}`);
+const lastFailure = (row: PauseMailRow): string =>
+  row.response_code === null ? (row.error ?? '–') : `HTTP ${row.response_code}`;
 const day = (iso: string | null): string => iso?.slice(0, 16).replace('T', ' ') ?? '–';
 
 const TEXTS: Record<Language, (row: PauseMailRow, endpointId: string, publicUrl: string) => Omit<Mail, 'to'>> = {

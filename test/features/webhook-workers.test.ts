@@ -1,0 +1,199 @@
+// Several workers on one database, and what happens when one of them goes: real processes.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { WORKER_LOCK_CLASS } from '../../src/features/webhooks/delivery-store.ts';
+import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { hang, held, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
+
+let database: TestDatabase;
+let client: Client;
+let receiver: Receiver;
+let workers: RunningProcess[];
+
+beforeEach(async () => {
+  workers = [];
+  receiver = await startReceiver();
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.kill('SIGKILL')));
+  await client.end();
+  await database.drop();
+  await receiver.stop();
+});
+
+async function startWorker(): Promise<RunningProcess> {
+  const worker = await startWorkerProcess(database.url, { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', WORKER_CONCURRENCY: '20' });
+  workers.push(worker);
+  return worker;
+}
+
+/** Endpoints `whe_0` … of one team, at the paths `/0` … */
+async function seedEndpoints(count: number): Promise<string[]> {
+  const paths = Array.from({ length: count }, (_, n) => `/${n}`);
+  await loadTestSeed(database, {
+    teams: [
+      {
+        id: 'team_a',
+        name: 'A',
+        plan: 'team',
+        seats: 5,
+        members: [{ email: 'owner@a.test', role: 'owner', user_id: 'usr_owner' }],
+        webhook_endpoints: paths.map((path, n) => ({ id: `whe_${n}`, url: receiver.url + path, events: ['member.joined'] })),
+      },
+    ],
+  });
+  return paths;
+}
+
+/** Events that were written without a wake-up of anybody; with `isFannedOut` they wait for nothing either. */
+async function writeEvents(count: number, isFannedOut = false): Promise<void> {
+  await client.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select 'team_a', 'evt_' || i, 'member.joined', '{"team_id":"team_a"}', clock_timestamp(), case when $2::boolean then now() end from generate_series(1, $1::int) i`,
+    [count, isFannedOut],
+  );
+}
+
+/** Deliveries that wait, so many for each endpoint, and nobody was told. */
+async function writeDeliveries(count: number, fields = { status: 'pending', attempt: 0, claimedBy: null as number | null }): Promise<void> {
+  await writeEvents(count, true);
+  await client.query(
+    `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at, claimed_by)
+     select w.team_id, 'dlv_' || lpad(i::text, 6, '0') || w.id, w.id, 'evt_' || i, 'member.joined', $2, $3, now(), now(), $4 from webhook_endpoint w, generate_series(1, $1::int) i`,
+    [count, fields.status, fields.attempt, fields.claimedBy],
+  );
+}
+
+async function countDeliveries(where: string): Promise<number> {
+  const { rows } = await client.query(`select count(*)::int as count from webhook_delivery where ${where}`);
+  return rows[0].count;
+}
+
+async function until(isDone: () => boolean | Promise<boolean>, limitMs: number): Promise<number> {
+  const startedAt = performance.now();
+  while (!(await isDone())) {
+    if (performance.now() - startedAt > limitMs) throw new Error(`not within ${limitMs} ms`);
+    await delay(10);
+  }
+  return performance.now() - startedAt;
+}
+
+/** Each event came once to each endpoint, and nothing else came. */
+function expectEachOnce(paths: readonly string[], events: number): void {
+  for (const path of paths) {
+    const ids = receiver.requestsTo(path).map(({ headers }) => headers['svc-event-id']);
+    expect(ids).toHaveLength(events);
+    expect(new Set(ids).size).toBe(events);
+  }
+}
+
+describe('two workers', () => {
+  test('share what is to be done, and deliver nothing twice', async () => {
+    const paths = await seedEndpoints(20);
+    for (const path of paths) receiver.on(path, async (response) => response.writeHead(200).end(await delay(10, '')));
+    await writeDeliveries(100);
+    await Promise.all([startWorker(), startWorker()]);
+    let holders = 0;
+    await until(async () => {
+      const { rows } = await client.query('select count(distinct claimed_by)::int as count from webhook_delivery');
+      holders = Math.max(holders, rows[0].count);
+      return receiver.requests.length >= 2000;
+    }, 20_000);
+    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 2000, 5_000);
+    expect(holders).toBe(2);
+    expectEachOnce(paths, 100);
+  });
+
+  test('fan each event out once', async () => {
+    const paths = await seedEndpoints(5);
+    await Promise.all([startWorker(), startWorker()]);
+    await writeEvents(300);
+    await until(() => receiver.requests.length >= 1500, 20_000);
+    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1`)) === 1500, 5_000);
+    expectEachOnce(paths, 300);
+  });
+});
+
+describe('a worker that goes', () => {
+  test('killed with attempts in hand: another makes them within two seconds', async () => {
+    const paths = await seedEndpoints(15);
+    for (const path of paths) receiver.on(path, inTurn(hang, status(200)));
+    await writeDeliveries(1);
+    const victim = await startWorker();
+    await until(() => receiver.requests.length === 15, 5_000);
+    await startWorker();
+    // The second one leaves alone what the first has in hand.
+    await delay(1_500);
+    expect(receiver.requests).toHaveLength(15);
+    await victim.kill('SIGKILL');
+    const tookMs = await until(() => receiver.requests.length === 30, 5_000);
+    expect(tookMs).toBeLessThan(2_000);
+    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 15, 2_000);
+  });
+
+  test('stopped: it ends the attempts in flight, writes their results, and gives back the rest at once', async () => {
+    const paths = await seedEndpoints(5);
+    const gate = held(status(200));
+    for (const path of paths) receiver.on(path, gate.behaviour);
+    await writeDeliveries(50);
+    const worker = await startWorker();
+    await until(() => receiver.requests.length === 5, 5_000);
+    const ended = worker.kill('SIGTERM');
+    await until(async () => (await countDeliveries('claimed_by is not null')) === 5, 2_000);
+    gate.open();
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(receiver.requests).toHaveLength(5);
+    expect(await countDeliveries(`status = 'ok'`)).toBe(5);
+    expect(await countDeliveries(`status = 'pending' and claimed_by is null`)).toBe(245);
+  });
+});
+
+describe('without anybody having been told', () => {
+  test('first attempts and retries that are due are found', async () => {
+    await seedEndpoints(3);
+    await startWorker();
+    await writeDeliveries(1);
+    await until(() => receiver.requests.length === 3, 2_000);
+    await until(async () => (await countDeliveries(`status = 'ok'`)) === 3, 2_000);
+    await client.query(`update webhook_delivery set status = 'retrying', next_try_at = now() + interval '100 ms'`);
+    await until(() => receiver.requests.length === 6, 2_000);
+    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 2`)) === 3, 2_000);
+  });
+
+  test('events that were written while no worker ran are delivered when one starts', async () => {
+    const paths = await seedEndpoints(2);
+    await writeEvents(400);
+    await startWorker();
+    await until(() => receiver.requests.length >= 800, 10_000);
+    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1`)) === 800, 5_000);
+    expectEachOnce(paths, 400);
+  });
+
+  test('claims of a worker that is no more, and claims whose answer never arrived, are let go', async () => {
+    await seedEndpoints(1);
+    await writeDeliveries(2, { status: 'pending', attempt: 0, claimedBy: 7 });
+    await startWorker();
+    await until(() => receiver.requests.length === 2, 3_000);
+    await until(async () => (await countDeliveries(`status = 'ok'`)) === 2, 2_000);
+    const { rows } = await client.query(
+      `select objid::int as number from pg_locks where locktype = 'advisory' and classid = $1 and database = (select oid from pg_database where datname = current_database())`,
+      [WORKER_LOCK_CLASS],
+    );
+    await client.query(`update webhook_delivery set status = 'retrying', next_try_at = now(), claimed_by = $1`, [rows[0].number]);
+    await until(() => receiver.requests.length === 4, 8_000);
+  });
+
+  test('a worker that lost every connection goes on with the next ones', async () => {
+    await seedEndpoints(1);
+    await startWorker();
+    await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
+    await writeEvents(1);
+    await until(() => receiver.requests.length === 1, 5_000);
+  });
+});
