@@ -1,17 +1,18 @@
 // `npm run bench`: figures that hold on any machine, because each is a ratio within one run. Brings its database, its data, its load and the floor it is
 // held against. Build nothing else meanwhile.
 //   --quick                            less data and fewer runs: about a minute
-//   --only list|pages|analytics|writes
+//   --only list|pages|analytics|writes|webhooks
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchAnalytics } from './analytics.ts';
 import { seedFile } from './data.ts';
 import { benchList } from './list.ts';
 import { benchPages, PAGE_TEAMS } from './pages.ts';
+import { benchWebhooks } from './webhooks.ts';
 import { openWorld } from './world.ts';
 import { benchWrites } from './writes.ts';
 
-const PARTS = ['list', 'pages', 'analytics', 'writes'] as const;
+const PARTS = ['list', 'pages', 'analytics', 'writes', 'webhooks'] as const;
 type Part = (typeof PARTS)[number];
 
 interface Scale {
@@ -24,6 +25,7 @@ interface Scale {
   readonly runs: number;
   readonly seconds: number;
   readonly rounds: number;
+  readonly deliveries: number;
 }
 
 const FULL: Scale = {
@@ -36,6 +38,7 @@ const FULL: Scale = {
   runs: 5,
   seconds: 3,
   rounds: 300,
+  deliveries: 50_000,
 };
 
 const QUICK: Scale = {
@@ -48,6 +51,7 @@ const QUICK: Scale = {
   runs: 2,
   seconds: 1,
   rounds: 80,
+  deliveries: 20_000,
 };
 
 /** The end of the generated time, so that the windows of the analytics are full on any day. */
@@ -103,6 +107,7 @@ async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
     if (has('analytics'))
       await benchAnalytics(world, api, { teamId, key: keys.get(teamId) ?? '', rounds, at: new Date(DATA_TO) });
   }
+  if (has('webhooks')) await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
   console.log(`\nDone in ${elapsed()}.`);
 }
 

@@ -23,8 +23,8 @@ export interface World {
   readonly pool: pg.Pool;
   /** Loads tenants and resolves with a key of each, by team id. */
   seed(file: SeedFileInput): Promise<Map<string, string>>;
-  /** A server with `DATABASE_URL` and `PORT`, that answers `path` before this resolves. */
-  start(entry: URL, path: string): Promise<ServerProcess>;
+  /** A server with `DATABASE_URL` and `PORT`, that answers `path` before this resolves. `env` comes on top. */
+  start(entry: URL, path: string, env?: (port: number) => Record<string, string>): Promise<ServerProcess>;
   load(job: Job): Promise<Outcome>;
 }
 
@@ -64,10 +64,10 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
       const { teams } = await loadSeed(databaseUrl, file, { replace: false, appSecret: APP_SECRET });
       return new Map(Object.entries(teams).map(([id, { api_keys }]) => [id, Object.values(api_keys)[0] ?? '']));
     },
-    start: async (entry, path) => {
+    start: async (entry, path, env = () => ({})) => {
       const port = await findFreePort();
       const child = spawn(process.execPath, [fileURLToPath(entry)], {
-        env: environment(databaseUrl, port),
+        env: { ...environment(databaseUrl, port), ...env(port) },
         stdio: ['ignore', 'ignore', 'inherit'],
       });
       stack.defer(() => stop(child));

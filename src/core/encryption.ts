@@ -32,6 +32,22 @@ export function decrypt(sealed: Buffer, secrets: AppSecrets, context: string): s
   }
 }
 
+/** The value as the current secret writes it; null when that one has written it already. Throws as `decrypt` does. */
+export function reencrypt(sealed: Buffer, secrets: AppSecrets, context: string): Buffer | null {
+  if (isWrittenBy(sealed, secrets.current, context)) return null;
+  return encrypt(decrypt(sealed, secrets, context), secrets.current, context);
+}
+
+/** GCM authenticates: a value opens with the secret that wrote it, and with no other. */
+function isWrittenBy(sealed: Buffer, appSecret: string, context: string): boolean {
+  try {
+    open(sealed, appSecret, context);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function open(sealed: Buffer, appSecret: string, context: string): string {
   if (sealed[0] !== VERSION) throw new Error('unknown encryption version');
   const iv = sealed.subarray(1, 1 + IV_BYTES);

@@ -17,6 +17,8 @@ const PREFIXES = {
   apiKey: 'key',
   webhookEndpoint: 'whe',
   webhookDelivery: 'whd',
+  webhookResend: 'whr',
+  invitationResend: 'inv',
   event: 'evt',
   auditEntry: 'aud',
 } as const;

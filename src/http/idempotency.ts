@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
+import { ENCRYPTED_COLUMNS } from '../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../core/encryption.ts';
 import { canonicalJson } from '../core/json.ts';
 import { ProblemError } from '../core/problem.ts';
@@ -121,7 +122,7 @@ function replay(call: IdempotentCall, found: FoundRecord): KeptResponse {
 }
 
 function contextOf(call: IdempotentCall): string {
-  return `idempotency_record.body ${call.teamId} ${call.key}`;
+  return ENCRYPTED_COLUMNS.keptResponse.context(call.teamId, call.key);
 }
 
 function problemIn(error: unknown): ProblemError | null {

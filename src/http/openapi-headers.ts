@@ -24,7 +24,7 @@ export const PARAMETERS = {
 } as const satisfies Record<string, oas31.ParameterObject>;
 
 /** Headers of responses. */
-export const HEADERS = {
+const HEADERS = {
   'X-Request-Id': {
     description: "The service's own id of this request; tell it to support.",
     required: true,
@@ -78,9 +78,36 @@ export const HEADERS = {
     schema: { type: 'string', enum: ['Bearer'] },
     example: 'Bearer',
   },
+  Deprecation: {
+    description: 'From when on the operation should not be used any more: `@` and a Unix time (RFC 9745).',
+    required: true,
+    schema: { type: 'string', pattern: '^@-?\\d+$' },
+    example: '@1798761600',
+  },
+  Sunset: {
+    description: 'From when on the operation may be gone (RFC 8594).',
+    required: true,
+    schema: { type: 'string' },
+    example: 'Sat, 01 Jan 2028 00:00:00 GMT',
+  },
+  Link: {
+    description: 'With `rel="deprecation"`: where it is written what to use instead.',
+    required: true,
+    schema: { type: 'string' },
+    example: '<https://api.example.com/docs>; rel="deprecation"; type="text/html"',
+  },
 } as const satisfies Record<string, oas31.HeaderObject>;
 
 type HeaderName = keyof typeof HEADERS;
+
+const DEPRECATION: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Link'];
+
+/** The headers that the document describes: those of a deprecation only where there is one. */
+export function describedHeaders(endpoints: readonly Endpoint[]): Readonly<Record<string, oas31.HeaderObject>> {
+  const used = new Set(endpoints.flatMap(namesOfDeprecation));
+  const unused = new Set<string>(DEPRECATION.filter((name) => !used.has(name)));
+  return Object.fromEntries(Object.entries(HEADERS).filter(([name]) => !unused.has(name)));
+}
 
 const ALWAYS: readonly HeaderName[] = [
   'X-Request-Id',
@@ -108,18 +135,22 @@ export function requestHeaders(endpoint: Endpoint): oas31.ReferenceObject[] {
 }
 
 export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
-  const names = [...ALWAYS];
+  const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
   if (endpoint.location !== null) names.push('Location');
   if (endpoint.method === 'POST') names.push('Idempotency-Replayed');
   return toRefs(names);
 }
 
 export function problemHeaders(endpoint: Endpoint, status: number, codes: readonly ProblemCode[]): oas31.HeadersObject {
-  const names = [...ALWAYS];
+  const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
   if (status === 401) names.push('WWW-Authenticate');
   if (status === 429) names.push('Retry-After');
   if (endpoint.method === 'POST' && codes.some((code) => !NEVER_REPLAYED.has(code))) names.push('Idempotency-Replayed');
   return toRefs(names);
+}
+
+function namesOfDeprecation({ deprecated }: Endpoint): readonly HeaderName[] {
+  return DEPRECATION.filter((name) => deprecated && (name !== 'Link' || deprecated.link !== undefined));
 }
 
 function toRefs(names: readonly HeaderName[]): oas31.HeadersObject {

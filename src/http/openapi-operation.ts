@@ -22,11 +22,15 @@ export function describeOperation(
   shared: SharedComponents,
   publicUrl: string,
 ): oas31.OperationObject {
-  const { scope } = endpoint;
+  const { scope, deprecated } = endpoint;
+  const ending = deprecated
+    ? `\n\nDeprecated from ${deprecated.since} on; may be gone from ${deprecated.sunset} on.`
+    : '';
   return {
     operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
-    description: `${endpoint.description}\n\n${scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`}`,
+    description: `${endpoint.description}\n\n${scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`}${ending}`,
+    ...(deprecated ? { deprecated: true } : {}),
     tags: [endpoint.tag],
     security: [{ ApiKey: [] }],
     'x-required-scope': scope,

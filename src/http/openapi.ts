@@ -1,15 +1,24 @@
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi';
 import { createSchema, type oas31 } from 'zod-openapi';
 import { z } from 'zod';
-import { ENDPOINTS, type Endpoint } from '../trpc/endpoints.ts';
+import { effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../core/deprecation.ts';
+import { endpointsOf, type Endpoint } from '../trpc/endpoints.ts';
 import { v1 } from '../trpc/routers.ts';
-import { HEADERS, PARAMETERS } from './openapi-headers.ts';
+import { describedHeaders, PARAMETERS } from './openapi-headers.ts';
 import { describeApi, describeTags, SECURITY_SCHEMES } from './openapi-info.ts';
 import { describeOperation, type SharedComponents } from './openapi-operation.ts';
 import { problem } from './openapi-problems.ts';
 import { closeObjects, mapValues, openObjects, tidySchema } from './openapi-schemas.ts';
 import { describeWebhooks } from './openapi-webhooks.ts';
 import { BASE_PATH } from './rest.ts';
+
+/** What is described, and until when it is there. */
+export interface DescribedVersion {
+  readonly router: { readonly _def: { readonly procedures: object } };
+  readonly deprecated: Deprecation | null;
+}
+
+const V1: DescribedVersion = { router: v1, deprecated: V1_DEPRECATION };
 
 /** Stands in examples of the committed file, which knows no process's address. */
 const EXAMPLE_URL = 'https://api.example.com';
@@ -18,13 +27,15 @@ const EXAMPLE_URL = 'https://api.example.com';
  * The OpenAPI 3.1 description of the API, made from the declarations of the operations. `publicUrl` is the service's outside URL; '' leaves the server
  * relative. Responses are open for fields to come, request bodies are closed.
  */
-export function openApiDocument(publicUrl: string): oas31.OpenAPIObject {
-  return withSchemas(describe(publicUrl), (schema, isBody) => (isBody ? schema : openObjects(schema)));
+export function openApiDocument(publicUrl: string, version = V1): oas31.OpenAPIObject {
+  return withSchemas(describe(publicUrl, version), version, (schema, isBody) =>
+    isBody ? schema : openObjects(schema),
+  );
 }
 
 /** The same for tests: an object that has a field which the document does not name is refused. */
-export function strictOpenApiDocument(publicUrl = ''): oas31.OpenAPIObject {
-  return withSchemas(describe(publicUrl), closeObjects);
+export function strictOpenApiDocument(publicUrl = '', version = V1): oas31.OpenAPIObject {
+  return withSchemas(describe(publicUrl, version), version, closeObjects);
 }
 
 /** The text of `openapi.v1.json` in the repository. */
@@ -32,9 +43,14 @@ export function committedDocument(): string {
   return `${JSON.stringify(openApiDocument(''), null, 2)}\n`;
 }
 
-function describe(publicUrl: string): oas31.OpenAPIObject {
-  const names = nameShapes(ENDPOINTS);
-  const generated = generateOpenApiDocument(v1 as OpenApiRouter, {
+function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIObject {
+  // The two dates that count for an operation: its own, or its version's.
+  const endpoints = endpointsOf(version.router).map((endpoint) => ({
+    ...endpoint,
+    deprecated: effectiveDeprecation(endpoint.deprecated, version.deprecated),
+  }));
+  const names = nameShapes(endpoints);
+  const generated = generateOpenApiDocument(version.router as OpenApiRouter, {
     title: '',
     version: '',
     baseUrl: publicUrl + BASE_PATH,
@@ -44,13 +60,13 @@ function describe(publicUrl: string): oas31.OpenAPIObject {
     Problem: shapeOf(problem),
   };
   const shared: SharedComponents = { schemas: {}, examples: {} };
-  const paths = describePaths(generated.paths ?? {}, shared, publicUrl || EXAMPLE_URL);
+  const paths = describePaths(endpoints, generated.paths ?? {}, shared, publicUrl || EXAMPLE_URL);
   const events = describeWebhooks();
   return {
     openapi: '3.1.0',
     info: describeApi(`${publicUrl}/docs`),
     servers: [{ url: publicUrl + BASE_PATH }],
-    tags: describeTags([...ENDPOINTS.map(({ tag }) => tag), 'Events']),
+    tags: describeTags([...endpoints.map(({ tag }) => tag), 'Events']),
     paths,
     webhooks: events.webhooks,
     components: {
@@ -60,7 +76,7 @@ function describe(publicUrl: string): oas31.OpenAPIObject {
         ...events.schemas,
       },
       parameters: PARAMETERS,
-      headers: HEADERS,
+      headers: describedHeaders(endpoints),
       examples: shared.examples,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -72,9 +88,14 @@ function shapeOf(shape: z.ZodType): oas31.SchemaObject {
   return createSchema(shape, { io: 'output' }).schema as oas31.SchemaObject;
 }
 
-function describePaths(generated: oas31.PathsObject, shared: SharedComponents, publicUrl: string): oas31.PathsObject {
+function describePaths(
+  endpoints: readonly Endpoint[],
+  generated: oas31.PathsObject,
+  shared: SharedComponents,
+  publicUrl: string,
+): oas31.PathsObject {
   const paths: oas31.PathsObject = {};
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of endpoints) {
     const method = endpoint.method.toLowerCase() as 'get';
     const operation = generated[endpoint.path]?.[method];
     if (operation === undefined) throw new Error(`no operation was generated for ${endpoint.name}`);
@@ -114,9 +135,10 @@ function itemOf(output: z.ZodType): z.ZodType | null {
 
 function withSchemas(
   document: oas31.OpenAPIObject,
+  { router }: DescribedVersion,
   change: (schema: oas31.SchemaObject, isBody: boolean) => oas31.SchemaObject,
 ): oas31.OpenAPIObject {
-  const bodies = new Set(ENDPOINTS.map(({ bodyName }) => bodyName));
+  const bodies = new Set(endpointsOf(router).map(({ bodyName }) => bodyName));
   const schemas = mapValues(document.components?.schemas ?? {}, (schema, name) =>
     change(schema as oas31.SchemaObject, bodies.has(name)),
   );

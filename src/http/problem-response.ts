@@ -15,6 +15,16 @@ export interface ProblemBody {
   readonly [field: string]: unknown;
 }
 
+/** What tRPC itself refuses before there is a procedure: an unknown one, the wrong method, a body that is no JSON or too large. */
+const TRPC_STATUSES: Partial<Record<TRPCError['code'], number>> = {
+  NOT_FOUND: 404,
+  PARSE_ERROR: 400,
+  BAD_REQUEST: 400,
+  METHOD_NOT_SUPPORTED: 405,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+};
+
 /** The one place where an error becomes a problem. What nobody foresaw is `internal`, and the caller logs it. */
 export function toProblem(error: unknown, route: Pick<RestFacts, 'method' | 'path'> | null): ProblemError {
   if (error instanceof ProblemError) return error;
@@ -22,7 +32,12 @@ export function toProblem(error: unknown, route: Pick<RestFacts, 'method' | 'pat
   if (error instanceof TRPCError) {
     // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too: that one is ours, not the caller's.
     const isOutput = error.code === 'INTERNAL_SERVER_ERROR' && error.message.startsWith('Output validation');
-    if (!isOutput && error.cause) return toProblem(error.cause, route);
+    const problem = isOutput || !error.cause ? null : toProblem(error.cause, route);
+    if (problem && problem.code !== 'internal') return problem;
+    const status = TRPC_STATUSES[error.code];
+    if (status === 404) return new ProblemError('not_found');
+    if (status !== undefined) return new ProblemError('bad_request', { status });
+    if (problem) return problem;
   }
   return new ProblemError(isUnavailable(error) ? 'unavailable' : 'internal');
 }

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Language } from '../core/language.ts';
+import { deprecationHeaders, effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../core/deprecation.ts';
 import { newRequestId } from '../core/ids.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { Db, Tx } from '../db/client.ts';
-import { ENDPOINTS } from '../trpc/endpoints.ts';
+import { ENDPOINTS, type Endpoint } from '../trpc/endpoints.ts';
 import type { Context, Services } from '../trpc/init.ts';
 import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
 import { fingerprintOf, runOnce, type IdempotentOutcome, type KeptResponse } from './idempotency.ts';
@@ -28,7 +29,17 @@ export interface RestOptions {
   /** The caller's address, as far as the proxies in front are trusted. */
   readonly ipOf: (request: IncomingMessage) => string | null;
   readonly observe: (route: string, status: number, seconds: number) => void;
+  /** What is served and until when: {@link V1} where it is left out. */
+  readonly version?: Version;
 }
+
+/** A version of the API. */
+export interface Version {
+  readonly endpoints: readonly Endpoint[];
+  readonly deprecated: Deprecation | null;
+}
+
+export const V1: Version = { endpoints: ENDPOINTS, deprecated: V1_DEPRECATION };
 
 /** One request on its way through the stages. */
 interface Exchange {
@@ -47,16 +58,19 @@ interface Exchange {
 
 const DOCUMENT_PATH = '/openapi.v1.json';
 const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
-const matchRoute = compileRoutes(ENDPOINTS);
 
 /** The REST door: every request under `BASE_PATH`, through the stages of decisions 2 in their order. */
 export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const nonce = randomBytes(16);
+  const { endpoints, deprecated } = options.version ?? V1;
+  const matchRoute = compileRoutes(endpoints);
+  const headersOf = compileDeprecations(endpoints, deprecated);
   return async (request, response) => {
     const startedAt = performance.now();
-    const exchange = begin(options, request, response);
+    const exchange = begin(options, { request, response, matchRoute });
+    headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
     try {
       const tenant = await admit(exchange, nonce);
       await operate(exchange, tenant);
@@ -67,7 +81,29 @@ export function createRest(
   };
 }
 
-function begin(options: RestOptions, request: IncomingMessage, response: ServerResponse): Exchange {
+type MatchRoute = ReturnType<typeof compileRoutes>;
+type Headers = readonly (readonly [string, string])[];
+
+/** The headers that tell the end of an operation, made once; null while nothing is deprecated, so that a request does not even look. */
+function compileDeprecations(
+  endpoints: readonly Endpoint[],
+  version: Deprecation | null,
+): ((match: Match) => Headers | undefined) | null {
+  const toHeaders = (deprecation: Deprecation): Headers => Object.entries(deprecationHeaders(deprecation));
+  const ofEndpoint = new Map<Endpoint, Headers>();
+  for (const endpoint of endpoints) {
+    const deprecation = effectiveDeprecation(endpoint.deprecated, version);
+    if (deprecation) ofEndpoint.set(endpoint, toHeaders(deprecation));
+  }
+  if (ofEndpoint.size === 0 && version === null) return null;
+  const ofVersion = version ? toHeaders(version) : undefined;
+  return (match) => (match.kind === 'route' ? ofEndpoint.get(match.route.endpoint) : ofVersion);
+}
+
+function begin(
+  options: RestOptions,
+  { request, response, matchRoute }: Pick<Exchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
+): Exchange {
   const url = originForm(request.url ?? '/');
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);

@@ -80,9 +80,14 @@ async function createContext(
   response.setHeader('Cache-Control', 'no-store');
   const describeError = (error: unknown): ProblemBody =>
     problemBody(toProblem(error, null), { publicUrl: options.publicUrl, language, requestId });
-  const caller = await callerOf(tokenOf(options, request));
   const shared = { requestId, language, db: options.db, services: options.services, describeError, idempotently: null };
-  return { ...shared, ...(caller ?? { actor: null, team: null, privacy: null, enabled: false }) };
+  const nobody = { actor: null, team: null, privacy: null, enabled: false };
+  try {
+    return { ...shared, ...((await callerOf(tokenOf(options, request))) ?? nobody) };
+  } catch (fault) {
+    // A context that is not made has no words for its error: the procedure tells it.
+    return { ...shared, ...nobody, fault };
+  }
 }
 
 interface Exchange {
@@ -97,7 +102,7 @@ function tokenOf(options: TrpcOptions, request: Request): string | null {
   const cookie = readCookie(request.headers.cookie ?? '');
   if (cookie === null) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  return isRead || isSame(request.headers[CSRF_HEADER], csrfTokenOf(options, cookie)) ? cookie : null;
+  return isRead || isCsrfToken(options, request.headers[CSRF_HEADER], cookie) ? cookie : null;
 }
 
 async function openSession(
@@ -111,7 +116,7 @@ async function openSession(
   if (token === null || caller?.actor.kind !== 'user') throw new ProblemError('unauthorized');
   if (!caller.enabled) throw new ProblemError('api_disabled');
   response.cookie(COOKIE, token, { ...cookieOptions(options), maxAge: SESSION_MAX_AGE_MS });
-  response.status(200).json({ csrf_token: csrfTokenOf(options, token) });
+  response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
 }
 
 /** The same token that the host application would issue, for a member of the demo team. */
@@ -151,8 +156,15 @@ function readCookie(header: string): string | null {
 }
 
 /** Bound to the session, so that one session's token does not serve another. */
-function csrfTokenOf({ services }: TrpcOptions, session: string): string {
-  return createHmac('sha256', services.secrets.current).update(`csrf ${session}`).digest('base64url');
+function csrfTokenOf(appSecret: string, session: string): string {
+  return createHmac('sha256', appSecret).update(`csrf ${session}`).digest('base64url');
+}
+
+/** Also one that APP_SECRET_PREVIOUS made: nobody is signed out by a change of the secret. */
+function isCsrfToken({ services }: TrpcOptions, given: string | string[] | undefined, session: string): boolean {
+  const { current, previous } = services.secrets;
+  const made = previous === null ? [current] : [current, previous];
+  return made.some((secret) => isSame(given, csrfTokenOf(secret, session)));
 }
 
 function isSame(given: string | string[] | undefined, expected: string): boolean {

@@ -2,11 +2,14 @@ import type { ClientBase } from 'pg';
 
 /** Child to parent: foreign keys do not cascade here. test/seed/replace.test.ts fails when a tenant table is missing. */
 export const TENANT_TABLES = [
+  'webhook_attempt',
   'webhook_delivery',
+  'webhook_resend',
   'webhook_endpoint',
   'event',
   'idempotency_record',
   'audit_log',
+  'api_key_usage',
   'api_key',
   'crm_objection',
   'crm_deal',
@@ -18,6 +21,8 @@ export const TENANT_TABLES = [
   'training',
   'assignment',
   'member_block',
+  'invitation_resend',
+  'announcement_mail',
   'member',
   'person',
   'team_block',

@@ -17,9 +17,13 @@ export interface Endpoint extends RestFacts {
 }
 
 /** Every operation of the API, in the order in which they are declared. */
-export const ENDPOINTS: readonly Endpoint[] = Object.entries(
-  v1._def.procedures as unknown as Record<string, AnyProcedure>,
-).map(([name, procedure]) => toEndpoint(name, procedure));
+export const ENDPOINTS: readonly Endpoint[] = endpointsOf(v1);
+
+/** The operations of a router, all of them declared by `endpoint()`. */
+export function endpointsOf(router: { readonly _def: { readonly procedures: object } }): readonly Endpoint[] {
+  const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
+  return procedures.map(([name, procedure]) => toEndpoint(name, procedure));
+}
 
 function toEndpoint(name: string, procedure: AnyProcedure): Endpoint {
   const meta = procedure._def.meta as Meta;

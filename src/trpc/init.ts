@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { requireAccess, type Access } from '../core/access.ts';
 import type { Actor, PlatformActor } from '../core/actor.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Deprecation } from '../core/deprecation.ts';
 import type { Lookup } from '../core/host.ts';
 import { findJsonFault } from '../core/json.ts';
 import type { Language } from '../core/language.ts';
@@ -16,6 +17,7 @@ import { ProblemError, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Db } from '../db/client.ts';
 import type { Occasion } from '../db/outbox.ts';
+import type { PlatformOccasion } from '../db/team-privacy.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 
 /** The tenant of a request, as it is now. */
@@ -82,6 +84,8 @@ export interface RestFacts {
   readonly location: string | null;
   /** The output holds a secret: what idempotency stores of it is encrypted. */
   readonly secret: boolean;
+  /** null: not on its own; its version may be (`V1_DEPRECATION`). */
+  readonly deprecated: Deprecation | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };
 }
 
@@ -94,6 +98,8 @@ export interface DoorContext extends Omit<Context, 'actor' | 'team' | 'privacy'>
   readonly privacy: Privacy | null;
   /** False: the team is suspended or ended. */
   readonly enabled: boolean;
+  /** Why nobody could be told to be signed in or not: what a procedure then refuses with. */
+  readonly fault?: unknown;
 }
 
 /** The context of a platform service's procedure. */
@@ -129,6 +135,8 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly memberDetail?: boolean;
   readonly location?: string;
   readonly secret?: boolean;
+  /** Its end is announced: in headers of its responses, and in the document. */
+  readonly deprecated?: Deprecation;
   /**
    * What the work needs from the network (a name resolved), since nothing of the kind is waited for inside a transaction. Runs once the input is parsed and
    * never for a replay; the work gets the result as `prepared`. A refusal is a result too, for the work to throw, so that it is kept for a replay.
@@ -251,6 +259,7 @@ function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
       bodyName: declaration.bodyName ?? null,
       location: declaration.location ?? null,
       secret: declaration.secret ?? false,
+      deprecated: declaration.deprecated ?? null,
       example: declaration.example,
     },
   };
@@ -284,8 +293,7 @@ export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(de
   return t.procedure
     .meta({ access: 'platform' })
     .use(async ({ ctx, getRawInput, next }) => {
-      const { actor } = ctx;
-      if (!actor) throw new ProblemError('unauthorized');
+      const actor = requireActor(ctx);
       requireAccess(actor, 'platform');
       if (actor.kind !== 'platform') throw new ProblemError('forbidden');
       refuseUnstorableText(await getRawInput());
@@ -297,12 +305,18 @@ export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(de
 
 /** The context with its actor and team. Throws `unauthorized` where nobody is signed in, `forbidden` where they may not. */
 function requireTenant(ctx: DoorContext, access: Access): Context {
-  const { actor, team, privacy } = ctx;
-  if (!actor) throw new ProblemError('unauthorized');
+  const { team, privacy } = ctx;
+  const actor = requireActor(ctx);
   requireAccess(actor, access);
   if (!team || !privacy) throw new ProblemError('forbidden');
   if (!ctx.enabled) throw new ProblemError('api_disabled');
   return { ...ctx, actor, team, privacy };
+}
+
+/** Throws `unauthorized`, or what kept the door from finding out who calls. */
+function requireActor({ actor, fault }: DoorContext): Actor {
+  if (actor) return actor;
+  throw fault ?? new ProblemError('unauthorized');
 }
 
 /** A key needs the operation's scope; what a user of the app may do is decided by role. */
@@ -329,4 +343,9 @@ export function occasionOf(ctx: Context): Occasion {
     requestId: ctx.requestId,
     at: ctx.services.clock.now(),
   };
+}
+
+/** The same of a platform service's call; the services read the team's privacy in their transaction (`readOccasion`). */
+export function platformOccasionOf(ctx: PlatformContext, teamId: string): PlatformOccasion {
+  return { teamId, actor: ctx.actor, requestId: ctx.requestId, at: ctx.services.clock.now() };
 }

@@ -1,4 +1,5 @@
 import { analytics } from '../features/analytics/router.ts';
+import { apiKeys } from '../features/api-keys/router.ts';
 import { assignments } from '../features/assignments/router.ts';
 import { cases } from '../features/cases/router.ts';
 import { catalog } from '../features/catalog/router.ts';
@@ -6,6 +7,7 @@ import { crm } from '../features/crm/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
 import { me } from '../features/me/router.ts';
 import { members } from '../features/members/router.ts';
+import { team } from '../features/team/router.ts';
 import { trainings } from '../features/trainings/router.ts';
 import { webhooks } from '../features/webhooks/router.ts';
 import { router } from './init.ts';
@@ -25,7 +27,10 @@ export const v1 = router({
 });
 
 /** For the team's admins, in the app: one line a feature. */
-export const admin = router({});
+export const admin = router({
+  apiKeys,
+  team,
+});
 
 /** For services of the host application: one line a feature. */
 export const platform = router({});

@@ -117,7 +117,8 @@ function placeOf(name: string): Place {
   if (!name.includes('/') || folder === 'seed') return { layer: 'entry', feature: null };
   if (name === 'trpc/init.ts') return { layer: 'trpc/init', feature: null };
   if (folder !== 'features') return { layer: folder, feature: null };
-  const role = file.replace(/\.ts$/, '');
+  // What only the platform's services call stands in files of its own: platform-service.ts is a service.
+  const role = file.replace(/^platform-|\.ts$/g, '');
   return { layer: roles.has(role) ? role : 'part', feature };
 }
 

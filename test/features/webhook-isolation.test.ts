@@ -68,8 +68,14 @@ function answer(path: string, response: ServerResponse): void {
 type Endpoints = NonNullable<NonNullable<SeedFileInput['teams']>[number]['webhook_endpoints']>;
 
 /** Endpoints are named after their path; those with a backlog subscribe to nothing that happens during the test. */
-async function seedTeams(teams: Record<string, { healthy: readonly string[]; burdened: readonly string[] }>): Promise<void> {
-  const endpoint = (name: string, events: Endpoints[number]['events']): Endpoints[number] => ({ id: `whe_${name}`, url: `${origin}/${name}`, events });
+async function seedTeams(
+  teams: Record<string, { healthy: readonly string[]; burdened: readonly string[] }>,
+): Promise<void> {
+  const endpoint = (name: string, events: Endpoints[number]['events']): Endpoints[number] => ({
+    id: `whe_${name}`,
+    url: `${origin}/${name}`,
+    events,
+  });
   await loadTestSeed(database, {
     teams: Object.entries(teams).map(([id, { healthy, burdened }]) => ({
       id,
@@ -112,8 +118,10 @@ async function raise(teamId: string): Promise<void> {
 }
 
 const countOf = (path: string): number => seen.get(path)?.length ?? 0;
-const latenciesOf = (paths: readonly string[]): number[] => paths.flatMap((path) => (seen.get(path) ?? []).map(({ latencyMs }) => latencyMs)).toSorted((a, b) => a - b);
-const percentile = (sorted: readonly number[], p: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Infinity;
+const latenciesOf = (paths: readonly string[]): number[] =>
+  paths.flatMap((path) => (seen.get(path) ?? []).map(({ latencyMs }) => latencyMs)).toSorted((a, b) => a - b);
+const percentile = (sorted: readonly number[], p: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Infinity;
 const names = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}_${n}`);
 
 async function until(isDone: () => boolean, limitMs = 10_000): Promise<void> {
@@ -130,7 +138,10 @@ describe('one receiver and the others', () => {
       burdened: [...names(`hang_${t}`, 20), ...names(`fail_${t}`, 20)],
     }));
     await seedTeams(Object.fromEntries(teams.map(({ id, ...team }) => [id, team])));
-    await makeBacklog(teams.flatMap(({ burdened }) => burdened), 100);
+    await makeBacklog(
+      teams.flatMap(({ burdened }) => burdened),
+      100,
+    );
     const worker = await startWorkerProcess(database.url, ENV);
     const healthy = teams.flatMap((team) => team.healthy.map((name) => `/${name}`));
     const rounds = 40;
@@ -150,7 +161,10 @@ describe('one receiver and the others', () => {
 
   test('50,000 waiting deliveries of one endpoint, and a team with 70,000, do not delay the single one of another endpoint or team', async () => {
     const others = names('much', 10);
-    await seedTeams({ team_a: { healthy: ['single'], burdened: ['most', ...others] }, team_b: { healthy: ['alone'], burdened: [] } });
+    await seedTeams({
+      team_a: { healthy: ['single'], burdened: ['most', ...others] },
+      team_b: { healthy: ['alone'], burdened: [] },
+    });
     await makeBacklog(['most'], 50_000);
     await makeBacklog(others, 2_000);
     const worker = await startWorkerProcess(database.url, ENV);

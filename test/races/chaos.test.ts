@@ -357,6 +357,10 @@ describe('after the trouble', () => {
     expect(await rowsOf(`select * from pg_stat_activity where state like 'idle in transaction%'`)).toEqual([]);
   });
 
+  test('no process ended that nobody killed', () => {
+    expect(fleet.died).toEqual([]);
+  });
+
   test('no process met a fault but that the database was away', () => {
     const faults = new Set(fleet.output().split('\n').flatMap(faultIn));
     expect([...faults].filter((fault) => !DATABASE_AWAY.test(fault))).toEqual([]);
@@ -398,10 +402,9 @@ function stateOf({ kind, removed, promoted, completed }: Write): string {
   return completed ? 'done' : 'open';
 }
 
-/** What a line of a log says at level error (50) or above. What is no JSON is Node's own last word. */
+/** What a line of a log says at level error (50) or above. What is no JSON is graphile-worker's `console.trace` of a connection that broke. */
 function faultIn(line: string): string[] {
-  if (line === '') return [];
-  if (!line.startsWith('{')) return [line];
+  if (!line.startsWith('{"level"')) return [];
   const { level, msg, err } = JSON.parse(line) as {
     level: number;
     msg: string;

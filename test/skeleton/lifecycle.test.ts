@@ -340,8 +340,10 @@ describe('a worker process', () => {
     });
     const worker = await startWorkerProcess(own.url, { SMTP_URL: smtp });
     await enqueue(own.url);
-    await until(() => worker.output().includes('user unknown'));
+    await until(() => worker.output().includes('the mail server did not take it: EENVELOPE 550'));
     expect(worker.output()).not.toContain('@a.test');
+    const { rows } = await queryOf(own.url, 'select last_error from graphile_worker.jobs');
+    expect(JSON.stringify(rows)).not.toContain('@a.test');
     await worker.kill('SIGTERM');
   });
 

@@ -73,6 +73,8 @@ export interface TestApiOptions {
   readonly connections?: number;
   readonly services?: Partial<AppOptions['services']>;
   readonly developmentTeamId?: string;
+  /** What the process would have from its environment or its own code. */
+  readonly app?: Partial<Pick<AppOptions, 'tokenKey' | 'version'>>;
 }
 
 const started = new Set<{ stop(): Promise<unknown> }>();
@@ -203,8 +205,17 @@ export async function startWorkerProcess(
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const START_TIMEOUT_MS = 20_000;
 
-function runEntry(entry: string, env: Record<string, string>): RunningProcess {
-  const child = spawn(process.execPath, [entry], {
+/** A script of `scripts/` as a process of its own. */
+export function runScript(
+  databaseUrl: string,
+  [script, ...args]: string[],
+  env: Record<string, string> = {},
+): RunningProcess {
+  return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args);
+}
+
+function runEntry(entry: string, env: Record<string, string>, args: readonly string[] = []): RunningProcess {
+  const child = spawn(process.execPath, [entry, ...args], {
     cwd: root,
     env: {
       PATH: process.env['PATH'],
@@ -289,6 +300,7 @@ function appOptions(
     tokenKey: { kind: 'secret', secret: TEST_APP_AUTH_SECRET },
     developmentTeamId: options.developmentTeamId ?? null,
     isReady: async () => true,
+    ...options.app,
   };
 }
 

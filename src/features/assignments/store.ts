@@ -11,7 +11,8 @@ export interface AssignmentRow {
   readonly industry_id: string | null;
   readonly member_id: string;
   readonly member_user_id: string | null;
-  readonly member_email: string;
+  /** null: the person was deleted. */
+  readonly member_email: string | null;
   readonly note: string | null;
   readonly due_date: string | null;
   readonly focus_dimension: string | null;

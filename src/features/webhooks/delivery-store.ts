@@ -46,18 +46,22 @@ export interface FanOutRow {
 }
 
 // `offset 0` keeps the planner from turning the look at one team's endpoints into a hash of everybody's.
-const TAKE_EVENTS = statement<FanOutRow>(
-  'webhooks.takeEvents',
-  `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data, e.created_at as event_created_at,
+function takeEventsText(order: 'asc' | 'desc'): string {
+  return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data, e.created_at as event_created_at,
      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted
-   from (select * from event where fanned_out_at is null order by created_at limit $1 for update skip locked) e
+   from (select * from event where fanned_out_at is null order by created_at ${order} limit $1 for update skip locked) e
    left join lateral (select * from webhook_endpoint where team_id = e.team_id and status = 'active' and e.type = any (events) offset 0) w on true
-   order by e.created_at, e.id`,
-);
+   order by e.created_at, e.id`;
+}
 
-/** Events that wait for their fan-out, oldest first, one row for each active subscriber; no other worker takes them until the transaction ends. */
-export function takeEvents(tx: Tx, limit: number): Promise<FanOutRow[]> {
-  return tx.query(TAKE_EVENTS, [limit]);
+const TAKE_EVENTS = {
+  oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText('asc')),
+  newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText('desc')),
+};
+
+/** Events that wait for their fan-out, one row for each active subscriber; no other worker takes them until the transaction ends. */
+export function takeEvents(tx: Tx, which: 'oldest' | 'newest', limit: number): Promise<FanOutRow[]> {
+  return tx.query(TAKE_EVENTS[which], [limit]);
 }
 
 export interface NewDelivery {
@@ -93,9 +97,17 @@ export interface FanOut {
 
 /** Makes the deliveries and marks the events as done, both in the transaction that took the events. */
 export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: FanOut): void {
-  const column = <K extends keyof NewDelivery>(name: K): NewDelivery[K][] => deliveries.map((delivery) => delivery[name]);
+  const column = <K extends keyof NewDelivery>(name: K): NewDelivery[K][] =>
+    deliveries.map((delivery) => delivery[name]);
   if (deliveries.length > 0) {
-    const columns = [column('teamId'), column('id'), column('endpointId'), column('eventId'), column('eventType'), column('claimed')];
+    const columns = [
+      column('teamId'),
+      column('id'),
+      column('endpointId'),
+      column('eventId'),
+      column('eventType'),
+      column('claimed'),
+    ];
     tx.send(INSERT_DELIVERIES, [at, worker, ...columns]);
   }
   tx.send(MARK_FANNED_OUT, [at, events.map((event) => event.teamId), events.map((event) => event.id)]);
@@ -120,7 +132,9 @@ function claim(picked: string): string {
 
 const CLAIM_URGENT = statement<ClaimedRow>(
   'webhooks.claimUrgent',
-  claim(`select ctid from webhook_delivery where urgent and claimed_by is null order by id limit $2 for update skip locked`),
+  claim(
+    `select ctid from webhook_delivery where urgent and claimed_by is null order by id limit $2 for update skip locked`,
+  ),
 );
 
 export function claimUrgent(db: Db, worker: number, limit: number): Promise<ClaimedRow[]> {
@@ -150,7 +164,10 @@ const CLAIM_DUE = {
 export interface ClaimOptions {
   readonly worker: number;
   /** Of which endpoints, and at most how many of each. */
-  readonly shares: readonly { readonly lane: { readonly teamId: string; readonly endpointId: string }; readonly room: number }[];
+  readonly shares: readonly {
+    readonly lane: { readonly teamId: string; readonly endpointId: string };
+    readonly room: number;
+  }[];
   readonly now: Date;
 }
 
@@ -224,7 +241,11 @@ const RELEASE = statement(
 );
 
 /** Lets go what was claimed and not attempted. */
-export async function releaseClaims(db: Db, worker: number, claims: readonly { team_id: string; id: string }[]): Promise<void> {
+export async function releaseClaims(
+  db: Db,
+  worker: number,
+  claims: readonly { team_id: string; id: string }[],
+): Promise<void> {
   await db.query(RELEASE, [worker, claims.map((row) => row.team_id), claims.map((row) => row.id)]);
 }
 
@@ -292,6 +313,32 @@ const RECORD = statement(
    where d.team_id = n.team_id and d.id = n.id and d.claimed_by = $1 and d.attempt = n.attempt - 1`,
 );
 
+/** Of each delivery the last failed attempts, for the team's admins. */
+const ATTEMPTS_KEPT = 10;
+
+// Before RECORD and on its condition, so that what is kept is what is recorded. An attempt that succeeded is its delivery's last and stands in that row:
+// a batch without failures does not send this at all.
+const KEEP_FAILED = statement(
+  'webhooks.keepFailed',
+  `with failed as (select * from unnest($2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::int[], $7::int[], $8::text[])
+     as n (team_id, id, attempt, at, response_code, response_ms, error)
+   ), kept as (
+     insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, response_code, response_ms, error) select n.* from failed n
+     cross join lateral (select from webhook_delivery where team_id = n.team_id and id = n.id and claimed_by = $1 and attempt = n.attempt - 1 limit 1 for key share) d
+     on conflict (team_id, delivery_id, attempt) do update
+     set ended_at = excluded.ended_at, response_code = excluded.response_code, response_ms = excluded.response_ms, error = excluded.error
+   )
+   delete from webhook_attempt a using failed n
+   where n.attempt > ${ATTEMPTS_KEPT} and a.team_id = n.team_id and a.delivery_id = n.id and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}`,
+);
+
+function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]): void {
+  const failed = attempts.filter(({ status }) => status !== 'ok');
+  if (failed.length === 0) return;
+  const names = ['teamId', 'id', 'attempt', 'at', 'responseCode', 'responseMs', 'error'] as const;
+  tx.send(KEEP_FAILED, [worker, ...names.map((name) => failed.map((attempt) => attempt[name]))]);
+}
+
 export interface EndpointOutcome {
   readonly teamId: string;
   readonly endpointId: string;
@@ -328,12 +375,20 @@ const HOLD_ENDPOINTS = statement(
 const NO_WAIT_FOR_DISK = statement('webhooks.noWaitForDisk', 'set local synchronous_commit = off');
 
 /** Writes a batch of results, in one transaction and one round trip. */
-export async function recordAttempts(db: Db, worker: number, attempts: readonly RecordedAttempt[], endpoints: readonly EndpointOutcome[]): Promise<void> {
-  const column = <K extends keyof RecordedAttempt>(name: K): RecordedAttempt[K][] => attempts.map((attempt) => attempt[name]);
-  const of = <K extends keyof EndpointOutcome>(name: K): EndpointOutcome[K][] => endpoints.map((endpoint) => endpoint[name]);
+export async function recordAttempts(
+  db: Db,
+  worker: number,
+  attempts: readonly RecordedAttempt[],
+  endpoints: readonly EndpointOutcome[],
+): Promise<void> {
+  const column = <K extends keyof RecordedAttempt>(name: K): RecordedAttempt[K][] =>
+    attempts.map((attempt) => attempt[name]);
+  const of = <K extends keyof EndpointOutcome>(name: K): EndpointOutcome[K][] =>
+    endpoints.map((endpoint) => endpoint[name]);
   await db.transaction(async (tx) => {
     tx.send(NO_WAIT_FOR_DISK, []);
     if (endpoints.length > 0) tx.send(HOLD_ENDPOINTS, [of('teamId'), of('endpointId')]);
+    keepFailed(tx, worker, attempts);
     tx.send(RECORD, [
       worker,
       column('teamId'),
@@ -349,6 +404,7 @@ export async function recordAttempts(db: Db, worker: number, attempts: readonly 
       column('responseMs'),
       column('error'),
     ]);
-    if (endpoints.length > 0) tx.send(RECORD_ENDPOINTS, [of('teamId'), of('endpointId'), of('lastSuccessAt'), of('failingSince')]);
+    if (endpoints.length > 0)
+      tx.send(RECORD_ENDPOINTS, [of('teamId'), of('endpointId'), of('lastSuccessAt'), of('failingSince')]);
   });
 }

@@ -53,6 +53,8 @@ const PARK_CHECK_MS = 50;
 const CLAIM_STALE_MS = 1_000;
 /** Few, since each may have 50 subscribers, and claims wait for it. */
 const FAN_OUT_EVENTS = 50;
+/** What is claimed as it is made costs a third less, so while there is enough to do, events wait that long. */
+const FAN_OUT_AFTER_MS = 100;
 /** A look costs 10 µs an endpoint. */
 const ENDPOINTS_PER_LOOK = 500;
 const FLUSH_AFTER_MS = 10;
@@ -78,6 +80,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let working: Promise<void> | null = null;
   let flushing: Promise<void> | null = null;
   let ticks = 0;
+  let fannedOutAtMs = -Infinity;
+  /** While very many wait, old and new ones take turns, so that what happened just now does not wait for all that happened before. */
+  let fanOutNext: 'oldest' | 'newest' = 'oldest';
 
   const ticker = setInterval(() => {
     ticks += 1;
@@ -86,8 +91,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     work();
   }, options.tickMs ?? TICK_MS);
   const parker = setInterval(() => {
-    if (!lanes.park(performance.now() - PARK_AFTER_MS)) return;
-    wanted.giveBack = true;
+    if (lanes.park(performance.now() - PARK_AFTER_MS)) wanted.giveBack = true;
     launch();
   }, PARK_CHECK_MS);
   work();
@@ -103,7 +107,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function hasWork(): boolean {
-    return !stopping && (wanted.events || wanted.tick || wanted.giveBack || lanes.isHungry());
+    return !stopping && (wanted.tick || wanted.giveBack || lanes.isHungry() || mayFanOut());
+  }
+
+  function mayFanOut(): boolean {
+    return wanted.events && (lanes.capacity() > 0 || performance.now() - fannedOutAtMs > FAN_OUT_AFTER_MS);
   }
 
   async function rounds(): Promise<void> {
@@ -112,10 +120,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
         await delay(RETRY_MS);
         continue;
       }
-      const now = { ...wanted };
-      Object.assign(wanted, { events: false, tick: false, giveBack: false });
+      const { tick, giveBack } = wanted;
+      wanted.tick = false;
+      wanted.giveBack = false;
       try {
-        await round(now);
+        await round(tick, giveBack);
       } catch (error) {
         logger.warn({ err: error }, 'the delivery loop could not use the database');
         isInDoubt = true;
@@ -125,14 +134,17 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  async function round({ events, tick, giveBack }: typeof wanted): Promise<void> {
+  async function round(tick: boolean, giveBack: boolean): Promise<void> {
     if (tick) await recover();
     if (tick || giveBack) {
       const unsent = lanes.withdraw(performance.now() - CLAIM_STALE_MS);
       if (unsent.length > 0) await store.releaseClaims(db, lock.number, unsent);
     }
-    if (events && (await fanOut()) === FAN_OUT_EVENTS) wanted.events = true;
-    if (events || tick) accept(await store.claimUrgent(db, lock.number, options.limits.concurrency));
+    if (mayFanOut()) {
+      wanted.events = false;
+      accept(await store.claimUrgent(db, lock.number, options.limits.concurrency));
+      await fanOut();
+    }
     for (const kind of store.KINDS) {
       if (tick) await look(kind);
       await claim(kind);
@@ -142,26 +154,36 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   /** Lets go what nobody has in hand, whatever the database says. */
   async function recover(): Promise<void> {
     lanes.forgetIdle();
-    if (isInDoubt || ticks % FORGOTTEN_EVERY_TICKS === 0) await store.releaseForgotten(db, lock.number, [...unwritten, ...lanes.queuedIds()]);
+    if (isInDoubt || ticks % FORGOTTEN_EVERY_TICKS === 0)
+      await store.releaseForgotten(db, lock.number, [...unwritten, ...lanes.queuedIds()]);
     isInDoubt = false;
-    for (const { team_id, endpoint_id, status } of await store.releaseDead(db)) lanes.setMore(lanes.laneOf(team_id, endpoint_id), status);
+    for (const { team_id, endpoint_id, status } of await store.releaseDead(db))
+      lanes.setMore(lanes.laneOf(team_id, endpoint_id), status);
   }
 
-  async function fanOut(): Promise<number> {
+  async function fanOut(): Promise<void> {
     const at = clock.now();
+    fannedOutAtMs = performance.now();
     const { taken, claimed } = await db.transaction(async (tx) => {
-      const rows = await store.takeEvents(tx, FAN_OUT_EVENTS);
+      const rows = await store.takeEvents(tx, fanOutNext, FAN_OUT_EVENTS);
       const { deliveries, claims } = planDeliveries(rows, at);
-      const events = [...new Map(rows.map((row) => [row.event_id, { teamId: row.team_id, id: row.event_id }])).values()];
+      const events = [
+        ...new Map(rows.map((row) => [row.event_id, { teamId: row.team_id, id: row.event_id }])).values(),
+      ];
       if (rows.length > 0) store.insertDeliveries(tx, { at, worker: lock.number, events, deliveries });
       return { taken: events.length, claimed: claims };
     });
     accept(claimed);
-    return taken;
+    const isAll = taken < FAN_OUT_EVENTS;
+    fanOutNext = isAll || fanOutNext === 'newest' ? 'oldest' : 'newest';
+    if (!isAll) wanted.events = true;
   }
 
   /** A row for each subscriber; this worker claims at once as many as it has room for, but none before older ones of the same endpoint. */
-  function planDeliveries(rows: readonly store.FanOutRow[], at: Date): { deliveries: store.NewDelivery[]; claims: store.ClaimedRow[] } {
+  function planDeliveries(
+    rows: readonly store.FanOutRow[],
+    at: Date,
+  ): { deliveries: store.NewDelivery[]; claims: store.ClaimedRow[] } {
     let capacity = lanes.capacity();
     const taken = new Map<Lane, number>();
     const deliveries: store.NewDelivery[] = [];
@@ -177,7 +199,13 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       if (claimed) {
         capacity -= 1;
         taken.set(lane, already + 1);
-        const state = { status: 'pending', attempt: 0, extra_attempts: 0, next_try_at: at.toISOString(), urgent: false } as const;
+        const state = {
+          status: 'pending',
+          attempt: 0,
+          extra_attempts: 0,
+          next_try_at: at.toISOString(),
+          urgent: false,
+        } as const;
         claims.push({ ...row, ...state, id, endpoint_id: endpointId });
       } else lanes.setMore(lane, 'pending');
     }
@@ -186,7 +214,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   /** The next endpoints with something due, from where the last look ended: those that came without a wake-up, whose retry's time has come, or whose pause ended. */
   async function look(kind: store.Kind): Promise<void> {
-    const { due, next } = await store.findWaiting(db, kind, { after: lookAfter[kind], limit: ENDPOINTS_PER_LOOK, now: clock.now() });
+    const { due, next } = await store.findWaiting(db, kind, {
+      after: lookAfter[kind],
+      limit: ENDPOINTS_PER_LOOK,
+      now: clock.now(),
+    });
     lookAfter[kind] = next;
     for (const { team_id, endpoint_id } of due) lanes.setMore(lanes.laneOf(team_id, endpoint_id), kind);
   }
@@ -230,7 +262,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       nextTryAt: row.next_try_at === null ? null : new Date(row.next_try_at),
     };
     const isExtra = row.urgent && row.status !== 'pending';
-    const state = nextState(before, { ok: result.ok, at, isExtra, retryAfterS: result.retryAfterS }, options.retryDelaysS);
+    const state = nextState(
+      before,
+      { ok: result.ok, at, isExtra, retryAfterS: result.retryAfterS },
+      options.retryDelaysS,
+    );
     results.push({
       teamId: row.team_id,
       id: row.id,
@@ -265,7 +301,14 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     } catch (error) {
       // Our own fault (a secret that no key opens): it must not stop the loop, and the operator must hear of it.
       logger.error({ err: error, delivery: row.id }, 'a delivery could not be made');
-      return { ok: false, responseCode: null, responseExcerpt: null, responseMs: 0, error: 'internal', retryAfterS: null };
+      return {
+        ok: false,
+        responseCode: null,
+        responseExcerpt: null,
+        responseMs: 0,
+        error: 'internal',
+        retryAfterS: null,
+      };
     }
   }
 
@@ -322,7 +365,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     await working;
     const unsent = lanes.withdraw(Infinity);
     // Should this fail, the end of the lock gives it back.
-    if (unsent.length > 0) await store.releaseClaims(db, lock.number, unsent).catch((error: unknown) => logger.warn({ err: error }, 'claims could not be given back'));
+    if (unsent.length > 0)
+      await store
+        .releaseClaims(db, lock.number, unsent)
+        .catch((error: unknown) => logger.warn({ err: error }, 'claims could not be given back'));
     while (lanes.flights.size > 0) await delay(FLUSH_AFTER_MS);
     while (flushing) await flushing;
   }
@@ -339,7 +385,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
 /** What a batch of results says of each endpoint: its last success, and the first failure that no success followed. Tests of an endpoint say nothing. */
 function endpointOutcomes(batch: readonly store.RecordedAttempt[]): store.EndpointOutcome[] {
-  const outcomes = new Map<string, { teamId: string; endpointId: string; lastSuccessAt: Date | null; failingSince: Date | null }>();
+  const outcomes = new Map<
+    string,
+    { teamId: string; endpointId: string; lastSuccessAt: Date | null; failingSince: Date | null }
+  >();
   for (const { teamId, endpointId, status, at } of batch) {
     if (endpointId === '') continue;
     const key = `${teamId}\n${endpointId}`;

@@ -54,10 +54,11 @@ type Turn = 'first' | 'retry' | 'slow';
 
 const PARKED_PER_SLOT = 20;
 /**
- * How much is in hand, in slots, and in caps of an endpoint that goes well. What waits for its lane's cap waits for at most three attempts that were not parked,
- * so it is attempted within the second for which a claim is good, and it takes less than the slots leave: lanes with room never wait for it.
+ * How much is in hand: what was launched in about the last tenth of a second, so that a claim for more comes back in time, and at least some for each slot.
+ * Of one endpoint that goes well some caps: what waits for its cap waits for at most three attempts that were not parked, so it is attempted within the second
+ * for which a claim is good, and it takes less than the slots leave: lanes with room never wait for it.
  */
-const IN_HAND_PER_SLOT = 8;
+const IN_HAND_PER_SLOT = { least: 4, most: 40 };
 const IN_HAND_PER_CAP = 4;
 const LANES_REMEMBERED = 10_000;
 
@@ -69,6 +70,8 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
   const flights = new Set<Flight>();
   let queued = 0;
   let parked = 0;
+  let launched = 0;
+  let inHandMax = concurrency * IN_HAND_PER_SLOT.least;
 
   const active = (): number => flights.size - parked;
 
@@ -89,8 +92,8 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
 
   // Asked for in gulps, unless slots are idle: a claim for each delivery that ends would cost more than the delivery.
   const capacity = (): number => {
-    const left = Math.max(0, concurrency * IN_HAND_PER_SLOT - active() - queued);
-    return active() < concurrency || left >= concurrency * 2 ? left : 0;
+    const left = Math.max(0, inHandMax - active() - queued);
+    return active() < concurrency || left >= inHandMax / 4 ? left : 0;
   };
 
   /** Puts the lane where it belongs, after whatever changed. */
@@ -138,6 +141,7 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
       const waiting = lane?.queue.shift();
       if (!lane || !waiting) return null;
       queued -= 1;
+      launched += 1;
       lane.inFlight += 1;
       const flight: Flight = { row: waiting.row, lane, startedAtMs: nowMs, isParked: false };
       flights.add(flight);
@@ -148,8 +152,11 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
       return flight;
     },
 
-    /** Takes the slot from attempts that have been silent since before `sinceMs`. Answers whether there were any. */
+    /** Twenty times a second: takes the slot from attempts that have been silent since before `sinceMs`. Answers whether there were any. */
     park: (sinceMs: number): boolean => {
+      inHandMax =
+        concurrency * Math.min(IN_HAND_PER_SLOT.most, Math.max(IN_HAND_PER_SLOT.least, launched / concurrency));
+      launched /= 2;
       const parkedBefore = parked;
       for (const flight of flights) {
         // They stand in the order in which they began.
@@ -220,7 +227,8 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
     forgetIdle: (): void => {
       if (lanes.size <= LANES_REMEMBERED) return;
       for (const [key, lane] of lanes) {
-        if (lane.inFlight === 0 && lane.queue.length === 0 && KINDS.every((kind) => !lane.more[kind])) lanes.delete(key);
+        if (lane.inFlight === 0 && lane.queue.length === 0 && KINDS.every((kind) => !lane.more[kind]))
+          lanes.delete(key);
       }
     },
   };

@@ -9,9 +9,10 @@
  *  * Checks of a creation, in this order: events, target, limit. The name is resolved before any of them.
  *  * An empty PATCH changes nothing, and is no audit entry. No audit entry tells more of a URL than its host: path and query may hold a receiver's secret.
  *  * An attempt that is asked for (…/retry) is made also while the endpoint is paused, as a test is: somebody wants to see it now. One that is asked for
- *    while the delivery is being attempted anyway is made after it, unless that one succeeds.
+ *    while the delivery is being attempted anyway is made after it, unless that one succeeds. Asked for again before it has ended, it is still one.
  *  * A deleted endpoint takes its deliveries with it, those that wait and those that are history.
  */
+import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 
@@ -19,7 +20,7 @@ export const ENDPOINTS_MAX = 50;
 
 /** What the stored secret is bound to (`core/encryption.ts`): table, column, team and row. Whoever encrypts or decrypts one says this. */
 export function webhookSecretContext(teamId: string, endpointId: string): string {
-  return `webhook_endpoint.secret:${teamId}/${endpointId}`;
+  return ENCRYPTED_COLUMNS.webhookSecret.context(teamId, endpointId);
 }
 
 /** The types once each. Throws `validation_error` (field `events`) for none, an unknown one, or `ping`. */

@@ -140,10 +140,16 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
   }
 }
 
-/** Asks the name servers without libuv's few threads, so that a name that resolves slowly holds up no other. Private targets may be in the hosts file only. */
+/**
+ * Asks the name servers without libuv's few threads, so that a name that resolves slowly holds up no other. Private targets may be in the hosts file only.
+ * A server that is silent is asked once more, or the next one is. What has not answered shortly before the limit is given up: a name whose IPv6 addresses
+ * cannot be had is its IPv4 ones.
+ */
 const lookupAll: Lookup = async (hostname) => {
-  const resolver = new Resolver({ timeout: LOOKUP_TIMEOUT_MS, tries: 1 });
+  const resolver = new Resolver({ timeout: 800, tries: 2 });
+  const timer = setTimeout(() => resolver.cancel(), LOOKUP_TIMEOUT_MS - 250);
   const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  clearTimeout(timer);
   return found.flatMap((answer, index) =>
     answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
   );

@@ -19,6 +19,8 @@ export interface Fleet {
   kill(random: Random): 'api' | 'worker' | null;
   /** Resolves when every process runs. */
   whole(): Promise<void>;
+  /** Which processes ended although nobody killed them, and their last words. */
+  readonly died: readonly string[];
   /** Standard output and standard error of every process there was. */
   output(): string;
   /** Ends all processes with SIGTERM. Says how each ended. */
@@ -36,6 +38,7 @@ const CONNECTIONS = 32;
 export function startFleet(databaseUrl: string, env: Record<string, string>): Fleet {
   const places: Place[] = (['api', 'api', 'worker', 'worker'] as const).map((kind) => ({ kind, running: null }));
   const outputs: (() => string)[] = [];
+  const died: string[] = [];
   let stopping = false;
 
   const start = async (kind: Place['kind']): Promise<NonNullable<Place['running']>> => {
@@ -52,7 +55,14 @@ export function startFleet(databaseUrl: string, env: Record<string, string>): Fl
   const supervise = async (place: Place): Promise<void> => {
     while (!stopping) {
       place.running = await start(place.kind).catch(() => null);
-      await (place.running ? place.running.process.exited : delay(RESTART_DELAY_MS));
+      if (!place.running) {
+        await delay(RESTART_DELAY_MS);
+        continue;
+      }
+      const { process } = place.running;
+      const { code, signal } = await process.exited;
+      if (signal !== 'SIGKILL' && !stopping)
+        died.push(`${place.kind}: ${code ?? signal}\n${process.output().slice(-2_000)}`);
       place.running = null;
     }
   };
@@ -62,6 +72,7 @@ export function startFleet(databaseUrl: string, env: Record<string, string>): Fl
   const calls = (): Call[] => running().flatMap(({ call }) => call ?? []);
   return {
     calls,
+    died,
     call: async (random) => {
       for (;;) {
         const [first, ...others] = calls();

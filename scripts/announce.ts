@@ -1,0 +1,84 @@
+// `npm run announce -- --version v1 --deprecation DATE --sunset DATE [--dry-run]`: mails the end of a version to every admin who has an active key.
+// May be ended and run again at any time: who was mailed is in the database.
+import '../src/node-version.ts';
+import { parseArgs } from 'node:util';
+import { loadConfig } from '../src/config.ts';
+import { systemClock } from '../src/core/clock.ts';
+import { V1_DEPRECATION } from '../src/core/deprecation.ts';
+import { openDatabase, type Database } from '../src/db/client.ts';
+import { holdSessionLock } from '../src/db/session-lock.ts';
+import { requireAnnouncement, type Announcement } from '../src/features/announcements/rules.ts';
+import { announce, planAnnouncement } from '../src/features/announcements/service.ts';
+import { createLogger } from '../src/log.ts';
+import { createMailer } from '../src/mail.ts';
+
+const USAGE = 'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD --sunset YYYY-MM-DD [--dry-run]';
+/** Of the lock that keeps two announcements from mailing the same people. */
+const LOCK = { lockClass: 72_707_370, number: 1 };
+
+try {
+  const { announcement, dryRun } = readArguments();
+  warnUnlessInHeaders(announcement);
+  const config = loadConfig(process.env);
+  const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
+  try {
+    if (dryRun) await showPlan(db, announcement);
+    else await sendMails(db, announcement, config);
+  } finally {
+    await db.close();
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+function readArguments(): { announcement: Announcement; dryRun: boolean } {
+  const date = { type: 'string' } as const;
+  const options = { version: date, deprecation: date, sunset: date, 'dry-run': { type: 'boolean' } } as const;
+  const { values } = parseArgs({ options });
+  const { version, deprecation: since, sunset } = values;
+  if (version === undefined || since === undefined || sunset === undefined) throw new Error(USAGE);
+  return { announcement: requireAnnouncement({ version, since, sunset }), dryRun: values['dry-run'] ?? false };
+}
+
+/** The specification wants both. They are two steps, a release and this, and either may come first. */
+function warnUnlessInHeaders({ since, sunset }: Announcement): void {
+  if (V1_DEPRECATION?.since === since && V1_DEPRECATION.sunset === sunset) return;
+  console.error(
+    'Note: the responses of this release do not tell these dates (V1_DEPRECATION in src/core/deprecation.ts).',
+  );
+}
+
+async function showPlan(db: Database, announcement: Announcement): Promise<void> {
+  const { teams, mails, sentBefore } = await planAnnouncement(db, systemClock, announcement);
+  for (const { teamId, mails: count } of teams) console.log(`${teamId}: ${count}`);
+  console.log(`${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`);
+}
+
+async function sendMails(
+  db: Database,
+  announcement: Announcement,
+  config: ReturnType<typeof loadConfig>,
+): Promise<void> {
+  const lock = await holdSessionLock(config.databaseUrl, LOCK.lockClass, LOCK.number);
+  const logger = createLogger(config.logLevel);
+  try {
+    if (!(await lock.isHeld())) throw new Error('An announcement is being sent already, or the database is away.');
+    const { sent, failed } = await announce(
+      {
+        db,
+        clock: systemClock,
+        mailer: createMailer(config, logger),
+        publicUrl: config.publicUrl,
+        onFailure: (teamId, error) => logger.warn({ err: error, team: teamId }, 'a mail was not taken'),
+      },
+      announcement,
+    );
+    logger.flushNow();
+    console.log(`${sent} mails sent, ${failed} failed.`);
+    if (failed > 0) process.exitCode = 1;
+  } finally {
+    logger.flushNow();
+    await lock.close();
+  }
+}

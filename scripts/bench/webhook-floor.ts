@@ -1,0 +1,82 @@
+// The floor: the least that delivers as the worker does. A row for each delivery, a signed POST over kept connections, and its result, rows in batches;
+// no claims, no lanes, no checked addresses, nothing that survives a crash. `POST /` with a FloorJob makes the deliveries and answers when they are made.
+import { createHmac, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import pg from 'pg';
+import { Agent } from 'undici';
+
+export interface FloorJob {
+  readonly url: string;
+  readonly count: number;
+  readonly concurrency: number;
+}
+
+const BATCH = 500;
+const SECRET = `whsec_${'a'.repeat(43)}`;
+
+const TABLE = `create table if not exists floor_delivery (id bigint generated always as identity primary key, event_id text not null,
+  status text not null default 'pending', response_code int, response_ms int, response_excerpt text)`;
+const INSERT = `insert into floor_delivery (event_id) select unnest($1::text[]) returning id, event_id`;
+const UPDATE = `update floor_delivery d set status = 'ok', response_code = n.code, response_ms = n.ms, response_excerpt = n.excerpt
+  from unnest($1::bigint[], $2::int[], $3::int[], $4::text[]) as n (id, code, ms, excerpt) where d.id = n.id`;
+
+type Result = readonly [id: string, code: number, ms: number, excerpt: string];
+
+async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Promise<void> {
+  const { origin, pathname } = new URL(url);
+  const agent = new Agent({ connections: concurrency, pipelining: 1 });
+  await pool.query(TABLE);
+  for (let done = 0; done < count; done += BATCH) {
+    const ids = Array.from({ length: Math.min(BATCH, count - done) }, () => `evt_${randomUUID()}`);
+    const { rows } = await pool.query<{ id: string; event_id: string }>({
+      name: 'insert',
+      text: INSERT,
+      values: [ids],
+    });
+    const left = rows.values();
+    const results: Result[] = [];
+    const converse = async (): Promise<void> => {
+      for (const row of left) {
+        const sentAt = performance.now();
+        const body = JSON.stringify({
+          id: row.event_id,
+          type: 'evaluation.completed',
+          created_at: new Date(),
+          api_version: '2026-11',
+          tenant_id: 'team_0',
+          data: { team_id: 'team_0', training_id: 'trn_0', user_id: 'usr_0', score: 77 },
+        });
+        const t = Math.floor(Date.now() / 1000);
+        const v1 = createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
+        const headers = {
+          'content-type': 'application/json',
+          'svc-signature': `t=${t},v1=${v1}`,
+          'svc-event-id': row.event_id,
+        };
+        const response = await agent.request({ origin, path: pathname, method: 'POST', headers, body });
+        const excerpt = await response.body.text();
+        results.push([row.id, response.statusCode, Math.round(performance.now() - sentAt), excerpt.slice(0, 1000)]);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, converse));
+    const values = ([0, 1, 2, 3] as const).map((column) => results.map((result) => result[column]));
+    await pool.query({ name: 'update', text: UPDATE, values });
+  }
+  await agent.close();
+}
+
+if (import.meta.main) {
+  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 4 });
+  const server = createServer((request, response) => {
+    const work = async (): Promise<void> => {
+      if (request.method === 'POST') await deliver(pool, JSON.parse(await text(request)) as FloorJob);
+      response.end();
+    };
+    work().catch((error: unknown) => {
+      console.error(error);
+      response.writeHead(500).end();
+    });
+  });
+  server.listen(Number(process.env['PORT']), '127.0.0.1');
+}

@@ -1,0 +1,113 @@
+/**
+ * Encrypts everything anew that the previous APP_SECRET wrote. Each batch is one statement, so whatever ends this in the middle, what was done is done, and
+ * the next run goes on with the rest. API processes and workers run meanwhile: a value that one of them changed after it was read here is left as it is, and
+ * read again in the next pass. The end is a pass that finds nothing of the previous secret.
+ */
+import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
+import { reencrypt, type AppSecrets } from '../core/encryption.ts';
+import { statement, type Db, type Statement } from './client.ts';
+
+export interface Rotation {
+  /** Values that the current secret writes now, by column. */
+  readonly rotated: Readonly<Record<string, number>>;
+  /** Values that neither secret opens, by column; they are as they were. */
+  readonly unreadable: Readonly<Record<string, number>>;
+}
+
+const BATCH_SIZE = 500;
+/** A second pass finds what was changed during the first. If there is no end to it, some process still writes with the previous secret. */
+const PASSES_MAX = 10;
+
+/** Resolves when nothing is left that only the previous secret opens; rejects when there is always something new. */
+export async function rotateSecret(db: Db, secrets: AppSecrets): Promise<Rotation> {
+  const rotated: Record<string, number> = {};
+  const unreadable: Record<string, number> = {};
+  for (const column of Object.values(ENCRYPTED_COLUMNS)) {
+    const name = `${column.table}.${column.column}`;
+    rotated[name] = 0;
+    for (let passes = 1; ; passes += 1) {
+      const pass = await rotateColumn(db, secrets, column);
+      rotated[name] += pass.rotated;
+      unreadable[name] = pass.unreadable;
+      if (pass.found === 0) break;
+      if (passes === PASSES_MAX) throw new Error(`${name}: some process still writes with APP_SECRET_PREVIOUS.`);
+    }
+  }
+  return { rotated, unreadable };
+}
+
+interface Pass {
+  /** Values of the previous secret, changed meanwhile or not. */
+  found: number;
+  rotated: number;
+  unreadable: number;
+}
+
+interface Row {
+  readonly team_id: string;
+  readonly key: string;
+  /** null: this row's value is not encrypted. */
+  readonly sealed: Buffer | null;
+}
+
+async function rotateColumn(db: Db, secrets: AppSecrets, column: EncryptedColumn): Promise<Pass> {
+  const { read, write } = statementsOf(column);
+  const pass: Pass = { found: 0, rotated: 0, unreadable: 0 };
+  let after: readonly [string, string] = ['', ''];
+  for (;;) {
+    const rows = await db.query(read, [...after, BATCH_SIZE]);
+    const last = rows.at(-1);
+    if (!last) return pass;
+    after = [last.team_id, last.key];
+    const changes = rows.flatMap((row) => changeOf(row, { secrets, column, pass }));
+    if (changes.length === 0) continue;
+    pass.found += changes.length;
+    const written = await db.query(write, [
+      changes.map(({ row }) => row.team_id),
+      changes.map(({ row }) => row.key),
+      changes.map(({ old }) => old),
+      changes.map(({ sealed }) => sealed),
+    ]);
+    pass.rotated += written.length;
+  }
+}
+
+function changeOf(
+  { sealed: old, ...row }: Row,
+  { secrets, column, pass }: { secrets: AppSecrets; column: EncryptedColumn; pass: Pass },
+): { row: Omit<Row, 'sealed'>; old: Buffer; sealed: Buffer }[] {
+  if (old === null) return [];
+  try {
+    const sealed = reencrypt(old, secrets, column.context(row.team_id, row.key));
+    return sealed === null ? [] : [{ row, old, sealed }];
+  } catch {
+    // Lost whatever we do; it must not keep the others from being rotated.
+    pass.unreadable += 1;
+    return [];
+  }
+}
+
+/** Rows are locked in the order of their keys, as everybody does who locks several, and written only where they still hold what was read. */
+function statementsOf({ table, column, key, flag }: EncryptedColumn): {
+  read: Statement<Row>;
+  write: Statement<{ team_id: string }>;
+} {
+  const sealed = flag === null ? `t.${column}` : `case when t.${flag} then t.${column} end`;
+  return {
+    read: statement(
+      `rotation.read.${table}.${column}`,
+      // Rows that are not encrypted are counted in the limit: a statement must not have to read over millions of them.
+      `select t.team_id, t.${key} as key, ${sealed} as sealed from ${table} t
+       where (t.team_id, t.${key}) > ($1, $2) order by t.team_id, t.${key} limit $3`,
+    ),
+    write: statement(
+      `rotation.write.${table}.${column}`,
+      `with given as (select * from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) as g (team_id, key, old, new)),
+         held as materialized (
+           select t.team_id, t.${key} as key, g.new from ${table} t join given g on g.team_id = t.team_id and g.key = t.${key} and g.old = t.${column}
+           order by t.team_id, t.${key} for no key update of t
+         )
+       update ${table} t set ${column} = held.new from held where t.team_id = held.team_id and t.${key} = held.key returning t.team_id`,
+    ),
+  };
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Mailer } from '../../core/mail.ts';
+import type { Db } from '../../db/client.ts';
+import { announcementId, type Announcement } from './rules.ts';
+import * as store from './store.ts';
+import { toAnnouncementMail } from './view.ts';
+
+const PAGE_SIZE = 100;
+/** In a row: then it is the mail server that is in trouble, not a recipient. */
+const FAILURES_MAX = 5;
+
+export interface AnnouncementPlan {
+  /** Mails still to be sent, by team. */
+  readonly teams: readonly { readonly teamId: string; readonly mails: number }[];
+  readonly mails: number;
+  readonly sentBefore: number;
+}
+
+/** Whom the announcement would reach now. Writes nothing. */
+export async function planAnnouncement(db: Db, clock: Clock, announcement: Announcement): Promise<AnnouncementPlan> {
+  const rows = await store.countRecipients(db, announcementId(announcement), clock.now());
+  const teams = rows.map((row) => ({ teamId: row.team_id, mails: row.waiting })).filter(({ mails }) => mails > 0);
+  return {
+    teams,
+    mails: teams.reduce((sum, { mails }) => sum + mails, 0),
+    sentBefore: rows.reduce((sum, { sent }) => sum + sent, 0),
+  };
+}
+
+export interface AnnouncementDependencies {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  readonly publicUrl: string;
+  /** A mail that was not taken; it names nobody. */
+  readonly onFailure: (teamId: string, error: unknown) => void;
+}
+
+/**
+ * Mails everybody who has not been mailed yet, one after the other, and notes each mail once it is sent. Only one may run at a time. A recipient whose mail
+ * is not taken is told and passed over: the next run tries again. Rejects when the mail server takes nothing at all.
+ */
+export async function announce(
+  { db, clock, mailer, publicUrl, onFailure }: AnnouncementDependencies,
+  announcement: Announcement,
+): Promise<{ sent: number; failed: number }> {
+  const id = announcementId(announcement);
+  let [sent, failed, failedInARow] = [0, 0, 0];
+  let after = { teamId: '', memberId: '' };
+  for (;;) {
+    const page = await store.listRecipients(db, id, { now: clock.now(), after, limit: PAGE_SIZE });
+    if (page.length === 0) return { sent, failed };
+    for (const recipient of page) {
+      after = { teamId: recipient.team_id, memberId: recipient.member_id };
+      try {
+        await mailer(toAnnouncementMail(recipient, announcement, publicUrl));
+      } catch (error) {
+        failed += 1;
+        failedInARow += 1;
+        onFailure(recipient.team_id, error);
+        if (failedInARow === FAILURES_MAX)
+          throw new Error('The mail server takes nothing. Run it again later.', { cause: error });
+        continue;
+      }
+      failedInARow = 0;
+      await store.insertSent(db, id, { ...after, at: clock.now() });
+      sent += 1;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { toInstant } from '../../core/shapes.ts';
+import { appProcedure, occasionOf, type Context } from '../../trpc/init.ts';
+import * as schema from './schema.ts';
+import * as service from './service.ts';
+import { toApiKey, toCreatedApiKey, toTemplates } from './view.ts';
+
+/** The team's API keys, in the app: made, listed, revoked and rotated. There is no way to them through the API itself. */
+export const apiKeys = {
+  list: appProcedure({ access: 'admins', input: schema.listInput, output: schema.apiKeyPage }).query(
+    async ({ ctx, input }) => {
+      const page = await service.listKeys(ctx.db, ctx.team.id, { ...input, now: ctx.services.clock.override() });
+      return { data: page.rows.map((row) => toApiKey(ctx.privacy, row)), next_cursor: page.nextCursor };
+    },
+  ),
+
+  get: appProcedure({ access: 'admins', input: schema.getInput, output: schema.apiKey }).query(async ({ ctx, input }) =>
+    toApiKey(ctx.privacy, await service.getKey(ctx.db, ctx.team.id, input.key_id, ctx.services.clock.override())),
+  ),
+
+  templates: appProcedure({ access: 'admins', input: schema.templatesInput, output: schema.templates }).query(
+    ({ ctx }) => toTemplates(ctx.language, service.TEMPLATES),
+  ),
+
+  create: appProcedure({
+    access: 'schnittstellen',
+    input: schema.createInput,
+    output: schema.createdApiKey,
+  }).mutation(async ({ ctx, input }) => {
+    const { name, scopes, allowed_ips, expires_at } = input;
+    const wanted = { name, scopes, allowedIps: allowed_ips ?? null, expiresAt: instantOf(expires_at) ?? null };
+    return toCreatedApiKey(ctx.privacy, await service.createKey(ctx.db, byOf(ctx), wanted));
+  }),
+
+  revoke: appProcedure({ access: 'schnittstellen', input: schema.revokeInput, output: schema.apiKey }).mutation(
+    async ({ ctx, input }) => toApiKey(ctx.privacy, await service.revokeKey(ctx.db, byOf(ctx), input.key_id)),
+  ),
+
+  rotate: appProcedure({
+    access: 'schnittstellen',
+    input: schema.rotateInput,
+    output: schema.createdApiKey,
+  }).mutation(async ({ ctx, input }) => {
+    const { key_id, grace_s, expires_at } = input;
+    const rotation = { keyId: key_id, graceS: grace_s, expiresAt: instantOf(expires_at) };
+    return toCreatedApiKey(ctx.privacy, await service.rotateKey(ctx.db, byOf(ctx), rotation));
+  }),
+};
+
+function byOf(ctx: Context): service.KeyOccasion {
+  return { occasion: occasionOf(ctx), plan: ctx.team.plan, now: ctx.services.clock.override() };
+}
+
+function instantOf(text: string | null | undefined): string | null | undefined {
+  return typeof text === 'string' ? toInstant(text) : text;
+}

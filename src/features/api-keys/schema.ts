@@ -1,0 +1,105 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { SCOPES } from '../../core/scopes.ts';
+import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
+
+const NAME_MAX = 100;
+const GRACE_MAX_S = 30 * 24 * 3600;
+const ALLOWED_IPS_MAX = 100;
+
+export const apiKey = z.object({
+  id: z.string().meta({ description: 'What `key_id` takes. Not the key itself.' }),
+  name: z.string(),
+  prefix: z.string().meta({ description: 'The public part of the key, `svck_live_<prefix>_…`, to recognize it by.' }),
+  scopes: z.array(z.string()),
+  creator: z.object({
+    member_id: z.string(),
+    email: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ description: 'Only while `member_detail_enabled` is on; null for a person who was deleted.' }),
+  }),
+  created_at: dateTime,
+  last_used_at: dateTime.nullable().meta({ description: 'The minute of the last use; null when none is known.' }),
+  expires_at: dateTime.nullable().meta({ description: 'null: never.' }),
+  revoked_at: dateTime
+    .nullable()
+    .meta({ description: 'When it was revoked, or, in the future, when the grace after its rotation ends.' }),
+  allowed_ips: z
+    .array(z.string())
+    .nullable()
+    .meta({ description: 'Addresses and networks it may be used from; null: from anywhere.' }),
+  state: z
+    .enum(['active', 'expired', 'revoked'])
+    .meta({ description: '`active` also during the grace after a rotation.' }),
+});
+
+export const apiKeyPage = pageOf(apiKey);
+
+export const createdApiKey = apiKey.extend({
+  key: z.string().meta({ description: 'The whole key. Shown in this answer only: nothing stored can tell it again.' }),
+});
+
+export const templates = z.object({
+  templates: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string().meta({ description: 'In the language of `Accept-Language`.' }),
+      scopes: z.array(z.string()),
+    }),
+  ),
+  scopes: z
+    .array(z.object({ scope: z.string(), description: z.string() }))
+    .meta({ description: "Every scope, for a selection of one's own." }),
+});
+
+const isNetwork = (text: string): boolean => {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = address.includes('%') ? 0 : isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+};
+
+/** Callers are compared by their IPv4 address, so a mapped one would never match. */
+const isMapped = (text: string): boolean => {
+  const [address = ''] = text.split('/');
+  return isIP(address) === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
+};
+
+const network = z
+  .string()
+  .trim()
+  .refine(isNetwork, { error: 'Expected an IPv4 or IPv6 address, or a network such as 10.0.0.0/8.', abort: true })
+  .refine((text) => !isMapped(text), { error: 'Write an IPv4 address as one, without ::ffff:.' });
+
+const expiresAt = dateTimeInput.nullable().optional();
+const keyId = { key_id: id.meta({ description: 'Id of a key.' }) };
+
+export const listInput = z.object(pageQuery);
+export const getInput = z.object(keyId);
+export const templatesInput = z.object({});
+export const createInput = z.strictObject({
+  name: z.string().trim().min(1).max(NAME_MAX).meta({ description: 'Unique among all keys the team has or had.' }),
+  scopes: z.array(z.enum(SCOPES)).min(1).meta({ description: 'Fixed for the life of the key.' }),
+  allowed_ips: z
+    .array(network)
+    .min(1)
+    .max(ALLOWED_IPS_MAX)
+    .nullable()
+    .optional()
+    .meta({ description: 'Addresses or CIDR networks; left out or null: from anywhere.' }),
+  expires_at: expiresAt.meta({ description: 'In the future; left out or null: never.' }),
+});
+export const revokeInput = z.strictObject(keyId);
+export const rotateInput = z.strictObject({
+  ...keyId,
+  grace_s: z
+    .int()
+    .min(0)
+    .max(GRACE_MAX_S)
+    .meta({ description: 'For how many seconds the old key still works beside the new one; 0: it ends at once.' }),
+  expires_at: expiresAt.meta({ description: "Of the new key; left out: the old one's, null: never." }),
+});

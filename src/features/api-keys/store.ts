@@ -1,0 +1,131 @@
+import type { PagePosition } from '../../core/page.ts';
+import type { Scope } from '../../core/scopes.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { KeyState } from './rules.ts';
+
+/** A key without its secret's hash, which only authentication reads. */
+export interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly scopes: readonly Scope[];
+  readonly creator_id: string;
+  /** null: the person was deleted. */
+  readonly creator_email: string | null;
+  readonly allowed_ips: readonly string[] | null;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+  readonly last_used_at: string | null;
+  readonly state: KeyState;
+}
+
+/** The time that a statement goes by: null is the database's own clock, the one that `authenticate_request` goes by. */
+export type DatabaseTime = Date | null;
+
+// The conditions are those of authenticate_request: what is active here is what gets in there.
+const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id, m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
+    (select to_timestamp(c.minute * 60::float8) from rate_counter c where c.bucket = 'key:' || k.prefix) as last_used_at,
+    case when k.revoked_at <= n.at then 'revoked' when k.expires_at <= n.at then 'expired' else 'active' end as state
+  from api_key k join member m on m.team_id = k.team_id and m.id = k.created_by
+    cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
+
+const LIST = statement<KeyRow>(
+  'apiKeys.list',
+  `${SELECT} where k.team_id = $1 and (k.created_at, k.id) < (coalesce($4::timestamptz, 'infinity'), $5) order by k.created_at desc, k.id desc limit $3`,
+);
+
+/** Keys in any state, newest first, after `after`. */
+export function listKeys(
+  db: Db,
+  teamId: string,
+  query: { readonly now: DatabaseTime; readonly limit: number; readonly after: PagePosition | null },
+): Promise<KeyRow[]> {
+  const { now, limit, after } = query;
+  return db.query(LIST, [teamId, now, limit, after?.at ?? null, after?.id ?? '']);
+}
+
+const FIND = statement<KeyRow>('apiKeys.find', `${SELECT} where k.team_id = $1 and k.id = $3`);
+
+export async function findKey(db: Db, teamId: string, keyId: string, now: DatabaseTime): Promise<KeyRow | null> {
+  const [row] = await db.query(FIND, [teamId, now, keyId]);
+  return row ?? null;
+}
+
+const FIND_FOR_UPDATE = statement<KeyRow>('apiKeys.findForUpdate', `${FIND.text} for no key update of k`);
+
+/** The key, locked until the transaction ends, so that its end is set by one call only. Requests that use it do not wait. */
+export async function findKeyForUpdate(
+  tx: Tx,
+  teamId: string,
+  keyId: string,
+  now: DatabaseTime,
+): Promise<KeyRow | null> {
+  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, now, keyId]);
+  return row ?? null;
+}
+
+const LOCK_TEAM = statement('apiKeys.lockTeam', 'select from team where id = $1 for no key update');
+
+/** Makes other calls that add keys wait until this transaction ends, so that what is counted stays true. */
+export function lockTeam(tx: Tx, teamId: string): void {
+  tx.send(LOCK_TEAM, [teamId]);
+}
+
+const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(
+  'apiKeys.liveAndNames',
+  `select count(*) filter (where coalesce(revoked_at > n.at, true) and coalesce(expires_at > n.at, true))::int as live_keys,
+     coalesce(array_agg(name) filter (where starts_with(name, $3)), '{}') as names
+   from api_key cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n where team_id = $1`,
+);
+
+/** How many live keys the team has, and which names begin like this. Only under `lockTeam`. */
+export async function countLiveAndNames(
+  tx: Tx,
+  teamId: string,
+  namePrefix: string,
+  now: DatabaseTime,
+): Promise<{ liveKeys: number; names: readonly string[] }> {
+  const [row] = await tx.query(LIVE_AND_NAMES, [teamId, now, namePrefix]);
+  return { liveKeys: row?.live_keys ?? 0, names: row?.names ?? [] };
+}
+
+export interface NewKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly secretHash: Buffer;
+  readonly scopes: readonly Scope[];
+  readonly creatorId: string;
+  readonly allowedIps: readonly string[] | null;
+  readonly expiresAt: string | null;
+  readonly at: Date;
+}
+
+const INSERT = statement(
+  'apiKeys.insert',
+  `insert into api_key (team_id, id, name, prefix, secret_hash, scopes, created_by, allowed_ips, expires_at, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8::inet[], $9, $10)`,
+);
+
+export function insertKey(tx: Tx, teamId: string, key: NewKey): void {
+  const { id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at } = key;
+  tx.send(INSERT, [teamId, id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at]);
+}
+
+// Cut, not rounded, to the column's milliseconds: rounded up, a revoked key would work for the rest of its last one.
+const END = statement(
+  'apiKeys.end',
+  `update api_key set revoked_at = least(revoked_at, date_trunc('milliseconds', coalesce($3::timestamptz, clock_timestamp())) + make_interval(secs => $4))
+   where team_id = $1 and id = $2`,
+);
+
+/** The key ends after the grace, or earlier where that was set already. By the database's clock: a process whose own is ahead must not leave it a moment more. */
+export function endKey(
+  tx: Tx,
+  teamId: string,
+  keyId: string,
+  { graceS, now }: { readonly graceS: number; readonly now: DatabaseTime },
+): void {
+  tx.send(END, [teamId, keyId, now, graceS]);
+}

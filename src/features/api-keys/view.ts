@@ -1,0 +1,33 @@
+import type { z } from 'zod';
+import type { Language, Localized } from '../../core/language.ts';
+import { memberDetail, type Privacy } from '../../core/privacy.ts';
+import { SCOPE_DESCRIPTIONS, type Scope } from '../../core/scopes.ts';
+import type { apiKey, createdApiKey, templates } from './schema.ts';
+import type { KeyRow } from './store.ts';
+
+export function toApiKey(privacy: Privacy, row: KeyRow): z.input<typeof apiKey> {
+  const { creator_id, creator_email, scopes, allowed_ips, ...shown } = row;
+  return {
+    ...shown,
+    scopes: [...scopes],
+    creator: { member_id: creator_id, email: memberDetail(privacy, creator_email) },
+    allowed_ips: allowed_ips && [...allowed_ips],
+  };
+}
+
+export function toCreatedApiKey(
+  privacy: Privacy,
+  issued: { readonly row: KeyRow; readonly key: string },
+): z.input<typeof createdApiKey> {
+  return { ...toApiKey(privacy, issued.row), key: issued.key };
+}
+
+export function toTemplates(
+  language: Language,
+  offered: readonly { readonly id: string; readonly name: Localized; readonly scopes: readonly Scope[] }[],
+): z.input<typeof templates> {
+  return {
+    templates: offered.map(({ id, name, scopes }) => ({ id, name: name[language], scopes: [...scopes] })),
+    scopes: Object.entries(SCOPE_DESCRIPTIONS).map(([scope, description]) => ({ scope, description })),
+  };
+}

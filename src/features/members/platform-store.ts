@@ -1,0 +1,72 @@
+import type { MemberStatus, Role } from '../../core/actor.ts';
+import { statement, type Tx } from '../../db/client.ts';
+
+export interface InvitedRow {
+  readonly id: string;
+  readonly user_id: string | null;
+  readonly role: Role;
+  readonly status: MemberStatus;
+  readonly joined_at: string | null;
+  /** The person who accepts has a live membership already, this one or another. */
+  readonly is_live_already: boolean;
+}
+
+const FIND_INVITED = statement<InvitedRow>(
+  'members.findInvited',
+  `select id, user_id, role, status, joined_at,
+     exists (select from member o where o.team_id = $1 and o.user_id = $4 and o.status <> 'ended') as is_live_already
+   from member where team_id = $1 and (id = $2 or lower(email) = lower($3)) and status <> 'ended'`,
+);
+
+/** The live membership by its id or by the address. Only under `lockMemberships`. */
+export async function findInvited(
+  tx: Tx,
+  teamId: string,
+  invitation: { readonly memberId: string | null; readonly email: string | null; readonly userId: string },
+): Promise<InvitedRow | null> {
+  const [row] = await tx.query(FIND_INVITED, [teamId, invitation.memberId, invitation.email, invitation.userId]);
+  return row ?? null;
+}
+
+const INSERT_PERSON = statement(
+  'members.insertPerson',
+  'insert into person (team_id, id) values ($1, $2) on conflict do nothing',
+);
+const ACTIVATE = statement(
+  'members.activate',
+  `update member set user_id = $3, status = 'active', joined_at = $4 where team_id = $1 and id = $2`,
+);
+
+export function activate(tx: Tx, teamId: string, memberId: string, { userId, at }: { userId: string; at: Date }): void {
+  tx.send(INSERT_PERSON, [teamId, userId]);
+  tx.send(ACTIVATE, [teamId, memberId, userId, at]);
+}
+
+export interface MembershipRow {
+  readonly id: string;
+  readonly role: Role;
+  readonly status: MemberStatus;
+  readonly has_email: boolean;
+}
+
+const LIST_MEMBERSHIPS = statement<MembershipRow>(
+  'members.listMembershipsOfPerson',
+  `select m.id, m.role, m.status, m.email is not null as has_email from member m
+   where m.team_id = $1 and (m.user_id = $2 or m.user_id is null and lower(m.email) in (
+     select lower(o.email) from member o where o.team_id = $1 and o.user_id = $2))
+   order by m.created_at, m.id`,
+);
+
+/** Every membership of the person, of any status, and invitations to an address of theirs. Only under `lockMemberships`. */
+export function listMembershipsOfPerson(tx: Tx, teamId: string, userId: string): Promise<MembershipRow[]> {
+  return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
+}
+
+const FORGET_EMAILS = statement(
+  'members.forgetEmails',
+  `update member set email = null, language = null where team_id = $1 and id = any ($2)`,
+);
+
+export function forgetEmails(tx: Tx, teamId: string, memberIds: readonly string[]): void {
+  tx.send(FORGET_EMAILS, [teamId, memberIds]);
+}

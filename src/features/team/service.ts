@@ -1,0 +1,148 @@
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import * as rules from './rules.ts';
+import * as store from './store.ts';
+import type { AdminRow, CatalogRow, Switches } from './store.ts';
+
+const ADMINS = 'team_admins';
+const CATALOG = 'team_catalog';
+/** The catalog is ordered by id alone; its cursors need some time. */
+const NO_TIME = '1970-01-01T00:00:00.000Z';
+
+interface PageQuery {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+/** Live admins with the rights that they hold, newest first. */
+export async function listAdmins(db: Db, teamId: string, query: PageQuery): Promise<Page<AdminRow>> {
+  const rows = await store.listAdmins(db, teamId, query.limit + 1, parseCursor(ADMINS, query.cursor));
+  return toPage(ADMINS, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
+}
+
+/** Opens a transaction; answers with the rights that are held then. Throws `not_found`, `validation_error` (field `member_id`). */
+export function grantRight(db: Db, occasion: Occasion, memberId: string, right: string): Promise<readonly string[]> {
+  return changeRights(db, occasion, { memberId, right, granted: true });
+}
+
+/** Opens a transaction; answers with the rights that are held then. Throws `not_found`. */
+export function withdrawRight(db: Db, occasion: Occasion, memberId: string, right: string): Promise<readonly string[]> {
+  return changeRights(db, occasion, { memberId, right, granted: false });
+}
+
+async function changeRights(
+  db: Db,
+  occasion: Occasion,
+  { memberId, right, granted }: { readonly memberId: string; readonly right: string; readonly granted: boolean },
+): Promise<readonly string[]> {
+  const { teamId } = occasion;
+  return db.transaction(async (tx) => {
+    store.lockTeam(tx, teamId);
+    const target = await store.findMember(tx, teamId, memberId);
+    if (!target) throw notFound();
+    if (granted) rules.requireActiveAdmin(target);
+    if (target.rights.includes(right) === granted) return target.rights;
+    const others = target.rights.filter((held) => held !== right);
+    const rights = granted ? [...others, right] : others;
+    store.setRights(tx, teamId, memberId, rights);
+    const action = granted ? 'team.right_granted' : 'team.right_withdrawn';
+    record(tx, occasion, { audit: { action, targetId: memberId, details: { right } } });
+    return rights;
+  });
+}
+
+export function getSwitches(db: Db, teamId: string): Promise<Switches> {
+  return store.findSwitches(db, teamId);
+}
+
+/** Sets the switches that are named. Every request that begins after it goes by them. Opens a transaction. */
+export async function setSwitches(
+  db: Db,
+  occasion: Occasion,
+  wanted: { readonly [name in keyof Switches]?: boolean | undefined },
+): Promise<Switches> {
+  const { teamId } = occasion;
+  return db.transaction(async (tx) => {
+    store.lockTeam(tx, teamId);
+    const before = await store.findSwitches(tx, teamId);
+    const after: Switches = {
+      member_detail_enabled: wanted.member_detail_enabled ?? before.member_detail_enabled,
+      leaderboard_enabled: wanted.leaderboard_enabled ?? before.leaderboard_enabled,
+    };
+    const changed = Object.entries(after).filter(([name, value]) => value !== before[name as keyof Switches]);
+    if (changed.length === 0) return before;
+    store.setSwitches(tx, teamId, after);
+    record(tx, occasion, {
+      audit: { action: 'team.privacy_changed', targetId: teamId, details: Object.fromEntries(changed) },
+    });
+    return after;
+  });
+}
+
+/** The ids that the team's policy blocks; with a member's id, those of the member's own. Throws `not_found` for a member that is not there. */
+export async function getPolicy(db: Db, teamId: string, memberId: string | null): Promise<readonly string[]> {
+  if (memberId !== null && !(await store.findMember(db, teamId, memberId))) throw notFound();
+  return store.listBlocked(db, teamId, memberId);
+}
+
+/**
+ * Blocks these entries and no others, in the team's policy or, with a member's id, in the member's own; answers with the list. Opens a transaction.
+ * Throws `not_found`, `validation_error` (field `blocked`).
+ */
+export async function setPolicy(
+  db: Db,
+  occasion: Occasion,
+  memberId: string | null,
+  blocked: readonly string[],
+): Promise<readonly string[]> {
+  const { teamId } = occasion;
+  return db.transaction(async (tx) => {
+    store.lockTeam(tx, teamId);
+    const before = await getPolicy(tx, teamId, memberId);
+    const change = rules.changeOf(before, blocked);
+    if (!rules.isChange(change)) return before;
+    rules.requireBlockable(change, await store.findKnownEntries(tx, teamId, change.added));
+    store.changeBlocked(tx, teamId, memberId, change);
+    const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';
+    record(tx, occasion, { audit: { action, targetId: memberId ?? teamId, details: { ...change } } });
+    return store.listBlocked(tx, teamId, memberId);
+  });
+}
+
+/** What is released to the team: everything, or these global entries. */
+export type Released = 'all' | readonly string[];
+
+export async function getRelease(db: Db, teamId: string): Promise<Released> {
+  const { all, ids } = await store.findRelease(db, teamId);
+  return all ? 'all' : ids;
+}
+
+/** Releases this and nothing else. Opens a transaction. Throws `validation_error` (field `released`). */
+export async function setRelease(db: Db, occasion: Occasion, released: Released): Promise<Released> {
+  const { teamId } = occasion;
+  const all = released === 'all';
+  return db.transaction(async (tx) => {
+    store.lockTeam(tx, teamId);
+    const before = await store.findRelease(tx, teamId);
+    const change = rules.changeOf(before.ids, all ? [] : released);
+    if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
+    if (!all) rules.requireReleasable(released, await store.findGlobalEntries(tx, released));
+    store.changeRelease(tx, teamId, all, change);
+    record(tx, occasion, { audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } } });
+    return getRelease(tx, teamId);
+  });
+}
+
+/** What the team could use, with what keeps it from it, by id. */
+export async function listCatalog(
+  db: Db,
+  teamId: string,
+  query: PageQuery & { readonly kind: string | null },
+): Promise<Page<CatalogRow>> {
+  const { cursor, limit, kind } = query;
+  const afterId = parseCursor(CATALOG, cursor)?.id ?? '';
+  const rows = await store.listCatalog(db, teamId, { limit: limit + 1, afterId, kind });
+  return toPage(CATALOG, rows, limit, (row) => ({ at: NO_TIME, id: row.id }));
+}

@@ -1,0 +1,20 @@
+import type { z } from 'zod';
+import { LANGUAGES, type Language } from '../../core/language.ts';
+import { memberDetail, type Privacy } from '../../core/privacy.ts';
+import type { admin, catalogPage, release } from './schema.ts';
+import type { AdminRow, CatalogRow } from './store.ts';
+
+export function toAdmin(privacy: Privacy, row: AdminRow): z.input<typeof admin> {
+  const { id, email, status, rights } = row;
+  return { member_id: id, email: memberDetail(privacy, email), status, rights: [...rights] };
+}
+
+export function toCatalogEntry(language: Language, row: CatalogRow): z.input<typeof catalogPage>['data'][number] {
+  const { name_de: _de, name_en: _en, ...shown } = row;
+  const names = [language, ...LANGUAGES].map((each) => row[`name_${each}`]);
+  return { ...shown, name: names.find((name) => name !== null) ?? null };
+}
+
+export function toRelease(released: 'all' | readonly string[]): z.input<typeof release> {
+  return { released: released === 'all' ? released : [...released] };
+}

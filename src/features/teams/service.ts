@@ -1,0 +1,63 @@
+import type { z } from 'zod';
+import { newId } from '../../core/ids.ts';
+import { notFound, ProblemError } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record } from '../../db/outbox.ts';
+import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import * as rules from './rules.ts';
+import type { createInput, updateInput } from './schema.ts';
+import * as store from './store.ts';
+
+export interface Creation {
+  readonly teamId: string;
+  readonly ownerMemberId: string;
+}
+
+/** Creates a team with its owner, once. Opens a transaction; emits `member.joined`. Throws `conflict` for another creation of the id. */
+export async function createTeam(
+  db: Db,
+  occasion: PlatformOccasion,
+  input: z.output<typeof createInput>,
+): Promise<Creation> {
+  const { teamId, at } = occasion;
+  const { owner, team_id: _teamId, ...facts } = input;
+  const hash = rules.hashCreation(input);
+  return db.transaction(async (tx) => {
+    if (!(await store.insertTeam(tx, { id: teamId, ...facts, hash, at }))) {
+      const creation = await store.findCreation(tx, teamId);
+      if (!creation.hash?.equals(hash))
+        throw new ProblemError('conflict', { detail: 'The team exists, created with another input.' });
+      return { teamId, ownerMemberId: creation.ownerMemberId };
+    }
+    const memberId = owner.member_id ?? newId('member');
+    store.insertOwner(tx, teamId, { memberId, userId: owner.user_id, email: owner.email }, at);
+    record(tx, await readOccasion(tx, occasion), {
+      audit: { action: 'team.created', targetId: teamId, details: { owner_member_id: memberId } },
+      events: [{ type: 'member.joined', data: { member_id: memberId, role: 'owner', user_id: owner.user_id } }],
+    });
+    return { teamId, ownerMemberId: memberId };
+  });
+}
+
+/** Opens a transaction. Throws `not_found`. */
+export async function updateTeam(
+  db: Db,
+  occasion: PlatformOccasion,
+  input: z.output<typeof updateInput>,
+): Promise<store.TeamRow> {
+  const { team_id: teamId, ...named } = input;
+  return db.transaction(async (tx) => {
+    const before = await store.findTeamForUpdate(tx, teamId);
+    if (!before) throw notFound();
+    const changes = Object.entries(named).filter(
+      ([name, value]) => value !== undefined && value !== before[name as keyof typeof named],
+    );
+    if (changes.length === 0) return before;
+    const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
+    store.updateTeam(tx, row);
+    record(tx, await readOccasion(tx, occasion), {
+      audit: { action: 'team.updated', targetId: teamId, details: { to: Object.fromEntries(changes) } },
+    });
+    return row;
+  });
+}

@@ -1,0 +1,79 @@
+import type { Language } from '../../core/language.ts';
+import { statement, type Tx } from '../../db/client.ts';
+
+export interface TeamRow {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: 'starter' | 'team' | 'enterprise';
+  readonly status: 'active' | 'suspended' | 'ended';
+  readonly seats: number;
+  readonly language: Language;
+  readonly rate_limit_per_min: number;
+}
+
+export interface NewTeam extends Omit<TeamRow, 'status'> {
+  readonly hash: Buffer;
+  readonly at: Date;
+}
+
+const INSERT = statement<{ id: string }>(
+  'teams.insert',
+  `insert into team (id, name, plan, seats, language, rate_limit_per_min, creation_hash, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
+   on conflict (id) do nothing returning id`,
+);
+
+/** Whether it was inserted; waits for whoever is inserting the same one. */
+export async function insertTeam(tx: Tx, team: NewTeam): Promise<boolean> {
+  const { id, name, plan, seats, language, rate_limit_per_min, hash, at } = team;
+  const rows = await tx.query(INSERT, [id, name, plan, seats, language, rate_limit_per_min, hash, at]);
+  return rows.length > 0;
+}
+
+export interface Owner {
+  readonly memberId: string;
+  readonly userId: string;
+  readonly email: string;
+}
+
+// One statement: foreign keys are checked at its end.
+const INSERT_OWNER = statement(
+  'teams.insertOwner',
+  `with person as (insert into person (team_id, id) values ($1, $3))
+   insert into member (team_id, id, user_id, email, role, status, rights, joined_at, created_at)
+   values ($1, $2, $3, $4, 'owner', 'active', array['schnittstellen'], $5, $5)`,
+);
+
+export function insertOwner(tx: Tx, teamId: string, { memberId, userId, email }: Owner, at: Date): void {
+  tx.send(INSERT_OWNER, [teamId, memberId, userId, email, at]);
+}
+
+const FIND_CREATION = statement<{ creation_hash: Buffer | null; owner_member_id: string | null }>(
+  'teams.findCreation',
+  `select creation_hash, (select m.id from member m where m.team_id = t.id order by m.created_at, m.id limit 1) as owner_member_id from team t where t.id = $1`,
+);
+
+/** What the team was created with. Members' rows are never removed, so its first member is the owner of that time. */
+export async function findCreation(tx: Tx, teamId: string): Promise<{ hash: Buffer | null; ownerMemberId: string }> {
+  const [row] = await tx.query(FIND_CREATION, [teamId]);
+  return { hash: row?.creation_hash ?? null, ownerMemberId: row?.owner_member_id ?? '' };
+}
+
+const FIND_FOR_UPDATE = statement<TeamRow>(
+  'teams.findForUpdate',
+  'select id, name, plan, status, seats, language, rate_limit_per_min from team where id = $1 for no key update',
+);
+
+/** The team, locked as the writers of its memberships lock it, so that seats are changed before or after an invitation, never beside it. */
+export async function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | null> {
+  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId]);
+  return row ?? null;
+}
+
+const UPDATE = statement(
+  'teams.update',
+  'update team set name = $2, plan = $3, status = $4, seats = $5, language = $6, rate_limit_per_min = $7 where id = $1',
+);
+
+export function updateTeam(tx: Tx, { id, name, plan, status, seats, language, rate_limit_per_min }: TeamRow): void {
+  tx.send(UPDATE, [id, name, plan, status, seats, language, rate_limit_per_min]);
+}

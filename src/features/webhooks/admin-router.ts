@@ -1,0 +1,45 @@
+import { appProcedure, occasionOf } from '../../trpc/init.ts';
+import {
+  adminDeliveryDetail,
+  adminDeliveryPage,
+  getDeliveryInput,
+  listDeliveriesInput,
+  resend,
+  resendIdInput,
+  startResendInput,
+} from './admin-schema.ts';
+import * as service from './admin-service.ts';
+import { toAdminDelivery, toAdminDeliveryDetail, toResend } from './admin-view.ts';
+import * as resends from './resend-service.ts';
+
+/** Deliveries in the app, for the team's admins. */
+export const adminDeliveries = {
+  list: appProcedure({ access: 'admins', input: listDeliveriesInput, output: adminDeliveryPage }).query(
+    async ({ ctx, input }) => {
+      const page = await service.listDeliveries(ctx.db, ctx.team.id, input);
+      return { data: page.rows.map(toAdminDelivery), next_cursor: page.nextCursor };
+    },
+  ),
+
+  get: appProcedure({ access: 'admins', input: getDeliveryInput, output: adminDeliveryDetail }).query(
+    async ({ ctx, input }) => {
+      const { row, attempts } = await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id);
+      return toAdminDeliveryDetail(ctx.privacy, row, attempts);
+    },
+  ),
+
+  startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(
+    async ({ ctx, input }) => {
+      const wanted = { endpointId: input.endpoint_id, since: input.since };
+      return toResend(await resends.startResend(ctx.db, occasionOf(ctx), wanted));
+    },
+  ),
+
+  getResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).query(async ({ ctx, input }) =>
+    toResend(await resends.getResend(ctx.db, ctx.team.id, input.resend_id)),
+  ),
+
+  cancelResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).mutation(
+    async ({ ctx, input }) => toResend(await resends.cancelResend(ctx.db, occasionOf(ctx), input.resend_id)),
+  ),
+};

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
+import { webhookDelivery } from './schema.ts';
+
+/** A delivery as the team's admins see it in the app. */
+export const adminDelivery = webhookDelivery.extend({
+  endpoint_id: z.string(),
+  event_id: z.string().meta({ description: 'What the receiver gets as `Svc-Event-Id`.' }),
+  last_attempt_at: dateTime.nullable().meta({ description: 'When the last attempt ended.' }),
+});
+
+export const adminDeliveryPage = pageOf(adminDelivery);
+
+export const adminDeliveryDetail = adminDelivery.extend({
+  request: z.object({
+    method: z.string(),
+    url: z.string().meta({ description: "The endpoint's, as it is now." }),
+    headers: z.record(z.string(), z.string()).meta({
+      description:
+        'As they are sent. The signature is made for each attempt and not kept, so its form stands in its place.',
+    }),
+    body: z.string().nullable().meta({
+      description:
+        'The bytes of every attempt; null while `member_detail_enabled` is off and the body names a person or a score.',
+    }),
+  }),
+  attempts: z
+    .array(
+      z.object({
+        attempt: z.int().min(1),
+        ended_at: dateTime,
+        response_code: z.int().nullable(),
+        response_ms: z.int().nullable(),
+        error: z.string().nullable(),
+      }),
+    )
+    .meta({ description: 'The last ten that failed, and the last one; newest first.' }),
+});
+
+const timeRange = {
+  since: dateTimeInput.optional().meta({ description: 'Created at or after.' }),
+  until: dateTimeInput.optional().meta({ description: 'Created before.' }),
+};
+
+export const listDeliveriesInput = z.strictObject({
+  ...pageQuery,
+  ...timeRange,
+  status: z.enum(['pending', 'retrying', 'ok', 'gave_up']).optional(),
+  event_type: z.string().optional(),
+  endpoint_id: id.optional(),
+});
+
+export const getDeliveryInput = z.strictObject({ delivery_id: id });
+
+export const resend = z.object({
+  id: z.string(),
+  endpoint_id: z.string(),
+  state: z.string().meta({ description: '`running`, `done` or `cancelled`.' }),
+  since: dateTime,
+  total: z.int().meta({ description: 'How many deliveries had failed when it began, 10,000 at most.' }),
+  has_more: z.boolean().meta({ description: 'There were more; another resend from `reached_at` on takes them.' }),
+  sent: z.int().meta({ description: 'How many have been queued again; some may have succeeded meanwhile.' }),
+  reached_at: dateTime.nullable().meta({ description: 'When the last one that was queued again had been created.' }),
+  created_at: dateTime,
+  finished_at: dateTime.nullable(),
+});
+
+export const startResendInput = z.strictObject({
+  endpoint_id: id,
+  since: dateTimeInput.meta({ description: 'Deliveries that were created at or after.' }),
+});
+export const resendIdInput = z.strictObject({ resend_id: id });

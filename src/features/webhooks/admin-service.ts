@@ -1,0 +1,46 @@
+/** What the team's admins read of deliveries in the app: of all endpoints, and one with its request and its attempts. */
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import { toInstant } from '../../core/shapes.ts';
+import type { Db } from '../../db/client.ts';
+import * as store from './admin-store.ts';
+import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow, DeliveryFilters } from './admin-store.ts';
+
+const LIST = 'admin_deliveries';
+
+export async function listDeliveries(
+  db: Db,
+  teamId: string,
+  query: DeliveryFilters & { readonly cursor?: string | undefined; readonly limit: number },
+): Promise<Page<AdminDeliveryRow>> {
+  const { cursor, limit, since, until, ...filters } = query;
+  const rows = await store.listDeliveries(
+    db,
+    teamId,
+    { limit: limit + 1, after: parseCursor(LIST, cursor) },
+    { ...filters, since: since && toInstant(since), until: until && toInstant(until) },
+  );
+  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
+}
+
+/** Its attempts newest first. Throws `not_found`. */
+export async function getDelivery(
+  db: Db,
+  teamId: string,
+  deliveryId: string,
+): Promise<{ row: DeliveryDetailRow; attempts: AttemptRow[] }> {
+  const row = await store.findDelivery(db, teamId, deliveryId);
+  if (!row) throw notFound();
+  const failed = await store.listFailedAttempts(db, teamId, deliveryId);
+  return { row, attempts: withLast(row, failed) };
+}
+
+/** The last attempt stands in the delivery's own row, and among those that failed only if it did. */
+function withLast(row: DeliveryDetailRow, failed: readonly AttemptRow[]): AttemptRow[] {
+  const { attempt, last_attempt_at, response_code, response_ms, error } = row;
+  if (last_attempt_at === null) return [...failed];
+  return [
+    { attempt, ended_at: last_attempt_at, response_code, response_ms, error },
+    ...failed.filter((other) => other.attempt < attempt),
+  ];
+}

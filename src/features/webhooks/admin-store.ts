@@ -1,0 +1,99 @@
+import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { statement, type Db, type Statement } from '../../db/client.ts';
+import type { DeliveryStatus } from './schedule.ts';
+import type { DeliveryRow } from './store.ts';
+
+/** A delivery as the team's admins see it. */
+export interface AdminDeliveryRow extends DeliveryRow {
+  readonly event_id: string;
+  readonly last_attempt_at: string | null;
+}
+
+const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_type, d.created_at, d.next_try_at, d.last_attempt_at,
+  d.response_code, d.response_excerpt, d.response_ms, d.error`;
+
+export interface DeliveryFilters {
+  readonly status?: DeliveryStatus | undefined;
+  readonly event_type?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  /** ISO, inclusive. */
+  readonly since?: string | undefined;
+  /** ISO, exclusive. */
+  readonly until?: string | undefined;
+}
+
+/**
+ * One statement for each combination of filters. There is no index of a team's deliveries over all endpoints, for every attempt would pay for it: the pages of
+ * its endpoints, 50 at most, are merged. The status stands in the text, so that the planner finds the index of those that failed; a filter without an index of its
+ * own (`ok`, `pending`, the type) reads through the endpoint's deliveries of the time range.
+ */
+function listStatement(status: DeliveryStatus | undefined, named: readonly string[]): Statement<AdminDeliveryRow> {
+  const place = (name: string): string => `$${named.indexOf(name) + 7}`;
+  const ofStatus = status === undefined ? '' : ` and status = '${status}'`;
+  const ofType = named.includes('event_type') ? ` and event_type = ${place('event_type')}` : '';
+  const ofEndpoint = named.includes('endpoint_id') ? ` and w.id = ${place('endpoint_id')}` : '';
+  return statement(
+    `webhooks.adminList.${[status ?? 'any', ...named].join('.')}`,
+    `select ${COLUMNS} from (
+       select found.* from webhook_endpoint w cross join lateral (
+         select created_at, id from webhook_delivery where team_id = w.team_id and endpoint_id = w.id
+           and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
+           and created_at >= coalesce($5::timestamptz, '-infinity') and created_at < coalesce($6::timestamptz, 'infinity')${ofStatus}${ofType}
+         order by created_at desc, id desc limit ${PAGE_LIMIT_MAX + 1}) found
+       where w.team_id = $1${ofEndpoint} order by found.created_at desc, found.id desc limit $2
+     ) page cross join lateral (select * from webhook_delivery where team_id = $1 and id = page.id limit 1) d
+     order by page.created_at desc, page.id desc`,
+  );
+}
+
+/** Of all endpoints, newest first, after `after`. `limit` is at most one more than a page holds. */
+export function listDeliveries(
+  db: Db,
+  teamId: string,
+  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
+  filters: DeliveryFilters,
+): Promise<AdminDeliveryRow[]> {
+  const named = (['event_type', 'endpoint_id'] as const).filter((name) => filters[name] !== undefined);
+  const slice = [teamId, limit, after?.at ?? null, after?.id ?? '', filters.since ?? null, filters.until ?? null];
+  return db.query(listStatement(filters.status, named), [...slice, ...named.map((name) => filters[name])]);
+}
+
+/** With all that its request is made of. */
+export interface DeliveryDetailRow extends AdminDeliveryRow {
+  readonly url: string;
+  readonly api_version: string;
+  /** JSON text, as it was stored when the event happened. */
+  readonly event_data: string;
+  readonly event_created_at: string;
+}
+
+const FIND = statement<DeliveryDetailRow>(
+  'webhooks.adminFind',
+  `select ${COLUMNS}, w.url, w.api_version, e.data::text as event_data, e.created_at as event_created_at from webhook_delivery d
+   join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id join event e on e.team_id = d.team_id and e.id = d.event_id
+   where d.team_id = $1 and d.id = $2`,
+);
+
+export async function findDelivery(db: Db, teamId: string, deliveryId: string): Promise<DeliveryDetailRow | null> {
+  const [row] = await db.query(FIND, [teamId, deliveryId]);
+  return row ?? null;
+}
+
+export interface AttemptRow {
+  readonly attempt: number;
+  readonly ended_at: string;
+  readonly response_code: number | null;
+  readonly response_ms: number | null;
+  readonly error: string | null;
+}
+
+const LIST_FAILED_ATTEMPTS = statement<AttemptRow>(
+  'webhooks.adminAttempts',
+  `select attempt, ended_at, response_code, response_ms, error from webhook_attempt
+   where team_id = $1 and delivery_id = $2 order by attempt desc`,
+);
+
+/** Those that failed and are kept, newest first. */
+export function listFailedAttempts(db: Db, teamId: string, deliveryId: string): Promise<AttemptRow[]> {
+  return db.query(LIST_FAILED_ATTEMPTS, [teamId, deliveryId]);
+}

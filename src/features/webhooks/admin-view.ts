@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import { redactEventData, type Privacy } from '../../core/privacy.ts';
+import type { adminDelivery, adminDeliveryDetail, resend } from './admin-schema.ts';
+import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
+import { deliveryHeaders, envelopeText } from './envelope.ts';
+import type { ResendRow } from './resend-store.ts';
+import { toDelivery } from './view.ts';
+
+export function toAdminDelivery(row: AdminDeliveryRow): z.input<typeof adminDelivery> {
+  const { endpoint_id, event_id, last_attempt_at } = row;
+  return { ...toDelivery(row), endpoint_id, event_id, last_attempt_at };
+}
+
+export function toAdminDeliveryDetail(
+  privacy: Privacy,
+  row: DeliveryDetailRow,
+  attempts: readonly AttemptRow[],
+): z.input<typeof adminDeliveryDetail> {
+  const body = envelopeText({
+    id: row.event_id,
+    type: row.event_type,
+    createdAt: row.event_created_at,
+    apiVersion: row.api_version,
+    teamId: (JSON.parse(row.event_data) as { team_id: string }).team_id,
+    data: row.event_data,
+  });
+  const headers = deliveryHeaders(body, { secret: '', eventId: row.event_id, at: new Date(0) });
+  return {
+    ...toAdminDelivery(row),
+    request: {
+      method: 'POST',
+      url: row.url,
+      headers: { ...headers, 'svc-signature': 't=<unix_time>,v1=<hex>' },
+      body: mayShow(privacy, row.event_data) ? body : null,
+    },
+    attempts: attempts.map(({ attempt, ended_at, response_code, response_ms, error }) => ({
+      attempt,
+      ended_at,
+      response_code,
+      response_ms,
+      error,
+    })),
+  };
+}
+
+/** The body was built under the switches of its moment; it is shown under those of this one. */
+function mayShow(privacy: Privacy, eventData: string): boolean {
+  const data = JSON.parse(eventData) as object;
+  return Object.keys(redactEventData(privacy, data)).length === Object.keys(data).length;
+}
+
+export function toResend(row: ResendRow): z.input<typeof resend> {
+  const { id, endpoint_id, state, since, total, has_more, sent, position_at, created_at, finished_at } = row;
+  return { id, endpoint_id, state, since, total, has_more, sent, reached_at: position_at, created_at, finished_at };
+}

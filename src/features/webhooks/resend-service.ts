@@ -1,0 +1,139 @@
+/**
+ * Failed deliveries of an endpoint, sent again in bulk. A batch makes the next ones due, moves the position behind them and adds the job of the next batch, all in
+ * one transaction: wherever a worker is killed, the batch happened with its position or not at all, and each delivery is queued once.
+ *
+ * They join the endpoint's retries, with their turns and their share of the slots, and not what is attempted out of turn: 10,000 of these would hold up the
+ * tests and retries of every other team. A batch waits until the one before has nearly been attempted, so that cancelling means something, and a receiver
+ * that fails again is not met by all of them.
+ */
+import { newId } from '../../core/ids.ts';
+import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
+import { toInstant } from '../../core/shapes.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Db } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import * as store from './resend-store.ts';
+import type { ResendRow } from './resend-store.ts';
+
+/** The job of one batch; its payload is {@link ResendJob}. */
+export const RESEND_DELIVERIES = 'resend_deliveries';
+
+export interface ResendJob {
+  readonly teamId: string;
+  readonly endpointId: string;
+  readonly resendId: string;
+}
+
+const TOTAL_MAX = 10_000;
+const BATCH = 500;
+/** Of the endpoint's retries, this many may wait when the next batch comes. */
+const DUE_MAX = BATCH / 2;
+const WAIT_MS = 1_000;
+/** An endpoint that was paused meanwhile. */
+const PAUSED_WAIT_MS = 30_000;
+
+/**
+ * Begins to send again what failed since then, oldest first. Opens a transaction; enqueues the first batch.
+ * Throws `not_found`, `validation_error` (field `endpoint_id`) while the endpoint is paused, `conflict` while one is running.
+ */
+export async function startResend(
+  db: Db,
+  occasion: Occasion,
+  { endpointId, since }: { readonly endpointId: string; readonly since: string },
+): Promise<ResendRow> {
+  const { teamId, at } = occasion;
+  const from = toInstant(since);
+  return db.transaction(async (tx) => {
+    const facts = await store.readStartFacts(tx, teamId, { endpointId, since: from, at, countMax: TOTAL_MAX + 1 });
+    if (!facts) throw notFound();
+    if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
+    if (facts.is_running)
+      throw new ProblemError('conflict', { detail: 'Deliveries of this endpoint are being sent again already.' });
+    const isEmpty = facts.failed === 0;
+    const row: ResendRow = {
+      id: newId('webhookResend'),
+      endpoint_id: endpointId,
+      state: isEmpty ? 'done' : 'running',
+      since: from,
+      total: Math.min(facts.failed, TOTAL_MAX),
+      has_more: facts.failed > TOTAL_MAX,
+      sent: 0,
+      position_at: null,
+      position_id: null,
+      created_at: at.toISOString(),
+      finished_at: isEmpty ? at.toISOString() : null,
+    };
+    store.insertResend(tx, teamId, row);
+    record(tx, occasion, {
+      audit: {
+        action: 'webhook_endpoint.resend_started',
+        targetId: endpointId,
+        details: { resend_id: row.id, since: from, total: row.total },
+      },
+      jobs: isEmpty ? [] : [jobOf({ teamId, endpointId, resendId: row.id })],
+    });
+    return row;
+  });
+}
+
+/** Throws `not_found`. */
+export async function getResend(db: Db, teamId: string, resendId: string): Promise<ResendRow> {
+  const row = await store.findResend(db, teamId, resendId);
+  if (!row) throw notFound();
+  return row;
+}
+
+/** What is queued already is attempted; nothing else is. One that has ended stays as it is. Opens a transaction. Throws `not_found`. */
+export async function cancelResend(db: Db, occasion: Occasion, resendId: string): Promise<ResendRow> {
+  const { teamId, at } = occasion;
+  return db.transaction(async (tx) => {
+    const found = await store.findResendForUpdate(tx, teamId, resendId);
+    if (!found) throw notFound();
+    if (found.state !== 'running') return found;
+    const row: ResendRow = { ...found, state: 'cancelled', finished_at: at.toISOString() };
+    store.updateResend(tx, teamId, row);
+    record(tx, occasion, {
+      audit: {
+        action: 'webhook_endpoint.resend_cancelled',
+        targetId: row.endpoint_id,
+        details: { resend_id: row.id, sent: row.sent },
+      },
+    });
+    return row;
+  });
+}
+
+/** One batch, in a transaction of its own that also adds the next one. Does nothing once the resend has ended or its endpoint is gone. */
+export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise<void> {
+  const { teamId, endpointId, resendId } = job;
+  const now = clock.now();
+  await db.transaction(async (tx) => {
+    const status = await store.lockEndpoint(tx, teamId, endpointId);
+    const resend = await store.findResendForUpdate(tx, teamId, resendId);
+    if (status === null || resend?.state !== 'running') return;
+    const again = (inMs: number): void => store.addJob(tx, jobOf(job), new Date(now.getTime() + inMs));
+    if (status !== 'active') return again(PAUSED_WAIT_MS);
+    if ((await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX })) >= DUE_MAX) return again(WAIT_MS);
+    const limit = Math.min(BATCH, TOTAL_MAX - resend.sent);
+    const { count, last } = await store.queueBatch(tx, teamId, { resend, limit, now });
+    const sent = resend.sent + count;
+    const isDone = count === 0 || sent >= TOTAL_MAX;
+    store.updateResend(tx, teamId, {
+      ...resend,
+      sent,
+      position_at: last?.at ?? resend.position_at,
+      position_id: last?.id ?? resend.position_id,
+      ...(isDone && { state: 'done', finished_at: now.toISOString() }),
+    });
+    if (!isDone) again(0);
+  });
+}
+
+function jobOf(job: ResendJob) {
+  const { teamId, endpointId, resendId } = job;
+  return {
+    task: RESEND_DELIVERIES,
+    payload: { teamId, endpointId, resendId },
+    key: `${RESEND_DELIVERIES}:${teamId}:${resendId}`,
+  };
+}

@@ -1,0 +1,114 @@
+// How the end of an operation, or of the version, is told: by routes that are deprecated here only, through the same declarations as any other.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Deprecation } from '../../src/core/deprecation.ts';
+import { notFound } from '../../src/core/problem.ts';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { endpointsOf } from '../../src/trpc/endpoints.ts';
+import { endpoint, router } from '../../src/trpc/init.ts';
+import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+const OWN: Deprecation = { since: '2027-01-01', sunset: '2028-01-01', link: 'https://api.example.com/docs/old' };
+const VERSIONS: Deprecation = { since: '2026-06-01', sunset: '2029-06-01' };
+
+const declare = (name: string, deprecated?: Deprecation) =>
+  endpoint({
+    method: 'GET',
+    path: `/${name}/{thing_id}`,
+    scope: 'users:read',
+    tag: 'Things',
+    summary: 'Read a thing',
+    description: 'A thing.',
+    input: z.object({ thing_id: z.string().max(5) }),
+    output: z.object({ id: z.string() }),
+    outputName: name === 'old' ? 'OldThing' : 'NewThing',
+    example: { output: { id: 'x' } },
+    ...(deprecated ? { deprecated } : {}),
+  }).query(({ input }) => {
+    if (input.thing_id !== 'x') throw notFound();
+    return { id: 'x' };
+  });
+
+const things = router({ things: { old: declare('old', OWN), current: declare('current') } });
+const endpoints = endpointsOf(things);
+
+let api: TestApi;
+let ending: TestApi;
+beforeAll(async () => {
+  const seed = makeSeed([makeTeam('a')]);
+  api = await startTestApi({ seed, app: { version: { endpoints, deprecated: null } } });
+  ending = await startTestApi({ seed, app: { version: { endpoints, deprecated: VERSIONS } } });
+});
+
+const told = ({ headers }: ApiResponse) => [headers['deprecation'], headers['sunset'], headers['link']];
+const NOTHING = [undefined, undefined, undefined];
+
+/** Every way in which a request for a thing may end. */
+async function answersOf({ call, key }: TestApi, name: string): Promise<ApiResponse[]> {
+  return [
+    await call(key('team_a'), 'GET', `/${name}/x`),
+    await call(key('team_a'), 'HEAD', `/${name}/x`),
+    await call(null, 'GET', `/${name}/x`),
+    await call(key('team_a', 'none'), 'GET', `/${name}/x`),
+    await call(key('team_a'), 'GET', `/${name}/y`),
+    await call(key('team_a'), 'GET', `/${name}/toolong`),
+  ];
+}
+const STATUSES = [200, 200, 401, 403, 404, 422];
+
+describe('a deprecated operation', () => {
+  test('says so in every response, errors included, and no other operation does', async () => {
+    const old = await answersOf(api, 'old');
+    expect(old.map(({ status }) => status)).toEqual(STATUSES);
+    const link = '<https://api.example.com/docs/old>; rel="deprecation"; type="text/html"';
+    for (const answer of old) expect(told(answer)).toEqual(['@1798761600', 'Sat, 01 Jan 2028 00:00:00 GMT', link]);
+    const others = [...(await answersOf(api, 'current')), await api.call(null, 'GET', '/nowhere')];
+    for (const answer of others) expect(told(answer)).toEqual(NOTHING);
+  });
+
+  test('is deprecated in the document, which describes the headers', () => {
+    const document = openApiDocument('', { router: things, deprecated: null });
+    const { get: old } = document.paths?.['/old/{thing_id}'] ?? {};
+    const { get: current } = document.paths?.['/current/{thing_id}'] ?? {};
+    expect(old).toMatchObject({ deprecated: true, description: expect.stringContaining('2028-01-01') });
+    for (const response of Object.values(old?.responses ?? {}))
+      expect(Object.keys((response as { headers: object }).headers)).toEqual(
+        expect.arrayContaining(['Deprecation', 'Sunset', 'Link']),
+      );
+    expect(document.components?.headers).toHaveProperty('Sunset');
+    expect(JSON.stringify(current)).not.toMatch(/deprecat|sunset/i);
+  });
+});
+
+describe('a deprecated version', () => {
+  test('says so in every response, and an operation of its own dates tells the earlier ones', async () => {
+    for (const answer of [
+      ...(await answersOf(ending, 'current')),
+      await ending.call(null, 'GET', '/nowhere'),
+      await ending.call(null, 'POST', '/old/x'),
+      await ending.call(null, 'GET', '/openapi.v1.json'),
+    ])
+      expect(told(answer)).toEqual(['@1780272000', 'Fri, 01 Jun 2029 00:00:00 GMT', undefined]);
+    for (const answer of await answersOf(ending, 'old'))
+      expect(told(answer).slice(0, 2)).toEqual(['@1780272000', 'Sat, 01 Jan 2028 00:00:00 GMT']);
+  });
+
+  test('has every operation deprecated in the document', () => {
+    const { paths = {} } = openApiDocument('', { router: things, deprecated: VERSIONS });
+    expect(Object.values(paths).map(({ get }) => get?.deprecated)).toEqual([true, true]);
+  });
+
+  test('whose dates are none, or the wrong way round, does not start', () => {
+    const start = (deprecated: Deprecation) => () =>
+      startTestApi({ seed: makeSeed([]), app: { version: { endpoints, deprecated } } });
+    return Promise.all([
+      expect(start({ since: '2027-02-30', sunset: '2028-01-01' })).rejects.toThrow('2027-02-30'),
+      expect(start({ since: '2028-01-02', sunset: '2028-01-01' })).rejects.toThrow('before'),
+    ]);
+  });
+});
+
+test('the document says nothing of deprecations while there are none', () => {
+  expect(JSON.stringify(openApiDocument(''))).not.toMatch(/deprecat|sunset/i);
+});
