@@ -6,6 +6,7 @@ import { loadConfig, type Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
+import { startUsageCounter } from './features/usage/counter.ts';
 import { createApp } from './http/app.ts';
 import type { TokenKey } from './http/app-token.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from './http/authenticate.ts';
@@ -32,6 +33,11 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
   });
   const metrics = createMetrics(db.pool);
   const migrations = await expectedMigrations();
+  const usage = startUsageCounter({
+    db,
+    clock: systemClock,
+    onError: (error) => logger.warn({ err: error }, 'the use of keys could not be written yet'),
+  });
   let draining = false;
   const server = createServer();
   const requests = trackRequests(server);
@@ -50,6 +56,7 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
       limits: { keyPerMinute: config.apiKeyRateLimitPerMinute, ipPerMinute: IP_RATE_LIMIT_PER_MINUTE },
       document: JSON.stringify(openApiDocument(publicUrl)),
       observe: metrics.observeRequest,
+      countUse: usage.count,
       trustProxy: config.trustProxy,
       tokenKey: tokenKeyOf(config),
       developmentTeamId: config.nodeEnv === 'production' ? null : DEMO_TEAM_ID,
@@ -65,12 +72,14 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
       draining = true;
       await drain(server, requests);
       metricsServer?.close();
+      await usage.stop();
       await db.close();
       logger.info('api stopped');
       logger.flushNow();
     };
     return { port, stop };
   } catch (error) {
+    await usage.stop();
     await db.close();
     throw error;
   }

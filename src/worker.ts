@@ -19,6 +19,7 @@ import { openDatabase, type Database } from './db/client.ts';
 import { keepJobLocks, type JobLocks } from './db/job-locks.ts';
 import { expectedMigrations, isMigrated } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
+import { CRM_CRON, crmTasks } from './features/crm/tasks.ts';
 import { memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { createSender } from './features/webhooks/attempt.ts';
@@ -84,6 +85,11 @@ function tasksOf({ config, db, logger, wake }: Parts & { readonly wake: () => vo
   const shared = { db, clock: systemClock, mailer: createMailer(config, logger), publicUrl: config.publicUrl };
   return {
     ...memberTasks(shared),
+    ...crmTasks({
+      ...shared,
+      secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
+      allowBaseUrl: config.nodeEnv !== 'production',
+    }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS, wake }),
     ...retentionTasks(shared),
   };
@@ -195,7 +201,7 @@ async function startRun({ config, db, logger, taskList }: RunOptions): Promise<R
   const options: RunnerOptions = {
     pgPool: connections,
     taskList,
-    parsedCronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON]),
+    parsedCronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON]),
     concurrency: JOB_CONCURRENCY,
     noHandleSignals: true,
     events,

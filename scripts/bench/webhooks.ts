@@ -107,7 +107,7 @@ async function startReceiver(stack: AsyncDisposableStack): Promise<{ url: string
 
 function seed(world: World, url: string): Promise<Map<string, string>> {
   const file = seedFile(Array.from({ length: TEAMS }, (_, n) => ({ id: `team_hooks_${n}`, generate: undefined })));
-  const endpoints = (teamId: string): NonNullable<TeamSeed['webhook_endpoints']> =>
+  const endpoints = (teamId = ''): NonNullable<TeamSeed['webhook_endpoints']> =>
     Array.from({ length: ENDPOINTS_PER_TEAM }, (_, n) => ({
       id: `whe_${teamId}_${n}`,
       url: `${url}/${n}`,

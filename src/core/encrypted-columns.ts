@@ -7,7 +7,7 @@ export interface EncryptedColumn {
   readonly column: string;
   /** What tells a row from others of its team. */
   readonly key: string;
-  /** A boolean column that says whether the value is encrypted at all; null: it always is. */
+  /** A boolean column that says whether the value is encrypted at all; null: it always is, where there is one. */
   readonly flag: string | null;
   /** What a value is bound to (`core/encryption.ts`): table, column, team and row. */
   readonly context: (teamId: string, key: string) => string;
@@ -27,5 +27,12 @@ export const ENCRYPTED_COLUMNS = {
     key: 'key',
     flag: 'encrypted',
     context: (teamId, key) => `idempotency_record.body ${teamId} ${key}`,
+  },
+  crmCredentials: {
+    table: 'crm_connection',
+    column: 'credentials_encrypted',
+    key: 'id',
+    flag: null,
+    context: (teamId, connectionId) => `crm_connection.credentials_encrypted:${teamId}:${connectionId}`,
   },
 } as const satisfies Record<string, EncryptedColumn>;

@@ -4,6 +4,7 @@ import { parseApiKey } from '../core/api-key.ts';
 import type { ApiKeyActor, MemberStatus, Role } from '../core/actor.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Language } from '../core/language.ts';
+import { hasApi } from '../core/plans.ts';
 import { privacyOf, type Privacy } from '../core/privacy.ts';
 import type { Scope } from '../core/scopes.ts';
 import { statement, type Db } from '../db/client.ts';
@@ -41,7 +42,6 @@ export interface RateLimits {
 /** Requests without a valid key, per minute and caller address (decisions 30). */
 export const IP_RATE_LIMIT_PER_MINUTE = 120;
 
-const PLANS_WITH_API = new Set(['team', 'enterprise']);
 const NO_SECRET = hashSecret('');
 
 interface Row {
@@ -117,6 +117,6 @@ function toTenant(row: Row, keyId: string): Tenant {
     },
     team: { id: row.team_id, plan: row.plan, language: row.language, rateLimitPerMinute: row.rate_limit_per_min },
     privacy: privacyOf({ memberDetailEnabled: row.member_detail_enabled, leaderboardEnabled: row.leaderboard_enabled }),
-    enabled: row.team_status === 'active' && PLANS_WITH_API.has(row.plan),
+    enabled: row.team_status === 'active' && hasApi(row.plan),
   };
 }

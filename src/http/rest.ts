@@ -29,6 +29,8 @@ export interface RestOptions {
   /** The caller's address, as far as the proxies in front are trusted. */
   readonly ipOf: (request: IncomingMessage) => string | null;
   readonly observe: (route: string, status: number, seconds: number) => void;
+  /** Called for each request with a valid key; it must cost next to nothing. */
+  readonly countUse?: (teamId: string, keyId: string, status: number) => void;
   /** What is served and until when: {@link V1} where it is left out. */
   readonly version?: Version;
 }
@@ -305,6 +307,7 @@ function finish(exchange: Exchange, startedAt: number): void {
   options.observe(`${request.method} ${route}`, status, ms / 1000);
   const team = authentication?.tenant?.team.id;
   const key = authentication?.tenant?.actor.id;
+  if (team !== undefined && key !== undefined) options.countUse?.(team, key, status);
   options.logger.info(
     { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
     'request',

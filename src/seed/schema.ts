@@ -1,5 +1,6 @@
 // The shape of a seed file (seed-file.md). Strict everywhere: a misspelt field is a fault, never lost silently.
 // What is left out stays undefined here; rows.ts says what stands in its place, and check.ts what must fit together.
+import { PLANS } from '../core/plans.ts';
 import { z } from 'zod';
 import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
@@ -188,7 +189,7 @@ const generate = z.strictObject({
 const team = z.strictObject({
   id: id.optional(),
   name: text.optional(),
-  plan: z.enum(['starter', 'team', 'enterprise']).optional(),
+  plan: z.enum(PLANS).optional(),
   status: z.enum(['active', 'suspended', 'ended']).optional(),
   seats: count.optional(),
   rate_limit_per_min: count.min(1).optional(),

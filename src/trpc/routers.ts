@@ -1,14 +1,25 @@
 import { analytics } from '../features/analytics/router.ts';
 import { apiKeys } from '../features/api-keys/router.ts';
 import { assignments } from '../features/assignments/router.ts';
+import { auditLog } from '../features/audit-log/router.ts';
+import { platformCases } from '../features/cases/platform-router.ts';
 import { cases } from '../features/cases/router.ts';
+import { platformCatalog } from '../features/catalog/platform-router.ts';
 import { catalog } from '../features/catalog/router.ts';
+import { adminCrm } from '../features/crm/admin-router.ts';
 import { crm } from '../features/crm/router.ts';
+import { platformEvaluations } from '../features/evaluations/platform-router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
+import { invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
+import { platformMembers } from '../features/members/platform-router.ts';
 import { members } from '../features/members/router.ts';
 import { team } from '../features/team/router.ts';
+import { teams } from '../features/teams/router.ts';
+import { platformTrainings } from '../features/trainings/platform-router.ts';
 import { trainings } from '../features/trainings/router.ts';
+import { usage } from '../features/usage/router.ts';
+import { adminDeliveries } from '../features/webhooks/admin-router.ts';
 import { webhooks } from '../features/webhooks/router.ts';
 import { router } from './init.ts';
 
@@ -30,10 +41,22 @@ export const v1 = router({
 export const admin = router({
   apiKeys,
   team,
+  invitations,
+  deliveries: adminDeliveries,
+  auditLog,
+  usage,
+  crm: adminCrm,
 });
 
 /** For services of the host application: one line a feature. */
-export const platform = router({});
+export const platform = router({
+  teams,
+  members: platformMembers,
+  trainings: platformTrainings,
+  evaluations: platformEvaluations,
+  cases: platformCases,
+  catalog: platformCatalog,
+});
 
 /** What the app's door serves. */
 export const appRouter = router({ v1, admin, platform });

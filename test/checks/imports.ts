@@ -33,7 +33,13 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   rules: [core],
   view: [core, { layer: 'schema', feature: 'own', only: 'types' }, { layer: 'store', feature: 'own', only: 'types' }],
   store: [db, core, { layer: 'rules', feature: 'own' }, { layer: 'part', feature: 'own', only: 'types' }],
-  part: [db, core, { layer: 'schema', feature: 'own' }, { layer: 'rules', feature: 'own' }, { layer: 'store', feature: 'own' }],
+  part: [
+    db,
+    core,
+    { layer: 'schema', feature: 'own' },
+    { layer: 'rules', feature: 'own' },
+    { layer: 'store', feature: 'own' },
+  ],
   service: [...ownFiles, db, core, { layer: 'service', feature: 'other' }],
   router: [
     { layer: 'service', feature: 'own' },
@@ -43,16 +49,16 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { layer: 'trpc/init' },
     core,
   ],
-  tasks: [{ layer: 'service', feature: 'own' }, { layer: 'view', feature: 'own' }, { layer: 'part', feature: 'own' }, db, core],
+  tasks: [
+    { layer: 'service', feature: 'own' },
+    { layer: 'view', feature: 'own' },
+    { layer: 'part', feature: 'own' },
+    db,
+    core,
+  ],
   'trpc/init': [core, db],
   trpc: [core, db, { layer: 'trpc/init' }, { layer: 'router' }],
-  http: [
-    { layer: 'trpc' },
-    { layer: 'trpc/init' },
-    core,
-    db,
-    { layer: 'entry', only: 'types' },
-  ],
+  http: [{ layer: 'trpc' }, { layer: 'trpc/init' }, core, db, { layer: 'entry', only: 'types' }],
   'admin-ui': ['core', 'db', 'schema', 'trpc', 'trpc/init', 'router', 'view'].map((layer) => ({
     layer,
     only: 'types',
@@ -117,8 +123,8 @@ function placeOf(name: string): Place {
   if (!name.includes('/') || folder === 'seed') return { layer: 'entry', feature: null };
   if (name === 'trpc/init.ts') return { layer: 'trpc/init', feature: null };
   if (folder !== 'features') return { layer: folder, feature: null };
-  // What only the platform's services call stands in files of its own: platform-service.ts is a service.
-  const role = file.replace(/^platform-|\.ts$/g, '');
+  // What only the platform's services or the team's admins call stands in files of its own: platform-service.ts is a service.
+  const role = file.replace(/^(?:platform|admin|resend)-|\.ts$/g, '');
   return { layer: roles.has(role) ? role : 'part', feature };
 }
 

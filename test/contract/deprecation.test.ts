@@ -109,6 +109,7 @@ describe('a deprecated version', () => {
   });
 });
 
-test('the document says nothing of deprecations while there are none', () => {
-  expect(JSON.stringify(openApiDocument(''))).not.toMatch(/deprecat|sunset/i);
+test('the document describes no deprecation while there is none', () => {
+  const { paths, components } = openApiDocument('');
+  expect(/deprecat|sunset/i.test(JSON.stringify([paths, components]))).toBe(false);
 });

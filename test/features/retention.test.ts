@@ -166,7 +166,16 @@ describe('the removal', () => {
     expect(await young.exists()).toBe(true);
     for (let n = 0; n < 6; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
     expect(await remove(3)).toMatchObject({ idempotency: 6 });
-    expect(await remove(3)).toEqual({ idempotency: 0, deliveries: 0, events: 0, audit: 0, counters: 0 });
+    expect(await remove(3)).toEqual({
+      idempotency: 0,
+      deliveries: 0,
+      events: 0,
+      usage: 0,
+      resends: 0,
+      invitation_resends: 0,
+      audit: 0,
+      counters: 0,
+    });
   });
 
   test('passes over a row that somebody holds instead of waiting for it, and takes it the next time', async () => {

@@ -342,8 +342,8 @@ describe('a worker process', () => {
     await enqueue(own.url);
     await until(() => worker.output().includes('the mail server did not take it: EENVELOPE 550'));
     expect(worker.output()).not.toContain('@a.test');
-    const { rows } = await queryOf(own.url, 'select last_error from graphile_worker.jobs');
-    expect(JSON.stringify(rows)).not.toContain('@a.test');
+    const jobs = await query('select last_error from graphile_worker.jobs', [], own.url);
+    expect(JSON.stringify(jobs)).not.toContain('@a.test');
     await worker.kill('SIGTERM');
   });
 

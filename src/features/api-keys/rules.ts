@@ -16,6 +16,7 @@
  */
 import type { Actor } from '../../core/actor.ts';
 import type { Localized } from '../../core/language.ts';
+import { hasApi } from '../../core/plans.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 
@@ -46,11 +47,9 @@ export function inOrder(scopes: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => scopes.includes(scope));
 }
 
-const PLANS_WITH_API = new Set(['team', 'enterprise']);
-
 /** Throws `api_disabled` for a plan whose keys authentication would refuse (decisions 31). */
 export function requirePlanWithApi(plan: string): void {
-  if (!PLANS_WITH_API.has(plan)) throw new ProblemError('api_disabled');
+  if (!hasApi(plan)) throw new ProblemError('api_disabled');
 }
 
 /** The member who makes a key. Throws `forbidden` for anybody else: some rights of a key are those of its creator. */

@@ -20,13 +20,13 @@ export interface AssignmentRow {
   readonly created_at: string;
 }
 
-const COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id, a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email,
+export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id, a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email,
   a.note, a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
 
 // The recipient is looked up by primary key for each row of the page, whatever the planner thinks of the team's size: joined freely, it reads all members of it.
 const LIST = statement<AssignmentRow>(
   'assignments.list',
-  `select ${COLUMNS} from (
+  `select ${ASSIGNMENT_COLUMNS} from (
      select * from assignment where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4) order by created_at desc, id desc limit $2
    ) a cross join lateral (select user_id, email from member where team_id = $1 and id = a.member_id offset 0) m order by a.created_at desc, a.id desc`,
 );
@@ -43,7 +43,7 @@ export function listAssignments(
 
 const FIND = statement<AssignmentRow>(
   'assignments.find',
-  `select ${COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id where a.team_id = $1 and a.id = $2`,
+  `select ${ASSIGNMENT_COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id where a.team_id = $1 and a.id = $2`,
 );
 
 export async function findAssignment(db: Db, teamId: string, assignmentId: string): Promise<AssignmentRow | null> {
@@ -153,8 +153,15 @@ const REMOVE = statement<{ id: string }>(
    delete from assignment where team_id = $1 and id = $2 returning id`,
 );
 
+// Before the statement that removes: it then sees a training that was recorded for the assignment while it waited.
+const LOCK_FOR_REMOVAL = statement(
+  'assignments.lockForRemoval',
+  'select from assignment where team_id = $1 and id = $2 for update',
+);
+
 /** Whether there was one to remove. */
 export async function removeAssignment(tx: Tx, teamId: string, assignmentId: string): Promise<boolean> {
+  tx.send(LOCK_FOR_REMOVAL, [teamId, assignmentId]);
   const rows = await tx.query(REMOVE, [teamId, assignmentId]);
   return rows.length > 0;
 }

@@ -46,10 +46,7 @@ const DEAL_PROPERTIES = [
 ];
 const NOTE_PROPERTIES = ['hs_note_body', 'hs_lastmodifieddate'];
 
-const place = z.union([
-  z.strictObject({ since: z.string() }),
-  z.strictObject({ at: z.string(), afterId: z.string() }),
-]);
+const place = z.union([z.strictObject({ since: z.string() }), z.strictObject({ at: z.string(), afterId: z.string() })]);
 type Place = z.output<typeof place>;
 
 const found = z.object({
@@ -63,7 +60,11 @@ type Properties = Readonly<Record<string, string | null | undefined>>;
 export function openHubspot({ token, baseUrl, timeoutMs, readsNotes }: ProviderOptions): Provider {
   // An agent of its own is the package's only handle on a call in flight: without it a silent server holds the call for minutes.
   const agent = baseUrl?.startsWith('http:') ? new HttpAgent({ keepAlive: true }) : new HttpsAgent({ keepAlive: true });
-  const client = new Client({ accessToken: token, httpAgent: agent, ...(baseUrl === null ? {} : { basePath: baseUrl }) });
+  const client = new Client({
+    accessToken: token,
+    httpAgent: agent,
+    ...(baseUrl === null ? {} : { basePath: baseUrl }),
+  });
   const ask = <T>(work: () => Promise<T>): Promise<T> => withDeadline(work, timeoutMs, () => agent.destroy());
 
   const search = async (list: string, request: object): Promise<Found> => {
@@ -73,11 +74,13 @@ export function openHubspot({ token, baseUrl, timeoutMs, readsNotes }: ProviderO
   };
 
   const readModified = async (list: string, { since, cursor }: PagePlace): Promise<ProviderPage> => {
-    const from: Place = cursor === null ? { since: since ?? '1970-01-01T00:00:00.000Z' } : place.parse(JSON.parse(cursor));
+    const from: Place =
+      cursor === null ? { since: since ?? '1970-01-01T00:00:00.000Z' } : place.parse(JSON.parse(cursor));
     const { results, paging } = await search(list, requestOf(from));
     const modified = (index: number): string | null => instantOf(results.at(index)?.properties['hs_lastmodifieddate']);
     const next = placeAfter(from, paging?.next ? { lastId: results.at(-1)?.id, lastTime: modified(-1) } : null);
-    const read = list === 'notes' ? { deals: [], notes: await readNotes(results) } : { deals: results.map(toDeal), notes: [] };
+    const read =
+      list === 'notes' ? { deals: [], notes: await readNotes(results) } : { deals: results.map(toDeal), notes: [] };
     return { ...read, deletedDealIds: [], next: next && JSON.stringify(next), modifiedUntil: modified(-1) };
   };
 
@@ -119,12 +122,13 @@ export function openHubspot({ token, baseUrl, timeoutMs, readsNotes }: ProviderO
   const lists = readsNotes ? ['deals', 'deleted', 'notes'] : ['deals', 'deleted'];
   return {
     lists,
-    listOwners,
+    listOwners: () => checked(listOwners),
     readPage: (list, at) => checked(() => (list === 'deleted' ? readArchived(at) : readModified(list, at))),
-    check: async () => {
-      await listOwners();
-      for (const list of readsNotes ? ['deals', 'notes'] : ['deals']) await search(list, { limit: 1 });
-    },
+    check: () =>
+      checked(async () => {
+        await listOwners();
+        for (const list of readsNotes ? ['deals', 'notes'] : ['deals']) await search(list, { limit: 1 });
+      }),
     close: () => agent.destroy(),
   };
 }
@@ -143,10 +147,7 @@ function requestOf(from: Place): object {
 }
 
 /** `last` is null when nothing follows in the direction of `from`. */
-function placeAfter(
-  from: Place,
-  last: { lastId: string | undefined; lastTime: string | null } | null,
-): Place | null {
+function placeAfter(from: Place, last: { lastId: string | undefined; lastTime: string | null } | null): Place | null {
   if ('at' in from) {
     if (last?.lastId !== undefined) return { at: from.at, afterId: last.lastId };
     return { since: new Date(Date.parse(from.at) + 1).toISOString() };

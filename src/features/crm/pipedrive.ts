@@ -56,9 +56,13 @@ const deals = z.object({
 });
 const notes = z.object({
   data: z
-    .array(z.object({ id: z.number(), active_flag: z.boolean().nullish(), deal_id: key, content: text, update_time: text }))
+    .array(
+      z.object({ id: z.number(), active_flag: z.boolean().nullish(), deal_id: key, content: text, update_time: text }),
+    )
     .nullable(),
-  additional_data: z.object({ pagination: z.object({ more_items_in_collection: z.boolean().nullish() }).nullish() }).nullish(),
+  additional_data: z
+    .object({ pagination: z.object({ more_items_in_collection: z.boolean().nullish() }).nullish() })
+    .nullish(),
 });
 const users = z.object({ data: z.array(z.object({ id: z.number(), email: text })).nullable() });
 const notesPlace = z.strictObject({ since: z.string(), start: z.int() });
@@ -93,7 +97,9 @@ export function openPipedrive({ token, baseUrl, timeoutMs, readsNotes }: Provide
       ...(since === null ? {} : { updated_since: toSeconds(since) }),
       ...(cursor === null ? {} : { cursor }),
     } as const;
-    const answer = await ask(deals, () => (list === 'archived' ? dealsApi.getArchivedDeals(request) : dealsApi.getDeals(request)));
+    const answer = await ask(deals, () =>
+      list === 'archived' ? dealsApi.getArchivedDeals(request) : dealsApi.getDeals(request),
+    );
     const rows = answer.data ?? [];
     return {
       deals: rows.filter((row) => !isDeleted(row)).map(toDeal),
@@ -105,7 +111,8 @@ export function openPipedrive({ token, baseUrl, timeoutMs, readsNotes }: Provide
   };
 
   const readNotes = async ({ since, cursor }: PagePlace, limit = NOTES_PAGE): Promise<ProviderPage> => {
-    const from = cursor === null ? { since: since ?? '1970-01-01T00:00:00.000Z', start: 0 } : notesPlace.parse(JSON.parse(cursor));
+    const from =
+      cursor === null ? { since: since ?? '1970-01-01T00:00:00.000Z', start: 0 } : notesPlace.parse(JSON.parse(cursor));
     const { start } = from;
     const request = { updated_since: toSeconds(from.since), sort: 'update_time ASC', start, limit };
     const answer = await ask(notes, () => notesApi.getNotes(request));
@@ -113,13 +120,17 @@ export function openPipedrive({ token, baseUrl, timeoutMs, readsNotes }: Provide
     // v1 writes `2026-11-02 14:05:00`, in UTC.
     const last = instantOf(rows.at(-1)?.update_time?.replace(/^(\S+) (\S+)$/, '$1T$2Z'));
     const follows = answer.additional_data?.pagination?.more_items_in_collection === true && last !== null;
-    const next = last !== null && last > from.since ? { since: last, start: 0 } : { since: from.since, start: start + rows.length };
+    const next =
+      last !== null && last > from.since
+        ? { since: last, start: 0 }
+        : { since: from.since, start: start + rows.length };
     return {
       deals: [],
       deletedDealIds: [],
       notes: rows.map((row) => ({
         id: String(row.id),
-        dealIds: row.active_flag === false || row.deal_id === null || row.deal_id === undefined ? [] : [String(row.deal_id)],
+        dealIds:
+          row.active_flag === false || row.deal_id === null || row.deal_id === undefined ? [] : [String(row.deal_id)],
         html: textOf(row.content) ?? '',
       })),
       next: follows ? JSON.stringify(next) : null,
@@ -159,14 +170,15 @@ function toDeal(row: Deal): ProviderDeal {
     title: textOf(row.title),
     amount: decimalOf(row.value),
     currency: textOf(row.currency),
-    closeDate: textOf(row.close_time) ?? textOf(row.won_time) ?? textOf(row.lost_time) ?? textOf(row.expected_close_date),
+    closeDate:
+      textOf(row.close_time) ?? textOf(row.won_time) ?? textOf(row.lost_time) ?? textOf(row.expected_close_date),
     probability: probability === null ? null : Math.round(Math.min(Math.max(probability, 0), 100)),
     pipelineId: textOf(row.pipeline_id),
     stageId: textOf(row.stage_id),
     lostReason: outcome === 'lost' ? textOf(row.lost_reason) : null,
     ownerId: textOf(row.owner_id),
-    // The deal names an activity's id alone; that it was touched is what is known.
-    lastActivityAt: instantOf(row.update_time),
+    // v2 names the last activity's id alone.
+    lastActivityAt: null,
   };
 }
 

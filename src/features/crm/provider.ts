@@ -75,7 +75,8 @@ export type FailureReason =
   | 'timeout'
   | 'unreachable'
   | 'invalid_response'
-  | 'credentials_unreadable';
+  | 'credentials_unreadable'
+  | 'internal';
 
 export interface ProviderError extends Error {
   readonly name: 'ProviderError';
@@ -104,7 +105,11 @@ export function isProviderError(error: unknown): error is ProviderError {
 }
 
 /** What an HTTP status other than 2xx means. `waitMs` is for a 429 that names no time itself. */
-export function errorOfStatus(status: number, headers: Readonly<Record<string, unknown>>, waitMs: number): ProviderError {
+export function errorOfStatus(
+  status: number,
+  headers: Readonly<Record<string, unknown>>,
+  waitMs: number,
+): ProviderError {
   const retryAfterMs = readRetryAfter(headers['retry-after']);
   if (status === 401) return providerError('unauthorized');
   if (status === 403) return providerError('forbidden');
@@ -142,14 +147,15 @@ export function textOf(value: unknown): string | null {
 /** An instant of the database; null for text that is none. */
 export function instantOf(value: unknown): string | null {
   const time = typeof value === 'string' && value !== '' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
+  const iso = Number.isNaN(time) ? '' : new Date(time).toISOString();
+  return /^\d{4}-/.test(iso) && !iso.startsWith('0000') ? iso : null;
 }
 
 const NUMBER_FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** A number's text as plain decimal text, digit for digit: never through a float. Null for what is no number. */
-export function decimalOf(value: unknown): string | null {
-  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER_FORM.exec(String(value ?? '').trim()) ?? [];
+export function decimalOf(value: string | null | undefined): string | null {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER_FORM.exec((value ?? '').trim()) ?? [];
   if (whole === '' && fraction === '') return null;
   const shift = Number(exponent);
   const digits = whole + fraction;

@@ -7,7 +7,16 @@
  *  * Deals are no details of members, so they come while `member_detail_enabled` is off, without `owner_user_id`.
  *  * Money and `close_date` are text, as the CRM gave them.
  */
+import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 
 /** What cursors of the lists are issued for. */
 export const DEALS_LIST = 'deals';
 export const OBJECTIONS_LIST = 'objections';
+
+/** So many connections a team may have that are not disconnected. */
+export const CONNECTIONS_MAX = 10;
+
+/** What the encrypted token of a connection is bound to. */
+export function credentialsContext(teamId: string, connectionId: string): string {
+  return ENCRYPTED_COLUMNS.crmCredentials.context(teamId, connectionId);
+}

@@ -70,3 +70,17 @@ export function listObjections(
 ): Promise<ObjectionRow[]> {
   return db.query(LIST_OBJECTIONS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
+
+/** A connection as admins see it: never with its credentials. */
+export interface ConnectionRow {
+  readonly id: string;
+  readonly provider: 'hubspot' | 'pipedrive';
+  readonly status: string;
+  readonly objection_marker: string | null;
+  readonly created_at: string;
+  readonly last_synced_at: string | null;
+  readonly last_error: string | null;
+  readonly failure_streak: number;
+  readonly next_sync_at: string | null;
+  readonly syncing: boolean;
+}

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageQuery } from '../../core/page.ts';
 import { catalogId, dateTimeInput, id } from '../../core/shapes.ts';
 
-const TIPS_MAX = 5;
+export const TIPS_MAX = 5;
 
 const score = z.object({
   dimensions: z.record(z.string(), z.int()).meta({
@@ -13,7 +13,7 @@ const score = z.object({
   spread: z.number().nullable().meta({ description: 'How far the dimensions lie apart.' }),
 });
 
-const tip = z.object({
+export const tip = z.object({
   issue: z.string().meta({ description: 'What to work on.' }),
   moment: z.string().meta({ description: 'Where in the conversation it showed.' }),
   principle: z.string().meta({ description: 'The rule behind it.' }),

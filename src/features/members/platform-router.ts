@@ -3,7 +3,7 @@ import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
 import { acceptInput, acceptOutput, deletePersonInput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 
-export const members = {
+export const platformMembers = {
   accept: platformProcedure({ input: acceptInput, output: acceptOutput }).mutation(({ ctx, input }) => {
     const { team_id, user_id, member_id, email } = input;
     const acceptance = { userId: user_id, memberId: member_id ?? null, email: email ?? null };

@@ -5,6 +5,7 @@
  *  * The invitation limit slides: an invitation counts for exactly one hour, whether or not the membership still exists.
  *  * Checks of an invitation, in this order: role, right to make admins, email taken, seats, hourly limit. So a client that repeats an
  *    invitation learns that it exists, not that the team is full.
+ *  * An invitation that is mailed again counts toward the limit like a new one.
  *  * Making an invited member an admin, or taking that away again, needs the same right as for an active one.
  */
 import type { Actor, MemberStatus, Role } from '../../core/actor.ts';
@@ -47,6 +48,11 @@ export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: numb
     throw new ProblemError('last_admin');
 }
 
+/** Throws `validation_error` (field `member_id`): the membership began already, so there is no invitation to send or to withdraw. */
+export function requireInvited(target: MemberFacts): void {
+  if (target.status !== 'invited') throw invalidField('member_id', 'The member has accepted the invitation.');
+}
+
 export interface InvitationFacts {
   readonly seats: number;
   readonly seatsUsed: number;
@@ -60,8 +66,13 @@ export function requireInvitable(facts: InvitationFacts, now: Date): void {
   if (facts.emailTaken)
     throw new ProblemError('conflict', { detail: 'The email already belongs to a member of this team.' });
   if (facts.seatsUsed >= facts.seats) throw new ProblemError('seat_limit_reached');
-  if (facts.limitingInvitedAt === null) return;
-  const freeAt = Date.parse(facts.limitingInvitedAt) + INVITATION_WINDOW_MS;
+  requireBelowInvitationLimit(facts.limitingInvitedAt, now);
+}
+
+/** Throws `rate_limited`. `limitingInvitedAt` as in {@link InvitationFacts}, read under the team's lock. */
+export function requireBelowInvitationLimit(limitingInvitedAt: string | null, now: Date): void {
+  if (limitingInvitedAt === null) return;
+  const freeAt = Date.parse(limitingInvitedAt) + INVITATION_WINDOW_MS;
   throw new ProblemError('rate_limited', {
     retry_after: Math.max(1, Math.ceil((freeAt - now.getTime()) / 1000)),
     detail: `A team may send ${INVITATIONS_PER_HOUR} invitations per hour.`,

@@ -96,6 +96,48 @@ export async function removeMember(db: Db, occasion: Occasion, memberId: string)
   });
 }
 
+/**
+ * Mails an invitation again; it counts toward the hourly limit. Opens a transaction. A mail that still waits to be sent is not doubled.
+ * Throws `not_found`, `validation_error` (field `member_id`) unless the member is invited, `rate_limited`.
+ */
+export async function resendInvitation(db: Db, occasion: Occasion, memberId: string): Promise<MemberRow> {
+  const { teamId, at } = occasion;
+  return db.transaction(async (tx) => {
+    store.lockMemberships(tx, teamId);
+    const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
+    const found = await store.findForResend(tx, teamId, memberId, windowStart);
+    if (!found) throw notFound();
+    const { member, limitingInvitedAt } = found;
+    rules.requireInvited(member);
+    rules.requireBelowInvitationLimit(limitingInvitedAt, at);
+    store.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
+    record(tx, occasion, {
+      audit: { action: 'member.invitation_resent', targetId: memberId },
+      jobs: [{ task: SEND_INVITATION, payload: { teamId, memberId }, key: `${SEND_INVITATION}:${teamId}:${memberId}` }],
+    });
+    return member;
+  });
+}
+
+/**
+ * Ends the membership of somebody who has not accepted yet, as `removeMember` does; emits `member.removed`.
+ * Throws `not_found`, `validation_error` (field `member_id`) unless the member is invited, `insufficient_scope`.
+ */
+export async function withdrawInvitation(db: Db, occasion: Occasion, memberId: string): Promise<void> {
+  const { teamId, at } = occasion;
+  await db.transaction(async (tx) => {
+    const target = await findTarget(tx, teamId, memberId);
+    rules.requireInvited(target);
+    if (target.role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
+    store.endMembership(tx, teamId, memberId, at);
+    revokeOpenAssignments(tx, teamId, memberId);
+    record(tx, occasion, {
+      audit: { action: 'member.invitation_withdrawn', targetId: memberId, details: { role: target.role } },
+      events: [{ type: 'member.removed', data: { member_id: memberId, role: target.role, user_id: target.user_id } }],
+    });
+  });
+}
+
 async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<store.TargetRow> {
   store.lockMemberships(tx, teamId);
   const target = await store.findTarget(tx, teamId, memberId);

@@ -63,6 +63,12 @@ export async function findTarget(tx: Tx, teamId: string, memberId: string): Prom
   return row ?? null;
 }
 
+// Invitations of the window ($3), those that were mailed again included.
+const LIMITING_INVITED_AT = `(select at from (
+       (select m.invited_at as at from member m where m.team_id = t.id and m.invited_at > $3 order by m.invited_at desc limit ${INVITATIONS_PER_HOUR})
+       union all (select r.sent_at from invitation_resend r where r.team_id = t.id and r.sent_at > $3 order by r.sent_at desc limit ${INVITATIONS_PER_HOUR})
+     ) sent order by at desc offset ${INVITATIONS_PER_HOUR - 1} limit 1)`;
+
 const INVITATION_FACTS = statement<{
   seats: number;
   seats_used: number;
@@ -73,8 +79,7 @@ const INVITATION_FACTS = statement<{
   `select t.seats,
      (select count(*)::int from member m where m.team_id = t.id and m.status <> 'ended') as seats_used,
      exists (select from member m where m.team_id = t.id and lower(m.email) = lower($2) and m.status <> 'ended') as email_taken,
-     (select m.invited_at from member m where m.team_id = t.id and m.invited_at > $3
-      order by m.invited_at desc offset ${INVITATIONS_PER_HOUR - 1} limit 1) as limiting_invited_at
+     ${LIMITING_INVITED_AT} as limiting_invited_at
    from team t where t.id = $1`,
 );
 
@@ -112,7 +117,40 @@ export function insertInvited(tx: Tx, teamId: string, { id, email, role, languag
   tx.send(INSERT_INVITED, [teamId, id, email, role, language, at]);
 }
 
-const UPDATE_ROLE = statement('members.updateRole', 'update member set role = $3 where team_id = $1 and id = $2');
+const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: string | null }>(
+  'members.findForResend',
+  `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at, ${LIMITING_INVITED_AT} as limiting_invited_at
+   from team t join member m on m.team_id = t.id where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
+);
+
+/** The member, and what decides whether their invitation may be mailed again. Only under `lockMemberships`. */
+export async function findForResend(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  windowStart: Date,
+): Promise<{ member: MemberRow; limitingInvitedAt: string | null } | null> {
+  const [row] = await tx.query(FIND_FOR_RESEND, [teamId, memberId, windowStart]);
+  if (!row) return null;
+  const { limiting_invited_at: limitingInvitedAt, ...member } = row;
+  return { member, limitingInvitedAt };
+}
+
+const INSERT_RESEND = statement(
+  'members.insertResend',
+  'insert into invitation_resend (team_id, id, member_id, sent_at) values ($1, $2, $3, $4)',
+);
+
+/** Counts a mail that is sent again toward the hourly limit. */
+export function insertResend(tx: Tx, teamId: string, resend: { id: string; memberId: string; at: Date }): void {
+  tx.send(INSERT_RESEND, [teamId, resend.id, resend.memberId, resend.at]);
+}
+
+// Rights are an admin's: they go with the role, so that a later promotion begins without them.
+const UPDATE_ROLE = statement(
+  'members.updateRole',
+  `update member set role = $3, rights = case when $3 = 'admin' then rights else '{}' end where team_id = $1 and id = $2`,
+);
 
 export function updateRole(tx: Tx, teamId: string, memberId: string, role: AssignableRole): void {
   tx.send(UPDATE_ROLE, [teamId, memberId, role]);

@@ -1,6 +1,6 @@
 /**
  * How long things are kept (decisions 46), and in which order they go. A delivery goes 30 days after its last attempt, an event when it is 30 days old and its last
- * delivery is gone. Callers' rate buckets are of one minute; an hour later nobody asks for them.
+ * delivery is gone. The use of a key is kept for the 90 days that the app shows. A resend goes 30 days after its end. Callers' rate buckets are of one minute; an hour later nobody asks for them.
  */
 const DAY_MS = 86_400_000;
 
@@ -36,6 +36,28 @@ export const RETENTIONS: readonly Retention[] = [
     keepMs: 30 * DAY_MS,
     condition: `created_at < $1 and fanned_out_at is not null
       and not exists (select from webhook_delivery d where d.team_id = event.team_id and d.event_id = event.id)`,
+  },
+  {
+    name: 'usage',
+    table: 'api_key_usage',
+    key: 'team_id, day, key_id',
+    keepMs: 90 * DAY_MS,
+    condition: `day < ($1::timestamptz at time zone 'UTC')::date`,
+  },
+  {
+    name: 'resends',
+    table: 'webhook_resend',
+    key: 'team_id, id',
+    keepMs: 30 * DAY_MS,
+    condition: 'finished_at < $1',
+  },
+  {
+    name: 'invitation_resends',
+    table: 'invitation_resend',
+    key: 'team_id, id',
+    // The hourly limit looks back one hour.
+    keepMs: DAY_MS,
+    condition: 'sent_at < $1',
   },
   { name: 'audit', table: 'audit_log', key: 'team_id, id', keepMs: 400 * DAY_MS, condition: 'created_at < $1' },
 ];

@@ -18,7 +18,7 @@ export async function deleteOld(
 
 const DELETE_COUNTERS = statement(
   'retention.counters',
-  `delete from rate_counter where bucket in (select bucket from rate_counter where minute < $1 limit $2 for update skip locked) returning 1`,
+  `delete from rate_counter where bucket in (select bucket from rate_counter where minute < $1 and bucket not like 'key:%' limit $2 for update skip locked) returning 1`,
 );
 
 export async function deleteOldCounters(db: Db, now: Date, limit: number): Promise<number> {

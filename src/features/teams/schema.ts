@@ -31,7 +31,11 @@ export const createInput = z.strictObject({
 });
 export const createOutput = z.object({ team_id: z.string(), owner_member_id: z.string() });
 
-export const updateInput = z.strictObject({ ...teamInput, ...z.object(facts).partial().shape, status: z.enum(STATUSES).optional() });
+export const updateInput = z.strictObject({
+  ...teamInput,
+  ...z.object(facts).partial().shape,
+  status: z.enum(STATUSES).optional(),
+});
 
 export const team = z.object({
   id: z.string(),

@@ -22,10 +22,8 @@ export const adminDeliveries = {
   ),
 
   get: appProcedure({ access: 'admins', input: getDeliveryInput, output: adminDeliveryDetail }).query(
-    async ({ ctx, input }) => {
-      const { row, attempts } = await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id);
-      return toAdminDeliveryDetail(ctx.privacy, row, attempts);
-    },
+    async ({ ctx, input }) =>
+      toAdminDeliveryDetail(ctx.privacy, await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id)),
   ),
 
   startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(

@@ -5,6 +5,7 @@ import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import * as store from './admin-store.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow, DeliveryFilters } from './admin-store.ts';
+import { deliveryHeaders, envelopeText } from './envelope.ts';
 
 const LIST = 'admin_deliveries';
 
@@ -23,16 +24,30 @@ export async function listDeliveries(
   return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
-/** Its attempts newest first. Throws `not_found`. */
-export async function getDelivery(
-  db: Db,
-  teamId: string,
-  deliveryId: string,
-): Promise<{ row: DeliveryDetailRow; attempts: AttemptRow[] }> {
+/** One delivery with what is sent and what came of it. */
+export interface DeliveryDetail {
+  readonly row: DeliveryDetailRow;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The bytes that every attempt sends. */
+  readonly body: string;
+  /** Newest first. */
+  readonly attempts: readonly AttemptRow[];
+}
+
+/** The signature is made for each attempt and not kept: its form stands in its place. Throws `not_found`. */
+export async function getDelivery(db: Db, teamId: string, deliveryId: string): Promise<DeliveryDetail> {
   const row = await store.findDelivery(db, teamId, deliveryId);
   if (!row) throw notFound();
   const failed = await store.listFailedAttempts(db, teamId, deliveryId);
-  return { row, attempts: withLast(row, failed) };
+  const { event_id: id, event_type: type, event_created_at: createdAt, api_version: apiVersion, event_data } = row;
+  const body = envelopeText({ id, type, createdAt, apiVersion, teamId, data: event_data });
+  const headers = deliveryHeaders(body, { secret: '', eventId: id, at: new Date(0) });
+  return {
+    row,
+    headers: { ...headers, 'svc-signature': 't=<unix_time>,v1=<hex>' },
+    body,
+    attempts: withLast(row, failed),
+  };
 }
 
 /** The last attempt stands in the delivery's own row, and among those that failed only if it did. */

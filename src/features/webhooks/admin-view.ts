@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import { redactEventData, type Privacy } from '../../core/privacy.ts';
 import type { adminDelivery, adminDeliveryDetail, resend } from './admin-schema.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
-import { deliveryHeaders, envelopeText } from './envelope.ts';
 import type { ResendRow } from './resend-store.ts';
 import { toDelivery } from './view.ts';
 
@@ -13,24 +12,20 @@ export function toAdminDelivery(row: AdminDeliveryRow): z.input<typeof adminDeli
 
 export function toAdminDeliveryDetail(
   privacy: Privacy,
-  row: DeliveryDetailRow,
-  attempts: readonly AttemptRow[],
+  detail: {
+    readonly row: DeliveryDetailRow;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+    readonly attempts: readonly AttemptRow[];
+  },
 ): z.input<typeof adminDeliveryDetail> {
-  const body = envelopeText({
-    id: row.event_id,
-    type: row.event_type,
-    createdAt: row.event_created_at,
-    apiVersion: row.api_version,
-    teamId: (JSON.parse(row.event_data) as { team_id: string }).team_id,
-    data: row.event_data,
-  });
-  const headers = deliveryHeaders(body, { secret: '', eventId: row.event_id, at: new Date(0) });
+  const { row, headers, body, attempts } = detail;
   return {
     ...toAdminDelivery(row),
     request: {
       method: 'POST',
       url: row.url,
-      headers: { ...headers, 'svc-signature': 't=<unix_time>,v1=<hex>' },
+      headers: { ...headers },
       body: mayShow(privacy, row.event_data) ? body : null,
     },
     attempts: attempts.map(({ attempt, ended_at, response_code, response_ms, error }) => ({

@@ -55,7 +55,10 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
   const parsed = parseTarget(text, options);
   if (!parsed.ok) return parsed;
   const { url } = parsed;
-  const addresses = await findAddresses(url.hostname, options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll));
+  const addresses = await findAddresses(
+    url.hostname,
+    options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll),
+  );
   if (addresses.length === 0) return NOT_PUBLIC;
   if (!options.allowPrivateTargets && !addresses.every(({ address }) => isPublicAddress(address))) return NOT_PUBLIC;
   return { ok: true, url, addresses };

@@ -4,9 +4,11 @@ import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { WAKE_DELIVERIES } from '../../db/outbox.ts';
+import { RESEND_DELIVERIES, resendBatch } from './resend-service.ts';
 import { findPauseMail, pauseSilentEndpoints, SEND_PAUSE_MAIL } from './pause.ts';
 
 const pauseMailPayload = z.object({ teamId: z.string(), memberId: z.string(), endpointId: z.string() });
+const resendPayload = z.object({ teamId: z.string(), endpointId: z.string(), resendId: z.string() });
 
 /** The job that pauses endpoints to which nothing gets through. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
@@ -21,7 +23,7 @@ export interface WebhookTaskDependencies {
   readonly wake: () => void;
 }
 
-/** The feature's jobs: wake-ups of the delivery loop, the pause of silent endpoints, and the mails about it. */
+/** The feature's jobs: wake-ups of the delivery loop, the pause of silent endpoints, the mails about it, and batches of deliveries sent again. */
 export function webhookTasks({ db, clock, mailer, publicUrl, pauseAfterS, wake }: WebhookTaskDependencies): Record<string, Task> {
   return {
     [WAKE_DELIVERIES]: wake,
@@ -32,6 +34,7 @@ export function webhookTasks({ db, clock, mailer, publicUrl, pauseAfterS, wake }
       const mail = await findPauseMail(db, pauseMailPayload.parse(payload), publicUrl);
       if (mail) await mailer(mail);
     },
+    [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
   };
 }
 

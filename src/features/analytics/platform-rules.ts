@@ -1,0 +1,60 @@
+/**
+ * What one training adds to its person's rollups. The definitions are those of `rollups.ts`: a session is ended with a finish time or the status `scored`, scored
+ * with an evaluation, and a score belongs to the UTC day on which the training was created.
+ */
+import { DIMENSIONS } from '../../core/dimensions.ts';
+
+export interface Contribution {
+  readonly isEnded: boolean;
+  /** null: no evaluation. */
+  readonly score: { readonly total: number | null; readonly dimensions: Readonly<Record<string, number>> } | null;
+}
+
+export interface Pair {
+  readonly sum: number;
+  readonly count: number;
+}
+
+export interface RollupChange {
+  readonly sessions: number;
+  readonly scored: number;
+  readonly total: Pair;
+  /** In the order of DIMENSIONS. */
+  readonly dimensions: readonly Pair[];
+}
+
+/** What is to be added to the sums: the new contribution without the old one; null for nothing. */
+export function changeOf(before: Contribution, after: Contribution): RollupChange | null {
+  const pairs = [before, after].map(({ score }) => [
+    score?.total,
+    ...DIMENSIONS.map((name) => score?.dimensions[name]),
+  ]);
+  const [old = [], now = []] = pairs;
+  const changes = now.map((value, index) => subtract(value, old[index]));
+  const [total = { sum: 0, count: 0 }, ...dimensions] = changes;
+  const sessions = Number(after.isEnded) - Number(before.isEnded);
+  const scored = Number(after.score !== null) - Number(before.score !== null);
+  if (sessions === 0 && scored === 0 && changes.every(isNothing)) return null;
+  return { sessions, scored, total, dimensions };
+}
+
+export function isNothing({ sum, count }: Pair): boolean {
+  return sum === 0 && count === 0;
+}
+
+function subtract(now: number | null | undefined, old: number | null | undefined): Pair {
+  return { sum: (now ?? 0) - (old ?? 0), count: Number(isScored(now)) - Number(isScored(old)) };
+}
+
+function isScored(value: number | null | undefined): boolean {
+  return value !== null && value !== undefined;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The Monday (`YYYY-MM-DD`) of the week of that instant, and its day, 1 to 7; in UTC. */
+export function weekOf(at: string): { readonly monday: string; readonly day: number } {
+  const time = Date.parse(at);
+  const day = ((new Date(time).getUTCDay() + 6) % 7) + 1;
+  return { monday: new Date(time - (day - 1) * DAY_MS).toISOString().slice(0, 10), day };
+}

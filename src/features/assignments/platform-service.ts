@@ -1,0 +1,22 @@
+import type { NewEvent } from '../../core/events.ts';
+import type { Tx } from '../../db/client.ts';
+import { isCompletedByTraining } from './platform-rules.ts';
+import * as store from './platform-store.ts';
+import type { AssignmentRow } from './store.ts';
+import { toAssignmentEvent } from './view.ts';
+
+export { lockAssignments } from './platform-store.ts';
+export type { AssignmentRow } from './store.ts';
+
+/**
+ * Marks a locked assignment as done by the scored training, where it still can be. Answers with the event of that, for the caller to record: whether a
+ * platform service's action raises it is the table's of `core/events.ts`.
+ */
+export function completeAssignment(tx: Tx, teamId: string, assignment: AssignmentRow, trainingId: string): NewEvent[] {
+  if (!isCompletedByTraining(assignment)) return [];
+  store.completeAssignment(tx, teamId, assignment.id, trainingId);
+  if (assignment.status === 'done') return [];
+  return [
+    toAssignmentEvent('assignment.completed', { ...assignment, status: 'done', completed_training_id: trainingId }),
+  ];
+}

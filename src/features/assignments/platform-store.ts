@@ -1,0 +1,27 @@
+import { statement, type Tx } from '../../db/client.ts';
+import { ASSIGNMENT_COLUMNS, type AssignmentRow } from './store.ts';
+
+const LOCK = statement<AssignmentRow>(
+  'assignments.lockOfTraining',
+  `select ${ASSIGNMENT_COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id
+   where a.team_id = $1 and a.id in ((select assignment_id from training where team_id = $1 and id = $2), $3) order by a.id for no key update of a`,
+);
+
+/** The assignment of the training, and another one, locked in one order until the transaction ends; those that there are. */
+export function lockAssignments(
+  tx: Tx,
+  teamId: string,
+  trainingId: string,
+  assignmentId: string | null,
+): Promise<AssignmentRow[]> {
+  return tx.query(LOCK, [teamId, trainingId, assignmentId]);
+}
+
+const COMPLETE = statement(
+  'assignments.complete',
+  `update assignment set status = 'done', completed_training_id = $3 where team_id = $1 and id = $2`,
+);
+
+export function completeAssignment(tx: Tx, teamId: string, assignmentId: string, trainingId: string): void {
+  tx.send(COMPLETE, [teamId, assignmentId, trainingId]);
+}

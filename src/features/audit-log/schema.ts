@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
+
+export const auditEntry = z.object({
+  id: z.string(),
+  created_at: dateTime,
+  actor: z.object({
+    kind: z.string().meta({ description: '`api_key`, `user`, `platform` or `system`.' }),
+    id: z.string().meta({ description: "The key's, member's or service's id." }),
+  }),
+  action: z.string().meta({ description: 'For instance `member.invited`.' }),
+  target_id: z.string().nullable(),
+  request_id: z.string(),
+  details: z.record(z.string(), z.unknown()).meta({ description: 'Ids and names of fields, never personal data.' }),
+});
+
+export const auditPage = pageOf(auditEntry);
+
+export const listInput = z.strictObject({
+  ...pageQuery,
+  actor_kind: z.enum(['api_key', 'user', 'platform', 'system']).optional(),
+  actor_id: id.optional(),
+  action: z.string().optional(),
+  target_id: id.optional(),
+  since: dateTimeInput.optional().meta({ description: 'Written at or after.' }),
+  until: dateTimeInput.optional().meta({ description: 'Written before.' }),
+});

@@ -1,0 +1,30 @@
+import { okOutput } from '../../core/shapes.ts';
+import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
+import { createInput, platformCase, removeInput, updateInput } from './platform-schema.ts';
+import * as service from './platform-service.ts';
+import { toPlatformCase } from './platform-view.ts';
+
+export const platformCases = {
+  create: platformProcedure({ input: createInput, output: platformCase }).mutation(async ({ ctx, input }) => {
+    const row = await service.createCase(ctx.db, platformOccasionOf(ctx, input.team_id), {
+      id: input.case_id,
+      user_id: input.user_id,
+      title: input.title ?? null,
+      persona_id: input.persona_id ?? null,
+      fields: input.fields ?? null,
+      external_ref: input.external_ref ?? null,
+      private: input.private,
+    });
+    return toPlatformCase(row);
+  }),
+
+  update: platformProcedure({ input: updateInput, output: platformCase }).mutation(async ({ ctx, input }) => {
+    const { team_id, case_id, ...change } = input;
+    return toPlatformCase(await service.updateCase(ctx.db, platformOccasionOf(ctx, team_id), case_id, change));
+  }),
+
+  remove: platformProcedure({ input: removeInput, output: okOutput }).mutation(async ({ ctx, input }) => {
+    await service.removeCase(ctx.db, platformOccasionOf(ctx, input.team_id), input.case_id);
+    return { ok: true };
+  }),
+};

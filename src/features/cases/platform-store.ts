@@ -1,0 +1,66 @@
+import { statement, type Tx } from '../../db/client.ts';
+import type { CaseRow } from './store.ts';
+
+export interface PlatformCaseRow extends CaseRow {
+  readonly private: boolean;
+}
+
+const COLUMNS = 'id, user_id, title, persona_id, fields, external_ref, created_at, private';
+
+const FIND_FOR_UPDATE = statement<PlatformCaseRow>(
+  'cases.findForUpdate',
+  `select ${COLUMNS} from training_case where team_id = $1 and id = $2 for no key update`,
+);
+
+/** The case, private or not, locked until the transaction ends. */
+export async function findCaseForUpdate(tx: Tx, teamId: string, caseId: string): Promise<PlatformCaseRow | null> {
+  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, caseId]);
+  return row ?? null;
+}
+
+const INSERT = statement<{ id: string }>(
+  'cases.insertOfPlatform',
+  `insert into training_case (team_id, ${COLUMNS}) values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9)
+   on conflict (team_id, id) do nothing returning id`,
+);
+
+/** Whether it was inserted; waits for whoever is inserting the same id. */
+export async function insertCase(tx: Tx, teamId: string, row: PlatformCaseRow): Promise<boolean> {
+  const { id, user_id, title, persona_id, fields, external_ref, created_at } = row;
+  const values = [
+    teamId,
+    id,
+    user_id,
+    title,
+    persona_id,
+    toJson(fields),
+    toJson(external_ref),
+    created_at,
+    row.private,
+  ];
+  return (await tx.query(INSERT, values)).length > 0;
+}
+
+const UPDATE = statement(
+  'cases.updateOfPlatform',
+  `update training_case set title = $3, persona_id = $4, fields = $5::json, external_ref = $6::json, private = $7 where team_id = $1 and id = $2`,
+);
+
+export function updateCase(tx: Tx, teamId: string, row: PlatformCaseRow): void {
+  const { id, title, persona_id, fields, external_ref } = row;
+  tx.send(UPDATE, [teamId, id, title, persona_id, toJson(fields), toJson(external_ref), row.private]);
+}
+
+const REMOVE = statement<{ id: string }>(
+  'cases.removeOfPlatform',
+  'delete from training_case where team_id = $1 and id = $2 returning id',
+);
+
+/** Whether there was one to remove, private or not. */
+export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
+  return (await tx.query(REMOVE, [teamId, caseId])).length > 0;
+}
+
+function toJson(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

@@ -1,0 +1,25 @@
+import { okOutput } from '../../core/shapes.ts';
+import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
+import { saveEntriesInput, saveRulesInput, saveTeamEntriesInput } from './platform-schema.ts';
+import * as service from './platform-service.ts';
+import { toEntryFacts } from './platform-view.ts';
+
+export const platformCatalog = {
+  saveEntries: platformProcedure({ input: saveEntriesInput, output: okOutput }).mutation(async ({ ctx, input }) => {
+    await service.saveEntries(ctx.db, input.entries.map(toEntryFacts));
+    return { ok: true };
+  }),
+
+  saveTeamEntries: platformProcedure({ input: saveTeamEntriesInput, output: okOutput }).mutation(
+    async ({ ctx, input }) => {
+      const occasion = platformOccasionOf(ctx, input.team_id);
+      await service.saveTeamEntries(ctx.db, occasion, input.entries.map(toEntryFacts));
+      return { ok: true };
+    },
+  ),
+
+  saveRules: platformProcedure({ input: saveRulesInput, output: okOutput }).mutation(async ({ ctx, input }) => {
+    await service.saveRules(ctx.db, input.rules);
+    return { ok: true };
+  }),
+};

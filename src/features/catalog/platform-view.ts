@@ -1,0 +1,9 @@
+import type { z } from 'zod';
+import type { saveEntriesInput } from './platform-schema.ts';
+
+type SavedEntry = z.output<typeof saveEntriesInput>['entries'][number];
+
+/** A call's words as the tables keep them. */
+export function toEntryFacts({ kind, id, name, icon }: SavedEntry) {
+  return { kind, id, name_de: name.de ?? null, name_en: name.en ?? null, icon: icon ?? null };
+}

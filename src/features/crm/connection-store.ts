@@ -1,0 +1,135 @@
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { ConnectionRow } from './store.ts';
+
+const COLUMNS = `id, provider, status, objection_marker, created_at, last_synced_at, last_error, failure_streak, next_sync_at,
+  coalesce(sync_lease_until > $2, false) as syncing`;
+
+const LIST = statement<ConnectionRow>(
+  'crm.listConnections',
+  `select ${COLUMNS} from crm_connection where team_id = $1 and status <> 'disconnected' order by created_at desc, id desc`,
+);
+
+/** Newest first, without disconnected ones. */
+export function listConnections(db: Db, teamId: string, now: Date): Promise<ConnectionRow[]> {
+  return db.query(LIST, [teamId, now]);
+}
+
+const FIND_LOCKED = statement<ConnectionRow & { has_credentials: boolean }>(
+  'crm.findConnectionLocked',
+  `select ${COLUMNS}, credentials_encrypted is not null as has_credentials from crm_connection
+   where team_id = $1 and id = $3 and status <> 'disconnected' for no key update`,
+);
+
+/** Whoever would change it, and a page of its synchronization, waits until the transaction ends. */
+export async function findConnectionLocked(
+  tx: Tx,
+  teamId: string,
+  { connectionId, now }: { connectionId: string; now: Date },
+): Promise<(ConnectionRow & { has_credentials: boolean }) | null> {
+  const [row] = await tx.query(FIND_LOCKED, [teamId, now, connectionId]);
+  return row ?? null;
+}
+
+const LOCK_TEAM = statement('crm.lockTeam', 'select from team where id = $1 for no key update');
+const COUNT = statement<{ count: number }>(
+  'crm.countConnections',
+  `select count(*)::int as count from crm_connection where team_id = $1 and status <> 'disconnected'`,
+);
+
+/** How many connections the team has; no other connecting counts or adds until this transaction ends. */
+export async function countConnectionsLocked(tx: Tx, teamId: string): Promise<number> {
+  tx.send(LOCK_TEAM, [teamId]);
+  const [row] = await tx.query(COUNT, [teamId]);
+  return row?.count ?? 0;
+}
+
+export interface NewConnection {
+  readonly id: string;
+  readonly provider: ConnectionRow['provider'];
+  readonly credentialsEncrypted: Buffer;
+  readonly objectionMarker: string | null;
+  readonly baseUrl: string | null;
+  readonly at: Date;
+}
+
+const INSERT = statement(
+  'crm.insertConnection',
+  `insert into crm_connection (team_id, id, provider, credentials_encrypted, objection_marker, base_url, created_at, next_sync_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+);
+
+/** Due at once. */
+export function insertConnection(tx: Tx, teamId: string, connection: NewConnection): void {
+  const { id, provider, credentialsEncrypted, objectionMarker, baseUrl, at } = connection;
+  tx.send(INSERT, [teamId, id, provider, credentialsEncrypted, objectionMarker, baseUrl, at]);
+}
+
+const PAUSE = statement(
+  'crm.pauseConnection',
+  `update crm_connection set status = 'paused', sync_token = null, sync_lease_until = null, next_sync_at = null where team_id = $1 and id = $2`,
+);
+
+/** Takes it from the run that is at it. */
+export function pauseConnection(tx: Tx, teamId: string, connectionId: string): void {
+  tx.send(PAUSE, [teamId, connectionId]);
+}
+
+// The round that was under way is begun anew: the CRM may not know its place any more.
+const RESUME = statement(
+  'crm.resumeConnection',
+  `update crm_connection set status = 'active', next_sync_at = case when credentials_encrypted is not null then $3::timestamptz end,
+     sync_state = jsonb_set(sync_state, '{round}', 'null')
+   where team_id = $1 and id = $2`,
+);
+
+export function resumeConnection(
+  tx: Tx,
+  teamId: string,
+  { connectionId, at }: { connectionId: string; at: Date },
+): void {
+  tx.send(RESUME, [teamId, connectionId, at]);
+}
+
+const MAKE_DUE = statement(
+  'crm.makeConnectionDue',
+  'update crm_connection set next_sync_at = $3 where team_id = $1 and id = $2',
+);
+
+export function makeDue(tx: Tx, teamId: string, { connectionId, at }: { connectionId: string; at: Date }): void {
+  tx.send(MAKE_DUE, [teamId, connectionId, at]);
+}
+
+const DISCONNECT = statement(
+  'crm.disconnect',
+  `update crm_connection set status = 'disconnected', credentials_encrypted = null, base_url = null, sync_state = null, sync_token = null, sync_lease_until = null,
+     next_sync_at = null
+   where team_id = $1 and id = $2`,
+);
+
+/** Its deals and objections leave the lists with the status; the credentials are gone. */
+export function disconnect(tx: Tx, teamId: string, connectionId: string): void {
+  tx.send(DISCONNECT, [teamId, connectionId]);
+}
+
+const REMOVE_BATCH = 500;
+const REMOVE_DEALS = statement<{ id: string }>(
+  'crm.removeDeals',
+  `delete from crm_deal where team_id = $1 and id = any (array(
+     select d.id from crm_deal d join crm_connection c on c.team_id = d.team_id and c.id = d.connection_id
+     where d.team_id = $1 and d.connection_id = $2 and c.status = 'disconnected' limit ${REMOVE_BATCH})) returning id`,
+);
+
+/** Removes a batch of a disconnected connection's deals, with their objections. True when none is left. */
+export async function removeDeals(db: Db, teamId: string, connectionId: string): Promise<boolean> {
+  return (await db.query(REMOVE_DEALS, [teamId, connectionId])).length < REMOVE_BATCH;
+}
+
+const REMOVE = statement(
+  'crm.removeConnection',
+  `delete from crm_connection c where c.team_id = $1 and c.id = $2 and c.status = 'disconnected'
+     and not exists (select from crm_deal d where d.team_id = $1 and d.connection_id = $2)`,
+);
+
+export async function removeConnection(db: Db, teamId: string, connectionId: string): Promise<void> {
+  await db.query(REMOVE, [teamId, connectionId]);
+}

@@ -1,0 +1,87 @@
+/**
+ * What counts as an objection: the reason why a deal was lost, and a note at a deal that begins with the connection's marker. Category and language come from
+ * short lists of words; what fits none is `other`.
+ */
+import type { Language } from '../../core/language.ts';
+
+export interface ObjectionText {
+  readonly category: string;
+  readonly text: string;
+  readonly lang: Language;
+}
+
+/** In this order: the first that fits counts. */
+const CATEGORIES: readonly (readonly [string, RegExp])[] = [
+  ['budget', /budget|no money|funding|kein geld|haushalt/i],
+  ['price', /pric|cost|expensive|cheap|discount|preis|teuer|kosten|günstig|rabatt/i],
+  ['competitor', /compet|another vendor|other vendor|alternative|wettbewerb|konkurren|mitbewerb|anbieter/i],
+  [
+    'timing',
+    /timing|too early|too late|not now|later|postpone|next (year|quarter)|zeitpunkt|zu früh|zu spät|später|verschoben|nächstes (jahr|quartal)/i,
+  ],
+  ['authority', /decision|decider|authority|management|board|entscheid|geschäftsführung|vorstand|chef/i],
+  ['product', /feature|function|missing|integration|product|quality|funktion|fehlt|produkt|qualität|schnittstelle/i],
+  ['trust', /trust|security|privacy|reference|vertrau|sicherheit|datenschutz|referenz/i],
+  ['need', /no need|need|interest|priority|bedarf|interesse|priorität|brauch/i],
+];
+
+const STOP_WORDS: Readonly<Record<Language, ReadonlySet<string>>> = {
+  de: new Set(
+    'aber als auch auf aus bei das dass dem den der des die doch ein eine einen er es für haben hat ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von war wir wird zu zum zur'.split(
+      ' ',
+    ),
+  ),
+  en: new Set(
+    'a an and are as at but by do does for from had has have he i in is it its no not of on or our she so that the their them they this to too us was we were will with you'.split(
+      ' ',
+    ),
+  ),
+};
+
+export function describeObjection(text: string): ObjectionText {
+  const category = CATEGORIES.find(([, words]) => words.test(text))?.[0] ?? 'other';
+  return { category, text, lang: detectLanguage(text) };
+}
+
+/** The language with more of its commonest words; without any, German by its letters, else English. */
+export function detectLanguage(text: string): Language {
+  const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
+  const count = (language: Language): number => words.filter((word) => STOP_WORDS[language].has(word)).length;
+  const lead = count('de') - count('en');
+  if (lead !== 0) return lead > 0 ? 'de' : 'en';
+  return /[äöüß]/i.test(text) || /\b(preis|teuer|zeitpunkt|wettbewerb|bedarf)/i.test(text) ? 'de' : 'en';
+}
+
+/** What a note says after the marker; null for a note that is no objection. */
+export function objectionInNote(html: string, marker: string): string | null {
+  const text = plainText(html);
+  if (!text.toLowerCase().startsWith(marker.toLowerCase())) return null;
+  const said = text.slice(marker.length).replace(/^[\s:–-]+/u, '');
+  return said === '' ? null : said;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const UMLAUTS: Readonly<Record<string, string>> = {
+  auml: 'ä',
+  ouml: 'ö',
+  uuml: 'ü',
+  Auml: 'Ä',
+  Ouml: 'Ö',
+  Uuml: 'Ü',
+  szlig: 'ß',
+};
+
+/** The text of a note's HTML on one line. */
+function plainText(html: string): string {
+  return html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,8}));/gi, (whole, decimal: string, hex: string, name: string) => {
+      if (name) return ENTITIES[name] ?? UMLAUTS[name] ?? whole;
+      const point = decimal ? Number(decimal) : Number.parseInt(hex, 16);
+      return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '';
+    })
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replaceAll('\0', '')
+    .toWellFormed();
+}

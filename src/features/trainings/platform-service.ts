@@ -1,0 +1,152 @@
+import type { NewEvent } from '../../core/events.ts';
+import { notFound, invalidField, ProblemError } from '../../core/problem.ts';
+import type { Db, Tx } from '../../db/client.ts';
+import { record, type Occasion } from '../../db/outbox.ts';
+import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import { changeRollups } from '../analytics/platform-service.ts';
+import { completeAssignment, lockAssignments, type AssignmentRow } from '../assignments/platform-service.ts';
+import * as rules from './platform-rules.ts';
+import type { Step } from './platform-rules.ts';
+import * as store from './platform-store.ts';
+import type { TrainingRow } from './store.ts';
+
+/** What every call about a training brings. */
+export type Description = Omit<TrainingRow, 'status' | 'finished_at' | 'duration_s'>;
+
+/**
+ * Records a step of a training, whichever comes first, as often as it comes. Opens a transaction; the first end emits `training.completed`.
+ * Throws `not_found` (team or person), `conflict`, `validation_error` (fields `external_ref`, `finished_at`, `assignment_id`).
+ */
+export async function recordStep(
+  db: Db,
+  occasion: PlatformOccasion,
+  wanted: Description,
+  step: Step,
+): Promise<TrainingRow> {
+  const { teamId } = occasion;
+  rules.requireStorable(wanted.external_ref);
+  rules.requireOrder(wanted.created_at, step);
+  return db.transaction(async (tx) => {
+    store.lockPerson(tx, teamId, wanted.user_id);
+    const [assignments, now, isKnown, before] = await Promise.all([
+      lockAssignments(tx, teamId, wanted.id, wanted.assignment_id),
+      readOccasion(tx, occasion),
+      store.knowsPerson(tx, teamId, wanted.user_id),
+      store.findTrainingOfAnybody(tx, teamId, wanted.id),
+    ]);
+    if (!isKnown) throw notFound();
+    if (before) rules.requireSameTraining(before, wanted);
+    const after = applyStep(before, wanted, assignments, step);
+    if (before && isSame(before, after)) return before;
+    await write(tx, teamId, before, after);
+    record(tx, now, {
+      audit: { action: AUDIT_ACTIONS[step.kind], targetId: wanted.id },
+      events: followUp(tx, now, { before, after, assignments }),
+    });
+    return after;
+  });
+}
+
+const AUDIT_ACTIONS = { start: 'training.started', end: 'training.ended', abort: 'training.aborted' } as const;
+
+/** The training after the step; what is stored stays, and what is missing is filled in. Throws `validation_error` (field `assignment_id`). */
+function applyStep(
+  before: TrainingRow | null,
+  wanted: Description,
+  assignments: readonly AssignmentRow[],
+  step: Step,
+): TrainingRow {
+  const { status, finished_at, duration_s } = rules.advance(before, step);
+  return {
+    id: wanted.id,
+    user_id: wanted.user_id,
+    status,
+    source: before?.source ?? wanted.source,
+    assignment_id: before?.assignment_id ?? findAssignmentId(wanted, assignments),
+    created_at: wanted.created_at,
+    finished_at,
+    duration_s,
+    external_ref: before?.external_ref ?? wanted.external_ref,
+    situation_id: before?.situation_id ?? wanted.situation_id,
+    personality_id: before?.personality_id ?? wanted.personality_id,
+    industry_id: before?.industry_id ?? wanted.industry_id,
+    role_id: before?.role_id ?? wanted.role_id,
+  };
+}
+
+/** null for one that does not exist (any more). */
+function findAssignmentId(wanted: Description, assignments: readonly AssignmentRow[]): string | null {
+  const assignment = assignments.find(({ id }) => id === wanted.assignment_id);
+  if (!assignment) return null;
+  if (assignment.member_user_id === wanted.user_id) return assignment.id;
+  throw invalidField('assignment_id', "The assignment is another person's.");
+}
+
+/** Nothing is replaced but by something else, so the same values are the same ones. */
+function isSame(before: TrainingRow, after: TrainingRow): boolean {
+  return (Object.keys(after) as (keyof TrainingRow)[]).every((name) => after[name] === before[name]);
+}
+
+async function write(tx: Tx, teamId: string, before: TrainingRow | null, after: TrainingRow): Promise<void> {
+  if (before) return store.updateTraining(tx, teamId, after);
+  if (await store.insertTraining(tx, teamId, after)) return;
+  throw new ProblemError('conflict', { detail: 'The training is known with another user_id or created_at.' });
+}
+
+/** What follows from the change: figures, the end of an assignment, and the events to record. */
+function followUp(
+  tx: Tx,
+  { teamId }: Occasion,
+  {
+    before,
+    after,
+    assignments,
+  }: { before: TrainingRow | null; after: TrainingRow; assignments: readonly AssignmentRow[] },
+): NewEvent[] {
+  const contributionOf = (row: TrainingRow | null) => ({ isEnded: rules.isEnded(row), score: null });
+  // The score is the same before and after, so it is left out of both.
+  changeRollups(tx, teamId, after, { before: contributionOf(before), after: contributionOf(after) });
+  const { id, user_id, assignment_id, finished_at, duration_s } = after;
+  const linked = assignment_id !== null && !before?.assignment_id && after.status === 'scored';
+  const assignment = linked ? assignments.find((each) => each.id === assignment_id) : undefined;
+  const completed = assignment ? completeAssignment(tx, teamId, assignment, id) : [];
+  if (finished_at === null || before?.finished_at) return completed;
+  const data = { training_id: id, user_id, assignment_id, finished_at, duration_s };
+  return [{ type: 'training.completed', data }, ...completed];
+}
+
+export interface TrainingToScore {
+  readonly training: TrainingRow;
+  readonly occasion: Occasion;
+  /** Its assignment, locked. */
+  readonly assignment: AssignmentRow | null;
+}
+
+/**
+ * The training with all that a save of its evaluation changes locked until the transaction ends: its person and its assignment. `alongside` is asked in the
+ * same round trip, under these locks. Throws `not_found`.
+ */
+export async function lockTrainingToScore<T>(
+  tx: Tx,
+  occasion: PlatformOccasion,
+  trainingId: string,
+  alongside: () => Promise<T>,
+): Promise<TrainingToScore & { readonly alongside: T }> {
+  const { teamId } = occasion;
+  store.lockPersonOf(tx, teamId, trainingId);
+  const [assignments, now, training, answer] = await Promise.all([
+    lockAssignments(tx, teamId, trainingId, null),
+    readOccasion(tx, occasion),
+    store.findTrainingOfAnybody(tx, teamId, trainingId),
+    alongside(),
+  ]);
+  if (!training) throw notFound();
+  return { training, occasion: now, assignment: assignments[0] ?? null, alongside: answer };
+}
+
+/** Marks a locked training as scored. */
+export function markScored(tx: Tx, teamId: string, { id, status }: TrainingRow): void {
+  if (status !== 'scored') store.markScored(tx, teamId, id);
+}
+
+export { isEnded } from './platform-rules.ts';

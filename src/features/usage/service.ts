@@ -1,0 +1,28 @@
+import type { Clock } from '../../core/clock.ts';
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import type { Db } from '../../db/client.ts';
+import * as store from './store.ts';
+import type { UsageRow } from './store.ts';
+
+const LIST = 'usage';
+const DAY_MS = 86_400_000;
+/** As long as the counts are kept (features/retention/rules.ts). */
+const DAYS = 90;
+
+export interface UsageQuery {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly key_id?: string | undefined;
+}
+
+/** The last 90 days, today included, unless the query asks for fewer. */
+export async function listUsage(db: Db, clock: Clock, teamId: string, query: UsageQuery): Promise<Page<UsageRow>> {
+  const { cursor, limit, until, key_id } = query;
+  const first = new Date(clock.now().getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
+  const since = query.since !== undefined && query.since > first ? query.since : first;
+  const slice = { limit: limit + 1, after: parseCursor(LIST, cursor) };
+  const rows = await store.listUsage(db, teamId, slice, { since, until, key_id });
+  return toPage(LIST, rows, limit, (row) => ({ at: `${row.day}T00:00:00.000Z`, id: row.key_id }));
+}

@@ -1,0 +1,73 @@
+import type { PagePosition } from '../../core/page.ts';
+import { statement, type Db } from '../../db/client.ts';
+
+export interface UsageRow {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  readonly key_id: string;
+  readonly key_name: string;
+  readonly count_2xx: number;
+  readonly count_4xx: number;
+  readonly count_429: number;
+  readonly count_5xx: number;
+}
+
+const LIST = statement<UsageRow>(
+  'usage.list',
+  `select u.day, u.key_id, k.name as key_name, u.count_2xx, u.count_4xx, u.count_429, u.count_5xx
+   from api_key_usage u join api_key k on k.team_id = u.team_id and k.id = u.key_id
+   where u.team_id = $1 and (u.day, u.key_id) < (coalesce($3::date, 'infinity'), $4) and u.day >= $5::date and u.day <= coalesce($6::date, 'infinity')
+     and ($7::text is null or u.key_id = $7)
+   order by u.day desc, u.key_id desc limit $2`,
+);
+
+export interface UsageFilters {
+  /** `YYYY-MM-DD`, both inclusive. */
+  readonly since: string;
+  readonly until?: string | undefined;
+  readonly key_id?: string | undefined;
+}
+
+/** The last day first, after `after`, whose `at` is the beginning of a day. */
+export function listUsage(
+  db: Db,
+  teamId: string,
+  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
+  { since, until, key_id }: UsageFilters,
+): Promise<UsageRow[]> {
+  const day = after?.at.slice(0, 10) ?? null;
+  return db.query(LIST, [teamId, limit, day, after?.id ?? '', since, until ?? null, key_id ?? null]);
+}
+
+/** What one process has counted of a key on a day. */
+export interface Counts {
+  readonly teamId: string;
+  readonly keyId: string;
+  /** Days since 1970, UTC. */
+  readonly day: number;
+  count2xx: number;
+  count4xx: number;
+  count429: number;
+  count5xx: number;
+}
+
+// The join leaves out keys that are gone. In the order of their keys, so that two processes wait for each other instead of deadlocking.
+const ADD = statement(
+  'usage.add',
+  `insert into api_key_usage as u (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
+   select n.team_id, date '1970-01-01' + n.day, n.key_id, n.count_2xx, n.count_4xx, n.count_429, n.count_5xx
+   from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[]) as n (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
+   join api_key k on k.team_id = n.team_id and k.id = n.key_id
+   order by n.team_id, n.day, n.key_id
+   on conflict (team_id, day, key_id) do update set count_2xx = u.count_2xx + excluded.count_2xx, count_4xx = u.count_4xx + excluded.count_4xx,
+     count_429 = u.count_429 + excluded.count_429, count_5xx = u.count_5xx + excluded.count_5xx`,
+);
+
+/** Adds to what is there, in one statement. Over all teams: it is the process that counts, not a tenant's request. */
+export async function addUsage(db: Db, counts: readonly Counts[]): Promise<void> {
+  const names = ['teamId', 'day', 'keyId', 'count2xx', 'count4xx', 'count429', 'count5xx'] as const;
+  await db.query(
+    ADD,
+    names.map((name) => counts.map((count) => count[name])),
+  );
+}

@@ -1,0 +1,142 @@
+// Invitations in the app: mailed again and withdrawn, over the real door.
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { SEND_INVITATION } from '../../src/features/members/service.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+let api: TestApi;
+let app: ReturnType<typeof appAs>;
+const clock = fixedClock(new Date('2026-11-02T09:00:00Z'));
+
+/** Tokens are good for a quarter of an hour of the test's clock. */
+async function signIn(name: string): Promise<typeof app> {
+  const token = await tokenOf({ kind: 'user', userId: userId('a', name), teamId: 'team_a' }, clock.now());
+  return appAs(api, token);
+}
+
+beforeEach(async () => {
+  app = await signIn('admin');
+});
+
+beforeAll(async () => {
+  const invited = (name: string, team: string) =>
+    makeMember(team, name, { status: 'invited', created_at: '2026-01-01T08:00:00Z' });
+  api = await startTestApi({
+    clock,
+    seed: makeSeed([
+      makeTeam('a', {
+        members: [invited('new', 'a'), invited('gone', 'a'), makeMember('a', 'ended', { status: 'ended' })],
+        assignments: [
+          { id: 'asg_open', member_id: 'mem_a_gone', title: 'Open' },
+          { id: 'asg_done', member_id: 'mem_a_gone', title: 'Done', status: 'done' },
+        ],
+      }),
+      makeTeam('b', { members: [invited('new', 'b')] }),
+    ]),
+  });
+});
+
+const rows = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const mails = async (memberId: string) =>
+  (
+    await rows(`select from graphile_worker.jobs where task_identifier = $1 and key like '%' || $2`, [
+      SEND_INVITATION,
+      memberId,
+    ])
+  ).length;
+
+describe('an invitation mailed again', () => {
+  test('queues one mail, with an audit entry, and changes nothing about the member', async () => {
+    const before = await rows(`select * from member where id = 'mem_a_new'`);
+    expect(await app.admin.invitations.resend.mutate({ member_id: 'mem_a_new' })).toMatchObject({
+      id: 'mem_a_new',
+      status: 'invited',
+      email: 'new@a.test',
+    });
+    expect(await mails('mem_a_new')).toBe(1);
+    expect(await rows(`select * from member where id = 'mem_a_new'`)).toEqual(before);
+    expect(await rows(`select action, actor_kind, actor_id from audit_log where target_id = 'mem_a_new'`)).toEqual([
+      { action: 'member.invitation_resent', actor_kind: 'user', actor_id: 'mem_a_admin' },
+    ]);
+    expect(await rows(`select from event where team_id = 'team_a'`)).toEqual([]);
+  });
+
+  test('counts toward the 60 of the hour, together with new invitations', async () => {
+    clock.advance(3_600_000);
+    app = await signIn('admin');
+    const invite = (n: number) => app.v1.members.create.mutate({ email: `n${n}@limit.test` });
+    const resend = () => app.admin.invitations.resend.mutate({ member_id: 'mem_a_new' });
+    for (let n = 0; n < 30; n += 1) {
+      await invite(n);
+      await resend();
+    }
+    expect(await codeOf(resend())).toBe('rate_limited');
+    expect(await codeOf(invite(30))).toBe('rate_limited');
+    expect((await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'x@limit.test' } })).status).toBe(429);
+    clock.advance(3_600_000);
+    app = await signIn('admin');
+    expect(await codeOf(resend())).toBe('ok');
+    expect(await codeOf(invite(31))).toBe('ok');
+  });
+
+  test('parallel calls for the last place of the hour: exactly one wins', async () => {
+    clock.advance(3_600_000);
+    app = await signIn('admin');
+    await rows(
+      `insert into invitation_resend (team_id, id, member_id, sent_at) select 'team_a', 'inv_x' || n, 'mem_a_new', $1 from generate_series(1, 59) n`,
+      [clock.now()],
+    );
+    const codes = await Promise.all(
+      Array.from({ length: 6 }, () => codeOf(app.admin.invitations.resend.mutate({ member_id: 'mem_a_new' }))),
+    );
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+    expect(new Set(codes)).toEqual(new Set(['ok', 'rate_limited']));
+    clock.advance(3_600_000);
+  });
+});
+
+describe.each(['resend', 'withdraw'] as const)('%s is refused', (name) => {
+  const call = (memberId: string) => codeOf(app.admin.invitations[name].mutate({ member_id: memberId }));
+
+  test("another team's, unknown and ended members: as if they never existed", async () => {
+    expect(await call('mem_b_new')).toBe('not_found');
+    expect(await call('mem_nobody')).toBe('not_found');
+    expect(await call('mem_a_ended')).toBe('not_found');
+  });
+
+  test('active members and the owner', async () => {
+    expect(await call('mem_a_member')).toBe('validation_error');
+    expect(await call('mem_a_owner')).toBe('validation_error');
+    expect(await rows(`select status from member where id = 'mem_a_member'`)).toEqual([{ status: 'active' }]);
+  });
+
+  test('to members who are no admins', async () => {
+    const member = await signIn('member');
+    expect(await codeOf(member.admin.invitations[name].mutate({ member_id: 'mem_a_new' }))).toBe('forbidden');
+  });
+});
+
+describe('an invitation withdrawn', () => {
+  test('ends the membership, revokes its open assignments and tells so, once', async () => {
+    expect(await app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' })).toEqual({ ok: true });
+    expect(await rows(`select status from member where id = 'mem_a_gone'`)).toEqual([{ status: 'ended' }]);
+    expect(await rows(`select id, status from assignment where member_id = 'mem_a_gone' order by id`)).toEqual([
+      { id: 'asg_done', status: 'done' },
+      { id: 'asg_open', status: 'revoked' },
+    ]);
+    const events = await rows(`select type, data from event where data->>'member_id' = 'mem_a_gone'`);
+    expect(events).toEqual([
+      {
+        type: 'member.removed',
+        data: { team_id: 'team_a', member_id: 'mem_a_gone', role: 'member', user_id: null },
+      },
+    ]);
+    expect(await rows(`select action from audit_log where target_id = 'mem_a_gone'`)).toEqual([
+      { action: 'member.invitation_withdrawn' },
+    ]);
+    expect(await codeOf(app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' }))).toBe('not_found');
+    expect((await api.call(api.key('team_a'), 'GET', '/users/mem_a_gone')).status).toBe(404);
+  });
+});

@@ -1,0 +1,152 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { codeOf } from '../support/app.ts';
+import { auditOf, eventsOf, platformOf, type Platform } from '../support/platform.ts';
+import { makeMember, makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
+
+const asked = (team: string, name: string) => makeMember(team, name, { status: 'invited' });
+
+let api: TestApi;
+let platform: Platform;
+beforeAll(async () => {
+  const raced = Array.from({ length: 12 }, (_, index) => asked('race', `asked${index}`));
+  const history = {
+    members: [makeMember('gone', 'left', { status: 'ended' }), asked('gone', 'left2')],
+    trainings: [makeTraining('gone', 'trn_gone')],
+    assignments: [
+      { id: 'asg_done', member_id: memberId('gone', 'member'), status: 'done' as const, title: 'Done' },
+      { id: 'asg_open', member_id: memberId('gone', 'member'), title: 'Open' },
+    ],
+  };
+  const seed = makeSeed([
+    makeTeam('a', { members: ['x', 'y', 'z', 'Mail'].map((name) => asked('a', name)) }),
+    makeTeam('race', { members: raced }),
+    makeTeam('gone', history),
+    makeTeam('lone'),
+  ]);
+  api = await startTestApi({ seed });
+  platform = await platformOf(api);
+});
+
+const accept = (team: string, userIdOf: string, invitation: { member_id: string } | { email: string }) =>
+  platform.members.accept.mutate({ team_id: `team_${team}`, user_id: userIdOf, ...invitation });
+
+describe('accepting an invitation', () => {
+  test("makes the membership the person's and active, once, without an event", async () => {
+    const answer = await accept('a', 'usr_new_x', { member_id: memberId('a', 'x') });
+    expect(answer).toEqual({
+      id: memberId('a', 'x'),
+      user_id: 'usr_new_x',
+      role: 'member',
+      status: 'active',
+      joined_at: expect.any(String),
+    });
+    expect(await accept('a', 'usr_new_x', { member_id: memberId('a', 'x') })).toEqual(answer);
+    expect(await accept('a', 'usr_new_x', { email: 'X@A.test' })).toEqual(answer);
+    const rest = await api.call(api.key('team_a'), 'GET', `/users/${memberId('a', 'x')}`);
+    expect(rest.body).toMatchObject({ ...answer, email: 'x@a.test' });
+    expect(await eventsOf(api, 'team_a')).toEqual([]);
+    expect((await auditOf(api, 'team_a')).map(({ action }) => action)).toEqual(['member.accepted']);
+  });
+
+  test('by address, however it is written', async () => {
+    expect(await accept('a', 'usr_mail', { email: ' mail@a.TEST ' })).toMatchObject({ id: memberId('a', 'Mail') });
+  });
+
+  test('is refused to another person, to somebody who is in the team already, and for what is no invitation', async () => {
+    await accept('a', 'usr_new_y', { member_id: memberId('a', 'y') });
+    expect(await codeOf(accept('a', 'usr_other', { member_id: memberId('a', 'y') }))).toBe('conflict');
+    expect(await codeOf(accept('a', userId('a', 'member'), { member_id: memberId('a', 'z') }))).toBe('conflict');
+    expect(await codeOf(accept('a', 'usr_q', { member_id: 'mem_unknown' }))).toBe('not_found');
+    expect(await codeOf(accept('race', 'usr_q', { member_id: memberId('a', 'z') }))).toBe('not_found');
+    const neither = platform.members.accept.mutate({ team_id: 'team_a', user_id: 'usr_q' });
+    expect(await codeOf(neither)).toBe('validation_error');
+  });
+
+  test('of persons at once exactly one gets it; one person at two invitations gets exactly one', async () => {
+    const invitation = { member_id: memberId('race', 'asked0') };
+    const persons = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => codeOf(accept('race', `usr_p${index}`, invitation))),
+    );
+    expect(persons.toSorted()).toEqual([...Array<string>(5).fill('conflict'), 'ok']);
+    const invitations = await Promise.all(
+      [1, 2, 3, 4].map((index) => codeOf(accept('race', 'usr_one', { member_id: memberId('race', `asked${index}`) }))),
+    );
+    expect(invitations.toSorted()).toEqual(['conflict', 'conflict', 'conflict', 'ok']);
+  });
+
+  test('races with its withdrawal: either it is accepted and then removed, or it is gone', async () => {
+    for (const index of [5, 6, 7, 8, 9, 10, 11]) {
+      const id = memberId('race', `asked${index}`);
+      const [code, removed] = await Promise.all([
+        codeOf(accept('race', `usr_w${index}`, { member_id: id })),
+        api.call(api.key('team_race'), 'DELETE', `/users/${id}`),
+      ]);
+      expect(removed.status).toBe(200);
+      expect(['ok', 'not_found']).toContain(code);
+      expect(await codeOf(accept('race', `usr_w${index}`, { member_id: id }))).toBe('not_found');
+    }
+  });
+});
+
+describe('deleting a person', () => {
+  const remove = (team: string, name: string) =>
+    platform.members.deletePerson.mutate({ team_id: `team_${team}`, user_id: userId(team, name) });
+  const emailOf = async (id: string) => {
+    const { rows } = await api.db.pool.query(
+      `select email, status from member where team_id = 'team_gone' and id = $1`,
+      [id],
+    );
+    return rows[0];
+  };
+
+  test('ends the membership as a removal does, takes the address everywhere, and leaves the figures', async () => {
+    const before = await api.call(api.key('team_gone'), 'GET', '/analytics/team');
+    expect(before.body).toMatchObject({ totals: { scored: 1 } });
+    await remove('gone', 'member');
+    expect(await emailOf(memberId('gone', 'member'))).toEqual({ email: null, status: 'ended' });
+    const events = await eventsOf(api, 'team_gone');
+    expect(events.map(({ type }) => type)).toEqual(['member.removed']);
+    const assignments = await api.call(api.key('team_gone'), 'GET', '/assignments');
+    const { data } = assignments.body as { data: { id: string; status: string; member_email: string | null }[] };
+    expect(data.map(({ id, status, member_email }) => [id, status, member_email]).toSorted()).toEqual([
+      ['asg_done', 'done', null],
+      ['asg_open', 'revoked', null],
+    ]);
+    const { rows } = await api.db.pool.query(`select scored from analytics_person where team_id = 'team_gone'`);
+    expect(rows).toEqual([{ scored: 1 }]);
+    const { rows: texts } = await api.db.pool.query(
+      `select (select string_agg(m::text, ' ') from member m) || (select string_agg(a::text, ' ') from audit_log a) ||
+         (select string_agg(e::text, ' ') from event e) as all`,
+    );
+    expect(texts[0].all).not.toContain('member@gone.test');
+    expect((await auditOf(api, 'team_gone')).map(({ action }) => action)).toEqual(['member.removed', 'person.deleted']);
+  });
+
+  test('again changes nothing; somebody new may have the address', async () => {
+    const before = await auditOf(api, 'team_gone');
+    await remove('gone', 'member');
+    expect(await auditOf(api, 'team_gone')).toEqual(before);
+    const body = { email: 'member@gone.test' };
+    expect((await api.call(api.key('team_gone'), 'POST', '/users', { body })).status).toBe(201);
+  });
+
+  test('takes the address from memberships that ended, and from an open invitation to it', async () => {
+    await api.db.pool.query(
+      `update member set email = 'LEFT@gone.test' where team_id = 'team_gone' and id = '${memberId('gone', 'left2')}'`,
+    );
+    await remove('gone', 'left');
+    expect(await emailOf(memberId('gone', 'left'))).toEqual({ email: null, status: 'ended' });
+    expect(await emailOf(memberId('gone', 'left2'))).toEqual({ email: null, status: 'ended' });
+  });
+
+  test('is refused for the owner, the last admin and a person whom the team does not know', async () => {
+    expect(await codeOf(remove('lone', 'owner'))).toBe('owner');
+    expect(await codeOf(remove('lone', 'admin'))).toBe('last_admin');
+    expect(await codeOf(remove('lone', 'nobody'))).toBe('not_found');
+    const { rows } = await api.db.pool.query(
+      `select count(*)::int as live from member where team_id = 'team_lone' and status = 'active' and email is not null`,
+    );
+    expect(rows).toEqual([{ live: 3 }]);
+  });
+});

@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { codeOf } from '../support/app.ts';
+import { auditOf, eventsOf, platformOf, type Platform } from '../support/platform.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+let api: TestApi;
+let platform: Platform;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeTeam('a'), makeTeam('small', { seats: 3 })]) });
+  platform = await platformOf(api, 'billing');
+});
+
+const creation = (id: string, fields: object = {}) => ({
+  team_id: id,
+  name: 'New',
+  owner: { user_id: `usr_${id}`, email: `owner@${id}.test` },
+  ...fields,
+});
+
+async function readTeam(id: string): Promise<Record<string, unknown>> {
+  const { rows } = await api.db.pool.query(
+    `select t.plan, t.seats, t.status, t.language, t.rate_limit_per_min, m.role, m.status as owner_status, m.user_id, m.email, m.rights,
+       (select count(*)::int from member where team_id = t.id) as members
+     from team t join member m on m.team_id = t.id where t.id = $1`,
+    [id],
+  );
+  return rows[0] ?? {};
+}
+
+describe('creating a team', () => {
+  test('makes it with its active owner, who may create keys', async () => {
+    const answer = await platform.teams.create.mutate(creation('team_new', { seats: 7, plan: 'enterprise' }));
+    expect(answer).toEqual({ team_id: 'team_new', owner_member_id: expect.stringMatching(/^mem_/) });
+    expect(await readTeam('team_new')).toEqual({
+      plan: 'enterprise',
+      seats: 7,
+      status: 'active',
+      language: 'de',
+      rate_limit_per_min: 600,
+      role: 'owner',
+      owner_status: 'active',
+      user_id: 'usr_team_new',
+      email: 'owner@team_new.test',
+      rights: ['schnittstellen'],
+      members: 1,
+    });
+    const joined = { member_id: answer.owner_member_id, role: 'owner', user_id: 'usr_team_new', team_id: 'team_new' };
+    expect(await eventsOf(api, 'team_new')).toEqual([{ type: 'member.joined', data: joined }]);
+    expect(await auditOf(api, 'team_new')).toEqual([
+      { actor_kind: 'platform', actor_id: 'billing', action: 'team.created', target_id: 'team_new' },
+    ]);
+  });
+
+  test('repeated with the same input is the same answer, also after the team has changed; with another it is a conflict', async () => {
+    const input = creation('team_again', { owner: { member_id: 'mem_mine', user_id: 'usr_x', email: 'x@y.test' } });
+    const first = await platform.teams.create.mutate(input);
+    expect(first.owner_member_id).toBe('mem_mine');
+    await platform.teams.update.mutate({ team_id: 'team_again', name: 'Renamed', seats: 99 });
+    expect(await platform.teams.create.mutate({ ...input, plan: 'team' })).toEqual(first);
+    expect(await codeOf(platform.teams.create.mutate({ ...input, seats: 99 }))).toBe('conflict');
+    expect(await codeOf(platform.teams.create.mutate(creation('team_a')))).toBe('conflict');
+    expect(await readTeam('team_again')).toMatchObject({ seats: 99, members: 1 });
+    expect(await eventsOf(api, 'team_again')).toHaveLength(1);
+  });
+
+  test('of calls at once one makes it: the same input gives all the same answer, another input a conflict', async () => {
+    const same = await Promise.all(
+      Array.from({ length: 8 }, () => platform.teams.create.mutate(creation('team_race'))),
+    );
+    expect(new Set(same.map((answer) => answer.owner_member_id)).size).toBe(1);
+    expect(await readTeam('team_race')).toMatchObject({ members: 1 });
+    const codes = await Promise.all(
+      Array.from({ length: 8 }, (_, seats) => codeOf(platform.teams.create.mutate(creation('team_race2', { seats })))),
+    );
+    expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'conflict')).toHaveLength(7);
+    expect(await eventsOf(api, 'team_race2')).toHaveLength(1);
+  });
+});
+
+describe('changing a team', () => {
+  test('holds for the very next request of its keys', async () => {
+    const get = () => api.call(api.key('team_small'), 'GET', '/me');
+    const invite = (email: string) => api.call(api.key('team_small'), 'POST', '/users', { body: { email } });
+    expect((await invite('four@small.test')).body).toMatchObject({ code: 'seat_limit_reached' });
+    const changed = await platform.teams.update.mutate({ team_id: 'team_small', seats: 4, plan: 'enterprise' });
+    expect(changed).toMatchObject({ id: 'team_small', seats: 4, plan: 'enterprise', status: 'active' });
+    expect((await invite('four@small.test')).status).toBe(201);
+    expect((await get()).body).toMatchObject({ kind: 'enterprise' });
+    await platform.teams.update.mutate({ team_id: 'team_small', rate_limit_per_min: 77 });
+    expect((await get()).body).toMatchObject({ rate_limit_per_min: 77 });
+    await platform.teams.update.mutate({ team_id: 'team_small', status: 'suspended' });
+    expect((await get()).body).toMatchObject({ code: 'api_disabled' });
+    await platform.teams.update.mutate({ team_id: 'team_small', status: 'active', language: 'en' });
+    expect((await get()).status).toBe(200);
+  });
+
+  test('to what it is already leaves no trace', async () => {
+    const before = await auditOf(api, 'team_a');
+    await platform.teams.update.mutate({ team_id: 'team_a', plan: 'team' });
+    await platform.teams.update.mutate({ team_id: 'team_a' });
+    expect(await auditOf(api, 'team_a')).toEqual(before);
+  });
+});

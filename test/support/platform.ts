@@ -1,0 +1,64 @@
+// What the tests of the platform's services say and ask.
+import type { TestApi } from './api.ts';
+import { appAsPlatform } from './app.ts';
+import { userId } from './seed.ts';
+
+export type Platform = Awaited<ReturnType<typeof appAsPlatform>>['platform'];
+
+/** The platform's procedures, as one of its services. */
+export async function platformOf(api: Pick<TestApi, 'url'>, service = 'training'): Promise<Platform> {
+  return (await appAsPlatform(api, service)).platform;
+}
+
+/** A description of a training of the team's member. */
+export function describeTraining<F extends object>(team: string, id: string, fields: F = {} as F) {
+  return {
+    team_id: `team_${team}`,
+    training_id: id,
+    user_id: userId(team, 'member'),
+    created_at: '2026-11-17T09:00:00.000Z',
+    ...fields,
+  };
+}
+
+/** An evaluation with this total, in one dimension too. */
+export function describeEvaluation(
+  team: string,
+  id: string,
+  total: number | null,
+  savedAt = '2026-11-17T09:20:00.000Z',
+) {
+  return {
+    team_id: `team_${team}`,
+    training_id: id,
+    saved_at: savedAt,
+    score: { total, spread: 2.5, dimensions: total === null ? {} : { closing: total } },
+    tips: [{ issue: 'i', moment: 'm', principle: 'p', rewrite: 'r', impact: 'x' }],
+    goal: 'partial',
+  };
+}
+
+export interface RaisedEvent {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The team's events in the order in which they were raised; about one training when it is named. */
+export async function eventsOf(api: Pick<TestApi, 'db'>, teamId: string, trainingId?: string): Promise<RaisedEvent[]> {
+  const { rows } = await api.db.pool.query<RaisedEvent>('select type, data from event where team_id = $1 order by id', [
+    teamId,
+  ]);
+  return trainingId === undefined ? rows : rows.filter(({ data }) => data['training_id'] === trainingId);
+}
+
+/** The team's audit entries in the order in which they were made. */
+export async function auditOf(
+  api: Pick<TestApi, 'db'>,
+  teamId: string,
+): Promise<{ actor_kind: string; actor_id: string; action: string; target_id: string }[]> {
+  const { rows } = await api.db.pool.query(
+    'select actor_kind, actor_id, action, target_id from audit_log where team_id = $1 order by id',
+    [teamId],
+  );
+  return rows;
+}

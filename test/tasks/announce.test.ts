@@ -1,0 +1,242 @@
+// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { SMTPServer } from 'smtp-server';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { loadTestSeed, runScript, type Exit } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
+
+interface MailServer {
+  readonly url: string;
+  /** Addresses and texts in the order in which the server took them. */
+  readonly received: { readonly to: string; readonly text: string }[];
+  stop(): Promise<void>;
+}
+
+/** A real mail server. `answer` is asked before each mail is taken; it may refuse by throwing, and act in between. */
+async function startMailServer(answer: (to: string) => Promise<void> = async () => undefined): Promise<MailServer> {
+  const received: { to: string; text: string }[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    onData: (stream, session, done) => {
+      const to = session.envelope.rcptTo[0]?.address ?? '';
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        answer(to).then(() => {
+          received.push({ to, text: decode(Buffer.concat(chunks).toString()) });
+          done();
+        }, done);
+      });
+    },
+  });
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.server.address() as AddressInfo;
+  return { url: `smtp://127.0.0.1:${port}`, received, stop: () => new Promise((done) => server.close(() => done())) };
+}
+
+function decode(text: string): string {
+  const bytes = text
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+const ARGUMENTS = ['announce', '--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  return () => database.drop();
+});
+
+async function run(args: string[], env: Record<string, string> = {}): Promise<Exit & { output: string }> {
+  const script = runScript(database.url, args, env);
+  const exit = await script.exited;
+  return { ...exit, output: script.output() };
+}
+
+/** A team without keys but these, each made by the member of that name. */
+function teamWith(name: string, keys: Partial<NonNullable<TeamSeed['api_keys']>[number]>[], fields = {}): TeamSeed {
+  const api_keys = keys.map((key, index) => ({
+    name: `key ${index}`,
+    scopes: [],
+    ...key,
+    created_by: memberId(name, key.created_by ?? 'owner'),
+  }));
+  return { ...makeTeam(name, fields), api_keys };
+}
+
+const PAST = '2026-01-01T00:00:00Z';
+
+describe('who is mailed', () => {
+  const teams = [
+    teamWith('a', [{ created_by: 'owner' }, { created_by: 'admin', name: 'Reporting' }, { created_by: 'admin' }], {
+      name: 'Acme\r\nBcc: all@x.test',
+      language: 'de',
+      members: [makeMember('a', 'english', { role: 'admin' })],
+    }),
+    teamWith('b', [{ revoked_at: PAST }, { expires_at: PAST }, { created_by: 'english' }], {
+      members: [makeMember('b', 'english', { role: 'admin' })],
+      language: 'de',
+    }),
+    teamWith('none', []),
+    teamWith('dead', [{ revoked_at: PAST }, { expires_at: PAST }]),
+    teamWith('ended', [{}], { status: 'ended' }),
+    teamWith('suspended', [{ created_by: 'admin' }], { status: 'suspended' }),
+    teamWith('left', [{ created_by: 'gone' }], {
+      members: [makeMember('left', 'gone', { role: 'admin', status: 'ended' })],
+    }),
+    teamWith('demoted', [{ created_by: 'member' }]),
+  ];
+  const EXPECTED = [
+    'admin@a.test',
+    'admin@suspended.test',
+    'english@b.test',
+    'owner@a.test',
+    'owner@demoted.test',
+    'owner@left.test',
+  ];
+
+  const seed = async (): Promise<void> => {
+    await loadTestSeed(database, makeSeed(teams));
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`update member set language = 'en' where id like '%_english'`);
+    await client.end();
+  };
+
+  test('every admin who has an active key, once; the owner for keys whose creator is no admin any more; in their language', async () => {
+    await seed();
+    const mail = await startMailServer();
+    const first = await run(ARGUMENTS, { SMTP_URL: mail.url, PUBLIC_URL: 'https://api.example.com' });
+    expect(first).toMatchObject({ code: 0, output: expect.stringContaining('6 mails sent, 0 failed.') });
+    expect(mail.received.map(({ to }) => to).toSorted()).toEqual(EXPECTED);
+    const textTo = (to: string) => mail.received.find((received) => received.to === to)?.text ?? '';
+    for (const part of [
+      'endet am 1. Januar 2028',
+      '1. Januar 2027',
+      'Reporting, key 2',
+      'https://api.example.com/docs',
+    ])
+      expect(textTo('admin@a.test'), part).toContain(part);
+    for (const part of ['ends on 1 January 2028', '1 January 2027', 'key 2'])
+      expect(textTo('english@b.test'), part).toContain(part);
+    expect(textTo('admin@a.test')).not.toMatch(/^Bcc:/m);
+    expect(first.output).not.toContain('.test');
+
+    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain('0 mails sent, 0 failed.');
+    expect(mail.received).toHaveLength(6);
+    const later = [...ARGUMENTS.slice(0, -1), '2028-02-01'];
+    expect((await run(later, { SMTP_URL: mail.url })).output).toContain('6 mails sent, 0 failed.');
+    await mail.stop();
+  });
+
+  test('--dry-run tells how many and to which teams, no address, and does nothing', async () => {
+    await seed();
+    const folder = await mkdtemp(join(tmpdir(), 'mail-'));
+    const dry = await run([...ARGUMENTS, '--dry-run'], { MAIL_DIR: folder });
+    expect(dry.code).toBe(0);
+    for (const line of [
+      'team_a: 2',
+      'team_b: 1',
+      'team_left: 1',
+      '6 mails to 5 teams would be sent; 0 were sent before.',
+    ])
+      expect(dry.output.split('\n'), line).toContain(line);
+    expect(dry.output).not.toContain('.test');
+    expect(await readdir(folder)).toEqual([]);
+    expect((await run(ARGUMENTS, { MAIL_DIR: folder })).code).toBe(0);
+    const files = await readdir(folder);
+    expect(files).toHaveLength(6);
+    expect(await readFile(join(folder, files[0] ?? ''), 'utf8')).toContain('Subject:');
+    expect((await run([...ARGUMENTS, '--dry-run'])).output).toContain(
+      '0 mails to 0 teams would be sent; 6 were sent before.',
+    );
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('what may go wrong', () => {
+  const admins = Array.from({ length: 20 }, (_, index) => `admin${String(index).padStart(2, '0')}`);
+  const team = teamWith(
+    'a',
+    admins.map((created_by) => ({ created_by })),
+    { members: admins.map((name) => makeMember('a', name, { role: 'admin' })) },
+  );
+  const addresses = admins.map((name) => `${name}@a.test`);
+
+  test('a kill in the middle: the next run mails the rest, and nobody twice but the one in flight', async () => {
+    await loadTestSeed(database, makeSeed([team]));
+    let script: ReturnType<typeof runScript> | null = null;
+    const mail = await startMailServer(async (to) => {
+      // Killed before it hears that this mail was taken: nobody can know that, so it is the one that comes twice.
+      if (to === addresses[7]) await script?.kill('SIGKILL');
+    });
+    script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url });
+    expect(await script.exited).toMatchObject({ signal: 'SIGKILL' });
+    script = null;
+    await expect.poll(() => mail.received.length).toBe(8);
+    expect(mail.received.map(({ to }) => to)).toEqual(addresses.slice(0, 8));
+    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain('13 mails sent, 0 failed.');
+    expect(mail.received.map(({ to }) => to)).toEqual([...addresses.slice(0, 8), ...addresses.slice(7)]);
+    await mail.stop();
+  });
+
+  test('a recipient that is refused does not keep the others from their mail, and is tried again by the next run', async () => {
+    await loadTestSeed(database, makeSeed([team]));
+    let isRefusing = true;
+    const mail = await startMailServer(async (to) => {
+      if (isRefusing && to === addresses[3]) throw Object.assign(new Error(`no ${to} here`), { responseCode: 550 });
+    });
+    const first = await run(ARGUMENTS, { SMTP_URL: mail.url });
+    expect(first).toMatchObject({ code: 1, output: expect.stringContaining('19 mails sent, 1 failed.') });
+    expect(first.output).not.toContain('.test');
+    isRefusing = false;
+    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain('1 mails sent, 0 failed.');
+    expect(mail.received.map(({ to }) => to).toSorted()).toEqual(addresses);
+    await mail.stop();
+  });
+
+  test('a mail server that takes nothing ends the run', async () => {
+    await loadTestSeed(database, makeSeed([team]));
+    const mail = await startMailServer();
+    await mail.stop();
+    expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('The mail server takes nothing. Run it again later.'),
+    });
+  });
+
+  test('two at once: the second one does not start', async () => {
+    await loadTestSeed(database, makeSeed([team]));
+    let second: (Exit & { output: string }) | null = null;
+    const mail = await startMailServer(async (to) => {
+      if (to === addresses[0]) second = await run(ARGUMENTS, { SMTP_URL: mail.url });
+    });
+    expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({ code: 0 });
+    expect(second).toMatchObject({ code: 1, output: expect.stringContaining('being sent already') });
+    expect(mail.received.map(({ to }) => to)).toEqual(addresses);
+    await mail.stop();
+  });
+
+  test.each([
+    { args: ['--version', 'v1'], says: 'Usage' },
+    { args: ['--version', 'v9', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'], says: 'no version v9' },
+    {
+      args: ['--version', 'v1', '--deprecation', '2027-02-30', '--sunset', '2029-01-01'],
+      says: '2027-02-30 is no date',
+    },
+    { args: ['--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2027-12-31'], says: '12 months' },
+    { args: ['--vers', 'v1'], says: '--vers' },
+  ])('arguments that make no sense are refused: $says', async ({ args, says }) => {
+    expect(await run(['announce', ...args])).toMatchObject({ code: 1, output: expect.stringContaining(says) });
+  });
+});
