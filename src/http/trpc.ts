@@ -80,13 +80,14 @@ async function createContext(
   response.setHeader('Cache-Control', 'no-store');
   const describeError = (error: unknown): ProblemBody =>
     problemBody(toProblem(error, null), { publicUrl: options.publicUrl, language, requestId });
-  const shared = { requestId, language, db: options.db, services: options.services, describeError, idempotently: null };
+  const { db, services } = options;
+  const shared = { requestId, language, db, services, describeError, idempotently: null, fault: null };
   const nobody = { actor: null, team: null, privacy: null, enabled: false };
   try {
     return { ...shared, ...((await callerOf(tokenOf(options, request))) ?? nobody) };
-  } catch (fault) {
+  } catch (error) {
     // A context that is not made has no words for its error: the procedure tells it.
-    return { ...shared, ...nobody, fault };
+    return { ...shared, ...nobody, fault: error as Error };
   }
 }
 

@@ -98,8 +98,8 @@ export interface DoorContext extends Omit<Context, 'actor' | 'team' | 'privacy'>
   readonly privacy: Privacy | null;
   /** False: the team is suspended or ended. */
   readonly enabled: boolean;
-  /** Why nobody could be told to be signed in or not: what a procedure then refuses with. */
-  readonly fault?: unknown;
+  /** Why it could not be found out who calls: what a procedure then refuses with. */
+  readonly fault: Error | null;
 }
 
 /** The context of a platform service's procedure. */

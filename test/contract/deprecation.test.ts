@@ -45,14 +45,14 @@ const told = ({ headers }: ApiResponse) => [headers['deprecation'], headers['sun
 const NOTHING = [undefined, undefined, undefined];
 
 /** Every way in which a request for a thing may end. */
-async function answersOf({ call, key }: TestApi, name: string): Promise<ApiResponse[]> {
+async function answersOf(of: TestApi, name: string): Promise<ApiResponse[]> {
   return [
-    await call(key('team_a'), 'GET', `/${name}/x`),
-    await call(key('team_a'), 'HEAD', `/${name}/x`),
-    await call(null, 'GET', `/${name}/x`),
-    await call(key('team_a', 'none'), 'GET', `/${name}/x`),
-    await call(key('team_a'), 'GET', `/${name}/y`),
-    await call(key('team_a'), 'GET', `/${name}/toolong`),
+    await of.call(of.key('team_a'), 'GET', `/${name}/x`),
+    await of.call(of.key('team_a'), 'HEAD', `/${name}/x`),
+    await of.call(null, 'GET', `/${name}/x`),
+    await of.call(of.key('team_a', 'none'), 'GET', `/${name}/x`),
+    await of.call(of.key('team_a'), 'GET', `/${name}/y`),
+    await of.call(of.key('team_a'), 'GET', `/${name}/toolong`),
   ];
 }
 const STATUSES = [200, 200, 401, 403, 404, 422];

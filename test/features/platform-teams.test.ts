@@ -14,7 +14,7 @@ beforeAll(async () => {
 const creation = (id: string, fields: object = {}) => ({
   team_id: id,
   name: 'New',
-  owner: { user_id: `usr_${id}`, email: `owner@${id}.test` },
+  owner: { user_id: `usr_${id}`, email: `owner@${id.replaceAll('_', '-')}.test` },
   ...fields,
 });
 
@@ -41,7 +41,7 @@ describe('creating a team', () => {
       role: 'owner',
       owner_status: 'active',
       user_id: 'usr_team_new',
-      email: 'owner@team_new.test',
+      email: 'owner@team-new.test',
       rights: ['schnittstellen'],
       members: 1,
     });

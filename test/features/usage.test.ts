@@ -24,14 +24,20 @@ const DAY_MS = 86_400_000;
 const dayOf = (daysAgo: number): string => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
 const keyId = (team: string, name: string): string => keyIds[`team_${team} ${name}`] ?? '';
 const usageOf = async (name: string) =>
-  (await app.admin.usage.list.query({ key_id: keyId('a', name) })).data.map(({ day, requests }) => ({ day, ...requests }));
+  (await app.admin.usage.list.query({ key_id: keyId('a', name) })).data.map(({ day, requests }) => ({
+    day,
+    ...requests,
+  }));
 const nothing = { '2xx': 0, '4xx': 0, '429': 0, '5xx': 0 };
 const ignore = () => undefined;
 
 describe('two API processes', () => {
   test('count together what either answered; a kill costs only what was not written yet', async () => {
     const env = { API_KEY_RATE_LIMIT_PER_MIN: '12' };
-    const [one, two] = await Promise.all([startApiProcess(api.databaseUrl, env), startApiProcess(api.databaseUrl, env)]);
+    const [one, two] = await Promise.all([
+      startApiProcess(api.databaseUrl, env),
+      startApiProcess(api.databaseUrl, env),
+    ]);
     const key = api.key('team_a', 'users:read');
     const answered: Record<string, number> = { ...nothing };
     const send = async (process: { url: string }, path: string): Promise<void> => {

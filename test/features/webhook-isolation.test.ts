@@ -144,6 +144,8 @@ describe('one receiver and the others', () => {
     );
     const worker = await startWorkerProcess(database.url, ENV);
     const healthy = teams.flatMap((team) => team.healthy.map((name) => `/${name}`));
+    const hanging = teams.flatMap(({ burdened }) => burdened.filter((name) => name.startsWith('hang')));
+    await until(() => hanging.every((name) => countOf(`/${name}`) > 0));
     const rounds = 40;
     for (let round = 0; round < rounds; round += 1) {
       for (const { id } of teams) await raise(id);
@@ -154,7 +156,6 @@ describe('one receiver and the others', () => {
     expect(percentile(latencies, 0.99)).toBeLessThan(1000);
     expect(percentile(latencies, 0.5)).toBeLessThan(250);
     // An endpoint that never answers holds one place.
-    const hanging = teams.flatMap(({ burdened }) => burdened.filter((name) => name.startsWith('hang')));
     for (const name of hanging) expect(inFlight.get(`/${name}`)?.most).toBe(1);
     await worker.kill('SIGKILL');
   });

@@ -85,6 +85,13 @@ async function countDeliveries(where: string): Promise<number> {
   return rows[0].count;
 }
 
+async function countListeners(): Promise<number> {
+  const { rows } = await client.query(
+    `select count(*)::int as count from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
+  );
+  return rows[0].count;
+}
+
 /** Resolves with how long it took; rejects when it takes longer than it may. */
 async function within(limitMs: number, isDone: () => boolean | Promise<boolean>): Promise<number> {
   const startedAt = performance.now();
@@ -160,7 +167,10 @@ describe('a worker that goes', () => {
     await writeDeliveries(50);
     const worker = await startWorker();
     await within(5_000, () => receiver.requests.length === 5);
+    expect(await countListeners()).toBe(1);
     const ended = worker.kill('SIGTERM');
+    // It has heard the signal when it does not listen for jobs any more.
+    await within(5_000, async () => (await countListeners()) === 0);
     await within(2_000, async () => (await countDeliveries('claimed_by is not null')) === 5);
     gate.open();
     expect(await ended).toEqual({ code: 0, signal: null });

@@ -17,8 +17,10 @@ interface MailServer {
   stop(): Promise<void>;
 }
 
-/** A real mail server. `answer` is asked before each mail is taken; it may refuse by throwing, and act in between. */
-async function startMailServer(answer: (to: string) => Promise<void> = async () => undefined): Promise<MailServer> {
+/** A real mail server. `answer` is asked before each mail is taken; it may answer with a refusal, and act in between. */
+async function startMailServer(
+  answer: (to: string) => Promise<Error | undefined> = async () => undefined,
+): Promise<MailServer> {
   const received: { to: string; text: string }[] = [];
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -27,10 +29,11 @@ async function startMailServer(answer: (to: string) => Promise<void> = async () 
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        answer(to).then(() => {
-          received.push({ to, text: decode(Buffer.concat(chunks).toString()) });
-          done();
-        }, done);
+        void (async () => {
+          const refusal = await answer(to);
+          if (refusal === undefined) received.push({ to, text: decode(Buffer.concat(chunks).toString()) });
+          done(refusal);
+        })();
       });
     },
   });
@@ -179,6 +182,7 @@ describe('what may go wrong', () => {
     const mail = await startMailServer(async (to) => {
       // Killed before it hears that this mail was taken: nobody can know that, so it is the one that comes twice.
       if (to === addresses[7]) await script?.kill('SIGKILL');
+      return undefined;
     });
     script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url });
     expect(await script.exited).toMatchObject({ signal: 'SIGKILL' });
@@ -194,7 +198,8 @@ describe('what may go wrong', () => {
     await loadTestSeed(database, makeSeed([team]));
     let isRefusing = true;
     const mail = await startMailServer(async (to) => {
-      if (isRefusing && to === addresses[3]) throw Object.assign(new Error(`no ${to} here`), { responseCode: 550 });
+      if (!isRefusing || to !== addresses[3]) return undefined;
+      return Object.assign(new Error(`no ${to} here`), { responseCode: 550 });
     });
     const first = await run(ARGUMENTS, { SMTP_URL: mail.url });
     expect(first).toMatchObject({ code: 1, output: expect.stringContaining('19 mails sent, 1 failed.') });
@@ -220,6 +225,7 @@ describe('what may go wrong', () => {
     let second: (Exit & { output: string }) | null = null;
     const mail = await startMailServer(async (to) => {
       if (to === addresses[0]) second = await run(ARGUMENTS, { SMTP_URL: mail.url });
+      return undefined;
     });
     expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({ code: 0 });
     expect(second).toMatchObject({ code: 1, output: expect.stringContaining('being sent already') });

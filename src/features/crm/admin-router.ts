@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { okOutput } from '../../core/shapes.ts';
-import { appProcedure, occasionOf, router } from '../../trpc/init.ts';
+import { appProcedure, occasionOf } from '../../trpc/init.ts';
 import * as connections from './connections.ts';
 import { connectInput, connection, connectionInput, connectionList } from './schema.ts';
 import { toConnection } from './view.ts';
 
 /** CRM connections, in the app. */
-export const adminCrm = router({
+export const adminCrm = {
   list: appProcedure({ access: 'admins', input: z.strictObject({}), output: connectionList }).query(
     async ({ ctx }) => ({
       data: (await connections.listConnections(ctx.db, ctx.team.id, ctx.services.clock.now())).map(toConnection),
@@ -42,4 +42,4 @@ export const adminCrm = router({
       return { ok: true };
     },
   ),
-});
+};

@@ -198,7 +198,8 @@ function readAnswer(body: unknown, headers: Readonly<Record<string, unknown>>, s
     const waitMs = Number.isFinite(reset) && reset > 0 ? reset * 1000 : RATE_WINDOW_MS;
     return { refusal: errorOfStatus(status, headers, waitMs) } satisfies Refusal;
   }
-  return parseExactly(String(body));
+  // A body that was cut; the package's error says so.
+  return typeof body === 'string' ? parseExactly(body) : body;
 }
 
 /** JSON, with the amounts as the text that was sent: as a number, `12345678901234567.89` is another amount. */

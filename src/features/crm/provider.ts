@@ -122,7 +122,7 @@ export function errorOfStatus(
 export function errorOfNetwork(error: unknown): ProviderError {
   const { code, name } = error as { code?: unknown; name?: unknown };
   if (code === 'ECONNABORTED' || code === 'ETIMEDOUT' || name === 'TimeoutError') return providerError('timeout');
-  if (error instanceof SyntaxError || code === 'ERR_BAD_RESPONSE') return providerError('invalid_response');
+  if (error instanceof SyntaxError) return providerError('invalid_response', { cause: error });
   return providerError('unreachable', { cause: error });
 }
 

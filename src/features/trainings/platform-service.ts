@@ -133,14 +133,15 @@ export async function lockTrainingToScore<T>(
   alongside: () => Promise<T>,
 ): Promise<TrainingToScore & { readonly alongside: T }> {
   const { teamId } = occasion;
-  store.lockPersonOf(tx, teamId, trainingId);
-  const [assignments, now, training, answer] = await Promise.all([
+  const [isLocked, assignments, now, training, answer] = await Promise.all([
+    store.lockPersonOf(tx, teamId, trainingId),
     lockAssignments(tx, teamId, trainingId, null),
     readOccasion(tx, occasion),
     store.findTrainingOfAnybody(tx, teamId, trainingId),
     alongside(),
   ]);
-  if (!training) throw notFound();
+  // One that came only after the lock was asked for is not locked: this call was before it.
+  if (!isLocked || !training) throw notFound();
   return { training, occasion: now, assignment: assignments[0] ?? null, alongside: answer };
 }
 

@@ -6,9 +6,9 @@ const LOCK_PERSON = statement(
   'select from person where team_id = $1 and id = $2 for no key update',
 );
 
-const LOCK_PERSON_OF = statement(
+const LOCK_PERSON_OF = statement<{ id: string }>(
   'trainings.lockPersonOf',
-  'select from person where team_id = $1 and id = (select user_id from training where team_id = $1 and id = $2) for no key update',
+  'select id from person where team_id = $1 and id = (select user_id from training where team_id = $1 and id = $2) for no key update',
 );
 
 /**
@@ -19,9 +19,9 @@ export function lockPerson(tx: Tx, teamId: string, userId: string): void {
   tx.send(LOCK_PERSON, [teamId, userId]);
 }
 
-/** The same, of whoever made the training. */
-export function lockPersonOf(tx: Tx, teamId: string, trainingId: string): void {
-  tx.send(LOCK_PERSON_OF, [teamId, trainingId]);
+/** The same, of whoever made the training. False: there was no such training yet, and nothing is locked, even if there is one by now. */
+export async function lockPersonOf(tx: Tx, teamId: string, trainingId: string): Promise<boolean> {
+  return (await tx.query(LOCK_PERSON_OF, [teamId, trainingId])).length > 0;
 }
 
 const KNOWS_PERSON = statement('trainings.knowsPerson', 'select from person where team_id = $1 and id = $2');

@@ -9,7 +9,7 @@ import { addUsage, type Counts } from './store.ts';
 
 export interface UsageCounter {
   /** Costs a look into a map. */
-  count(teamId: string, keyId: string, status: number): void;
+  readonly count: (teamId: string, keyId: string, status: number) => void;
   /** Writes what is left. Never rejects. */
   stop(): Promise<void>;
 }

@@ -88,6 +88,10 @@ const MARK_FANNED_OUT = statement(
   `update event e set fanned_out_at = $1 from unnest($2::text[], $3::text[]) as n (team_id, id) where e.team_id = n.team_id and e.id = n.id`,
 );
 
+// What the crash of a database may lose this way (a fan-out, a result) is made again: a delivery made twice, which receivers expect. It is not worth a sync of
+// the disk each time.
+const NO_WAIT_FOR_DISK = statement('webhooks.noWaitForDisk', 'set local synchronous_commit = off');
+
 export interface FanOut {
   readonly at: Date;
   readonly worker: number;
@@ -99,6 +103,7 @@ export interface FanOut {
 export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: FanOut): void {
   const column = <K extends keyof NewDelivery>(name: K): NewDelivery[K][] =>
     deliveries.map((delivery) => delivery[name]);
+  tx.send(NO_WAIT_FOR_DISK, []);
   if (deliveries.length > 0) {
     const columns = [
       column('teamId'),
@@ -370,9 +375,6 @@ const HOLD_ENDPOINTS = statement(
   `select from webhook_endpoint w join unnest($1::text[], $2::text[]) as n (team_id, endpoint_id) on w.team_id = n.team_id and w.id = n.endpoint_id
    order by w.team_id, w.id for key share of w`,
 );
-
-// A lost result is a delivery made twice, which receivers expect; it is not worth a sync of the disk each time.
-const NO_WAIT_FOR_DISK = statement('webhooks.noWaitForDisk', 'set local synchronous_commit = off');
 
 /** Writes a batch of results, in one transaction and one round trip. */
 export async function recordAttempts(

@@ -154,8 +154,8 @@ export function createLanes({ concurrency, maxPerEndpoint }: Limits) {
 
     /** Twenty times a second: takes the slot from attempts that have been silent since before `sinceMs`. Answers whether there were any. */
     park: (sinceMs: number): boolean => {
-      inHandMax =
-        concurrency * Math.min(IN_HAND_PER_SLOT.most, Math.max(IN_HAND_PER_SLOT.least, launched / concurrency));
+      const { least, most } = IN_HAND_PER_SLOT;
+      inHandMax = Math.ceil(Math.min(concurrency * most, Math.max(concurrency * least, launched)));
       launched /= 2;
       const parkedBefore = parked;
       for (const flight of flights) {

@@ -1,0 +1,235 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { removeRows } from '../../src/features/crm/connections.ts';
+import { syncConnection } from '../../src/features/crm/sync.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { answer, startCrm, type FakeCrm } from '../support/crm-servers.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+type App = Awaited<ReturnType<typeof appAsMember>>;
+
+let api: TestApi;
+let app: App;
+let crm: FakeCrm;
+
+beforeEach(async () => {
+  api = await startTestApi({
+    allowPrivateTargets: true,
+    seed: makeSeed([
+      makeTeam('a', { crm_connections: [], crm_deals: [], crm_objections: [] }),
+      makeTeam('b', { crm_connections: [], crm_deals: [], crm_objections: [] }),
+    ]),
+  });
+  app = await appAsMember(api, 'a', 'owner');
+  crm = await startCrm('pipedrive');
+  crm.token = 'secret-token-0123456789';
+  for (let id = 1; id <= 3; id += 1)
+    crm.put({ id, status: 'lost', lostReason: 'Too expensive', amount: '1', modified: '2026-10-01T00:00:00.000Z' });
+});
+
+const connect = (fields: Partial<Parameters<App['admin']['crm']['connect']['mutate']>[0]> = {}) =>
+  app.admin.crm.connect.mutate({ provider: 'pipedrive', credentials: crm.token, base_url: crm.url, ...fields });
+
+const sync = (connectionId: string, teamId = 'team_a') =>
+  syncConnection(
+    {
+      db: api.db,
+      clock: systemClock,
+      secrets: { current: TEST_APP_SECRET, previous: null },
+      settings: { timeoutMs: 5_000, allowBaseUrl: true },
+      random: () => 0.5,
+      sleep: async () => undefined,
+    },
+    { teamId, connectionId },
+  );
+
+async function rows(text: string): Promise<Record<string, unknown>[]> {
+  return (await api.db.pool.query(text)).rows as Record<string, unknown>[];
+}
+
+async function listed(path: string): Promise<number> {
+  const { body } = await api.call(api.key('team_a'), 'GET', path);
+  return (body as { data: unknown[] }).data.length;
+}
+
+const audit = async () =>
+  (await rows(`select action, actor_id from audit_log where team_id = 'team_a' order by created_at, id`)).map(
+    ({ action, actor_id }) => `${String(action)} ${String(actor_id)}`,
+  );
+
+describe('connecting', () => {
+  test('stores the connection, due at once, and tells it without its token', async () => {
+    const made = await connect({ objection_marker: ' Einwand: ' });
+    expect(made).toMatchObject({
+      provider: 'pipedrive',
+      status: 'active',
+      objection_marker: 'Einwand:',
+      last_error: null,
+    });
+    expect(await app.admin.crm.list.query({})).toEqual({ data: [made] });
+    expect(await rows(`select task_identifier from graphile_worker.jobs`)).toEqual([
+      { task_identifier: 'schedule_crm_syncs' },
+    ]);
+    expect(await audit()).toEqual(['crm_connection.connected mem_a_owner']);
+    expect(await sync(made.id)).toBe('done');
+    const [after] = (await app.admin.crm.list.query({})).data;
+    expect(after).toMatchObject({ failure_streak: 0, last_error: null, syncing: false });
+    expect(after?.last_synced_at).not.toBeNull();
+  });
+
+  test('keeps the token encrypted: it is nowhere in the database, in no answer and in no log', async () => {
+    const made = await connect();
+    crm.token = 'another';
+    await sync(made.id);
+    const texts: string[] = [JSON.stringify(await app.admin.crm.list.query({})), ...api.loggedErrors];
+    for (const table of ['crm_connection', 'audit_log', 'event', 'graphile_worker._private_jobs'])
+      texts.push(JSON.stringify(await rows(`select to_jsonb(t) as row from ${table} t`)));
+    const hex = Buffer.from('secret-token-0123456789').toString('hex');
+    for (const text of texts) {
+      expect(text).not.toContain('secret-token-0123456789');
+      expect(text).not.toContain(hex);
+    }
+  });
+
+  test('binds the token to its connection: moved to another, it cannot be read', async () => {
+    const [one, two] = [await connect(), await connect()];
+    await api.db.pool.query(
+      `update crm_connection set credentials_encrypted = (select credentials_encrypted from crm_connection where id = $1) where id = $2`,
+      [one.id, two.id],
+    );
+    expect(await sync(two.id)).toBe('failed');
+    expect((await rows(`select data from event`)).map((row) => row['data'])).toMatchObject([
+      { connection_id: two.id, reason: 'credentials_unreadable' },
+    ]);
+  });
+
+  test.each([
+    { what: 'a token that the CRM refuses', field: 'credentials', status: 401 },
+    { what: 'a token that may not read deals', field: 'credentials', status: 403 },
+    { what: 'a CRM that is away', field: 'provider', status: 503 },
+  ])('refuses $what, and stores nothing', async ({ field, status }) => {
+    crm.intercept = (_request, response) => {
+      answer(response, status, { success: false });
+      return true;
+    };
+    const refused = await connect().catch((error: unknown) => error as { data: { problem: unknown } });
+    expect(refused).toMatchObject({ data: { problem: { code: 'validation_error', field } } });
+    expect(await rows(`select id from crm_connection`)).toEqual([]);
+    expect(await audit()).toEqual([]);
+  });
+
+  test('asks HubSpot with the token as a bearer', async () => {
+    const hubspot = await startCrm('hubspot');
+    const made = await connect({ provider: 'hubspot', credentials: 'the-token', base_url: hubspot.url });
+    expect(made.provider).toBe('hubspot');
+    expect(hubspot.requests.every(({ headers }) => headers.authorization === 'Bearer the-token')).toBe(true);
+    expect(hubspot.requests.length).toBeGreaterThan(1);
+  });
+
+  test('refuses a token with a line break, an unknown provider, an unknown field, and an eleventh connection', async () => {
+    expect(await codeOf(connect({ credentials: 'a\nb' }))).toBe('validation_error');
+    expect(await codeOf(connect({ provider: 'salesforce' as 'hubspot' }))).toBe('validation_error');
+    expect(await codeOf(connect({ ['nonsense' as 'base_url']: 'x' }))).toBe('validation_error');
+    for (let count = 0; count < 10; count += 1) await connect();
+    expect(await codeOf(connect())).toBe('validation_error');
+    expect(await rows(`select id from crm_connection`)).toHaveLength(10);
+  });
+
+  test('takes another address only in development and tests', async () => {
+    const strict = await startTestApi({
+      seed: makeSeed([makeTeam('a', { crm_connections: [], crm_deals: [], crm_objections: [] })]),
+    });
+    const owner = await appAsMember(strict, 'a', 'owner');
+    const wanted = { provider: 'pipedrive', credentials: crm.token, base_url: crm.url } as const;
+    expect(await codeOf(owner.admin.crm.connect.mutate(wanted))).toBe('validation_error');
+    expect(crm.requests).toEqual([]);
+  });
+});
+
+describe('a connection', () => {
+  test('hides its deals and objections while it is paused, and shows them again', async () => {
+    const { id } = await connect();
+    await sync(id);
+    expect([await listed('/crm/deals'), await listed('/crm/objections')]).toEqual([3, 3]);
+    expect(await app.admin.crm.pause.mutate({ connection_id: id })).toMatchObject({
+      status: 'paused',
+      next_sync_at: null,
+    });
+    await app.admin.crm.pause.mutate({ connection_id: id });
+    expect([await listed('/crm/deals'), await listed('/crm/objections')]).toEqual([0, 0]);
+    expect(await codeOf(app.admin.crm.syncNow.mutate({ connection_id: id }))).toBe('conflict');
+    const resumed = await app.admin.crm.resume.mutate({ connection_id: id });
+    expect(resumed.status).toBe('active');
+    expect(resumed.next_sync_at).not.toBeNull();
+    expect([await listed('/crm/deals'), await listed('/crm/objections')]).toEqual([3, 3]);
+    expect(await audit()).toEqual([
+      'crm_connection.connected mem_a_owner',
+      'crm_connection.paused mem_a_owner',
+      'crm_connection.resumed mem_a_owner',
+    ]);
+  });
+
+  test('is synchronized at once when asked to', async () => {
+    const { id } = await connect();
+    await sync(id);
+    expect(await sync(id)).toBe('skipped');
+    await app.admin.crm.syncNow.mutate({ connection_id: id });
+    expect(await sync(id)).toBe('done');
+  });
+
+  test('tells its last failure, how many there were and when it tries again', async () => {
+    const { id } = await connect();
+    crm.token = 'another';
+    await sync(id);
+    const [failed] = (await app.admin.crm.list.query({})).data;
+    expect(failed).toMatchObject({ last_error: 'unauthorized', failure_streak: 1, last_synced_at: null });
+    expect(Date.parse(failed?.next_sync_at ?? '')).toBeGreaterThan(Date.now() + 30_000);
+  });
+
+  test('that is disconnected hides everything at once, forgets the token, and a job removes the rows in batches', async () => {
+    const { id } = await connect();
+    await sync(id);
+    await api.db.pool.query(
+      `insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at) select 'team_a', 'd' || n, $1, 'x' || n, 'open', now() from generate_series(1, 1200) n`,
+      [id],
+    );
+    expect(await app.admin.crm.disconnect.mutate({ connection_id: id })).toEqual({ ok: true });
+    expect([await listed('/crm/deals'), await listed('/crm/objections')]).toEqual([0, 0]);
+    expect(await app.admin.crm.list.query({})).toEqual({ data: [] });
+    expect(await rows(`select credentials_encrypted, sync_state, status from crm_connection`)).toEqual([
+      { credentials_encrypted: null, sync_state: null, status: 'disconnected' },
+    ]);
+    expect(await codeOf(app.admin.crm.resume.mutate({ connection_id: id }))).toBe('not_found');
+    expect(await codeOf(app.admin.crm.disconnect.mutate({ connection_id: id }))).toBe('not_found');
+    expect(
+      await rows(`select task_identifier from graphile_worker.jobs where task_identifier = 'remove_crm_connection'`),
+    ).toHaveLength(1);
+    await removeRows(api.db, { teamId: 'team_a', connectionId: id });
+    expect(
+      await rows(`select 1 from crm_deal union all select 1 from crm_objection union all select 1 from crm_connection`),
+    ).toEqual([]);
+  });
+
+  test('is not removed by a job while it is connected', async () => {
+    const { id } = await connect();
+    await sync(id);
+    await removeRows(api.db, { teamId: 'team_a', connectionId: id });
+    expect(await listed('/crm/deals')).toBe(3);
+  });
+
+  test('of another team is unknown', async () => {
+    const { id } = await connect();
+    const other = await appAsMember(api, 'b', 'owner');
+    for (const name of ['pause', 'resume', 'syncNow', 'disconnect'] as const)
+      expect(await codeOf(other.admin.crm[name].mutate({ connection_id: id }))).toBe('not_found');
+    expect(await other.admin.crm.list.query({})).toEqual({ data: [] });
+    expect(await sync(id, 'team_b')).toBe('skipped');
+  });
+
+  test('is for admins alone', async () => {
+    const [admin, member] = [await appAsMember(api, 'a', 'admin'), await appAsMember(api, 'a', 'member')];
+    expect(await codeOf(admin.admin.crm.list.query({}))).toBe('ok');
+    expect(await codeOf(member.admin.crm.list.query({}))).toBe('forbidden');
+  });
+});

@@ -1,0 +1,197 @@
+// Tokens that are verified by the host application's published keys (APP_AUTH_JWKS_URL), from a key server of the test's own.
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app-token.ts';
+import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
+import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+interface Key {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+async function makeKey(kid: string, alg: string): Promise<Key> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+const signedBy = ({ kid, alg, privateKey }: Pick<Key, 'kid' | 'alg' | 'privateKey'>): Promise<string> =>
+  tokenFor(alg, kid).sign(privateKey);
+
+function tokenFor(alg: string, kid: string): SignJWT {
+  return new SignJWT({ kind: 'user', team_id: 'team_a' })
+    .setProtectedHeader({ alg, kid })
+    .setSubject(userId('a', 'owner'))
+    .setIssuer(TOKEN_ISSUER)
+    .setAudience(TOKEN_AUDIENCE)
+    .setIssuedAt()
+    .setExpirationTime('10m');
+}
+
+interface KeyServer {
+  readonly url: string;
+  published: readonly Key[];
+  /** Set: answers so instead. */
+  trouble: RequestListener | null;
+  requests: number;
+  stop(): Promise<void>;
+}
+
+async function startKeyServer(): Promise<KeyServer> {
+  const http = createServer((request, response) => {
+    server.requests += 1;
+    if (server.trouble) {
+      server.trouble(request, response);
+      return;
+    }
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ keys: server.published.map(({ jwk }) => jwk) }));
+  });
+  await new Promise<void>((done) => {
+    http.listen(0, '127.0.0.1', done);
+  });
+  const server: KeyServer = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/keys`,
+    published: [],
+    trouble: null,
+    requests: 0,
+    stop: async () => {
+      http.closeAllConnections();
+      await new Promise((done) => http.close(done));
+    },
+  };
+  return server;
+}
+
+let keys: KeyServer;
+let api: TestApi;
+beforeEach(async () => {
+  keys = await startKeyServer();
+  const tokenKey = { kind: 'jwks', url: keys.url, cooldownMs: 0, timeoutMs: 300 } as const;
+  api = await startTestApi({ seed: makeSeed([makeTeam('a')]), app: { tokenKey } });
+});
+afterEach(async () => {
+  await api.stop();
+  await keys.stop();
+});
+
+const call = (token: string | Promise<string>): Promise<string> =>
+  Promise.resolve(token).then((text) => codeOf(appAs(api, text).v1.me.get.query({})));
+
+describe('published keys', () => {
+  test('RS256, PS256, ES256 and EdDSA are taken', async () => {
+    keys.published = await Promise.all(
+      ['RS256', 'PS256', 'ES256', 'EdDSA'].map((alg) => makeKey(`the ${alg} key`, alg)),
+    );
+    for (const key of keys.published) expect([key.alg, await call(signedBy(key))]).toEqual([key.alg, 'ok']);
+    expect(keys.requests).toBe(1);
+  });
+
+  test('a new key is used from its first token on, and one that is gone no more', async () => {
+    const [old, next] = [await makeKey('old', 'ES256'), await makeKey('next', 'ES256')];
+    keys.published = [old];
+    expect(await call(signedBy(old))).toBe('ok');
+    keys.published = [old, next];
+    expect(await call(signedBy(next))).toBe('ok');
+    expect(await call(signedBy(old))).toBe('ok');
+    keys.published = [next];
+    // An unknown key makes the published ones be read again.
+    expect(await call(signedBy({ ...next, kid: 'unknown' }))).toBe('unauthorized');
+    expect(await call(signedBy(old))).toBe('unauthorized');
+    expect(await call(signedBy(next))).toBe('ok');
+  });
+
+  test('a token signed by another key under a published name is refused', async () => {
+    const published = await makeKey('shared', 'RS256');
+    keys.published = [published];
+    expect(await call(signedBy(await makeKey('shared', 'RS256')))).toBe('unauthorized');
+    expect(await call(signedBy(published))).toBe('ok');
+  });
+
+  test('HS256 signed with the public key, in any of its forms, is refused, and so is the shared secret', async () => {
+    const rsa = await makeKey('rsa', 'RS256');
+    keys.published = [rsa];
+    const pem = await exportSPKI(rsa.publicKey);
+    const forms = [pem, pem.trim(), JSON.stringify(rsa.jwk), rsa.jwk.n ?? '', JSON.stringify({ keys: [rsa.jwk] })];
+    for (const form of forms)
+      expect(await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(form)))).toBe('unauthorized');
+    expect(await call(tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' }))).toBe('unauthorized');
+    expect(await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET)))).toBe(
+      'unauthorized',
+    );
+    // Refused for the algorithm alone: nobody had to be asked.
+    expect(keys.requests).toBe(0);
+  });
+
+  test('a flood of unknown key names asks once in the time that a set of keys is kept', async () => {
+    const kept = await startTestApi({
+      seed: makeSeed([makeTeam('a')]),
+      app: { tokenKey: { kind: 'jwks', url: keys.url } },
+    });
+    const key = await makeKey('known', 'ES256');
+    keys.published = [key];
+    const codes = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) =>
+        codeOf(appAs(kept, await signedBy({ ...key, kid: `unknown ${index}` })).v1.me.get.query({})),
+      ),
+    );
+    expect(new Set(codes)).toEqual(new Set(['unauthorized']));
+    expect(keys.requests).toBe(1);
+    await kept.stop();
+  });
+});
+
+describe('a key server in trouble', () => {
+  const troubles: { what: string; trouble: RequestListener }[] = [
+    { what: 'answers nothing', trouble: () => undefined },
+    { what: 'never ends its answer', trouble: (_request, response) => response.writeHead(200).write('{"keys":[') },
+    { what: 'answers 500', trouble: (_request, response) => response.writeHead(500).end() },
+    { what: 'leads elsewhere', trouble: (_request, response) => response.writeHead(302, { location: '/' }).end() },
+    { what: 'answers no JSON', trouble: (_request, response) => response.end('<html>') },
+    { what: 'answers no keys', trouble: (_request, response) => response.end('{}') },
+    { what: 'hangs up', trouble: (request) => request.socket.destroy() },
+  ];
+
+  test.each(troubles)('that $what: 503, soon, and well again as soon as it is', async ({ trouble }) => {
+    const key = await makeKey('key', 'ES256');
+    keys.published = [key];
+    keys.trouble = trouble;
+    const token = await signedBy(key);
+    const startedAt = performance.now();
+    const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(response.status).toBe(503);
+    const { error } = (await response.json()) as { error: { data: { problem: object } } };
+    expect(error.data.problem).toMatchObject({ code: 'unavailable', status: 503 });
+    expect(error.data.problem).not.toHaveProperty('detail');
+    // Whoever has no token, or none that a published key could fit, is told so all the same.
+    expect(await codeOf(appAs(api, null).v1.me.get.query({}))).toBe('unauthorized');
+    expect(await call('no.token.here')).toBe('unauthorized');
+    keys.trouble = null;
+    expect(await call(token)).toBe('ok');
+    expect(api.loggedErrors.join('')).not.toContain(token);
+  });
+
+  test('that is gone: 503; with keys read before, nobody notices', async () => {
+    const key = await makeKey('key', 'ES256');
+    keys.published = [key];
+    expect(await call(signedBy(key))).toBe('ok');
+    await keys.stop();
+    expect(await call(signedBy(key))).toBe('ok');
+    expect(await call(signedBy({ ...key, kid: 'unknown' }))).toBe('unavailable');
+    const session = await fetch(`${api.url}/trpc-session`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await signedBy({ ...key, kid: 'unknown' })}` },
+    });
+    expect(session.status).toBe(503);
+    expect(session.headers.getSetCookie()).toEqual([]);
+  });
+});

@@ -1,0 +1,68 @@
+import type { TRPCClient } from '@trpc/client';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { platform } from '../../src/trpc/routers.ts';
+import type { AppRouter } from '../../src/trpc/routers.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
+import { describeEvaluation, describeTraining } from '../support/platform.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+const team = { team_id: 'team_nowhere' };
+const training = { ...describeTraining('nowhere', 'trn_1'), ...team };
+
+/** A valid input of each procedure for a team that there is not. */
+const INPUTS: Record<string, object> = {
+  'teams.create': { ...team, name: 'x', owner: { user_id: 'usr_x', email: 'x@example.com' } },
+  'teams.update': { ...team, seats: 5 },
+  'members.accept': { ...team, user_id: 'usr_x', member_id: 'mem_x' },
+  'members.deletePerson': { ...team, user_id: 'usr_x' },
+  'trainings.start': training,
+  'trainings.end': { ...training, finished_at: training.created_at },
+  'trainings.abort': training,
+  'evaluations.save': describeEvaluation('nowhere', 'trn_1', 1),
+  'cases.create': { ...team, case_id: 'cas_x', user_id: 'usr_x' },
+  'cases.update': { ...team, case_id: 'cas_x', title: 'x' },
+  'cases.remove': { ...team, case_id: 'cas_x' },
+  'catalog.saveTeamEntries': { ...team, entries: [] },
+  'catalog.saveEntries': { entries: [] },
+  'catalog.saveRules': { rules: [] },
+};
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
+});
+
+function callAs(app: TRPCClient<AppRouter>, name: string): Promise<string> {
+  const steps = name.split('.');
+  let at: unknown = app.platform;
+  for (const step of steps) at = (at as Record<string, unknown>)[step];
+  return codeOf((at as { mutate(input: unknown): Promise<unknown> }).mutate(INPUTS[name]));
+}
+
+describe.each(Object.keys(INPUTS))('platform.%s', (name) => {
+  test("is the platform's services' alone", async () => {
+    for (const member of ['owner', 'admin']) {
+      expect(await callAs(await appAsMember(api, 'a', member), name)).toBe('forbidden');
+    }
+    expect(await callAs(await appAsMember(api, 'a', 'member'), name)).toBe('forbidden');
+    expect(await callAs(appAs(api, api.key('team_a')), name)).toBe('unauthorized');
+    expect(await callAs(appAs(api, null), name)).toBe('unauthorized');
+  });
+
+  test('answers not_found for a team that there is not, where it names one that must be', async () => {
+    const isFree = ['teams.create', 'catalog.saveEntries', 'catalog.saveRules'].includes(name);
+    const app = await appAsPlatform(api);
+    expect(await callAs(app, name)).toBe(isFree ? 'ok' : 'not_found');
+    await api.db.pool.query(
+      `with m as (delete from member where team_id = 'team_nowhere'), e as (delete from event where team_id = 'team_nowhere'),
+         a as (delete from audit_log where team_id = 'team_nowhere'), p as (delete from person where team_id = 'team_nowhere')
+       delete from team where id = 'team_nowhere'`,
+    );
+  });
+});
+
+test('every procedure of the platform services stands here', () => {
+  const names = Object.keys(platform._def.procedures);
+  expect(names.filter((name) => !name.startsWith('crm')).toSorted()).toEqual(Object.keys(INPUTS).toSorted());
+});

@@ -1,0 +1,181 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { codeOf } from '../support/app.ts';
+import { auditOf, describeTraining, eventsOf, platformOf, type Platform } from '../support/platform.ts';
+import { readRollups, recount } from '../support/rollups.ts';
+import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+
+let api: TestApi;
+let platform: Platform;
+beforeAll(async () => {
+  const assignment = (id: string, member: string) => ({ id, member_id: memberId('a', member), title: id });
+  const seed = makeSeed([
+    makeTeam('a', {
+      members: [makeMember('a', 'left', { status: 'ended' })],
+      assignments: [assignment('asg_member', 'member'), assignment('asg_admin', 'admin')],
+    }),
+    makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
+    makeTeam('suspended', { status: 'suspended' }),
+    makeTeam('race'),
+  ]);
+  api = await startTestApi({ seed });
+  platform = await platformOf(api);
+});
+
+const END = { finished_at: '2026-11-17T09:12:00.000Z', duration_s: 700 };
+const start = (team: string, id: string, fields = {}) =>
+  platform.trainings.start.mutate(describeTraining(team, id, fields));
+const end = (team: string, id: string, fields = {}) =>
+  platform.trainings.end.mutate(describeTraining(team, id, { ...END, ...fields }));
+const abort = (team: string, id: string, fields = {}) =>
+  platform.trainings.abort.mutate(describeTraining(team, id, fields));
+const readTraining = async (id: string) => (await api.call(api.key('team_a'), 'GET', `/trainings/${id}`)).body;
+const sessionsOf = async (team: string, name = 'member') =>
+  (await readRollups(api.db.pool, `team_${team}`)).people[userId(team, name)]?.sessions ?? 0;
+
+describe('start, end, abort', () => {
+  test('a session runs, then has ended: the API shows it at once, and the end is an event and a session of the analytics', async () => {
+    const details = {
+      external_ref: { lms: 1 },
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+      role_id: 'rol_buyer',
+      assignment_id: 'asg_member',
+    };
+    const started = await start('a', 'trn_1', { ...details, created_at: '2026-11-17T10:00:00+01:00' });
+    expect(started).toEqual({
+      id: 'trn_1',
+      user_id: userId('a', 'member'),
+      status: 'started',
+      source: 'app',
+      created_at: '2026-11-17T09:00:00.000Z',
+      finished_at: null,
+      duration_s: null,
+      ...details,
+    });
+    expect(await readTraining('trn_1')).toEqual(started);
+    expect(await sessionsOf('a')).toBe(0);
+    const ended = await end('a', 'trn_1');
+    expect(ended).toEqual({ ...started, status: 'completed', ...END });
+    expect(await readTraining('trn_1')).toEqual(ended);
+    expect(await sessionsOf('a')).toBe(1);
+    const data = {
+      team_id: 'team_a',
+      training_id: 'trn_1',
+      user_id: userId('a', 'member'),
+      assignment_id: 'asg_member',
+      ...END,
+    };
+    expect(await eventsOf(api, 'team_a', 'trn_1')).toEqual([{ type: 'training.completed', data }]);
+    expect((await auditOf(api, 'team_a')).map((entry) => [entry.actor_kind, entry.action, entry.target_id])).toEqual([
+      ['platform', 'training.started', 'trn_1'],
+      ['platform', 'training.ended', 'trn_1'],
+    ]);
+  });
+
+  test('repeated, each changes nothing more: no event, no figure, no audit entry', async () => {
+    const answers = [await end('a', 'trn_2'), await end('a', 'trn_2', { finished_at: '2026-11-17T11:00:00Z' })];
+    answers.push(await start('a', 'trn_2'), await abort('a', 'trn_2'), await end('a', 'trn_2'));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ status: 'completed', ...END });
+    expect(await eventsOf(api, 'team_a', 'trn_2')).toHaveLength(1);
+    expect(await sessionsOf('a')).toBe(2);
+    expect((await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'trn_2')).toHaveLength(1);
+  });
+
+  test('an aborted session raises nothing and counts nowhere, unless its end is recorded after all', async () => {
+    expect(await abort('a', 'trn_3')).toMatchObject({ status: 'aborted', finished_at: null });
+    expect(await start('a', 'trn_3')).toMatchObject({ status: 'aborted' });
+    expect(await eventsOf(api, 'team_a', 'trn_3')).toEqual([]);
+    expect(await sessionsOf('a')).toBe(2);
+    expect(await end('a', 'trn_3')).toMatchObject({ status: 'completed' });
+    expect(await eventsOf(api, 'team_a', 'trn_3')).toHaveLength(1);
+    expect(await sessionsOf('a')).toBe(3);
+  });
+
+  test('what a call leaves out another fills in; what is stored stays', async () => {
+    await end('a', 'trn_4');
+    const filled = await start('a', 'trn_4', { situation_id: 'sit_cold', external_ref: { a: 1 } });
+    expect(filled).toMatchObject({ status: 'completed', situation_id: 'sit_cold', external_ref: { a: 1 } });
+    expect(await start('a', 'trn_4', { situation_id: 'sit_renewal', external_ref: { b: 2 } })).toEqual(filled);
+  });
+
+  test('another person or beginning is a conflict; so is the loser of two persons at once', async () => {
+    await start('a', 'trn_5');
+    expect(await codeOf(end('a', 'trn_5', { user_id: userId('a', 'admin') }))).toBe('conflict');
+    expect(await codeOf(end('a', 'trn_5', { created_at: '2026-11-17T09:00:00.001Z' }))).toBe('conflict');
+    for (let round = 0; round < 10; round += 1) {
+      const codes = await Promise.all(
+        ['member', 'admin', 'owner'].map((name) =>
+          codeOf(start('race', `trn_r${round}`, { user_id: userId('race', name) })),
+        ),
+      );
+      expect(codes.toSorted()).toEqual(['conflict', 'conflict', 'ok']);
+    }
+  });
+
+  test('is recorded for somebody who left and for a suspended team, not for a person whom the team does not know', async () => {
+    expect(await codeOf(end('a', 'trn_left', { user_id: userId('a', 'left') }))).toBe('ok');
+    expect(await codeOf(end('suspended', 'trn_s'))).toBe('ok');
+    expect(await codeOf(start('a', 'trn_6', { user_id: userId('quiet', 'member') }))).toBe('not_found');
+    expect(await codeOf(start('nowhere', 'trn_6'))).toBe('not_found');
+  });
+
+  test('an assignment must be of the person; one that is gone is left out', async () => {
+    expect(await codeOf(start('a', 'trn_7', { assignment_id: 'asg_admin' }))).toBe('validation_error');
+    expect(await start('a', 'trn_7', { assignment_id: 'asg_gone' })).toMatchObject({ assignment_id: null });
+    const linked = await end('a', 'trn_7', { assignment_id: 'asg_member' });
+    expect(linked).toMatchObject({ assignment_id: 'asg_member', status: 'completed' });
+  });
+
+  test('what cannot be is a validation error', async () => {
+    expect(await codeOf(end('a', 'trn_8', { finished_at: '2026-11-17T08:59:59Z' }))).toBe('validation_error');
+    expect(await codeOf(start('a', 'trn_8', { external_ref: { x: 'x'.repeat(70_000) } }))).toBe('validation_error');
+    expect(await codeOf(start('a', 'trn_8', { sitaution_id: 'sit_cold' }))).toBe('validation_error');
+    expect(await codeOf(start('a', 'trn_8', { source: 'The App' }))).toBe('validation_error');
+  });
+
+  test('the event says who only where the team wants it at that moment', async () => {
+    await end('quiet', 'trn_q1');
+    await api.db.pool.query(`update team set member_detail_enabled = true where id = 'team_quiet'`);
+    await end('quiet', 'trn_q2');
+    await api.db.pool.query(`update team set member_detail_enabled = false where id = 'team_quiet'`);
+    await end('quiet', 'trn_q2');
+    await end('quiet', 'trn_q3');
+    const persons = (await eventsOf(api, 'team_quiet')).map(({ data }) => [data['training_id'], data['user_id']]);
+    expect(persons).toEqual([
+      ['trn_q1', undefined],
+      ['trn_q2', userId('quiet', 'member')],
+      ['trn_q3', undefined],
+    ]);
+  });
+});
+
+test('a training recorded while its assignment is deleted is kept without it, and neither call fails', async () => {
+  const combination = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+  for (let round = 0; round < 25; round += 1) {
+    const body = { member_id: memberId('race', 'member'), title: 'Race', ...combination };
+    const created = await api.call(api.key('team_race'), 'POST', '/assignments', { body });
+    const { id } = created.body as { id: string };
+    const steps = [`trn_d${round}`, `trn_e${round}`].flatMap((training) => [
+      start('race', training, { assignment_id: id }),
+      end('race', training, { assignment_id: id }),
+      platform.evaluations.save
+        .mutate({
+          team_id: 'team_race',
+          training_id: training,
+          saved_at: END.finished_at,
+          score: { total: 5, spread: null, dimensions: {} },
+        })
+        .catch(() => null),
+    ]);
+    const [removed] = await Promise.all([api.call(api.key('team_race'), 'DELETE', `/assignments/${id}`), ...steps]);
+    expect(removed.status).toBe(200);
+  }
+  const { rows } = await api.db.pool.query(
+    `select count(*)::int as trainings, count(assignment_id)::int as linked from training where team_id = 'team_race' and id ~ '^trn_[de]'`,
+  );
+  expect(rows).toEqual([{ trainings: 50, linked: 0 }]);
+  expect(await readRollups(api.db.pool, 'team_race')).toEqual(await recount(api.db.pool, 'team_race'));
+});
