@@ -1,7 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { openDatabase } from '../../src/db/client.ts';
+import { decimalOf } from '../../src/features/crm/provider.ts';
 import { scheduleDue } from '../../src/features/crm/sync-store.ts';
 import { syncConnection, type SyncDependencies } from '../../src/features/crm/sync.ts';
 import { startTestApi, startWorkerProcess, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
@@ -260,11 +262,7 @@ describe.each(['hubspot', 'pipedrive'] as const)('%s: a round', (name) => {
 });
 
 describe.each(['hubspot', 'pipedrive'] as const)('%s: a failure', (name) => {
-  const failAtPage = (
-    crm: FakeCrm,
-    page: number,
-    fail: Parameters<NonNullable<FakeCrm['intercept']>>[1] extends infer R ? (response: R) => void : never,
-  ) => {
+  const failAtPage = (crm: FakeCrm, page: number, fail: (response: ServerResponse) => unknown): void => {
     crm.intercept = (request, response) => {
       if (crm.pages().length !== page || crm.pages().at(-1) !== request) return false;
       fail(response);
@@ -276,12 +274,12 @@ describe.each(['hubspot', 'pipedrive'] as const)('%s: a failure', (name) => {
     {
       what: 'a 5xx',
       reason: 'provider_error',
-      fail: (response: Parameters<typeof answer>[0]) => answer(response, 503, {}),
+      fail: (response: ServerResponse) => answer(response, 503, {}),
     },
     {
       what: 'a connection that is cut in the middle of a page',
       reason: 'unreachable',
-      fail: (response: Parameters<typeof answer>[0]) => {
+      fail: (response: ServerResponse) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
         response.write('{"results":[{"id":"9"', () => response.destroy());
       },
@@ -289,8 +287,7 @@ describe.each(['hubspot', 'pipedrive'] as const)('%s: a failure', (name) => {
     {
       what: 'a body that is no JSON',
       reason: 'invalid_response',
-      fail: (response: Parameters<typeof answer>[0]) =>
-        response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
+      fail: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
     },
     { what: 'silence', reason: 'timeout', fail: () => undefined },
   ])('by $what keeps the pages before it, and the next run goes on after them', async ({ reason, fail }) => {
@@ -308,6 +305,22 @@ describe.each(['hubspot', 'pipedrive'] as const)('%s: a failure', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
     expect(crm.pages()[0]).toMatchObject({ body: second?.body });
     expect(String(crm.pages()[0]?.query)).toBe(String(second?.query));
+  });
+
+  test('of our own, in the middle of a page, stores nothing of that page, and is told as such', async () => {
+    const crm = await startWith(
+      name,
+      makeDeals(7, (index) => ({ title: index === 4 ? 'poison' : `Deal ${index + 1}` })),
+    );
+    const id = await connect(crm);
+    await api.db.pool.query(`alter table crm_deal add constraint no_poison check (title <> 'poison')`);
+    await expect(sync(id)).rejects.toThrow(/no_poison/);
+    expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
+    expect(await events()).toMatchObject([{ reason: 'internal' }]);
+    await api.db.pool.query(`alter table crm_deal drop constraint no_poison`);
+    clock.advance(MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
   });
 
   test('raises one event a streak, backs off up to 15 minutes, and a success ends the streak', async () => {
@@ -452,6 +465,23 @@ describe('one at a time', () => {
     expect(pages).toBeLessThan(3);
     expect(await stored(id)).toEqual(expected(crm));
   });
+});
+
+test.each([
+  ['12500', '12500'],
+  ['-0.50', '-0.50'],
+  ['.5', '0.5'],
+  ['1.25E3', '1250'],
+  ['1.25e-3', '0.00125'],
+  ['1e21', '1000000000000000000000'],
+  ['007.10', '7.10'],
+  ['', null],
+  ['.', null],
+  ['12,50', null],
+  ['NaN', null],
+  [null, null],
+])('the amount %s is kept as %s', (given, kept) => {
+  expect(decimalOf(given)).toBe(kept);
 });
 
 describe('the worker', () => {

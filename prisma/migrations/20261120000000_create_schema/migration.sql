@@ -464,9 +464,8 @@ CREATE TABLE "webhook_delivery" (
   CONSTRAINT "webhook_delivery_team_id_endpoint_id_fkey" FOREIGN KEY ("team_id", "endpoint_id") REFERENCES "webhook_endpoint" ("team_id", "id") ON DELETE CASCADE ON UPDATE NO ACTION,
   CONSTRAINT "webhook_delivery_team_id_event_id_fkey" FOREIGN KEY ("team_id", "event_id") REFERENCES "event" ("team_id", "id") ON DELETE NO ACTION ON UPDATE NO ACTION
 );
-CREATE UNIQUE INDEX "webhook_delivery_once_key" ON "webhook_delivery" ("team_id", "endpoint_id", "event_id");
+CREATE UNIQUE INDEX "webhook_delivery_once_key" ON "webhook_delivery" ("team_id", "event_id", "endpoint_id");
 CREATE INDEX "webhook_delivery_list_idx" ON "webhook_delivery" ("team_id", "endpoint_id", "created_at" DESC, "id" DESC);
-CREATE INDEX "webhook_delivery_event_idx" ON "webhook_delivery" ("team_id", "event_id");
 -- What waits, by endpoint: first attempts, retries by the time they are due, and what must not wait.
 CREATE INDEX "webhook_delivery_pending_idx" ON "webhook_delivery" ("team_id", "endpoint_id", "id") WHERE "status" = 'pending' AND "claimed_by" IS NULL;
 CREATE INDEX "webhook_delivery_retrying_idx" ON "webhook_delivery" ("team_id", "endpoint_id", "next_try_at") WHERE "status" = 'retrying' AND "claimed_by" IS NULL;

@@ -120,10 +120,11 @@ export function errorOfStatus(
 
 /** What a failed exchange without an answer means. */
 export function errorOfNetwork(error: unknown): ProviderError {
-  const { code, name } = error as { code?: unknown; name?: unknown };
+  const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
   if (code === 'ECONNABORTED' || code === 'ETIMEDOUT' || name === 'TimeoutError') return providerError('timeout');
-  if (error instanceof SyntaxError) return providerError('invalid_response', { cause: error });
-  return providerError('unreachable', { cause: error });
+  if (error instanceof SyntaxError) return providerError('invalid_response');
+  // Not the error itself: the packages keep the request in it, with the token.
+  return providerError('unreachable', { cause: String(message) });
 }
 
 const RETRY_AFTER_MAX_MS = 24 * 3_600_000;

@@ -82,10 +82,11 @@ const UPSERT_DEALS = statement(
   `insert into crm_deal as d (team_id, id, connection_id, external_id, outcome, title, amount, currency, close_date, probability, pipeline_id, stage_id,
      lost_reason, owner_user_id, last_activity_at, synced_at, created_at)
    select $1, r.id, $2, r.external_id, r.outcome, r.title, r.amount, r.currency, r.close_date, r.probability, r.pipeline_id, r.stage_id, r.lost_reason,
-     (select m.user_id from member m where m.team_id = $1 and m.status = 'active' and m.user_id is not null and lower(m.email) = lower(r.owner_email) limit 1),
-     r.last_activity_at, $3, $3
+     m.user_id, r.last_activity_at, $3, $3
    from json_to_recordset($4::json) as r (id text, external_id text, outcome text, title text, amount text, currency text, close_date text, probability int,
      pipeline_id text, stage_id text, lost_reason text, owner_email text, last_activity_at timestamptz)
+   left join (select distinct on (lower(email)) lower(email) as email, user_id from member
+     where team_id = $1 and status = 'active' and user_id is not null order by lower(email), id) m on m.email = lower(r.owner_email)
    on conflict (team_id, connection_id, external_id) do update set outcome = excluded.outcome, title = excluded.title, amount = excluded.amount,
      currency = excluded.currency, close_date = excluded.close_date, probability = excluded.probability, pipeline_id = excluded.pipeline_id,
      stage_id = excluded.stage_id, lost_reason = excluded.lost_reason, owner_user_id = excluded.owner_user_id,

@@ -34,7 +34,9 @@ export function crmTasks({
         await delay(ms, undefined, { signal }).catch(() => undefined);
       };
       const key = connectionPayload.parse(payload);
-      await syncConnection({ db, clock, secrets, settings, random: Math.random, sleep, signal }, key);
+      const outcome = await syncConnection({ db, clock, secrets, settings, random: Math.random, sleep, signal }, key);
+      // There is more to do: not only at the next minute.
+      if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock.now());
     },
     [REMOVE_CONNECTION]: async (payload) => {
       await removeRows(db, connectionPayload.parse(payload));

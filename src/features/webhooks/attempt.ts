@@ -6,7 +6,7 @@
  * A receiver may close a kept connection at any moment, also while a request is on its way to it. That is no fault of the receiver's: the request is made
  * once more, on a new connection, within the same attempt. (Should it have arrived after all, its `Svc-Event-Id` tells.) A new connection gets one chance.
  */
-import { buildConnector, Client, errors, type Dispatcher } from 'undici';
+import { buildConnector, Client, errors } from 'undici';
 import type { HostAddress } from '../../core/host.ts';
 import { parseRetryAfter } from './schedule.ts';
 import { resolveTarget, type TargetOptions } from './target.ts';
@@ -56,7 +56,14 @@ interface Post {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string;
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
+}
+
+/** The end of an attempt's time, which ends whatever is on its way then. */
+interface Deadline {
+  isOver: boolean;
+  /** Ends the request that is on its way; null: none is. */
+  end: ((reason: Error) => void) | null;
 }
 
 export function createSender(options: SenderOptions): Sender {
@@ -65,7 +72,7 @@ export function createSender(options: SenderOptions): Sender {
   const sweeper = setInterval(() => sweep(), KEEP_ALIVE_MS);
   sweeper.unref();
 
-  const exchange = async (text: string, post: Pick<Post, 'headers' | 'body' | 'signal'>): Promise<Answer> => {
+  const exchange = async (text: string, post: Omit<Post, 'path'>): Promise<Answer> => {
     const target = await resolveTarget(text, options);
     if (!target.ok) return { error: 'target_not_public' };
     const [address] = target.addresses;
@@ -77,18 +84,17 @@ export function createSender(options: SenderOptions): Sender {
 
   const converse = async (route: Route, post: Post, used: Connection): Promise<Answer> => {
     const openedBefore = used.opened;
-    let response: Dispatcher.ResponseData | null = null;
+    const response: Response = { statusCode: 0, retryAfter: undefined, chunks: [], size: 0 };
     try {
-      response = await used.client.request({ method: 'POST', ...post });
-      const { excerpt, isWhole } = await readExcerpt(response.body);
+      const isWhole = await request(used.client, post, response);
       if (isWhole) keep(route, used);
       else discard(used);
-      return { response, excerpt };
+      return { response };
     } catch (error) {
       discard(used);
       const wasKept = openedBefore > 0 && used.opened === openedBefore;
-      const isStale = wasKept && response === null && describe(error) === 'connection_closed';
-      if (!isStale || post.signal.aborted) throw error;
+      const isStale = wasKept && response.statusCode === 0 && describe(error) === 'connection_closed';
+      if (!isStale || post.deadline.isOver) throw error;
       return converse(route, post, connection(route));
     }
   };
@@ -149,13 +155,19 @@ export function createSender(options: SenderOptions): Sender {
   return {
     send: async (url, headers, body) => {
       const startedAt = performance.now();
-      const controller = new AbortController();
-      const { signal } = controller;
-      const timer = setTimeout(() => controller.abort(), options.timeoutMs);
+      const deadline: Deadline = { isOver: false, end: null };
+      // Also what cannot be ended (a name that is being resolved) is waited for no longer.
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => {
+        const timeout = new Error('timeout');
+        deadline.isOver = true;
+        deadline.end?.(timeout);
+        reject(timeout);
+      }, options.timeoutMs);
       try {
-        return toResult(await raceAbort(exchange(url, { headers, body, signal }), signal), startedAt);
+        return toResult(await Promise.race([exchange(url, { headers, body, deadline }), late]), startedAt);
       } catch (error) {
-        return toResult({ error: signal.aborted ? 'timeout' : describe(error) }, startedAt);
+        return toResult({ error: deadline.isOver ? 'timeout' : describe(error) }, startedAt);
       } finally {
         clearTimeout(timer);
       }
@@ -167,39 +179,70 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-type Answer = { readonly response: Dispatcher.ResponseData; readonly excerpt: string } | { readonly error: string };
+type Answer = { readonly response: Response } | { readonly error: string };
 
-/** Also what does not listen to the signal (a name that is being resolved) ends in time. */
-function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(new Error('timeout'));
-  signal.addEventListener('abort', onAbort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
+interface Response {
+  /** 0 until there is one. */
+  statusCode: number;
+  retryAfter: string | string[] | undefined;
+  readonly chunks: Buffer[];
+  size: number;
+}
+
+/**
+ * Sends the request and reads the first characters of the answer into `response`; resolves with whether that was all of it. The rest is not read, which costs
+ * the connection. By undici's handler, because its streams and signals cost as much as the whole rest of a delivery.
+ */
+function request(client: Client, { path, headers, body, deadline }: Post, response: Response): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    client.dispatch(
+      { method: 'POST', path, headers, body },
+      {
+        onRequestStart: (controller) => {
+          deadline.end = (reason) => controller.abort(reason);
+          if (deadline.isOver) controller.abort(new Error('timeout'));
+        },
+        onResponseStart: (_controller, statusCode, answered) => {
+          // 1xx is no answer yet.
+          if (statusCode < 200) return;
+          response.statusCode = statusCode;
+          response.retryAfter = answered['retry-after'];
+        },
+        onResponseData: (controller, chunk) => {
+          response.chunks.push(chunk);
+          response.size += chunk.length;
+          if (response.size <= EXCERPT_MAX_BYTES) return;
+          resolve(false);
+          controller.abort(new Error('the rest is not read'));
+        },
+        onResponseEnd: () => resolve(true),
+        onResponseError: (_controller, error) => reject(error),
+      },
+    );
+  });
 }
 
 function toResult(answer: Answer, startedAt: number): AttemptResult {
   const responseMs = Math.round(performance.now() - startedAt);
   if ('error' in answer)
     return { ok: false, responseCode: null, responseExcerpt: null, responseMs, error: answer.error, retryAfterS: null };
-  const { statusCode, headers } = answer.response;
+  const { statusCode, retryAfter } = answer.response;
   const ok = statusCode >= 200 && statusCode <= 299;
-  const retryAfterS =
-    statusCode === 429 || statusCode === 503 ? parseRetryAfter(headers['retry-after'], new Date()) : null;
-  return { ok, responseCode: statusCode, responseExcerpt: answer.excerpt, responseMs, error: null, retryAfterS };
+  const retryAfterS = statusCode === 429 || statusCode === 503 ? parseRetryAfter(retryAfter, new Date()) : null;
+  return {
+    ok,
+    responseCode: statusCode,
+    responseExcerpt: excerptOf(answer.response),
+    responseMs,
+    error: null,
+    retryAfterS,
+  };
 }
 
-/** The first characters of the answer; the rest is not read, which costs the connection. */
-async function readExcerpt(body: Dispatcher.ResponseData['body']): Promise<{ excerpt: string; isWhole: boolean }> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk as Buffer);
-    size += (chunk as Buffer).length;
-    if (size > EXCERPT_MAX_BYTES) break;
-  }
+function excerptOf({ chunks }: Response): string {
+  if (chunks.length === 0) return '';
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, EXCERPT_MAX_BYTES));
-  const excerpt = Array.from(text).slice(0, EXCERPT_MAX_CHARACTERS).join('').replaceAll('\0', '\uFFFD');
-  return { excerpt, isWhole: size <= EXCERPT_MAX_BYTES };
+  return Array.from(text).slice(0, EXCERPT_MAX_CHARACTERS).join('').replaceAll('\0', '\uFFFD');
 }
 
 const CODES: Readonly<Record<string, string>> = {
