@@ -1,6 +1,5 @@
 /** What a team has booked. */
 export const PLANS = ['starter', 'team', 'enterprise'] as const;
-export type Plan = (typeof PLANS)[number];
 
 /** Whether the plan includes the API (specification, general rule 4; decisions 31). */
 export function hasApi(plan: string): boolean {

@@ -17,6 +17,9 @@ const QUERY_TIMEOUT_MS = 5_000;
 const NUMBER_MAX = 2 ** 31 - 1;
 
 /** `number` is one of its own unless it is given. */
+/** The server ends a session whose host has lost its power after seconds, not after the hours that TCP takes by itself. */
+const NOTICE_DEAD_HOSTS = 'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
+
 export async function holdSessionLock(
   databaseUrl: string,
   lockClass: number,
@@ -39,6 +42,7 @@ export async function holdSessionLock(
     client.on('end', lose);
     try {
       await client.connect();
+      await client.query(NOTICE_DEAD_HOSTS);
       const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [
         lockClass,
         number,

@@ -220,4 +220,3 @@ export const seedFileSchema = z.strictObject({
 export type SeedFileInput = z.input<typeof seedFileSchema>;
 export type ParsedSeed = z.output<typeof seedFileSchema>;
 export type ParsedTeam = z.output<typeof team>;
-export type GenerateOptions = z.output<typeof generate>;

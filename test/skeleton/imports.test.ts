@@ -63,7 +63,7 @@ describe('the import check', () => {
       'src/features/x/service.ts': `import { a } from './store.ts';\nimport { b } from '../y/service.ts';\nimport { c } from './target.ts';`,
       'src/features/x/router.ts': `import { a } from './service.ts';\nimport { b } from '../../trpc/init.ts';`,
       'src/trpc/routers.ts': `import { a } from '../features/x/router.ts';`,
-      'src/http/app.ts': `import { a } from '../features/api-keys/service.ts';\nimport { b } from '../trpc/routers.ts';`,
+      'src/http/app.ts': `import { a } from '../trpc/endpoints.ts';\nimport { b } from '../trpc/routers.ts';`,
       'src/admin-ui/a.tsx': `import type { AppRouter } from '../trpc/routers.ts';\nimport { b } from './b.tsx';`,
       'src/api.ts': `import { a } from './http/app.ts';\nimport { b } from './features/x/store.ts';`,
       'src/seed/load.ts': `import { a } from '../features/x/store.ts';`,

@@ -60,7 +60,7 @@ async function requireSufficient(
   { provider, token, baseUrl, objectionMarker }: WantedConnection,
   settings: ProviderSettings,
 ): Promise<void> {
-  const opened = openProvider(settings, { provider, token, baseUrl, readsNotes: objectionMarker !== null });
+  const opened = await openProvider(settings, { provider, token, baseUrl, readsNotes: objectionMarker !== null });
   try {
     await opened.check();
   } catch (error) {

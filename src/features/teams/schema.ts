@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { PLANS } from '../../core/plans.ts';
 import { LANGUAGES } from '../../core/language.ts';
 import { hostCount, hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
 
-const PLANS = ['starter', 'team', 'enterprise'] as const;
 const STATUSES = ['active', 'suspended', 'ended'] as const;
 const NAME_MAX_CHARACTERS = 200;
 
