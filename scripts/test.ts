@@ -18,7 +18,10 @@ const running = new Set<ChildProcess>();
 
 /** All are JavaScript, run by this Node: no PATH decides which. */
 const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
-  { name: 'format', args: [bin('oxfmt'), '--config', 'test/checks/oxfmt.json', '--check', 'src', 'scripts', 'test', 'prisma'] },
+  {
+    name: 'format',
+    args: [bin('oxfmt'), '--config', 'test/checks/oxfmt.json', '--check', 'src', 'scripts', 'test', 'prisma'],
+  },
   {
     name: 'lint',
     args: [bin('oxlint'), '--config', 'test/checks/oxlint.json', '--disable-nested-config', '--deny-warnings'],

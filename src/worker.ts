@@ -149,7 +149,8 @@ interface Run {
 
 /**
  * graphile-worker looks for jobs again after an error, and listens again. But when it cannot write down how a job ended, it stops for good, without an
- * error to its caller, and keeps that job locked for four hours; so it does with jobs that it locked without learning of it (`db/job-locks.ts`). Then the lock is freed, and a new run is started as soon as the database is back.
+ * error to its caller, and keeps that job locked for four hours; so it does with jobs that it locked without learning of it (`db/job-locks.ts`).
+ * Then the lock is freed, and a new run is started as soon as the database is back.
  */
 async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void> }> {
   const { db, logger } = options;
@@ -157,6 +158,8 @@ async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void>
   let current = await startRun(options);
   const restart = async (): Promise<void> => {
     await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
+    // Not before: what it was still writing down when it ended has had this second for it.
+    if (!current.connections.ending) void current.connections.end();
     try {
       await current.locks.close();
       await db.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [[current.pool.id]]);
@@ -172,7 +175,6 @@ async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void>
   const watch = async (): Promise<void> => {
     await current.runner.promise;
     if (stopping.signal.aborted) return;
-    if (!current.connections.ending) void current.connections.end();
     logger.error('the job runner ended by itself; starting another');
     await restart();
     await watch();

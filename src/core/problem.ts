@@ -106,8 +106,8 @@ export const PROBLEMS = {
     status: 409,
     title: { de: 'Konflikt', en: 'Conflict' },
     cause: {
-      de: 'Die E-Mail-Adresse gehört schon zum Team, oder ein Aufruf mit demselben `Idempotency-Key` läuft noch.',
-      en: 'The email already belongs to the team, or a call with the same `Idempotency-Key` is still running.',
+      de: 'Die E-Mail-Adresse gehört schon zum Team, oder ein Aufruf mit demselben `Idempotency-Key` läuft noch. (In der App auch: Der Stand verträgt sich nicht mit dem Aufruf; `detail` sagt, warum.)',
+      en: 'The email already belongs to the team, or a call with the same `Idempotency-Key` is still running. (In the app also: the state does not allow the call; `detail` says why.)',
     },
     remedy: {
       de: 'Das vorhandene Mitglied verwenden; oder den Aufruf nach kurzer Zeit mit demselben Schlüssel wiederholen.',

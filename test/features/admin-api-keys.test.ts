@@ -11,7 +11,7 @@ type App = Awaited<ReturnType<typeof appAsMember>>;
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-const START = new Date('2026-11-20T10:00:30.000Z');
+const START = new Date('2040-11-20T10:00:30.000Z');
 const HOLDER = { role: 'admin' as const, rights: ['schnittstellen'] };
 
 /** The problem that a call was refused with. */
@@ -76,7 +76,7 @@ describe('on one process, with a clock that stands still', () => {
       expect(await statusOf(made.key, '/assignments')).toBe(403);
       const { key, ...shown } = made;
       const got = await app.admin.apiKeys.get.query({ key_id: made.id });
-      expect(got).toEqual({ ...shown, last_used_at: '2026-11-20T10:00:00.000Z' });
+      expect(got).toEqual({ ...shown, last_used_at: '2040-11-20T10:00:00.000Z' });
       const { rows } = await api.db.pool.query(`select * from api_key where id = $1`, [made.id]);
       expect(JSON.stringify([got, rows])).not.toContain(key.split('_').at(-1));
     });
@@ -136,8 +136,8 @@ describe('on one process, with a clock that stands still', () => {
       expect(await statusOf(here.key)).toBe(200);
       const elsewhere = await create(app, { allowed_ips: ['10.0.0.0/8'] });
       expect(await statusOf(elsewhere.key)).toBe(401);
-      const brief = await create(app, { expires_at: '2026-11-20T12:00:31.000+02:00' });
-      expect(brief.expires_at).toBe('2026-11-20T10:00:31.000Z');
+      const brief = await create(app, { expires_at: '2040-11-20T12:00:31.000+02:00' });
+      expect(brief.expires_at).toBe('2040-11-20T10:00:31.000Z');
       expect(await statusOf(brief.key)).toBe(200);
       clock.advance(1000);
       expect(await statusOf(brief.key)).toBe(401);

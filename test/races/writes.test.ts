@@ -43,7 +43,8 @@ function both(act: (call: Call, index: number) => Promise<ApiResponse>): Promise
   return Promise.all(calls.map(act));
 }
 
-const statuses = (responses: readonly ApiResponse[]) => responses.map((response) => response.status).toSorted((a, b) => a - b);
+const statuses = (responses: readonly ApiResponse[]) =>
+  responses.map((response) => response.status).toSorted((a, b) => a - b);
 const keyOf = (team: string) => keys[`team_${team}`] ?? '';
 const count = async (sql: string, team: string) =>
   Number((await client.query(`select count(*) as n ${sql}`, [`team_${team}`])).rows[0].n);

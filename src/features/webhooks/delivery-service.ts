@@ -9,19 +9,32 @@ import type { DeliveryRow } from './store.ts';
 const WAKE = [{ task: WAKE_DELIVERIES, payload: {} }];
 
 /** Newest first. Throws `not_found`. */
-export async function listDeliveries(db: Db, teamId: string, endpointId: string, limit: number): Promise<DeliveryRow[]> {
+export async function listDeliveries(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+  limit: number,
+): Promise<DeliveryRow[]> {
   const rows = await store.listDeliveries(db, teamId, endpointId, limit);
   if (!rows) throw notFound();
   return rows;
 }
 
 /** Queues one `ping`. Opens a transaction. Throws `not_found`. */
-export async function testEndpoint(db: Db, occasion: Occasion, endpointId: string): Promise<Pick<DeliveryRow, 'id' | 'status'>> {
+export async function testEndpoint(
+  db: Db,
+  occasion: Occasion,
+  endpointId: string,
+): Promise<Pick<DeliveryRow, 'id' | 'status'>> {
   const { teamId, at } = occasion;
   return db.transaction(async (tx) => {
     const deliveryId = newId('webhookDelivery');
-    if (!(await store.insertPing(tx, teamId, { endpointId, eventId: newId('event'), deliveryId, at }))) throw notFound();
-    record(tx, occasion, { audit: { action: 'webhook_endpoint.tested', targetId: endpointId, details: { delivery_id: deliveryId } }, jobs: WAKE });
+    if (!(await store.insertPing(tx, teamId, { endpointId, eventId: newId('event'), deliveryId, at })))
+      throw notFound();
+    record(tx, occasion, {
+      audit: { action: 'webhook_endpoint.tested', targetId: endpointId, details: { delivery_id: deliveryId } },
+      jobs: WAKE,
+    });
     return { id: deliveryId, status: 'pending' };
   });
 }

@@ -18,7 +18,10 @@ export function envelopeText({ id, type, createdAt, apiVersion, teamId, data }: 
 }
 
 /** The headers that let a receiver trust and tell apart what it gets (specification, "Signature and headers"). */
-export function deliveryHeaders(body: string, options: { secret: string; eventId: string; at: Date }): Record<string, string> {
+export function deliveryHeaders(
+  body: string,
+  options: { secret: string; eventId: string; at: Date },
+): Record<string, string> {
   const t = Math.floor(options.at.getTime() / 1000);
   const v1 = createHmac('sha256', options.secret).update(`${t}.${body}`).digest('hex');
   return {

@@ -169,7 +169,8 @@ export const webhooks = {
     scope: 'webhooks:manage',
     tag: 'Webhooks',
     summary: 'List deliveries',
-    description: 'The last deliveries to an endpoint, newest first. Deliveries are kept for 30 days after their last attempt.',
+    description:
+      'The last deliveries to an endpoint, newest first. Deliveries are kept for 30 days after their last attempt.',
     input: deliveriesInput,
     output: webhookDeliveryList,
     outputName: 'WebhookDeliveryList',

@@ -87,7 +87,9 @@ const deliveryId = { delivery_id: id.meta({ description: 'Id of a delivery.', ex
 
 export const testInput = z.strictObject(endpointId);
 export const testOutput = z.object({
-  delivery_id: z.string().meta({ description: 'The delivery of the `ping`; its outcome is in the list of deliveries.' }),
+  delivery_id: z
+    .string()
+    .meta({ description: 'The delivery of the `ping`; its outcome is in the list of deliveries.' }),
   status: z.string().meta({ description: 'Always `pending`: the attempt follows within seconds.' }),
 });
 export const retryInput = z.strictObject(deliveryId);

@@ -24,7 +24,14 @@ export interface WebhookTaskDependencies {
 }
 
 /** The feature's jobs: wake-ups of the delivery loop, the pause of silent endpoints, the mails about it, and batches of deliveries sent again. */
-export function webhookTasks({ db, clock, mailer, publicUrl, pauseAfterS, wake }: WebhookTaskDependencies): Record<string, Task> {
+export function webhookTasks({
+  db,
+  clock,
+  mailer,
+  publicUrl,
+  pauseAfterS,
+  wake,
+}: WebhookTaskDependencies): Record<string, Task> {
   return {
     [WAKE_DELIVERIES]: wake,
     [PAUSE_ENDPOINTS]: async () => {
@@ -39,4 +46,6 @@ export function webhookTasks({ db, clock, mailer, publicUrl, pauseAfterS, wake }
 }
 
 /** Each minute: a pause that comes up to a minute late is none that anybody notices. */
-export const WEBHOOK_CRON: readonly CronItem[] = [{ task: PAUSE_ENDPOINTS, match: '* * * * *', options: { backfillPeriod: 0 } }];
+export const WEBHOOK_CRON: readonly CronItem[] = [
+  { task: PAUSE_ENDPOINTS, match: '* * * * *', options: { backfillPeriod: 0 } },
+];
