@@ -73,9 +73,14 @@ BEGIN
   member_detail_enabled := found_key."member_detail_enabled";
   leaderboard_enabled := found_key."leaderboard_enabled";
 
-  key_count := count_request('key:' || p_prefix, p_key_limit, this_minute);
+  -- The usual case of count_request, written out: two calls are a tenth of this function's cost.
+  UPDATE "rate_counter" c SET "count" = c."count" + 1
+    WHERE c."bucket" = 'key:' || p_prefix AND c."minute" = this_minute AND c."count" < p_key_limit RETURNING c."count" INTO key_count;
+  IF key_count IS NULL THEN key_count := count_request('key:' || p_prefix, p_key_limit, this_minute); END IF;
   IF key_count IS NOT NULL THEN
-    team_count := count_request('team:' || team_id, rate_limit_per_min, this_minute);
+    UPDATE "rate_counter" c SET "count" = c."count" + 1
+      WHERE c."bucket" = 'team:' || team_id AND c."minute" = this_minute AND c."count" < rate_limit_per_min RETURNING c."count" INTO team_count;
+    IF team_count IS NULL THEN team_count := count_request('team:' || team_id, rate_limit_per_min, this_minute); END IF;
     IF team_count IS NULL THEN
       UPDATE "rate_counter" SET "count" = "count" - 1 WHERE "bucket" = 'key:' || p_prefix;
     END IF;

@@ -23,12 +23,15 @@ export interface AssignmentRow {
 export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id, a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email,
   a.note, a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
 
-// The recipient is looked up by primary key for each row of the page, whatever the planner thinks of the team's size: joined freely, it reads all members of it.
+// The page's recipients are looked up by their keys, each once, whatever the planner thinks of the team's size: joined freely, it reads all members of it.
 const LIST = statement<AssignmentRow>(
   'assignments.list',
-  `select ${ASSIGNMENT_COLUMNS} from (
+  `with page as materialized (
      select * from assignment where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4) order by created_at desc, id desc limit $2
-   ) a cross join lateral (select user_id, email from member where team_id = $1 and id = a.member_id offset 0) m order by a.created_at desc, a.id desc`,
+   )
+   select ${ASSIGNMENT_COLUMNS} from page a join (
+     select id, user_id, email from member where team_id = $1 and id = any (array(select distinct member_id from page)) offset 0
+   ) m on m.id = a.member_id order by a.created_at desc, a.id desc`,
 );
 
 /** Assignments of any status, newest first, after `after`. */
