@@ -59,7 +59,8 @@ async function start(): Promise<void> {
   await modules.migrate(config.databaseUrl);
   const demoKey = await provideDemoTenant(config, folder, modules);
 
-  services.push(await modules.startWorker(config));
+  // One process, one port for metrics: the API's.
+  services.push(await modules.startWorker({ ...config, metricsPort: undefined }));
   const api = await modules.startApi(config);
   services.push(api);
   greet({ config: { ...config, port: api.port }, demoKey });

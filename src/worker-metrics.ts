@@ -84,7 +84,7 @@ export function createWorkerMetrics(db: Database): WorkerMetrics {
   };
 }
 
-/** On METRICS_PORT, where that is set. In `npm start` the API's metrics have it. */
+/** On METRICS_PORT, where that is set; `npm start` leaves it to the API. */
 export async function serveWorkerMetrics(config: Config, { registry }: WorkerMetrics): Promise<Server | null> {
   if (config.metricsPort === undefined) return null;
   return serveMetrics(registry, config.host, config.metricsPort);

@@ -16,10 +16,10 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const QUERY_TIMEOUT_MS = 5_000;
 const NUMBER_MAX = 2 ** 31 - 1;
 
-/** `number` is one of its own unless it is given. */
 /** The server ends a session whose host has lost its power after seconds, not after the hours that TCP takes by itself. */
 const NOTICE_DEAD_HOSTS = 'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
 
+/** `number` is one of its own unless it is given. */
 export async function holdSessionLock(
   databaseUrl: string,
   lockClass: number,

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ProblemError } from '../../src/core/problem.ts';
+import { openDatabase, statement, type Database } from '../../src/db/client.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const POOL_MAX = 8;
+const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
+const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
+const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
+
+let db: Database;
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolMax: POOL_MAX, onError: () => undefined });
+  return async () => {
+    await db.close();
+    await database.drop();
+  };
+});
+
+const repeat = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+
+describe('statements that stand alone', () => {
+  test('share a few connections, and each gets its own answer', async () => {
+    const pids = await repeat(100, async () => (await db.query(PID, []))[0]?.pid);
+    expect(new Set(pids).size).toBe(POOL_MAX / 4);
+    const answers = await repeat(200, async (n) => (await db.query(ECHO, [`answer ${n}`]))[0]?.value);
+    expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
+  });
+
+  test('a slow one holds up only what went behind it', async () => {
+    const slow = db.query(SLEEP, [1]);
+    const startedAt = performance.now();
+    for (let n = 0; n < 20; n++) await db.query(ECHO, ['quick']);
+    expect(performance.now() - startedAt).toBeLessThan(800);
+    await slow;
+  });
+
+  test('a refused one leaves the others on its connection alone', async () => {
+    const wrong = statement('test.wrong', 'select 1 / $1::int');
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 30 }, (_, n) => (n % 3 ? db.query(ECHO, ['fine']) : db.query(wrong, [0]))),
+    );
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10);
+    expect(await db.query(ECHO, ['still there'])).toEqual([{ value: 'still there' }]);
+  });
+
+  test('a connection that breaks fails what was on it as unavailable, and nothing after it', async () => {
+    const sleeping = repeat(4, () => db.query(SLEEP, [20]).catch((error: unknown) => error));
+    await delay(100);
+    await db.transaction((tx) =>
+      tx.query(
+        statement(
+          'test.kill',
+          `select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()`,
+        ),
+        [],
+      ),
+    );
+    for (const outcome of await sleeping) expect((outcome as ProblemError).code).toBe('unavailable');
+    expect(await repeat(20, () => db.query(ECHO, ['back']))).toHaveLength(20);
+    expect(db.pool.totalCount).toBeLessThanOrEqual(POOL_MAX);
+  });
+
+  test('leave the connections to transactions when they are done', async () => {
+    await repeat(50, () => db.query(ECHO, ['x']));
+    const inTransactions = await repeat(POOL_MAX, () =>
+      db.transaction(async (tx) => {
+        await tx.query(SLEEP, [0.1]);
+        return (await tx.query(PID, []))[0]?.pid;
+      }),
+    );
+    expect(new Set(inTransactions).size).toBe(POOL_MAX);
+  });
+});
+
+describe('a transaction', () => {
+  test('takes back everything when a statement that nobody waited for fails', async () => {
+    const insert = statement('test.team', `insert into team (id, name, created_at) values ($1, 'x', now())`);
+    const failed = db.transaction(async (tx) => {
+      tx.send(insert, ['kept']);
+      tx.send(insert, ['']);
+      await tx.query(ECHO, ['not reached']).catch(() => undefined);
+    });
+    await expect(failed).rejects.toMatchObject({ constraint: 'team_id_check' });
+    expect((await db.pool.query('select id from team')).rows).toEqual([]);
+  });
+});
