@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
-import { Client, type ClientBase, type Pool } from 'pg';
+import { Client, Pool, type ClientBase } from 'pg';
 
 /** One file of prisma/migrations; the checksum is Prisma's, SHA-256 of the file in hex. */
 export interface Migration {
@@ -36,6 +36,19 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
     applied_steps_count     INTEGER NOT NULL DEFAULT 0
 )`;
 
+/** On a pool of ours: graphile-worker's own stops listening to errors before its connection is closed, and one at that moment would end the process. */
+async function migrateJobs(databaseUrl: string): Promise<void> {
+  const pool = new Pool({ connectionString: databaseUrl, max: 1, connectionTimeoutMillis: 10_000 });
+  const ignore = (): void => undefined;
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  try {
+    await runMigrations({ pgPool: pool, logger: silent });
+  } finally {
+    await pool.end();
+  }
+}
+
 /**
  * Brings the database to this version and resolves with the names that it applied. Any number of processes may call it
  * at once: one works, the others wait. Each file is one transaction with its ledger row, so a crash leaves none or both.
@@ -50,7 +63,7 @@ export async function migrate(databaseUrl: string, options: MigrateOptions = {})
   try {
     await waitForLock(client);
     const applied = await applyFiles(client, options.folder ?? migrationsFolder);
-    await runMigrations({ connectionString: databaseUrl, logger: silent });
+    await migrateJobs(databaseUrl);
     return applied;
   } finally {
     // The lock goes with the session.

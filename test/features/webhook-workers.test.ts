@@ -113,9 +113,9 @@ function cameOnce(paths: readonly string[], events: number): boolean {
 describe('two workers', () => {
   test('share what is to be done, and deliver nothing twice', async () => {
     const paths = await seedEndpoints(20);
-    for (const path of paths) receiver.on(path, async (response) => response.writeHead(200).end(await delay(10, '')));
-    await writeDeliveries(100);
+    for (const path of paths) receiver.on(path, async (response) => response.writeHead(200).end(await delay(50, '')));
     await Promise.all([startWorker(), startWorker()]);
+    await writeDeliveries(100);
     let holders = 0;
     await within(20_000, async () => {
       const { rows } = await client.query('select count(distinct claimed_by)::int as count from webhook_delivery');
