@@ -107,6 +107,7 @@ async function capture(
 describe('the package', () => {
   it('holds the verification of webhooks and nothing of the service', () => {
     expect(packed.toSorted()).toEqual([
+      'LICENSE',
       'README.md',
       'dist/webhook-verification.d.ts',
       'dist/webhook-verification.js',
