@@ -4,6 +4,7 @@ import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Scope } from '../../core/scopes.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { record, type Occasion } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -58,7 +59,7 @@ export async function createKey(db: Db, by: KeyOccasion, wanted: NewKey): Promis
   rules.requirePlanWithApi(plan);
   rules.requireFuture(wanted.expiresAt, at);
   return db.transaction(async (tx) => {
-    store.lockTeam(tx, teamId);
+    lockTeam(tx, teamId);
     const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, wanted.name, now);
     rules.requireCreatable({ liveKeys, nameTaken: names.includes(wanted.name) });
     const issued = await issueKey(tx, by, wanted);
@@ -102,7 +103,7 @@ export async function rotateKey(db: Db, by: KeyOccasion, rotation: Rotation): Pr
   rules.requirePlanWithApi(plan);
   if (rotation.expiresAt !== undefined) rules.requireFuture(rotation.expiresAt, at);
   return db.transaction(async (tx) => {
-    store.lockTeam(tx, teamId);
+    lockTeam(tx, teamId);
     const old = await findKeyForUpdate(tx, teamId, keyId, now);
     rules.requireRotatable(old);
     const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, rules.baseOf(old.name), now);

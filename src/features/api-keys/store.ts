@@ -65,13 +65,6 @@ export async function findKeyForUpdate(
   return row ?? null;
 }
 
-const LOCK_TEAM = statement('apiKeys.lockTeam', 'select from team where id = $1 for no key update');
-
-/** Makes other calls that add keys wait until this transaction ends, so that what is counted stays true. */
-export function lockTeam(tx: Tx, teamId: string): void {
-  tx.send(LOCK_TEAM, [teamId]);
-}
-
 const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(
   'apiKeys.liveAndNames',
   `select count(*) filter (where coalesce(revoked_at > n.at, true) and coalesce(expires_at > n.at, true))::int as live_keys,

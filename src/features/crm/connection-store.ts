@@ -1,4 +1,5 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import type { ConnectionRow } from './store.ts';
 
 const COLUMNS = `id, provider, status, objection_marker, created_at, last_synced_at, last_error, failure_streak, next_sync_at,
@@ -30,7 +31,6 @@ export async function findConnectionLocked(
   return row ?? null;
 }
 
-const LOCK_TEAM = statement('crm.lockTeam', 'select from team where id = $1 for no key update');
 const COUNT = statement<{ count: number }>(
   'crm.countConnections',
   `select count(*)::int as count from crm_connection where team_id = $1 and status <> 'disconnected'`,
@@ -38,7 +38,7 @@ const COUNT = statement<{ count: number }>(
 
 /** How many connections the team has; no other connecting counts or adds until this transaction ends. */
 export async function countConnectionsLocked(tx: Tx, teamId: string): Promise<number> {
-  tx.send(LOCK_TEAM, [teamId]);
+  lockTeam(tx, teamId);
   const [row] = await tx.query(COUNT, [teamId]);
   return row?.count ?? 0;
 }

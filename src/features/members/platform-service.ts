@@ -1,12 +1,12 @@
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
 import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import { requireNotOwner } from './rules.ts';
 import { removeMember } from './service.ts';
-import { lockMemberships } from './store.ts';
 
 export interface Acceptance {
   readonly userId: string;
@@ -24,7 +24,7 @@ export async function acceptInvitation(
   const { teamId, at } = occasion;
   const { userId } = acceptance;
   return db.transaction(async (tx) => {
-    lockMemberships(tx, teamId);
+    lockTeam(tx, teamId);
     const [now, target] = await Promise.all([readOccasion(tx, occasion), store.findInvited(tx, teamId, acceptance)]);
     if (!target) throw notFound();
     if (!rules.requireAcceptable(target, userId, target.is_live_already)) return target;
@@ -38,7 +38,7 @@ export async function acceptInvitation(
 export async function deletePerson(db: Db, occasion: PlatformOccasion, userId: string): Promise<void> {
   const { teamId } = occasion;
   await db.transaction(async (tx) => {
-    lockMemberships(tx, teamId);
+    lockTeam(tx, teamId);
     const [now, memberships] = await Promise.all([
       readOccasion(tx, occasion),
       store.listMembershipsOfPerson(tx, teamId, userId),

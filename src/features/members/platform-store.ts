@@ -18,7 +18,7 @@ const FIND_INVITED = statement<InvitedRow>(
    from member where team_id = $1 and (id = $2 or lower(email) = lower($3)) and status <> 'ended'`,
 );
 
-/** The live membership by its id or by the address. Only under `lockMemberships`. */
+/** The live membership by its id or by the address. Only under `lockTeam`. */
 export async function findInvited(
   tx: Tx,
   teamId: string,
@@ -57,7 +57,7 @@ const LIST_MEMBERSHIPS = statement<MembershipRow>(
    order by m.created_at, m.id`,
 );
 
-/** Every membership of the person, of any status, and invitations to an address of theirs. Only under `lockMemberships`. */
+/** Every membership of the person, of any status, and invitations to an address of theirs. Only under `lockTeam`. */
 export function listMembershipsOfPerson(tx: Tx, teamId: string, userId: string): Promise<MembershipRow[]> {
   return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
 }

@@ -3,6 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { record, type Occasion } from '../../db/outbox.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as rules from './rules.ts';
@@ -44,7 +45,7 @@ export async function inviteMember(
   const role = rules.requireAssignableRole(invitation.role);
   if (role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
   return db.transaction(async (tx) => {
-    store.lockMemberships(tx, teamId);
+    lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
     rules.requireInvitable(await store.readInvitationFacts(tx, teamId, email, windowStart), at);
     const id = newId('member');
@@ -103,7 +104,7 @@ export async function removeMember(db: Db, occasion: Occasion, memberId: string)
 export async function resendInvitation(db: Db, occasion: Occasion, memberId: string): Promise<MemberRow> {
   const { teamId, at } = occasion;
   return db.transaction(async (tx) => {
-    store.lockMemberships(tx, teamId);
+    lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
     const found = await store.findForResend(tx, teamId, memberId, windowStart);
     if (!found) throw notFound();
@@ -139,7 +140,7 @@ export async function withdrawInvitation(db: Db, occasion: Occasion, memberId: s
 }
 
 async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<store.TargetRow> {
-  store.lockMemberships(tx, teamId);
+  lockTeam(tx, teamId);
   const target = await store.findTarget(tx, teamId, memberId);
   if (!target) throw notFound();
   return target;

@@ -38,14 +38,6 @@ export async function findMember(db: Db, teamId: string, memberId: string): Prom
   return row ?? null;
 }
 
-// Every write to a team's memberships takes this lock first, so that what is counted under it stays true until commit.
-const LOCK_TEAM = statement('members.lockTeam', 'select from team where id = $1 for no key update');
-
-/** Makes the other writers of the team's memberships wait until this transaction ends. Costs no round trip of its own. */
-export function lockMemberships(tx: Tx, teamId: string): void {
-  tx.send(LOCK_TEAM, [teamId]);
-}
-
 export interface TargetRow extends MemberRow {
   readonly other_active_admins: number;
 }
@@ -57,7 +49,7 @@ const FIND_TARGET = statement<TargetRow>(
    from member where team_id = $1 and id = $2 and status <> 'ended'`,
 );
 
-/** The member to change, with how many other active admins there are. Only under `lockMemberships`. */
+/** The member to change, with how many other active admins there are. Only under `lockTeam`. */
 export async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<TargetRow | null> {
   const [row] = await tx.query(FIND_TARGET, [teamId, memberId]);
   return row ?? null;
@@ -83,7 +75,7 @@ const INVITATION_FACTS = statement<{
    from team t where t.id = $1`,
 );
 
-/** What decides whether an invitation is possible. Only under `lockMemberships`. */
+/** What decides whether an invitation is possible. Only under `lockTeam`. */
 export async function readInvitationFacts(
   tx: Tx,
   teamId: string,
@@ -123,7 +115,7 @@ const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: st
    from team t join member m on m.team_id = t.id where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
 );
 
-/** The member, and what decides whether their invitation may be mailed again. Only under `lockMemberships`. */
+/** The member, and what decides whether their invitation may be mailed again. Only under `lockTeam`. */
 export async function findForResend(
   tx: Tx,
   teamId: string,

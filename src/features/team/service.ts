@@ -1,6 +1,7 @@
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { record, type Occasion } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -39,7 +40,7 @@ async function changeRights(
 ): Promise<readonly string[]> {
   const { teamId } = occasion;
   return db.transaction(async (tx) => {
-    store.lockTeam(tx, teamId);
+    lockTeam(tx, teamId);
     const target = await store.findMember(tx, teamId, memberId);
     if (!target) throw notFound();
     if (granted) rules.requireActiveAdmin(target);
@@ -65,7 +66,7 @@ export async function setSwitches(
 ): Promise<Switches> {
   const { teamId } = occasion;
   return db.transaction(async (tx) => {
-    store.lockTeam(tx, teamId);
+    lockTeam(tx, teamId);
     const before = await store.findSwitches(tx, teamId);
     const after: Switches = {
       member_detail_enabled: wanted.member_detail_enabled ?? before.member_detail_enabled,
@@ -99,7 +100,7 @@ export async function setPolicy(
 ): Promise<readonly string[]> {
   const { teamId } = occasion;
   return db.transaction(async (tx) => {
-    store.lockTeam(tx, teamId);
+    lockTeam(tx, teamId);
     const before = await getPolicy(tx, teamId, memberId);
     const change = rules.changeOf(before, blocked);
     if (!rules.isChange(change)) return before;
@@ -124,7 +125,7 @@ export async function setRelease(db: Db, occasion: Occasion, released: Released)
   const { teamId } = occasion;
   const all = released === 'all';
   return db.transaction(async (tx) => {
-    store.lockTeam(tx, teamId);
+    lockTeam(tx, teamId);
     const before = await store.findRelease(tx, teamId);
     const change = rules.changeOf(before.ids, all ? [] : released);
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);

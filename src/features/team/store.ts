@@ -3,13 +3,6 @@ import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import type { IdChange } from './rules.ts';
 
-const LOCK_TEAM = statement('team.lock', 'select from team where id = $1 for no key update');
-
-/** Makes other writers of the team's settings and memberships wait until this transaction ends. Costs no round trip of its own. */
-export function lockTeam(tx: Tx, teamId: string): void {
-  tx.send(LOCK_TEAM, [teamId]);
-}
-
 export interface AdminRow {
   readonly id: string;
   readonly email: string;

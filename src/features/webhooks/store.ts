@@ -1,4 +1,5 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import type { Prisma } from '../../db/generated/client.ts';
 import type { DeliveryStatus } from './schedule.ts';
 
@@ -40,11 +41,9 @@ export async function findEndpoint(db: Db, teamId: string, endpointId: string): 
   return found && toRow(found);
 }
 
-const LOCK_TEAM = statement('webhooks.lockTeam', 'select from team where id = $1 for no key update');
-
 /** How many endpoints the team has; no other creation counts or adds until this transaction ends. */
 export async function countEndpointsLocked(tx: Tx, teamId: string): Promise<number> {
-  tx.send(LOCK_TEAM, [teamId]);
+  lockTeam(tx, teamId);
   return tx.prisma.webhookEndpoint.count({ where: { teamId } });
 }
 
