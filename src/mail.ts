@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
@@ -27,7 +27,9 @@ export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mail
     const { message } = await transport.sendMail({ from, ...mail });
     const file = path.resolve(config.mailDir, `${newRequestId()}.eml`);
     await mkdir(config.mailDir, { recursive: true });
-    await writeFile(file, message as Buffer);
+    // Renamed when it is whole, so that whoever watches the folder never reads half a mail.
+    await writeFile(`${file}.part`, message as Buffer);
+    await rename(`${file}.part`, file);
     logger.info({ file }, 'mail written');
   };
 }
