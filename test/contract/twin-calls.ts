@@ -1,0 +1,206 @@
+/**
+ * Calls of every operation and every procedure with many inputs, made from the declarations: each
+ * existing id, each value of an enumeration, each filter, one at a time. What is declared anew is
+ * called without a line here, unless it takes a new kind of id (`TWIN_IDS`).
+ */
+import { z } from 'zod';
+import type { AnyProcedure } from '@trpc/server';
+import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { appRouter } from '../../src/trpc/routers.ts';
+import type { TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
+import { ENTRY_IDS, teamIdOf, trainingUserOf, TWIN_IDS, TWINS_NOW, type Side } from '../support/twins.ts';
+import { sampleOf } from './samples.ts';
+import { SHARED_IDEMPOTENCY_KEY, type TwinCall } from './twin-worlds.ts';
+
+type Input = Readonly<Record<string, unknown>>;
+
+export interface Operation {
+  readonly name: string;
+  readonly changes: boolean;
+  /** Each input with what to say of it when a test fails. */
+  readonly calls: readonly { readonly label: string; readonly call: TwinCall }[];
+}
+
+const existing: Readonly<Record<string, readonly string[]>> = TWIN_IDS;
+
+/** Values to try beside ids, enumerations and booleans, by the name of the field. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  email: ['mem_3@twin.test', 'mem_4@twin.test', 'mem_7@twin.test', 'new@twin.test'],
+  role: ['admin', 'member'],
+  status: ['scored', 'running', 'open', 'done', 'active', 'disabled', 'retrying', 'gave_up', 'suspended'],
+  since: ['2026-10-10T00:00:00Z', '2026-11-03'],
+  until: ['2026-10-20T00:00:00Z', '2026-11-03'],
+  updated_since: ['2026-10-10T00:00:00Z'],
+  limit: [1, 200],
+  blocked: [[], ['own_1'], ['per_tough', 'ind_public', 'own_b', 'sit_cold'], ['own_a']],
+  released: [[], ['sit_cold', 'ind_public', 'per_calm'], ['own_1']],
+  name: ['full', 'a new one'],
+  action: ['member.invited'],
+  actor_id: ['mem_1', 'key_full'],
+  target_id: ['target_1'],
+  event_type: ['training.completed'],
+  entries: [
+    [
+      { kind: 'situation', id: 'own_1', name: { de: 'neu' } },
+      { kind: 'role', id: 'own_b', name: {} },
+    ],
+  ],
+  ...ENTRY_IDS,
+  ...TWIN_IDS,
+};
+
+/** Inputs that the generic ones cannot guess. */
+const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> = {
+  'admin.crm.connect': (_side, crmUrl) => ({ provider: 'hubspot', credentials: 'token', base_url: crmUrl }),
+  'platform.teams.create': () => ({
+    team_id: 'team_new',
+    name: 'New',
+    owner: { user_id: 'usr_1', email: 'mem_1@twin.test' },
+  }),
+};
+
+/** Each operation of the REST API, with a key of the owner's. */
+export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) => ({
+  name: `${endpoint.method} ${endpoint.path}`,
+  changes: endpoint.method !== 'GET',
+  calls: inputsOf(endpoint.input, baseOf(endpoint)).map((input) => ({
+    label: JSON.stringify(input),
+    call: (api, side) => callRest(api, side, endpoint, input),
+  })),
+}));
+
+/** Each procedure of the app, as the owner, and with its first input as people whose role differs. */
+export function appOperations(crmUrl: string): readonly Operation[] {
+  return Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>).map(
+    ([name, { _def }]) => {
+      const { inputs = [] } = _def as unknown as { inputs?: z.ZodObject[] };
+      const shape = inputs[0] ?? z.object({});
+      const inputFor = (side: Side, input: Input): Input =>
+        withTeam(shape, { ...input, ...SPECIAL[name]?.(side, crmUrl) }, side, name);
+      const all = SPECIAL[name] ? [{}] : inputsOf(shape, sampleOf(shape) as Input | undefined);
+      // Operations of v1 run the very same code as by REST: here only the way to it counts.
+      const chosen = name.startsWith('v1.') ? all.slice(0, 2) : all;
+      const isPlatform = name.startsWith('platform.');
+      const as =
+        (user: string, input: Input): TwinCall =>
+        (api, side) =>
+          callApp(api, side, { name, type: _def.type, user: isPlatform ? null : user, input: inputFor(side, input) });
+      const first = chosen[0] ?? {};
+      return {
+        name,
+        changes: _def.type === 'mutation',
+        calls: [
+          ...chosen.map((input) => ({ label: JSON.stringify(input), call: as('usr_owner', input) })),
+          ...(isPlatform ? [] : ['usr_1', 'usr_2', 'usr_3']).map((user) => ({ label: user, call: as(user, first) })),
+        ],
+      };
+    },
+  );
+}
+
+/** A platform service names the team; and a training that is reported again is its own person's. */
+function withTeam(shape: z.ZodObject, input: Input, side: Side, name: string): Input {
+  const isOfTraining = name.startsWith('platform.trainings.') && !('of_another' in input);
+  const { of_another: _, ...given } = input;
+  return {
+    ...given,
+    ...('team_id' in shape.shape && name !== 'platform.teams.create' ? { team_id: teamIdOf(side) } : {}),
+    ...(isOfTraining ? { user_id: trainingUserOf(side, String(input['training_id'])) } : {}),
+  };
+}
+
+function baseOf(endpoint: Endpoint): Input {
+  const ids = endpoint.pathParameters.map((name) => [name, first(name)]);
+  const body = Object.entries((endpoint.example.body ?? {}) as Input).map(([name, value]) => [
+    name,
+    name === 'url' ? 'http://127.0.0.1:9/hook' : value,
+  ]);
+  return Object.fromEntries([...body, ...ids]) as Input;
+}
+
+function first(name: string): unknown {
+  const [value] = VALUES[name] ?? [];
+  if (value === undefined) throw new Error(`TWIN_IDS lacks ${name}`);
+  return value;
+}
+
+/** The base, then one field at a time with each of its values; optional ones left out otherwise. */
+function inputsOf(shape: z.ZodObject, sample: Input = {}): readonly Input[] {
+  const base = Object.fromEntries(Object.entries(sample).map(([name, value]) => [name, existing[name]?.[1] ?? value]));
+  const { properties = {} } = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
+  const varied = Object.entries(properties).flatMap(([name, schema]) =>
+    valuesOf(name, schema as z.core.JSONSchema.JSONSchema).map((value) => ({ ...base, [name]: value })),
+  );
+  const others =
+    'training_id' in properties && 'user_id' in properties
+      ? TWIN_IDS.user_id.map((user_id) => ({ ...base, user_id, of_another: true }))
+      : [];
+  return [base, ...varied, ...others];
+}
+
+function valuesOf(name: string, schema: z.core.JSONSchema.JSONSchema): readonly unknown[] {
+  if (schema.type === 'boolean') return [true, false];
+  return VALUES[name] ?? schema.enum ?? [];
+}
+
+async function callRest(api: TestApi, side: Side, endpoint: Endpoint, input: Input): Promise<unknown> {
+  const { method, pathParameters } = endpoint;
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
+    encodeURIComponent(String(input[name])),
+  );
+  const rest = Object.entries(input).filter(([name]) => !pathParameters.includes(name));
+  const key = api.key(teamIdOf(side));
+  if (method === 'GET')
+    return readPages(async (cursor) => {
+      const query = new URLSearchParams(Object.fromEntries(rest.map(([name, value]) => [name, String(value)])));
+      if (cursor !== null) query.set('cursor', cursor);
+      return comparable(await api.call(key, 'GET', `${path}?${query.toString()}`));
+    });
+  const headers = method === 'POST' ? { 'idempotency-key': SHARED_IDEMPOTENCY_KEY } : {};
+  const hasBody = endpoint.bodyName !== null;
+  return comparable(
+    await api.call(key, method, path, { headers, ...(hasBody ? { body: Object.fromEntries(rest) } : {}) }),
+  );
+}
+
+interface Answer {
+  readonly status: number;
+  readonly location: string | null;
+  readonly replayed: string | null;
+  readonly body: { readonly next_cursor?: string | null };
+}
+
+function comparable({ status, headers, body }: Awaited<ReturnType<TestApi['call']>>): Answer {
+  return { status, location: headers['location'] ?? null, replayed: headers['idempotency-replayed'] ?? null, body };
+}
+
+/** A list's pages, to the last one. */
+async function readPages(read: (cursor: string | null) => Promise<Answer>): Promise<unknown> {
+  const pages: Answer[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Answer = await read(cursor);
+    pages.push(page);
+    cursor = page.body.next_cursor ?? null;
+  } while (cursor !== null);
+  return pages;
+}
+
+async function callApp(
+  api: TestApi,
+  side: Side,
+  call: { name: string; type: string; user: string | null; input: Input },
+): Promise<unknown> {
+  const identity =
+    call.user === null
+      ? ({ kind: 'platform', service: 'training' } as const)
+      : ({ kind: 'user', userId: call.user, teamId: teamIdOf(side) } as const);
+  const headers = { authorization: `Bearer ${await tokenOf(identity, TWINS_NOW)}`, 'content-type': 'application/json' };
+  const url = `${api.url}/trpc/${call.name}`;
+  const json = JSON.stringify(call.input);
+  const response = await (call.type === 'query'
+    ? fetch(`${url}?input=${encodeURIComponent(json)}`, { headers })
+    : fetch(url, { method: 'POST', headers, body: json }));
+  return { status: response.status, body: await response.json() };
+}

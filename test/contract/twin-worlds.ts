@@ -1,0 +1,213 @@
+/**
+ * A world is the API on a database of its own that holds one twin, or both. A call is made in both
+ * worlds, and what it answers and writes is compared; after each call the database is as before.
+ */
+import type { PoolClient } from 'pg';
+import { fixedClock } from '../../src/core/clock.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
+
+export interface World {
+  readonly api: TestApi;
+  /** What a call that only reads answers to `side`. */
+  read(side: Side, call: TwinCall): Promise<unknown>;
+  /** Makes a call that may write as `side` and tells what came of it. The database is put back. */
+  observe(side: Side, call: TwinCall, options?: ObserveOptions): Promise<Outcome>;
+  /** The tables that differ from what they were at the beginning. */
+  listChanges(): Promise<readonly string[]>;
+}
+
+/** One call against the API at `api`, as somebody of the team `side`. */
+export type TwinCall = (api: TestApi, side: Side) => Promise<unknown>;
+
+export interface ObserveOptions {
+  /** The twin has just made the same call: its rows, jobs and kept responses are there, too. */
+  readonly twinFirst?: boolean;
+}
+
+/** What a call answered, and what it left behind: table → rows of the team. */
+export interface Outcome {
+  readonly answer: unknown;
+  readonly written: Readonly<Record<string, unknown>>;
+  /** Tables in which rows of the twin changed: none, if teams are apart. */
+  readonly twinRowsChanged: readonly string[];
+}
+
+/** The key of the kept response and of the advisory lock that the twin holds. */
+export const SHARED_IDEMPOTENCY_KEY = 'the same in both teams';
+
+export async function openWorld(sides: readonly Side[]): Promise<World> {
+  const api = await startTestApi({
+    seed: twinSeed(sides),
+    clock: fixedClock(TWINS_NOW),
+    allowPrivateTargets: true,
+  });
+  await addTwinRows(api.db, sides);
+  const tables = await readTables(api);
+  const copies = tables.all.map((name) => `create table backup.${name} as table ${name};`);
+  await api.db.pool.query(`create schema backup; ${copies.join(' ')}`);
+  const atFirst = { a: await digest(api, tables, 'a'), b: await digest(api, tables, 'b') };
+  return {
+    api,
+    read: async (side, call) => masked(api, await call(api, side)),
+    observe: async (side, call, { twinFirst = false } = {}) => {
+      const twin = twinOf(side);
+      if (twinFirst) await call(api, twin);
+      const before = twinFirst ? await digest(api, tables, twin) : atFirst[twin];
+      const locked = sides.includes(twin) ? await lockTeamRows(api, tables, twin) : null;
+      let answer: unknown;
+      try {
+        answer = await call(api, side);
+      } finally {
+        await unlock(locked);
+      }
+      const after = await digest(api, tables, twin);
+      const changed = changesBetween(atFirst[twin].all, after.all);
+      const written = await readRows(api, tables, { changed, side });
+      await restore(api, changed);
+      return {
+        answer: masked(api, answer),
+        written,
+        twinRowsChanged: changesBetween(before.ofTeam, after.ofTeam),
+      };
+    },
+    listChanges: async () => changesBetween(atFirst.a.all, (await digest(api, tables, 'a')).all),
+  };
+}
+
+interface Tables {
+  readonly all: readonly string[];
+  /** Those with a `team_id`. */
+  readonly tenant: readonly string[];
+}
+
+async function readTables({ db }: TestApi): Promise<Tables> {
+  const { rows } = await db.pool.query<{ name: string; is_tenant: boolean }>(
+    `select t.table_name as name,
+       exists (select from information_schema.columns c
+         where c.table_schema = 'public' and c.table_name = t.table_name and c.column_name = 'team_id') as is_tenant
+     from information_schema.tables t
+     where t.table_schema = 'public' and t.table_type = 'BASE TABLE'
+       and t.table_name not in ('_prisma_migrations', 'rate_counter')
+     order by 1`,
+  );
+  return {
+    all: rows.map(({ name }) => name),
+    tenant: rows.filter(({ is_tenant }) => is_tenant).map(({ name }) => name),
+  };
+}
+
+/** The tenant tables, for a test of the fixture. */
+export async function listTenantTables(api: TestApi): Promise<readonly string[]> {
+  return (await readTables(api)).tenant;
+}
+
+const JOBS = `(select k.identifier as task, j.payload, j.key, j.run_at
+  from graphile_worker._private_jobs j join graphile_worker._private_tasks k on k.id = j.task_id)`;
+
+/** Table → a digest of its rows. */
+type Digest = Readonly<Record<string, string>>;
+
+/** Of all rows, and of one team's. */
+async function digest({ db }: TestApi, tables: Tables, side: Side): Promise<{ all: Digest; ofTeam: Digest }> {
+  const ownerOf = (name: string): string =>
+    tables.tenant.includes(name) ? 't.team_id' : name === 'team' ? 't.id' : 'null';
+  const parts = [
+    ...tables.all.map((name) => ({ name, from: name, owner: ownerOf(name) })),
+    { name: 'jobs', from: JOBS, owner: `t.payload->>'teamId'` },
+  ];
+  const selects = parts.map(
+    ({ name, from, owner }) =>
+      `select '${name}' as name,
+         md5(string_agg(t::text, '|' order by t::text)) as all,
+         md5(string_agg(t::text, '|' order by t::text) filter (where ${owner} = $1)) as of_team
+       from ${from} t`,
+  );
+  const { rows } = await db.pool.query<{ name: string; all: string; of_team: string }>({
+    name: 'digest of the twins',
+    text: selects.join(' union all '),
+    values: [teamIdOf(side)],
+  });
+  return {
+    all: Object.fromEntries(rows.map((row) => [row.name, row.all])),
+    ofTeam: Object.fromEntries(rows.map((row) => [row.name, row.of_team])),
+  };
+}
+
+function changesBetween(before: Digest, after: Digest): string[] {
+  return Object.keys(after).filter((name) => before[name] !== after[name]);
+}
+
+/** Of the tables that changed, the team's rows as text; a row without a team counts for both. */
+async function readRows(
+  api: TestApi,
+  tables: Tables,
+  { changed, side }: { changed: readonly string[]; side: Side },
+): Promise<Record<string, unknown>> {
+  const team = `'${teamIdOf(side)}'`;
+  const read = async (name: string): Promise<[string, unknown]> => {
+    const own = tables.tenant.includes(name)
+      ? `where t.team_id = ${team}`
+      : name === 'team'
+        ? `where t.id = ${team}`
+        : '';
+    const from = name === 'jobs' ? `${JOBS} t where t.payload->>'teamId' = ${team}` : `${name} t ${own}`;
+    const { rows } = await api.db.pool.query<{ row: Record<string, unknown> }>(`select to_json(t) as row from ${from}`);
+    return [name, rows.map(({ row }) => JSON.stringify(masked(api, withoutRandom(row)))).toSorted()];
+  };
+  return Object.fromEntries(await Promise.all(changed.map(read)));
+}
+
+/** Bytes that are random or encrypted, and what is derived from them. */
+const RANDOM_COLUMNS = ['prefix', 'secret_hash', 'secret_encrypted', 'credentials_encrypted', 'body', 'run_at'];
+
+function withoutRandom(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !RANDOM_COLUMNS.includes(name)));
+}
+
+const MASKS: readonly (readonly [RegExp, string])[] = [
+  [/\b([a-z]+)_[0-9a-hjkmnp-tv-z]{26}\b/g, '<new $1>'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uuid>'],
+  [/\bsvck_live_\w+/g, '<key>'],
+  [/"prefix":"\w+"/g, '"prefix":"<prefix>"'],
+  [/\bwhsec_[\w-]+/g, '<secret>'],
+];
+
+/** The value without what is random or names the process. */
+function masked({ url }: TestApi, value: unknown): unknown {
+  const text = MASKS.reduce((masking, [form, mask]) => masking.replaceAll(form, mask), JSON.stringify(value ?? null));
+  return JSON.parse(text.replaceAll(url, '<url>'));
+}
+
+/**
+ * Locks everything of a team: its rows, and its Idempotency-Key. A call of the other team that would
+ * wait for any of it fails by its time limit, so none may.
+ */
+async function lockTeamRows({ db }: TestApi, tables: Tables, side: Side): Promise<PoolClient> {
+  const client = await db.pool.connect();
+  const team = `'${teamIdOf(side)}'`;
+  await client.query(
+    [
+      'begin',
+      `select from begin_idempotent(${team}, '${SHARED_IDEMPOTENCY_KEY}', now())`,
+      `select from team where id = ${team} for update`,
+      ...tables.tenant.map((name) => `select from ${name} where team_id = ${team} for update`),
+    ].join('; '),
+  );
+  return client;
+}
+
+async function unlock(client: PoolClient | null): Promise<void> {
+  await client?.query('rollback');
+  client?.release();
+}
+
+/** Puts the rows of these tables back. */
+async function restore({ db }: TestApi, changed: readonly string[]): Promise<void> {
+  const puts = changed.map((name) =>
+    name === 'jobs'
+      ? 'delete from graphile_worker._private_jobs'
+      : `delete from ${name}; insert into ${name} select * from backup.${name}`,
+  );
+  await db.pool.query(['begin', `set local session_replication_role = replica`, ...puts, 'commit'].join('; '));
+}

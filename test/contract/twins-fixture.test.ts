@@ -1,0 +1,40 @@
+// The twins prove something only where they share ids and differ in what these ids hold.
+import { beforeAll, expect, it } from 'vitest';
+import type { TestApi } from '../support/api.ts';
+import { SIDES } from '../support/twins.ts';
+import { listTenantTables, openWorld } from './twin-worlds.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  ({ api } = await openWorld(SIDES));
+});
+
+it('have rows with the same key and other contents in every table of a team', async () => {
+  for (const table of await listTenantTables(api)) {
+    const keys = (await primaryKeyOf(table)).filter((column) => column !== 'team_id');
+    const rows = `(select jsonb_build_array(${keys.map((key) => `to_jsonb(t) -> '${key}'`).join(', ')}) as key,
+      to_jsonb(t) - 'team_id' as contents, t.team_id from ${table} t)`;
+    const { rows: found } = await api.db.pool.query<Record<string, number>>(
+      `select count(*) filter (where a.key = b.key)::int as shared,
+         count(*) filter (where a.key = b.key and a.contents <> b.contents)::int as different,
+         count(*) filter (where b.key is null)::int as only_a,
+         count(*) filter (where a.key is null)::int as only_b
+       from (select * from ${rows} r where team_id = 'team_a') a
+       full join (select * from ${rows} r where team_id = 'team_b') b on a.key = b.key`,
+    );
+    const { shared = 0, different = 0, only_a: onlyA = 0, only_b: onlyB = 0 } = found[0] ?? {};
+    expect(shared, `${table}: rows with the same key`).toBeGreaterThan(0);
+    // A table that holds keys alone differs in which of them it holds.
+    expect(different > 0 || (onlyA > 0 && onlyB > 0), `${table}: other contents`).toBe(true);
+  }
+});
+
+async function primaryKeyOf(table: string): Promise<string[]> {
+  const { rows } = await api.db.pool.query<{ name: string }>(
+    `select a.attname as name from pg_index i
+     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+     where i.indrelid = $1::regclass and i.indisprimary`,
+    [table],
+  );
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,54 @@
+// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+// oxlint-disable vitest/expect-expect -- `compare` expects
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startCrm } from '../support/crm-servers.ts';
+import { SIDES, type Side } from '../support/twins.ts';
+import { appOperations, REST_OPERATIONS, type Operation } from './twin-calls.ts';
+import { openWorld, type World } from './twin-worlds.ts';
+
+/** So many inputs of a change are also tried after the twin has made the same call. */
+const TWIN_FIRST_CALLS = 2;
+
+/**
+ * Every operation and every procedure as the team `side`: what it answers and writes is the same
+ * whether or not a team with the same ids exists, whose rows are locked meanwhile and stay as
+ * they are.
+ */
+export function describeTwin(side: Side): void {
+  let alone: World;
+  let both: World;
+  let operations: ReadonlyMap<string, Operation>;
+
+  beforeAll(async () => {
+    const crm = await startCrm('hubspot');
+    crm.token = 'token';
+    alone = await openWorld([side]);
+    both = await openWorld(SIDES);
+    operations = new Map(appOperations(crm.url).map((operation) => [operation.name, operation]));
+  });
+
+  const compare = async ({ calls, changes }: Operation): Promise<void> => {
+    for (const [index, { label, call }] of calls.entries()) {
+      if (!changes) {
+        expect(await both.read(side, call), label).toEqual(await alone.read(side, call));
+        continue;
+      }
+      const wanted = await alone.observe(side, call);
+      expect(await both.observe(side, call), label).toEqual(wanted);
+      if (index >= TWIN_FIRST_CALLS) continue;
+      const after = await both.observe(side, call, { twinFirst: true });
+      expect(after, `${label}, after the twin`).toMatchObject({ answer: wanted.answer, twinRowsChanged: [] });
+      expect(after.written, `${label}, after the twin`).toMatchObject(wanted.written);
+    }
+    expect(await both.listChanges()).toEqual([]);
+  };
+
+  describe('a call answers and writes the same whether or not another team has the same ids', () => {
+    it.each(REST_OPERATIONS)('$name', compare);
+    it.each(appOperations('').map(({ name }) => name))('%s', async (name) => {
+      const operation = operations.get(name);
+      if (!operation) throw new Error(`no procedure ${name}`);
+      await compare(operation);
+    });
+  });
+}

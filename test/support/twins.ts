@@ -1,0 +1,363 @@
+/**
+ * Twin tenants: two teams with the same ids everywhere and different contents.
+ *
+ * Ids are unique only within a team, so a statement that forgets the team in one of its joins or
+ * sub-selects finds the twin's rows. For each fact that a statement may ask for (is this person an
+ * active member, is this entry blocked, is this connection active) there is an id for which the
+ * answer is yes in one team and no in the other, in both directions.
+ */
+import type { Database } from '../../src/db/client.ts';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { CATALOG, makeEvaluation, makeSeed, type TeamSeed } from './seed.ts';
+
+export type Side = 'a' | 'b';
+export const SIDES: readonly Side[] = ['a', 'b'];
+export const teamIdOf = (side: Side): string => `team_${side}`;
+export const twinOf = (side: Side): Side => (side === 'a' ? 'b' : 'a');
+
+/** The moment at which the tests run: the clock stands still. */
+export const TWINS_NOW = new Date('2026-11-18T12:00:00.000Z');
+
+type Standing = readonly [role: 'owner' | 'admin' | 'member', status: 'active' | 'invited' | 'ended', user: string];
+
+/** Each member as the one team knows them, and as the other. */
+const MEMBERS: Readonly<Record<string, Readonly<Record<Side, Standing>>>> = {
+  mem_owner: { a: ['owner', 'active', 'usr_owner'], b: ['owner', 'active', 'usr_owner'] },
+  mem_1: { a: ['admin', 'active', 'usr_1'], b: ['member', 'active', 'usr_1'] },
+  mem_2: { a: ['member', 'active', 'usr_2'], b: ['admin', 'active', 'usr_2'] },
+  mem_3: { a: ['member', 'active', 'usr_3'], b: ['member', 'ended', 'usr_3'] },
+  mem_4: { a: ['member', 'ended', 'usr_4'], b: ['member', 'active', 'usr_4'] },
+  mem_5: { a: ['member', 'invited', ''], b: ['member', 'active', 'usr_5'] },
+  mem_6: { a: ['member', 'active', 'usr_6'], b: ['member', 'invited', ''] },
+  mem_7: { a: ['member', 'active', 'usr_7'], b: ['member', 'active', 'usr_8'] },
+  mem_8: { a: ['member', 'active', 'usr_8'], b: ['member', 'active', 'usr_7'] },
+  mem_9: { a: ['admin', 'active', 'usr_9'], b: ['admin', 'invited', ''] },
+  mem_10: { a: ['admin', 'invited', ''], b: ['member', 'active', 'usr_10'] },
+};
+
+const ids = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}_${index + 1}`);
+
+/** What exists in both teams, by the name that inputs call it. A new kind of id needs a line here. */
+export const TWIN_IDS = {
+  member_id: Object.keys(MEMBERS),
+  user_id: ['usr_owner', ...ids('usr', 10)],
+  training_id: ids('trn', 12),
+  assignment_id: ids('asg', 9),
+  case_id: ids('cas', 6),
+  endpoint_id: ids('whe', 3),
+  delivery_id: ids('whd', 12),
+  resend_id: ids('whr', 2),
+  connection_id: ids('crm', 3),
+  key_id: ['key_full', 'key_second', 'key_ended'],
+};
+
+/** Catalog entries, global ones and the teams' own: `own_1` is in both teams, the others in one. */
+export const ENTRY_IDS: Readonly<Record<'situation_id' | 'personality_id' | 'industry_id', readonly string[]>> = {
+  situation_id: ['sit_cold', 'sit_renewal', 'own_1', 'own_a'],
+  personality_id: ['per_calm', 'per_tough', 'own_b'],
+  industry_id: ['ind_saas', 'ind_public', 'own_1'],
+};
+
+const RELEASED: Readonly<Record<Side, string[]>> = {
+  a: ['sit_cold', 'per_calm', 'per_tough', 'ind_saas'],
+  b: ['sit_cold', 'sit_renewal', 'per_calm', 'ind_saas', 'ind_public'],
+};
+const BLOCKED: Readonly<Record<Side, string[]>> = {
+  a: ['per_tough', 'rol_buyer'],
+  b: ['ind_saas', 'own_1', 'rol_buyer'],
+};
+const MEMBER_BLOCKED: Readonly<Record<Side, Readonly<Record<string, string[]>>>> = {
+  a: { mem_2: ['ind_saas'], mem_7: ['own_1'] },
+  b: { mem_7: ['per_calm', 'ind_public', 'own_1'], mem_8: ['sit_cold'] },
+};
+/** `sit_cold` is hidden by an entry of team A's own, `per_calm` by one of team B's. */
+const OWN_ENTRIES: Readonly<Record<Side, readonly (readonly [string, 'situation' | 'personality' | 'industry'])[]>> = {
+  a: [
+    ['own_1', 'situation'],
+    ['own_a', 'situation'],
+    ['sit_cold', 'situation'],
+  ],
+  b: [
+    ['own_1', 'industry'],
+    ['own_b', 'personality'],
+    ['per_calm', 'personality'],
+  ],
+};
+
+/** The entry of `list` for this index, a different one on either side. */
+function pick<T>(list: readonly T[], index: number, side: Side): T {
+  const picked = list[(index * 5 + (side === 'a' ? 0 : 1 + (index % 2))) % list.length];
+  if (picked === undefined) throw new Error('nothing to pick from');
+  return picked;
+}
+
+const day = (index: number, side: Side): string =>
+  String(1 + ((index * (side === 'a' ? 5 : 11)) % 28)).padStart(2, '0');
+const at = (index: number, side: Side, time = '09:00:00'): string => `2026-10-${day(index, side)}T${time}.000Z`;
+
+/** The seed file of one twin, or of both. */
+export function twinSeed(sides: readonly Side[] = SIDES): SeedFileInput {
+  const own = sides.flatMap((side) =>
+    OWN_ENTRIES[side].map(([id, kind]) => ({
+      kind,
+      id,
+      name: { de: `${id} von ${side}`, en: `${id} of ${side}` },
+      icon: side,
+      team: teamIdOf(side),
+    })),
+  );
+  return makeSeed(sides.map(makeTwin), {
+    catalog: [...CATALOG, ...own],
+    catalog_rules: [{ situation: 'sit_renewal', industry: 'ind_public' }],
+  });
+}
+
+function peopleOf(side: Side): string[] {
+  return Object.values(MEMBERS).flatMap(({ [side]: [, , user] }) => (user === '' ? [] : [user]));
+}
+
+function makeTwin(side: Side): TeamSeed {
+  const members = Object.entries(MEMBERS).map(([id, standings]) => ({ id, standing: standings[side] }));
+  const people = peopleOf(side);
+  const recipients = members.filter(({ standing: [, status] }) => status !== 'ended').map(({ id }) => id);
+  const live = recipients.length;
+  return {
+    id: teamIdOf(side),
+    name: `Twin ${side}`,
+    plan: side === 'a' ? 'team' : 'enterprise',
+    // One seat is free, which a count over both teams would not find.
+    seats: live + 1,
+    rate_limit_per_min: side === 'a' ? 1_000_000 : 2_000_000,
+    language: side === 'a' ? 'de' : 'en',
+    privacy: { member_detail_enabled: true, leaderboard_enabled: side === 'a' },
+    released: RELEASED[side],
+    blocked: BLOCKED[side],
+    members: members.map(({ id, standing: [role, status, user] }, index) => ({
+      id,
+      user_id: user === '' ? null : user,
+      email: `${id}@twin.test`,
+      role,
+      status,
+      rights: role === 'admin' && status === 'active' ? ['schnittstellen'] : [],
+      joined_at: user === '' ? null : at(index, side, '08:00:00'),
+      created_at: at(index, side, '07:00:00'),
+      blocked: MEMBER_BLOCKED[side][id] ?? [],
+    })),
+    api_keys: [
+      { name: 'full', scopes: 'all' },
+      {
+        name: 'second',
+        scopes: side === 'a' ? ['users:read'] : ['users:read', 'cases:read'],
+        created_by: recipients[1],
+      },
+      { name: 'ended', scopes: ['users:read'], revoked_at: side === 'a' ? '2026-11-01T00:00:00Z' : null },
+    ],
+    assignments: TWIN_IDS.assignment_id.map((id, index) => ({
+      id,
+      member_id: pick(recipients, index, side),
+      title: `${id} of ${side}`,
+      status: pick(['open', 'done', 'revoked'] as const, index, side),
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: pick(['ind_saas', 'ind_public'], index, side),
+      note: `note of ${side}`,
+      created_at: at(index, side),
+    })),
+    trainings: TWIN_IDS.training_id.map((id, index) => makeTwinTraining({ side, id, index, people })),
+    cases: TWIN_IDS.case_id.map((id, index) => ({
+      id,
+      user_id: pick(people, index, side),
+      title: `${id} of ${side}`,
+      fields: { of: side },
+      private: pick([false, true, false], index, side),
+      created_at: at(index, side),
+    })),
+    crm_connections: [
+      { id: 'crm_1', provider: 'hubspot', status: side === 'a' ? 'active' : 'paused' },
+      { id: 'crm_2', provider: 'pipedrive', status: side === 'a' ? 'paused' : 'active' },
+      { id: 'crm_3', provider: side === 'a' ? 'hubspot' : 'pipedrive', status: 'active' },
+    ],
+    crm_deals: ids('deal', 9).map((id, index) => ({
+      id,
+      connection_id: `crm_${(index % 3) + 1}`,
+      external_id: `external_${index}`,
+      outcome: pick(['open', 'won', 'lost'], index, side),
+      title: `${id} of ${side}`,
+      amount: `${index}.${side === 'a' ? 10 : 20}`,
+      currency: 'EUR',
+      owner_user_id: pick(people, index, side),
+      synced_at: at(index, side),
+    })),
+    crm_objections: ids('obj', 9).map((id, index) => ({
+      id,
+      deal_id: `deal_${index + 1}`,
+      category: 'price',
+      text: `${id} of ${side}`,
+      lang: 'en',
+      created_at: at(index, side),
+    })),
+    webhook_endpoints: TWIN_IDS.endpoint_id.map((id, index) => ({
+      id,
+      url: `https://${side}.example.com/hook`,
+      events: side === 'a' ? ['training.completed', 'assignment.created'] : ['training.completed', 'member.joined'],
+      status: pick(['active', 'disabled', 'disabled_failures'] as const, index, side),
+      description: `${id} of ${side}`,
+    })),
+  };
+}
+
+function makeTwinTraining(options: { side: Side; id: string; index: number; people: readonly string[] }) {
+  const { side, id, index, people } = options;
+  const isScored = pick([true, true, false], index, side);
+  const evaluation = { ...makeEvaluation((side === 'a' ? 40 : 80) + index), saved_at: at(index, side, '10:00:00') };
+  return {
+    id,
+    user_id: pick(people, index, side),
+    status: isScored ? 'scored' : 'running',
+    assignment_id: pick([null, `asg_${(index % 9) + 1}`, 'asg_1'], index, side),
+    created_at: at(index, side),
+    finished_at: isScored ? at(index, side, '09:30:00') : null,
+    duration_s: side === 'a' ? 100 + index : 200 + index,
+    external_ref: { of: side },
+    situation_id: 'sit_cold',
+    evaluation: isScored ? evaluation : null,
+  };
+}
+
+/** Whose training this is on that side; somebody's for an id that is no training's. */
+export function trainingUserOf(side: Side, trainingId: string): string {
+  const index = TWIN_IDS.training_id.indexOf(trainingId);
+  return pick(peopleOf(side), Math.max(0, index), side);
+}
+
+type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+
+/** What a seed file does not have: keys' ids, deliveries, resends, audit entries, kept responses. */
+export async function addTwinRows(db: Database, sides: readonly Side[] = SIDES): Promise<void> {
+  await replaceTimeOfLoading(db);
+  await db.pool.query(`update api_key set id = 'key_' || name`);
+  await db.pool.query(`update crm_connection set credentials_encrypted = '\\x00' where status <> 'disconnected'`);
+  await db.pool.query(
+    `update assignment a set completed_training_id = (
+       select min(t.id) from training t where t.team_id = a.team_id and t.assignment_id = a.id)
+     where status = 'done'`,
+  );
+  for (const side of sides) {
+    for (const [table, rows] of Object.entries(twinRows(side))) {
+      const named = rows.map((row) => ({ team_id: teamIdOf(side), ...row }));
+      const columns = [...new Set(named.flatMap((row) => Object.keys(row)))].join(', ');
+      await db.pool.query(
+        `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1)`,
+        [JSON.stringify(named)],
+      );
+    }
+  }
+}
+
+/** Gives what the seed dated by its own clock one time, so that worlds loaded one after the other are alike. */
+async function replaceTimeOfLoading(db: Database): Promise<void> {
+  const { rows } = await db.pool.query<{ table: string; column: string }>(
+    `select quote_ident(c.table_name) as table, quote_ident(c.column_name) as column
+     from information_schema.columns c
+     join information_schema.tables t using (table_schema, table_name)
+     where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+       and c.data_type = 'timestamp with time zone' and c.table_name <> '_prisma_migrations'`,
+  );
+  const isOfLoading = (column: string) => `${column} between now() - interval '1 hour' and now()`;
+  for (const { table, column } of rows)
+    await db.pool.query(`update ${table} set ${column} = '2026-10-01T06:00:00Z' where ${isOfLoading(column)}`);
+}
+
+const DELIVERY_STATUSES = ['pending', 'retrying', 'ok', 'gave_up'] as const;
+
+function twinRows(side: Side): Rows {
+  const deliveries = TWIN_IDS.delivery_id.map((id, index) => {
+    const status = pick(DELIVERY_STATUSES, index, side);
+    const waits = status === 'pending' || status === 'retrying';
+    return {
+      id,
+      endpoint_id: `whe_${(index % 3) + 1}`,
+      event_id: `evt_${index + 1}`,
+      event_type: 'training.completed',
+      status,
+      attempt: status === 'pending' ? 0 : side === 'a' ? 3 : 5,
+      extra_attempts: 0,
+      urgent: false,
+      created_at: at(index, side),
+      next_try_at: waits ? '2026-11-18T13:00:00.000Z' : null,
+      response_code: status === 'pending' ? null : side === 'a' ? 500 : 503,
+      last_attempt_at: status === 'pending' ? null : at(index, side, '11:00:00'),
+    };
+  });
+  return {
+    event: deliveries.map(({ event_id, created_at }) => ({
+      id: event_id,
+      type: 'training.completed',
+      data: { of: side },
+      created_at,
+      fanned_out_at: created_at,
+    })),
+    webhook_delivery: deliveries,
+    webhook_attempt: deliveries
+      .filter(({ status }) => status !== 'pending')
+      .flatMap(({ id, response_code }) =>
+        [1, side === 'a' ? 2 : 3].map((attempt) => ({
+          delivery_id: id,
+          attempt,
+          ended_at: at(attempt, side),
+          response_code,
+          response_ms: side === 'a' ? 10 : 20,
+        })),
+      ),
+    webhook_resend: TWIN_IDS.resend_id.map((id, index) => {
+      const isRunning = (index === 0) === (side === 'a');
+      return {
+        id,
+        endpoint_id: `whe_${index + 1}`,
+        state: isRunning ? 'running' : 'done',
+        since: at(1, side),
+        total: side === 'a' ? 7 : 9,
+        has_more: false,
+        sent: side === 'a' ? 1 : 2,
+        created_at: at(20, side),
+        finished_at: isRunning ? null : at(21, side),
+      };
+    }),
+    audit_log: Array.from({ length: 8 }, (_, index) => ({
+      id: `aud_${index}`,
+      created_at: at(index, side),
+      actor_kind: pick(['api_key', 'user', 'system'], index, side),
+      actor_id: pick(['key_full', 'mem_1', 'mem_2'], index, side),
+      action: pick(['member.invited', 'case.created'], index, side),
+      target_id: `target_${index}`,
+      request_id: '01900000-0000-7000-8000-000000000000',
+      details: { of: side },
+    })),
+    // Fewer than the limit in each team, more than it in both together.
+    invitation_resend: Array.from({ length: 40 }, (_, index) => ({
+      id: `inv_${index}`,
+      member_id: side === 'a' ? 'mem_5' : 'mem_6',
+      sent_at: new Date(TWINS_NOW.getTime() - (index + (side === 'a' ? 1 : 100)) * 1000).toISOString(),
+    })),
+    api_key_usage: ['key_full', 'key_second'].flatMap((key_id, index) => [
+      { key_id, day: '2026-11-17', count_2xx: side === 'a' ? 5 : 50, count_4xx: index, count_429: 0, count_5xx: 0 },
+      { key_id, day: `2026-11-0${side === 'a' ? 2 : 3}`, count_2xx: 1, count_4xx: 1, count_429: 1, count_5xx: 0 },
+    ]),
+    idempotency_record: [
+      {
+        key: 'kept',
+        fingerprint: `\\x${(side === 'a' ? 'aa' : 'bb').repeat(32)}`,
+        status: 201,
+        body: '\\x7b7d',
+        encrypted: false,
+        location: `/of/${side}`,
+        created_at: '2026-11-18T11:00:00.000Z',
+      },
+    ],
+    announcement_mail: [
+      { announcement: 'v1', member_id: 'mem_1', sent_at: at(1, side) },
+      { announcement: 'v1', member_id: 'mem_2', sent_at: at(2, side) },
+    ],
+  };
+}
