@@ -85,9 +85,10 @@ const OWN_ENTRIES: Readonly<Record<Side, readonly (readonly [string, 'situation'
   ],
 };
 
-/** The entry of `list` for this index, a different one on either side. */
+/** The entry of `list` for this index; the two sides go through the list in different ways. */
 function pick<T>(list: readonly T[], index: number, side: Side): T {
-  const picked = list[(index * 5 + (side === 'a' ? 0 : 1 + (index % 2))) % list.length];
+  const place = index * 7 + (side === 'a' ? 0 : 1 + Math.floor(index / 2));
+  const picked = list[place % list.length];
   if (picked === undefined) throw new Error('nothing to pick from');
   return picked;
 }
@@ -164,7 +165,7 @@ function makeTwin(side: Side): TeamSeed {
       note: `note of ${side}`,
       created_at: at(index, side),
     })),
-    trainings: TWIN_IDS.training_id.map((id, index) => makeTwinTraining({ side, id, index, people })),
+    trainings: TWIN_IDS.training_id.map((id, index) => makeTwinTraining(side, id, index)),
     cases: TWIN_IDS.case_id.map((id, index) => ({
       id,
       user_id: pick(people, index, side),
@@ -207,28 +208,32 @@ function makeTwin(side: Side): TeamSeed {
   };
 }
 
-function makeTwinTraining(options: { side: Side; id: string; index: number; people: readonly string[] }) {
-  const { side, id, index, people } = options;
-  const isScored = pick([true, true, false], index, side);
-  const evaluation = { ...makeEvaluation((side === 'a' ? 40 : 80) + index), saved_at: at(index, side, '10:00:00') };
+/** The last trainings have the same person, time and status on both sides, and other scores. */
+const FIRST_SHARED_TRAINING = 10;
+
+function makeTwinTraining(side: Side, id: string, index: number) {
+  const isShared = index >= FIRST_SHARED_TRAINING;
+  const isScored = isShared || pick([true, true, false], index, side);
+  const date = isShared ? '2026-11-10' : at(index, side).slice(0, 10);
+  const total = (side === 'a' ? 40 : 80) + index;
   return {
     id,
-    user_id: pick(people, index, side),
+    user_id: trainingUserOf(side, id),
     status: isScored ? 'scored' : 'running',
     assignment_id: pick([null, `asg_${(index % 9) + 1}`, 'asg_1'], index, side),
-    created_at: at(index, side),
-    finished_at: isScored ? at(index, side, '09:30:00') : null,
+    created_at: `${date}T09:00:00.000Z`,
+    finished_at: isScored ? `${date}T09:30:00.000Z` : null,
     duration_s: side === 'a' ? 100 + index : 200 + index,
     external_ref: { of: side },
     situation_id: 'sit_cold',
-    evaluation: isScored ? evaluation : null,
+    evaluation: isScored ? { ...makeEvaluation(total), saved_at: `${date}T10:00:00.000Z` } : null,
   };
 }
 
 /** Whose training this is on that side; somebody's for an id that is no training's. */
 export function trainingUserOf(side: Side, trainingId: string): string {
-  const index = TWIN_IDS.training_id.indexOf(trainingId);
-  return pick(peopleOf(side), Math.max(0, index), side);
+  const index = Math.max(0, TWIN_IDS.training_id.indexOf(trainingId));
+  return index >= FIRST_SHARED_TRAINING ? `usr_${index - 9}` : pick(peopleOf(side), index, side);
 }
 
 type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
@@ -284,6 +289,7 @@ function twinRows(side: Side): Rows {
       attempt: status === 'pending' ? 0 : side === 'a' ? 3 : 5,
       extra_attempts: 0,
       urgent: false,
+      claimed_by: status === 'pending' && index % 3 === 0 ? 7 : null,
       created_at: at(index, side),
       next_try_at: waits ? '2026-11-18T13:00:00.000Z' : null,
       response_code: status === 'pending' ? null : side === 'a' ? 500 : 503,
