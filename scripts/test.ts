@@ -20,14 +20,15 @@ const running = new Set<ChildProcess>();
 const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
   {
     name: 'format',
-    args: [bin('oxfmt'), '--config', 'test/checks/oxfmt.json', '--check', 'src', 'scripts', 'test', 'prisma'],
+    args: [bin('oxfmt'), '--check', 'src', 'scripts', 'test', 'prisma'],
   },
   {
     name: 'lint',
-    args: [bin('oxlint'), '--config', 'test/checks/oxlint.json', '--disable-nested-config', '--deny-warnings'],
+    args: [bin('oxlint'), '--disable-nested-config', '--deny-warnings'],
   },
   { name: 'types', args: ['node_modules/typescript-native/bin/tsc', '-p', '.'] },
   { name: 'imports', args: ['test/checks/imports.ts'] },
+  { name: 'unused code', args: [bin('knip'), '--no-config-hints'] },
 ];
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
