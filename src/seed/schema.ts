@@ -1,4 +1,4 @@
-// The shape of a seed file (seed-file.md). Strict everywhere: a misspelt field is a fault, never lost silently.
+// The shape of a seed file (see README.md here). Strict everywhere: a misspelt field is a fault, never lost silently.
 // What is left out stays undefined here; rows.ts says what stands in its place, and check.ts what must fit together.
 import { PLANS } from '../core/plans.ts';
 import { z } from 'zod';

@@ -136,7 +136,18 @@ function inputsOf(shape: z.ZodObject, sample: Input = {}): readonly Input[] {
     'training_id' in properties && 'user_id' in properties
       ? TWIN_IDS.user_id.map((user_id) => ({ ...base, user_id, of_another: true }))
       : [];
-  return [base, ...varied, ...others];
+  return [base, ...varied, ...together(base, Object.keys(properties)), ...others];
+}
+
+/** All ids at once: the first of each kind, the second of each, and so on (`mem_5` with `usr_5`). */
+function together(base: Input, names: readonly string[]): readonly Input[] {
+  const lists = names.flatMap((name) => (existing[name] ? [{ name, ids: existing[name] }] : []));
+  if (lists.length < 2) return [];
+  const count = Math.max(...lists.map(({ ids }) => ids.length));
+  return Array.from({ length: count }, (_, index) => ({
+    ...base,
+    ...Object.fromEntries(lists.map(({ name, ids }) => [name, ids[index % ids.length]])),
+  }));
 }
 
 function valuesOf(name: string, schema: z.core.JSONSchema.JSONSchema): readonly unknown[] {
