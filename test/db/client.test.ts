@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
-import { openDatabase, statement, type Database } from '../../src/db/client.ts';
+import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const POOL_MAX = 8;
@@ -85,6 +85,21 @@ describe('a transaction', () => {
       await tx.query(ECHO, ['not reached']).catch(() => undefined);
     });
     await expect(failed).rejects.toMatchObject({ constraint: 'team_id_check' });
+    expect((await db.pool.query('select id from team')).rows).toEqual([]);
+  });
+
+  // Postgres answers COMMIT with ROLLBACK then, and with no error.
+  test.each<[string, (tx: Tx) => Promise<unknown>]>([
+    ['a statement', (tx) => tx.query(statement('test.divide', 'select 1 / $1::int'), [0])],
+    ['a statement of Prisma', (tx) => tx.prisma.$queryRaw`select 1 / ${0}::int`],
+  ])('is not acknowledged when %s failed and its failure was swallowed', async (_what, fail) => {
+    const insert = statement('test.insert', `insert into team (id, name, created_at) values ($1, 'x', now())`);
+    const swallowing = db.transaction(async (tx) => {
+      await tx.query(insert, ['lost']);
+      await expect(fail(tx)).rejects.toThrow('division by zero');
+      return 'done';
+    });
+    await expect(swallowing).rejects.toThrow('rolled back by the database');
     expect((await db.pool.query('select id from team')).rows).toEqual([]);
   });
 });
