@@ -17,6 +17,7 @@ beforeAll(async () => {
     makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
     makeTeam('suspended', { status: 'suspended' }),
     makeTeam('race'),
+    makeTeam('orders'),
   ]);
   api = await startTestApi({ seed });
   platform = await platformOf(api);
@@ -82,6 +83,27 @@ describe('start, end, abort', () => {
     expect(await eventsOf(api, 'team_a', 'trn_2')).toHaveLength(1);
     expect(await sessionsOf('a')).toBe(2);
     expect((await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'trn_2')).toHaveLength(1);
+  });
+
+  test('in any order, each with something new: the first end alone is an event and a session', async () => {
+    const steps = { start, end, abort };
+    const kinds = ['start', 'end', 'abort'] as const;
+    const orders = kinds.flatMap((one) => kinds.flatMap((two) => kinds.map((three) => [one, two, three])));
+    for (const [index, order] of orders.entries()) {
+      const id = `trn_o${index}`;
+      const news = [{ situation_id: 'sit_cold' }, { personality_id: 'per_calm' }, { industry_id: 'ind_saas' }];
+      const endOf = (place: number) => (place < 0 ? null : `2026-11-17T09:1${place}:00.000Z`);
+      const answers = [];
+      for (const [place, kind] of order.entries())
+        answers.push(
+          await steps[kind]('orders', id, { ...news[place], ...(kind === 'end' && { finished_at: endOf(place) }) }),
+        );
+      const finished_at = endOf(order.indexOf('end'));
+      expect(answers.at(-1)).toMatchObject({ ...Object.assign({}, ...news), finished_at });
+      const ended = { type: 'training.completed', data: { training_id: id, finished_at } };
+      expect(await eventsOf(api, 'team_orders', id)).toMatchObject(finished_at === null ? [] : [ended]);
+    }
+    expect(await sessionsOf('orders')).toBe(orders.filter((order) => order.includes('end')).length);
   });
 
   test('an aborted session raises nothing and counts nowhere, unless its end is recorded after all', async () => {
