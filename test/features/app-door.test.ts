@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, appAsMember, appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
+import { appAs, appAsMember, appAsPlatform, appWith, codeOf, openSession, tokenOf } from '../support/app.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 let api: TestApi;
@@ -13,6 +13,8 @@ beforeAll(async () => {
         privacy: { member_detail_enabled: true },
       }),
       makeTeam('b', { status: 'suspended' }),
+      makeTeam('closing'),
+      makeTeam('starter', { plan: 'starter' }),
     ]),
   });
 });
@@ -83,6 +85,44 @@ describe('the session of the admin page', () => {
       401,
     );
     expect((await invite('one@a.test', { ...session, 'x-csrf-token': csrf_token })).status).toBe(200);
+  });
+
+  const tokenOfOwner = (team: string) =>
+    tokenOf({ kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` });
+
+  test.each(['suspended', 'ended'])(
+    'of a team that is %s is not opened, and an open one is refused',
+    async (status) => {
+      const set = (to: string) => api.db.pool.query(`update team set status = $1 where id = 'team_closing'`, [to]);
+      const token = await tokenOfOwner('closing');
+      const { headers } = await openSession(api, token);
+      const app = appWith(api, headers);
+      const codes = async () => [
+        await codeOf(app.v1.members.list.query({})),
+        await codeOf(app.v1.members.create.mutate({ email: `${status}@closing.test` })),
+      ];
+      await set(status);
+      expect(await openSession(api, token)).toEqual({ status: 403, code: 'api_disabled', headers: {} });
+      expect(await codes()).toEqual(['api_disabled', 'api_disabled']);
+      await set('active');
+      expect(await codes()).toEqual(['ok', 'ok']);
+    },
+  );
+
+  test('of a team without the API in its plan is opened: the app is in every plan', async () => {
+    const { status, headers } = await openSession(api, await tokenOfOwner('starter'));
+    expect(status).toBe(200);
+    expect(await codeOf(appWith(api, headers).v1.members.list.query({}))).toBe('ok');
+  });
+
+  test('is for people: a platform service and somebody who left get none', async () => {
+    const gone = { kind: 'user', userId: userId('a', 'gone'), teamId: 'team_a' } as const;
+    for (const identity of [{ kind: 'platform', service: 'training' } as const, gone])
+      expect(await openSession(api, await tokenOf(identity))).toEqual({
+        status: 401,
+        code: 'unauthorized',
+        headers: {},
+      });
   });
 
   test('without a valid token there is no session', async () => {

@@ -6,7 +6,11 @@ import { userId } from './seed.ts';
 
 /** The app's door as somebody: the member `name` of `team_<team>`, a platform service, or whoever the token says. */
 export function appAs(api: Pick<TestApi, 'url'>, token: string | null): TRPCClient<AppRouter> {
-  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  return appWith(api, token === null ? {} : { authorization: `Bearer ${token}` });
+}
+
+/** The app's door with these headers: those of a session, for instance. */
+export function appWith(api: Pick<TestApi, 'url'>, headers: Record<string, string>): TRPCClient<AppRouter> {
   return createTRPCClient<AppRouter>({ links: [httpLink({ url: `${api.url}/trpc`, headers })] });
 }
 
@@ -24,6 +28,22 @@ export async function appAsMember(
 
 export async function appAsPlatform(api: Pick<TestApi, 'url'>, service = 'training'): Promise<TRPCClient<AppRouter>> {
   return appAs(api, await tokenOf({ kind: 'platform', service }));
+}
+
+/** Opens the admin page's session with this token; `headers` are those of the page's calls. */
+export async function openSession(
+  api: Pick<TestApi, 'url'>,
+  token: string,
+): Promise<{ status: number; code: string; headers: Record<string, string> }> {
+  const authorization = `Bearer ${token}`;
+  const opened = await fetch(`${api.url}/trpc-session`, { method: 'POST', headers: { authorization } });
+  const { code = 'ok', csrf_token } = (await opened.json()) as Record<string, string>;
+  const [cookie] = opened.headers.getSetCookie();
+  const headers = {
+    ...(cookie !== undefined && { cookie: cookie.split(';')[0] ?? '' }),
+    ...(csrf_token !== undefined && { 'x-csrf-token': csrf_token }),
+  };
+  return { status: opened.status, code, headers };
 }
 
 /** The problem code that a call was refused with; `ok` when it was not. */
