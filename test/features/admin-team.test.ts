@@ -1,16 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createCall, loadTestSeed, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
+import { appAs, appAsMember, appAsPlatform, appWith, codeOf, openSession, tokenOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { CATALOG, makeFullTeam, makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { CATALOG, makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
 type App = Awaited<ReturnType<typeof appAsMember>>;
 
 const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
 const GLOBAL_IDS = CATALOG.map(({ id }) => id).toSorted();
 
-const rightsSeed = ['rights', 'demoted'].map((name) =>
+const rightsSeed = ['rights', 'demoted', 'again'].map((name) =>
   makeTeam(name, {
+    api_keys: [{ name: 'by_second', scopes: 'all', created_by: memberId(name, 'second') }],
     members: [
       makeMember(name, 'second', { role: 'admin' }),
       makeMember(name, 'invited', { role: 'admin', status: 'invited' }),
@@ -130,6 +131,46 @@ describe('rights', () => {
       expect(await codeOf(app.admin.team.grantRight.mutate(input))).toBe('not_found');
       expect(await codeOf(app.admin.team.withdrawRight.mutate(input))).toBe('not_found');
     }
+  });
+
+  type Role = 'admin' | 'member';
+  const member_id = memberId('again', 'admin');
+  const byApi = async (role: Role) => {
+    const path = `/users/${member_id}`;
+    const { body } = await api.call(api.key('team_again', 'by_second'), 'PATCH', path, { body: { role } });
+    return (body as { role: Role }).role;
+  };
+  const byApp = async (role: Role) =>
+    (await (await as('again', 'second')).v1.members.update.mutate({ member_id, role })).role;
+
+  test.each([
+    ['an API key that an admin made', byApi],
+    ['an admin in the app', byApp],
+  ])('are gone with the role, and do not come back with it: changed by %s', async (_by, change) => {
+    const token = await tokenOf({ kind: 'user', userId: userId('again', 'admin'), teamId: 'team_again' });
+    const session = appWith(api, (await openSession(api, token)).headers);
+    const makeKey = () =>
+      codeOf(session.admin.apiKeys.create.mutate({ name: `by ${change.name}`, scopes: ['users:read'] }));
+    const rights = async () => {
+      const { data } = await (await as('again', 'owner')).admin.team.admins.query({});
+      return data.find((row) => row.member_id === member_id)?.rights;
+    };
+    await grant('again', 'admin');
+    expect(await rights()).toEqual(['schnittstellen']);
+    expect(await change('member')).toBe('member');
+    expect([await rights(), await makeKey()]).toEqual([undefined, 'forbidden']);
+    expect(await change('admin')).toBe('admin');
+    expect([await rights(), await makeKey()]).toEqual([[], 'forbidden']);
+    await grant('again', 'admin');
+    expect(await makeKey()).toBe('ok');
+  });
+
+  test('count for admins only, even where they are stored for a member', async () => {
+    const set = (rights: string[]) =>
+      api.db.pool.query('update member set rights = $1 where id = $2', [rights, memberId('rights', 'member')]);
+    await set(['schnittstellen']);
+    expect(await newKey(await as('rights', 'member'))).toBe('forbidden');
+    await set([]);
   });
 
   test('with the role admin goes what the right allows', async () => {
