@@ -1,0 +1,81 @@
+// A member who is removed while somebody gives them something to do. The first call is stopped just
+// before it commits, so that the order is certain.
+import { beforeAll, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+
+const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+
+let api: TestApi;
+beforeAll(async () => {
+  const members = ['assigned', 'unassigned', 'caseless'].map((name) => makeMember('a', name));
+  const invited = makeMember('a', 'invited', { status: 'invited' });
+  api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [...members, invited] })]) });
+});
+
+const call = (method: string, path: string, body?: object) =>
+  api.call(api.key('team_a'), method, path, body === undefined ? {} : { body });
+const assign = (name: string) =>
+  call('POST', '/assignments', { member_id: memberId('a', name), title: 'Practise', ...COMBINATION });
+const remove = (name: string) => call('DELETE', `/users/${memberId('a', name)}`);
+const withdraw = async (name: string) => {
+  const app = await appAsMember(api, 'a', 'owner');
+  return codeOf(app.admin.invitations.withdraw.mutate({ member_id: memberId('a', name) }));
+};
+
+/** Starts the second call when the first has yet to commit; both go on once the second waits, too. */
+async function meet<A, B>(first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
+  // Every write leaves an audit entry, and leaves it last.
+  const release = await holdLock(api, 'lock table audit_log in share mode');
+  const one = first();
+  await untilWaiting(api, 1);
+  const two = second();
+  await untilWaiting(api, 2);
+  await release();
+  return Promise.all([one, two]);
+}
+
+const statusesOf = async (name: string) => {
+  const { rows } = await api.db.pool.query('select status from assignment where member_id = $1', [memberId('a', name)]);
+  return rows.map(({ status }: { status: string }) => status);
+};
+
+test('an assignment that is being made for somebody is revoked by their removal', async () => {
+  const [made, removed] = await meet(
+    () => assign('assigned'),
+    () => remove('assigned'),
+  );
+  expect([made.status, removed.status]).toEqual([201, 200]);
+  expect(await statusesOf('assigned')).toEqual(['revoked']);
+});
+
+test('an assignment that is being made for an invited member goes with the invitation', async () => {
+  const [made, withdrawn] = await meet(
+    () => assign('invited'),
+    () => withdraw('invited'),
+  );
+  expect([made.status, withdrawn]).toEqual([201, 'ok']);
+  expect(await statusesOf('invited')).toEqual(['revoked']);
+});
+
+test('nobody who is being removed gets an assignment', async () => {
+  const [removed, refused] = await meet(
+    () => remove('unassigned'),
+    () => assign('unassigned'),
+  );
+  expect(removed.status).toBe(200);
+  expect(refused).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  expect(await statusesOf('unassigned')).toEqual([]);
+});
+
+test('nobody who is being removed gets a case', async () => {
+  const [removed, refused] = await meet(
+    () => remove('caseless'),
+    () => call('POST', '/cases', { user_id: userId('a', 'caseless'), title: 'Too late' }),
+  );
+  expect(removed.status).toBe(200);
+  expect(refused).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  expect((await call('GET', '/cases')).body.data).toEqual([]);
+});
