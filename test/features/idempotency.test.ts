@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const START = new Date('2026-11-02T09:00:00.000Z');
@@ -10,7 +11,8 @@ describe('Idempotency-Key', () => {
   const clock = fixedClock(START);
   let api: TestApi;
   beforeAll(async () => {
-    api = await startTestApi({ clock, seed: makeSeed([makeTeam('a'), makeTeam('b'), makeTeam('full', { seats: 3 })]) });
+    const teams = ['a', 'b', 'limit', 'race'].map((name) => makeTeam(name));
+    api = await startTestApi({ clock, seed: makeSeed([...teams, makeTeam('full', { seats: 3 })]) });
   });
   const post = (key: string, body: object, team = 'a') =>
     api.call(api.key(`team_${team}`), 'POST', '/users', { body, headers: { 'idempotency-key': key } });
@@ -76,6 +78,82 @@ describe('Idempotency-Key', () => {
     const boss = { body: { email: 'boss@a.test', role: 'admin' }, headers: { 'idempotency-key': 'boss' } };
     expect((await api.call(api.key('team_a', 'by_member'), 'POST', '/users', boss)).status).toBe(403);
     expect((await api.call(api.key('team_a'), 'POST', '/users', boss)).status).toBe(201);
+  });
+
+  test('the 429 of the hourly invitations is not kept: the call acts once the hour is over', async () => {
+    await api.db.pool.query(
+      `insert into invitation_resend (team_id, id, member_id, sent_at)
+       select 'team_limit', 'inv_' || n, 'mem_limit_member', $1 from generate_series(1, 60) n`,
+      [START],
+    );
+    const call = () => post('hourly', { email: 'late@limit.test' }, 'limit');
+    expect(await call()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    clock.set(new Date(START.getTime() + HOUR_MS));
+    const later = await call();
+    expect([later.status, replayed(later)]).toEqual([201, false]);
+    expect(await call()).toMatchObject({ status: 201, text: later.text });
+    clock.set(START);
+  });
+
+  test('the 429 of the rate limit is not kept: the call acts in the next minute', async () => {
+    const still = fixedClock(START);
+    const limited = await startTestApi({ clock: still, keyLimitPerMinute: 1, seed: makeSeed([makeTeam('a')]) });
+    const call = (key: string) =>
+      limited.call(limited.key('team_a'), 'POST', '/users', {
+        body: { email: `${key}@a.test` },
+        headers: { 'idempotency-key': key },
+      });
+    expect((await call('first')).status).toBe(201);
+    expect(await call('second')).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
+    still.advance(60_000);
+    const later = await call('second');
+    expect([later.status, replayed(later)]).toEqual([201, false]);
+  });
+
+  test('a 503 is not kept: nothing was done, and the repeated call acts', async () => {
+    const release = await holdLock(api, `select from team where id = 'team_race' for update`);
+    const call = () => post('broken off', { email: 'again@race.test' }, 'race');
+    const broken = call();
+    await untilWaiting(api, 1);
+    await api.db.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(await broken).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    await release();
+    const later = await call();
+    expect([later.status, replayed(later)]).toEqual([201, false]);
+  });
+
+  /**
+   * Two calls of which the second is refused since the first came first: once it has looked for a kept response, the first
+   * one's record gets its key, as if both calls had had it.
+   */
+  async function callWhileAnotherSucceeds(key: string, change: object) {
+    const body = { email: `${key}@race.test` };
+    const first = await post(`${key} before`, body, 'race');
+    const release = await holdLock(api, `select from team where id = 'team_race' for update`);
+    const refused = post(key, { ...body, ...change }, 'race');
+    await untilWaiting(api, 1);
+    await api.db.pool.query('update idempotency_record set key = $1 where key = $2', [key, `${key} before`]);
+    await release();
+    const second = await refused;
+    const third = await post(key, body, 'race');
+    expect([third.text, replayed(third)]).toEqual([first.text, true]);
+    return { first, second };
+  }
+
+  test('a call that is refused because another of its key came first is answered as that one was', async () => {
+    const { first, second } = await callWhileAnotherSucceeds('same', {});
+    expect(second).toMatchObject({ status: 201, text: first.text });
+    expect(second.headers['location']).toBe(first.headers['location']);
+    expect([replayed(first), replayed(second)]).toEqual([false, true]);
+  });
+
+  test('a call that is refused while another body takes its key is idempotency_mismatch', async () => {
+    const { second } = await callWhileAnotherSucceeds('other', { role: 'admin' });
+    expect(second).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    expect(replayed(second)).toBe(false);
   });
 
   test('a key is free again after 24 hours, and not before', async () => {
