@@ -4,25 +4,54 @@ import type { ApiResponse } from '../support/api.ts';
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
+export interface RawConnection {
+  send(bytes: string | Buffer): void;
+  /** The next answer; rejects when the connection ends without one. */
+  answer(): Promise<ApiResponse>;
+  /** Resolves when the server has ended the connection, with what it sent after the last answer. */
+  ended(): Promise<string>;
+  close(): void;
+}
+
+export function openConnection(port: number): RawConnection {
+  const socket = connect(port, '127.0.0.1');
+  socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')));
+  const chunks = socket[Symbol.asyncIterator]();
+  let received = Buffer.alloc(0);
+  const receive = async (): Promise<boolean> => {
+    const { value, done } = await chunks.next();
+    if (!done) received = Buffer.concat([received, value as Buffer]);
+    return !done;
+  };
+  return {
+    send: (bytes) => void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
+    answer: async () => {
+      for (;;) {
+        const found = parseAnswer(received);
+        if (found) {
+          received = received.subarray(found.length);
+          return found.response;
+        }
+        if (!(await receive())) throw new Error(`the connection ended after ${JSON.stringify(received.toString())}`);
+      }
+    },
+    ended: async () => {
+      while (await receive()) continue;
+      return received.toString();
+    },
+    close: () => void socket.destroy(),
+  };
+}
+
 /** Sends the bytes as they are and resolves with the first answer; rejects when the connection ends without one. */
-export function sendBytes(port: number, bytes: string | Buffer): Promise<ApiResponse> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let received = Buffer.alloc(0);
-    const settle = (done: () => void): void => {
-      socket.destroy();
-      done();
-    };
-    socket.setTimeout(ANSWER_TIMEOUT_MS, () => settle(() => reject(new Error('no answer in time'))));
-    socket.on('error', (error) => settle(() => reject(error)));
-    socket.on('close', () => reject(new Error(`the connection ended after ${JSON.stringify(received.toString())}`)));
-    socket.on('data', (chunk: Buffer) => {
-      received = Buffer.concat([received, chunk]);
-      const answer = parseAnswer(received);
-      if (answer) settle(() => resolve(answer));
-    });
-    socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
-  });
+export async function sendBytes(port: number, bytes: string | Buffer): Promise<ApiResponse> {
+  const connection = openConnection(port);
+  try {
+    connection.send(bytes);
+    return await connection.answer();
+  } finally {
+    connection.close();
+  }
 }
 
 /** The head of a request with these lines, `Host` included, and the body after it. */
@@ -31,15 +60,16 @@ export function requestBytes(requestLine: string, headers: readonly string[], bo
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
 }
 
-function parseAnswer(bytes: Buffer): ApiResponse | null {
+function parseAnswer(bytes: Buffer): { readonly response: ApiResponse; readonly length: number } | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   );
-  const body = bytes.subarray(end + 4);
-  if (body.length < Number(headers['content-length'] ?? 0)) return null;
-  const text = body.toString();
-  return { status: Number(statusLine.split(' ')[1]), headers, text, body: text === '' ? undefined : JSON.parse(text) };
+  const length = end + 4 + Number(headers['content-length'] ?? 0);
+  if (bytes.length < length) return null;
+  const text = bytes.subarray(end + 4, length).toString();
+  const body: unknown = text === '' ? undefined : JSON.parse(text);
+  return { response: { status: Number(statusLine.split(' ')[1]), headers, text, body }, length };
 }

@@ -27,6 +27,7 @@ const PROBLEM = {
   request_id: REQUEST_ID,
 };
 const PROBLEM_HEADERS = { ...HEADERS, 'content-type': 'application/problem+json' };
+const UNAUTHORIZED_HEADERS = { ...PROBLEM_HEADERS, 'www-authenticate': 'Bearer' };
 
 function check(fields: Partial<ApiResponse> & { readonly method?: string; readonly path?: string }): () => void {
   const { method = 'GET', path = '/me', ...given } = fields;
@@ -34,8 +35,10 @@ function check(fields: Partial<ApiResponse> & { readonly method?: string; readon
   return () => requireDocumentedResponse({ method, path }, response);
 }
 
-const problem = (fields: object, more: Partial<ApiResponse> & { readonly path?: string } = {}): (() => void) =>
-  check({ status: 401, headers: PROBLEM_HEADERS, body: { ...PROBLEM, ...fields }, ...more });
+const problem = (fields: object, more: Partial<ApiResponse> & { readonly path?: string } = {}): (() => void) => {
+  const headers = more.status === undefined ? UNAUTHORIZED_HEADERS : PROBLEM_HEADERS;
+  return check({ status: 401, headers, body: { ...PROBLEM, ...fields }, ...more });
+};
 
 describe('the check of every response', () => {
   it('accepts what is documented', () => {
@@ -48,6 +51,12 @@ describe('the check of every response', () => {
     for (const name of Object.keys(HEADERS)) {
       expect(check({ headers: { ...HEADERS, [name]: '' } }), name).toThrow(/header|cached|content type/);
     }
+  });
+
+  it('refuses a 401 that names no scheme, and anything else that names one', () => {
+    expect(problem({}, { headers: PROBLEM_HEADERS })).toThrow(/www-authenticate/);
+    expect(problem({}, { headers: { ...PROBLEM_HEADERS, 'www-authenticate': 'Basic' } })).toThrow(/www-authenticate/);
+    expect(check({ headers: { ...HEADERS, 'www-authenticate': 'Bearer' } })).toThrow(/www-authenticate/);
   });
 
   it('refuses a body with an unknown, missing or mistyped field, at any depth', () => {

@@ -85,6 +85,8 @@ function headerFault({ status, headers }: ApiResponse): string | null {
     return `the header x-request-id is ${headers['x-request-id']}`;
   if (Number(headers['ratelimit-reset']) > 60) return 'ratelimit-reset is beyond the minute';
   if (headers['cache-control'] !== 'no-store') return 'the response may be cached';
+  if (headers['www-authenticate'] !== (status === 401 ? 'Bearer' : undefined))
+    return `the header www-authenticate is ${headers['www-authenticate']}`;
   const wanted = status < 400 ? 'application/json' : 'application/problem+json';
   return headers['content-type'] === wanted ? null : `the content type is ${headers['content-type']}`;
 }

@@ -1,0 +1,107 @@
+// What becomes of the connection after an answer, on the wire. A refusal does not wait for the body, so a
+// client must learn whether it may go on using the connection.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { BASE_PATH } from '../../src/http/rest.ts';
+import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { requireDocumentedResponse } from '../support/response-contract.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { openConnection, requestBytes } from './raw-http.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  const teams = [
+    makeTeam('a'),
+    makeTeam('suspended', { status: 'suspended' }),
+    makeTeam('busy', { rate_limit_per_min: 1 }),
+  ];
+  api = await startTestApi({ clock: fixedClock(new Date('2026-11-02T09:00:00Z')), seed: makeSeed(teams) });
+  await api.call(api.key('team_busy'), 'GET', '/me');
+});
+
+const JSON_TYPE = 'Content-Type: application/json';
+/** Looks like a request, so that it is answered where it is taken for one. */
+const BODY = `GET ${BASE_PATH}/nowhere HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly key?: () => string;
+  readonly headers?: readonly string[];
+}
+
+const full = () => api.key('team_a');
+const REFUSALS: readonly Refusal[] = [
+  { status: 403, code: 'insufficient_scope', key: () => api.key('team_a', 'none') },
+  { status: 403, code: 'api_disabled', key: () => api.key('team_suspended') },
+  { status: 404, code: 'not_found', path: '/no/such/path' },
+  { status: 405, code: 'bad_request', method: 'PUT' },
+  { status: 415, code: 'bad_request', headers: ['Content-Type: text/plain'] },
+  { status: 422, code: 'validation_error', method: 'PATCH', path: '/users/%' },
+  { status: 429, code: 'rate_limited', key: () => api.key('team_busy') },
+];
+
+/** The head of a request whose body is `BODY`. */
+function headOf({ method = 'POST', path = '/users', key = full, headers = [JSON_TYPE] }: Refusal): Buffer {
+  const authorization = key() === '' ? [] : [`Authorization: Bearer ${key()}`];
+  return requestBytes(`${method} ${BASE_PATH}${path} HTTP/1.1`, [
+    ...authorization,
+    ...headers,
+    `Content-Length: ${BODY.length}`,
+  ]);
+}
+
+const me = () => requestBytes(`GET ${BASE_PATH}/me HTTP/1.1`, [`Authorization: Bearer ${full()}`]);
+
+function expectRefusal({ method = 'POST', path = '/users', status, code }: Refusal, answer: ApiResponse): void {
+  requireDocumentedResponse({ method, path }, answer);
+  expect(answer).toMatchObject({ status, body: { code } });
+}
+
+describe.each(REFUSALS)('after $status $code', (refusal) => {
+  test('whose body has not come yet, the connection is closed, and the answer says so', async () => {
+    const connection = openConnection(api.port);
+    connection.send(headOf(refusal));
+    const answer = await connection.answer();
+    expectRefusal(refusal, answer);
+    expect(answer.headers['connection']).toBe('close');
+    expect(await connection.ended()).toBe('');
+  });
+
+  test('whose body has come, the connection serves the next request', async () => {
+    const connection = openConnection(api.port);
+    connection.send(Buffer.concat([headOf(refusal), Buffer.from(BODY)]));
+    const answer = await connection.answer();
+    expectRefusal(refusal, answer);
+    expect(answer.headers['connection']).toBe('keep-alive');
+    connection.send(me());
+    expect((await connection.answer()).status).toBe(200);
+    connection.close();
+  });
+});
+
+test('after a 401 the connection goes on: the body is passed over, and the next request is served', async () => {
+  const refusal: Refusal = { status: 401, code: 'unauthorized', key: () => '' };
+  const connection = openConnection(api.port);
+  connection.send(headOf(refusal));
+  const answer = await connection.answer();
+  expectRefusal(refusal, answer);
+  expect(answer.headers['connection']).toBe('keep-alive');
+  connection.send(Buffer.concat([Buffer.from(BODY), me()]));
+  expect((await connection.answer()).body).toMatchObject({ tenant_id: 'team_a' });
+  connection.close();
+});
+
+test('after what is no HTTP the connection is closed, and the answer says so', async () => {
+  const large = requestBytes(`GET ${BASE_PATH}/me HTTP/1.1`, [`X-Large: ${'x'.repeat(20_000)}`]);
+  for (const [bytes, status] of [['hello\r\n\r\n', 400] as const, [large, 431] as const]) {
+    const connection = openConnection(api.port);
+    connection.send(bytes);
+    const answer = await connection.answer();
+    expectRefusal({ status, code: 'bad_request' }, answer);
+    expect(answer.headers['connection']).toBe('close');
+    expect(await connection.ended()).toBe('');
+  }
+});
