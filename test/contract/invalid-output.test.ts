@@ -41,13 +41,14 @@ beforeAll(async () => {
     app: { version: { endpoints, deprecated: null } },
   });
   // Rows as no write of ours makes them.
-  await api.db.pool.query(`update evaluation set dimensions = jsonb_build_object('closing', $1::text)`, [SECRET]);
-  await api.db.pool.query(
-    `insert into audit_log (team_id, created_at, id, actor_kind, actor_id, action, request_id, details)
+  const statements = [
+    `update evaluation set dimensions = jsonb_build_object('closing', $1::text)`,
+    `update training set external_ref = to_json($1::text)`,
+    `insert into audit_log
+       (team_id, created_at, id, actor_kind, actor_id, action, request_id, details)
      values ('team_a', now(), 'aud_x', 'system', 'x', 'x', 'x', to_jsonb($1::text))`,
-    [SECRET],
-  );
-  await api.db.pool.query('update training set external_ref = to_json($1::text)', [SECRET]);
+  ];
+  for (const sql of statements) await api.db.pool.query(sql, [SECRET]);
 });
 
 const OWNER = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;

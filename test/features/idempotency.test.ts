@@ -126,8 +126,8 @@ describe('Idempotency-Key', () => {
   });
 
   /**
-   * Two calls of which the second is refused since the first came first: once it has looked for a kept response, the first
-   * one's record gets its key, as if both calls had had it.
+   * Makes two calls; the first succeeds, so the second is refused. After the second has looked for a kept
+   * response and found none, the record of the first gets its key, as if both had been sent with it.
    */
   async function callWhileAnotherSucceeds(key: string, change: object) {
     const body = { email: `${key}@race.test` };

@@ -1,4 +1,5 @@
-// A team's own entry with the id of a global one: wherever an id of the catalog counts, the team's own entry is meant.
+// A team's own entry with the id of a global one: wherever an id of the catalog counts, the team's own
+// entry is meant.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed(
       [
-        // Global and released: sit_cold, per_calm, ind_saas. Global only: sit_renewal, per_tough, ind_public.
+        // Not released: the global sit_renewal, per_tough and ind_public.
         makeTeam('own', { released: ['sit_cold', 'per_calm', 'ind_saas'], blocked: ['ind_public'] }),
         makeTeam('other'),
       ],
