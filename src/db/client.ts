@@ -4,22 +4,10 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { isUnavailable, unavailable } from './errors.ts';
 import { PrismaClient } from './generated/client.ts';
+import type { Statement } from './statement.ts';
 import { textTypes } from './types.ts';
 
-/**
- * One statement, declared once beside the store function that runs it. The name makes it a prepared statement of the wire protocol, which pg keeps per
- * connection and PgBouncer follows in transaction mode. `Row` is what comes back; timestamps are ISO text, never `Date`.
- */
-export interface Statement<Row> {
-  readonly name: string;
-  readonly text: string;
-  /** Only for the type. */
-  readonly row?: Row;
-}
-
-export function statement<Row = Record<never, never>>(name: string, text: string): Statement<Row> {
-  return { name, text };
-}
+export { statement, statementsByFilters, type Statement } from './statement.ts';
 
 /** The database outside a transaction. */
 export interface Db {

@@ -22,11 +22,11 @@ const PASSES_MAX = 10;
 export async function rotateSecret(db: Db, secrets: AppSecrets): Promise<Rotation> {
   const rotated: Record<string, number> = {};
   const unreadable: Record<string, number> = {};
-  for (const column of Object.values(ENCRYPTED_COLUMNS)) {
-    const name = `${column.table}.${column.column}`;
+  for (const target of TARGETS) {
+    const name = `${target.column.table}.${target.column.column}`;
     rotated[name] = 0;
     for (let passes = 1; ; passes += 1) {
-      const pass = await rotateColumn(db, secrets, column);
+      const pass = await rotateColumn(db, secrets, target);
       rotated[name] += pass.rotated;
       unreadable[name] = pass.unreadable;
       if (pass.found === 0) break;
@@ -50,8 +50,7 @@ interface Row {
   readonly sealed: Buffer | null;
 }
 
-async function rotateColumn(db: Db, secrets: AppSecrets, column: EncryptedColumn): Promise<Pass> {
-  const { read, write } = statementsOf(column);
+async function rotateColumn(db: Db, secrets: AppSecrets, { column, read, write }: Target): Promise<Pass> {
   const pass: Pass = { found: 0, rotated: 0, unreadable: 0 };
   let after: readonly [string, string] = ['', ''];
   for (;;) {
@@ -87,13 +86,20 @@ function changeOf(
   }
 }
 
+interface Target {
+  readonly column: EncryptedColumn;
+  readonly read: Statement<Row>;
+  readonly write: Statement<{ team_id: string }>;
+}
+
+const TARGETS = Object.values(ENCRYPTED_COLUMNS).map(declareTarget);
+
 /** Rows are locked in the order of their keys, as everybody does who locks several, and written only where they still hold what was read. */
-function statementsOf({ table, column, key, flag }: EncryptedColumn): {
-  read: Statement<Row>;
-  write: Statement<{ team_id: string }>;
-} {
+function declareTarget(encrypted: EncryptedColumn): Target {
+  const { table, column, key, flag } = encrypted;
   const sealed = flag === null ? `t.${column}` : `case when t.${flag} then t.${column} end`;
   return {
+    column: encrypted,
     read: statement(
       `rotation.read.${table}.${column}`,
       // Rows that are not encrypted are counted in the limit: a statement must not have to read over millions of them.

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { statement } from '../db/statement.ts';
 
 /** Child to parent: foreign keys do not cascade here. test/seed/replace.test.ts fails when a tenant table is missing. */
 export const TENANT_TABLES = [
@@ -30,12 +31,17 @@ export const TENANT_TABLES = [
   'team_catalog_entry',
 ] as const;
 
+const REMOVALS = [
+  statement(
+    'seed.removeCounters',
+    `DELETE FROM rate_counter WHERE bucket = 'team:' || $1
+       OR bucket IN (SELECT 'key:' || prefix FROM api_key WHERE team_id = $1)`,
+  ),
+  ...TENANT_TABLES.map((table) => statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`)),
+  statement('seed.removeTeam', 'DELETE FROM team WHERE id = $1'),
+];
+
 /** Removes the team and all that is its own, its rate counters included. Needs a transaction. */
 export async function removeTeam(client: ClientBase, teamId: string): Promise<void> {
-  await client.query(
-    `DELETE FROM rate_counter WHERE bucket = 'team:' || $1 OR bucket IN (SELECT 'key:' || prefix FROM api_key WHERE team_id = $1)`,
-    [teamId],
-  );
-  for (const table of TENANT_TABLES) await client.query(`DELETE FROM "${table}" WHERE team_id = $1`, [teamId]);
-  await client.query('DELETE FROM team WHERE id = $1', [teamId]);
+  for (const { text } of REMOVALS) await client.query(text, [teamId]);
 }

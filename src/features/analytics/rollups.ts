@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import { DIMENSIONS } from '../../core/dimensions.ts';
+import { statement } from '../../db/statement.ts';
 
 /**
  * Computes the team's rollups anew from its trainings and evaluations. Needs a transaction, in which nobody else saves an
@@ -10,28 +11,35 @@ import { DIMENSIONS } from '../../core/dimensions.ts';
  * dimensions, those of `core/dimensions.ts` count.
  */
 export async function rebuildRollups(client: Pick<ClientBase, 'query'>, teamId: string): Promise<void> {
-  await client.query('DELETE FROM analytics_person WHERE team_id = $1', [teamId]);
-  await client.query('DELETE FROM analytics_person_week WHERE team_id = $1', [teamId]);
-  await client.query(INSERT_PEOPLE, [teamId]);
-  await client.query(INSERT_WEEKS, [teamId]);
+  for (const { text } of [DELETE_PEOPLE, DELETE_WEEKS, INSERT_PEOPLE, INSERT_WEEKS]) {
+    await client.query(text, [teamId]);
+  }
 }
+
+const DELETE_PEOPLE = statement('rollups.deletePeople', 'DELETE FROM analytics_person WHERE team_id = $1');
+const DELETE_WEEKS = statement('rollups.deleteWeeks', 'DELETE FROM analytics_person_week WHERE team_id = $1');
 
 const sumOf = (name: string): string => `coalesce(sum((e.dimensions ->> '${name}')::bigint), 0)`;
 const countOf = (name: string): string => `count(e.dimensions ->> '${name}')`;
 
-const INSERT_PEOPLE = `
+const INSERT_PEOPLE = statement(
+  'rollups.insertPeople',
+  `
   INSERT INTO analytics_person (team_id, user_id, sessions, scored, total_sum, total_count,
       ${DIMENSIONS.map((name) => `${name}_sum, ${name}_count`).join(', ')})
   SELECT $1, t.user_id, count(*) FILTER (WHERE t.finished_at IS NOT NULL OR t.status = 'scored'), count(e.training_id),
       coalesce(sum(e.total), 0), count(e.total), ${DIMENSIONS.map((name) => `${sumOf(name)}, ${countOf(name)}`).join(', ')}
     FROM training t LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id
     WHERE t.team_id = $1 AND (t.finished_at IS NOT NULL OR t.status = 'scored' OR e.training_id IS NOT NULL)
-    GROUP BY t.user_id`;
+    GROUP BY t.user_id`,
+);
 
 const DAYS = [1, 2, 3, 4, 5, 6, 7];
 
 // By week, as they come to be in a team that trains: a read of the last weeks then visits few pages.
-const INSERT_WEEKS = `
+const INSERT_WEEKS = statement(
+  'rollups.insertWeeks',
+  `
   INSERT INTO analytics_person_week (team_id, week, user_id, total_sum, total_count,
       ${DAYS.map((day) => `day${day}_sum, day${day}_count`).join(', ')})
   WITH score AS (
@@ -42,4 +50,5 @@ const INSERT_WEEKS = `
   )
   SELECT $1, week, user_id, sum(total), count(*),
       ${DAYS.map((day) => `coalesce(sum(total) FILTER (WHERE day = ${day}), 0), count(*) FILTER (WHERE day = ${day})`).join(', ')}
-    FROM score GROUP BY week, user_id ORDER BY week, user_id`;
+    FROM score GROUP BY week, user_id ORDER BY week, user_id`,
+);

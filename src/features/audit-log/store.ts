@@ -1,5 +1,5 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
-import { statement, type Db, type Statement } from '../../db/client.ts';
+import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 
 export interface AuditRow {
   readonly id: string;
@@ -25,20 +25,22 @@ export interface AuditFilters {
   readonly until?: string | undefined;
 }
 
-// One statement for each combination of filters, and a constant limit inside: see features/trainings/store.ts. No filter has an index of its own, because every
-// write of the API would pay for it: a search reads through the team's entries of the time range.
-function listStatement(named: readonly string[]): Statement<AuditRow> {
-  const equalities = named.map((name, place) => ` and ${name} = $${place + 7}`).join('');
-  return statement(
-    `auditLog.list${named.map((name) => `.${name}`).join('')}`,
+// A constant limit inside: see features/trainings/store.ts. No filter has an index of its own,
+// because every write of the API would pay for it: a search reads through the team's entries of the
+// time range.
+const listOf = statementsByFilters(EQUALITIES, (named) =>
+  statement<AuditRow>(
+    ['auditLog.list', ...named].join('.'),
     `select * from (
        select id, created_at, actor_kind, actor_id, action, target_id, request_id, details from audit_log
        where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-         and created_at >= coalesce($5::timestamptz, '-infinity') and created_at < coalesce($6::timestamptz, 'infinity')${equalities}
+         and created_at >= coalesce($5::timestamptz, '-infinity')
+         and created_at < coalesce($6::timestamptz, 'infinity')
+         ${named.map((name, place) => `and ${name} = $${place + 7}`).join(' ')}
        order by created_at desc, id desc limit ${PAGE_LIMIT_MAX + 1}
      ) page order by created_at desc, id desc limit $2`,
-  );
-}
+  ),
+);
 
 /** Newest first, after `after`. `limit` is at most one more than a page holds. */
 export function listEntries(
@@ -47,7 +49,7 @@ export function listEntries(
   { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
   filters: AuditFilters,
 ): Promise<AuditRow[]> {
-  const named = EQUALITIES.filter((name) => filters[name] !== undefined);
-  const slice = [teamId, limit, after?.at ?? null, after?.id ?? '', filters.since ?? null, filters.until ?? null];
-  return db.query(listStatement(named), [...slice, ...named.map((name) => filters[name])]);
+  const { since, until } = filters;
+  const { list, values } = listOf(filters);
+  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since ?? null, until ?? null, ...values]);
 }

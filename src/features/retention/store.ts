@@ -1,19 +1,26 @@
 import { statement, type Db } from '../../db/client.ts';
-import { RATE_COUNTER_KEEP_MINUTES, type Retention } from './rules.ts';
+import { RATE_COUNTER_KEEP_MINUTES, RETENTIONS, type Retention } from './rules.ts';
+
+const DELETE_OLD = new Map(
+  RETENTIONS.map((retention) => {
+    const { name, table, key, condition } = retention;
+    const text = `with old as (
+        select ${key} from ${table} where ${condition} limit $2 for update skip locked
+      )
+      delete from ${table} where (${key}) in (select ${key} from old) returning 1`;
+    return [retention, statement(`retention.${name}`, text)];
+  }),
+);
 
 /**
- * Deletes at most `limit` rows of a kind that are older than `before`; answers with how many. Over all teams: it is the operator's job, not a tenant's request.
- * Rows that somebody holds are left for the next time.
+ * Deletes at most `limit` rows of a kind that are older than `before`; answers with how many. Over
+ * all teams: it is the operator's job, not a tenant's request. Rows that somebody holds are left
+ * for the next time. `retention` is one of `RETENTIONS`.
  */
-export async function deleteOld(
-  db: Db,
-  { name, table, key, condition }: Retention,
-  before: Date,
-  limit: number,
-): Promise<number> {
-  const text = `with old as (select ${key} from ${table} where ${condition} limit $2 for update skip locked)
-    delete from ${table} where (${key}) in (select ${key} from old) returning 1`;
-  return (await db.query(statement(`retention.${name}`, text), [before, limit])).length;
+export async function deleteOld(db: Db, retention: Retention, before: Date, limit: number): Promise<number> {
+  const deletion = DELETE_OLD.get(retention);
+  if (!deletion) throw new Error(`no statement deletes old ${retention.name}`);
+  return (await db.query(deletion, [before, limit])).length;
 }
 
 const DELETE_COUNTERS = statement(

@@ -1,5 +1,5 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
-import { statement, type Db, type Statement } from '../../db/client.ts';
+import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 
 export interface TrainingRow {
   readonly id: string;
@@ -35,19 +35,14 @@ export interface TrainingFilters {
 
 const FILTERS = ['user_id', 'status', 'assignment_id'] as const satisfies readonly (keyof TrainingFilters)[];
 
-// One statement for each combination of filters: a single one with "or $n is null" would have one plan for all of them, and scan.
-const LISTS = Array.from({ length: 2 ** FILTERS.length }, (_, combination) =>
-  listStatement(FILTERS.filter((_filter, place) => combination & (2 ** place))),
-);
-
 // The constant limit tells the planner that a page is all that will be read. Of a parameter it assumes a tenth of the team's rows, for
 // which a sort, or compiling the plan, would look worth it.
-function listStatement(filters: readonly (keyof TrainingFilters)[]): Statement<TrainingRow> {
-  const equalities = filters.map((name, place) => ` and t.${name} = $${place + 6}`).join('');
+const listOf = statementsByFilters(FILTERS, (named) => {
+  const equalities = named.map((name, place) => ` and t.${name} = $${place + 6}`).join('');
   // Of one person it is asked once, not for each of their trainings.
-  const isOfActiveMember = isActive(filters[0] === 'user_id' ? '$6' : 't.user_id');
-  return statement(
-    `trainings.list${filters.map((name) => `.${name}`).join('')}`,
+  const isOfActiveMember = isActive(named[0] === 'user_id' ? '$6' : 't.user_id');
+  return statement<TrainingRow>(
+    ['trainings.list', ...named].join('.'),
     `select * from (
        select t.id, ${DETAILS} from training t
        where t.team_id = $1 and (t.created_at, t.id) < (coalesce($3::timestamptz, 'infinity'), $4)
@@ -56,7 +51,7 @@ function listStatement(filters: readonly (keyof TrainingFilters)[]): Statement<T
        order by t.created_at desc, t.id desc limit ${PAGE_LIMIT_MAX + 1}
      ) page order by created_at desc, id desc limit $2`,
   );
-}
+});
 
 export interface Slice {
   readonly limit: number;
@@ -68,17 +63,8 @@ export interface Slice {
 /** Trainings of active members, newest first, after `after`. `limit` is at most one more than a page holds. */
 export function listTrainings(db: Db, teamId: string, slice: Slice, filters: TrainingFilters): Promise<TrainingRow[]> {
   const { limit, after, since } = slice;
-  const named = FILTERS.filter((name) => filters[name] !== undefined);
-  const list = LISTS[named.reduce((sum, name) => sum + 2 ** FILTERS.indexOf(name), 0)];
-  if (!list) throw new Error('a combination of filters without a statement');
-  return db.query(list, [
-    teamId,
-    limit,
-    after?.at ?? null,
-    after?.id ?? '',
-    since,
-    ...named.map((name) => filters[name]),
-  ]);
+  const { list, values } = listOf(filters);
+  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since, ...values]);
 }
 
 const FIND = statement<TrainingRow>(

@@ -1,5 +1,5 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
-import { statement, type Db, type Statement } from '../../db/client.ts';
+import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
 import type { DeliveryStatus } from './schedule.ts';
 import type { DeliveryRow } from './store.ts';
 
@@ -22,24 +22,31 @@ export interface DeliveryFilters {
   readonly until?: string | undefined;
 }
 
-/**
- * One statement for each combination of filters. There is no index of a team's deliveries over all endpoints, for every attempt would pay for it: the pages of
- * its endpoints, 50 at most, are merged. The status stands in the text, so that the planner finds the index of those that failed. A type has no index:
- * a search for one that is rare reads through the time range, 3 µs a delivery.
- */
-function listStatement(status: DeliveryStatus | undefined, named: readonly string[]): Statement<AdminDeliveryRow> {
+// Those that wait and those that a worker has in hand, each by its index, and sorted afterwards (`offset 0`): in the order of the list, the planner would walk
+// through all that was delivered, usually to find that nothing waits.
+const PENDING = `(
+  select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id and status = 'pending' and claimed_by is null
+  union all select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id and status = 'pending' and claimed_by is not null
+  offset 0) waiting`;
+
+// There is no index of a team's deliveries over all endpoints, for every attempt would pay for it: the
+// pages of its endpoints, 50 at most, are merged. The status stands in the text, so that the planner
+// finds the index of those that failed. A type has no index: a search for one that is rare reads
+// through the time range, 3 µs a delivery.
+function listStatement(status: DeliveryStatus | 'any', named: readonly string[]): Statement<AdminDeliveryRow> {
   const place = (name: string): string => `$${named.indexOf(name) + 7}`;
-  const ofStatus = status === undefined ? '' : ` and status = '${status}'`;
+  const ofStatus = status === 'any' ? '' : ` and status = '${status}'`;
   const ofType = named.includes('event_type') ? ` and event_type = ${place('event_type')}` : '';
   const ofEndpoint = named.includes('endpoint_id') ? ` and w.id = ${place('endpoint_id')}` : '';
   const source = status === 'pending' ? PENDING : 'webhook_delivery';
   return statement(
-    `webhooks.adminList.${[status ?? 'any', ...named].join('.')}`,
+    ['webhooks.adminList', status, ...named].join('.'),
     `select ${COLUMNS} from (
        select found.* from webhook_endpoint w cross join lateral (
          select created_at, id from ${source} where team_id = w.team_id and endpoint_id = w.id
            and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-           and created_at >= coalesce($5::timestamptz, '-infinity') and created_at < coalesce($6::timestamptz, 'infinity')${ofStatus}${ofType}
+           and created_at >= coalesce($5::timestamptz, '-infinity')
+           and created_at < coalesce($6::timestamptz, 'infinity')${ofStatus}${ofType}
          order by created_at desc, id desc limit ${PAGE_LIMIT_MAX + 1}) found
        where w.team_id = $1${ofEndpoint} order by found.created_at desc, found.id desc limit $2
      ) page cross join lateral (select * from webhook_delivery where team_id = $1 and id = page.id limit 1) d
@@ -47,12 +54,15 @@ function listStatement(status: DeliveryStatus | undefined, named: readonly strin
   );
 }
 
-// Those that wait and those that a worker has in hand, each by its index, and sorted afterwards (`offset 0`): in the order of the list, the planner would walk
-// through all that was delivered, usually to find that nothing waits.
-const PENDING = `(
-  select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id and status = 'pending' and claimed_by is null
-  union all select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id and status = 'pending' and claimed_by is not null
-  offset 0) waiting`;
+const listsOf = (status: DeliveryStatus | 'any') =>
+  statementsByFilters(['event_type', 'endpoint_id'], (named) => listStatement(status, named));
+const LISTS = {
+  any: listsOf('any'),
+  pending: listsOf('pending'),
+  retrying: listsOf('retrying'),
+  ok: listsOf('ok'),
+  gave_up: listsOf('gave_up'),
+} as const satisfies Record<DeliveryStatus | 'any', unknown>;
 
 /** Of all endpoints, newest first, after `after`. `limit` is at most one more than a page holds. */
 export function listDeliveries(
@@ -61,9 +71,9 @@ export function listDeliveries(
   { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
   filters: DeliveryFilters,
 ): Promise<AdminDeliveryRow[]> {
-  const named = (['event_type', 'endpoint_id'] as const).filter((name) => filters[name] !== undefined);
-  const slice = [teamId, limit, after?.at ?? null, after?.id ?? '', filters.since ?? null, filters.until ?? null];
-  return db.query(listStatement(filters.status, named), [...slice, ...named.map((name) => filters[name])]);
+  const { since, until } = filters;
+  const { list, values } = LISTS[filters.status ?? 'any'](filters);
+  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since ?? null, until ?? null, ...values]);
 }
 
 /** With all that its request is made of. */

@@ -1,0 +1,58 @@
+/** Never there at run time: it carries `Row`, and keeps objects that `statement` did not make out. */
+declare const row: unique symbol;
+
+/**
+ * One statement, declared once beside the store function that runs it. The name makes it a prepared
+ * statement of the wire protocol, which pg keeps per connection and PgBouncer follows in
+ * transaction mode. `Row` is what comes back; timestamps are ISO text, never `Date`.
+ */
+export interface Statement<Row> {
+  readonly name: string;
+  readonly text: string;
+  readonly [row]: Row;
+}
+
+const declared = new Map<string, Statement<unknown>>();
+
+/**
+ * Declares a statement; call it while the module loads, so that all statements are known then.
+ * Throws when the name is taken: pg would notice two texts under one name only on a connection that
+ * has prepared the other one.
+ */
+export function statement<Row = Record<never, never>>(name: string, text: string): Statement<Row> {
+  if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
+  const made = { name, text } as Statement<Row>;
+  declared.set(name, made);
+  return made;
+}
+
+/** Every statement of the modules that were loaded. */
+export function declaredStatements(): readonly Statement<unknown>[] {
+  return [...declared.values()];
+}
+
+/** What is named among the filters: the statement of this combination, and its values in order. */
+export interface Filtered<Row> {
+  readonly list: Statement<Row>;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Declares one statement for each combination of filters and returns what picks one of them. A
+ * single statement with "or $n is null" would have one plan for all combinations, and scan.
+ * `named` are those of the combination, in the order of `filters`; undefined is not named.
+ */
+export function statementsByFilters<Name extends string, Row>(
+  filters: readonly Name[],
+  declare: (named: readonly Name[]) => Statement<Row>,
+): (given: { readonly [name in Name]?: unknown }) => Filtered<Row> {
+  const lists = Array.from({ length: 2 ** filters.length }, (_, combination) =>
+    declare(filters.filter((_name, place) => combination & (2 ** place))),
+  );
+  return (given) => {
+    const isNamed = (name: Name): boolean => given[name] !== undefined;
+    const list = lists[filters.reduce((sum, name, place) => sum + (isNamed(name) ? 2 ** place : 0), 0)];
+    if (!list) throw new Error('a combination of filters without a statement');
+    return { list, values: filters.filter(isNamed).map((name) => given[name]) };
+  };
+}
