@@ -22,6 +22,12 @@ beforeAll(async () => {
 const repeat = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 
+describe('a statement', () => {
+  test('has a name of its own: another one of that name is refused at once', () => {
+    expect(() => statement('test.echo', 'select $1::int as value')).toThrow('test.echo is declared twice');
+  });
+});
+
 describe('statements that stand alone', () => {
   test('share a few connections, and each gets its own answer', async () => {
     const pids = await repeat(100, async () => (await db.query(PID, []))[0]?.pid);

@@ -1,0 +1,75 @@
+// Whether a statement keeps to one team. Every tenant table that it touches, in whatever sub-select,
+// must be bound: in each of its rows that counts, the column with the team equals a parameter, or
+// something that is bound. Only conditions that always hold count, so none under OR or NOT. Which
+// parameter it is nobody knows here, but it must be one and the same in the whole statement.
+import { parsePlPgSQLSync, parseSync } from 'libpg-query';
+import { readStatement, type Tables } from './sql-reader.ts';
+import { connect, parametersOf } from './team-values.ts';
+
+export { loadModule as loadParser } from 'libpg-query';
+export { teamColumnOf, type Tables } from './sql-reader.ts';
+
+export interface Tenancy {
+  /** Table references that rows of any team can come from, or go to. */
+  readonly unbound: readonly string[];
+  /** What the others are bound to; more than one means that one of them is not the team. */
+  readonly parameters: readonly string[];
+  /** All references and lists that are given, by the team that they have in common; more than one means that teams are mixed. */
+  readonly groups: readonly (readonly string[])[];
+}
+
+/**
+ * `parameters`: names that stand for parameters beside `$n`. Needs `loadParser`. Throws for what
+ * cannot be parsed, for tables that are not in `tables`, and for syntax that it does not know.
+ */
+export function checkTenancy(sql: string, tables: Tables, parameters?: ReadonlySet<string>): Tenancy {
+  const { touches, lists, links } = readStatement(sql, tables, parameters);
+  const bound = touches.map(({ label, team, scope }) => ({ label, to: parametersOf(team, scope) }));
+  // Two references to one and the same row have one team.
+  const sameRows = connect(touches, ({ row }) => row, links).flatMap((rows) =>
+    rows.filter(({ table }) => table === rows[0]?.table).map(({ team }) => [team, rows[0]?.team] as const),
+  );
+  const groups = connect([...touches, ...lists], ({ team }) => team, [...links, ...sameRows]);
+  return {
+    unbound: bound.flatMap(({ label, to }) => (to.size === 0 ? [label] : [])),
+    parameters: [...new Set(bound.flatMap(({ to }) => [...to]))].toSorted(),
+    groups: groups.map((group) => group.map(({ label }) => label)),
+  };
+}
+
+/** Whether every reference is bound, and to the same parameter. */
+export function keepsToOneTeam({ unbound, parameters }: Tenancy): boolean {
+  return unbound.length === 0 && parameters.length <= 1;
+}
+
+/** What a plpgsql function sends, and the names that its callers' values have in it. */
+export interface FunctionBody {
+  readonly queries: readonly string[];
+  readonly parameters: ReadonlySet<string>;
+}
+
+/** `definition`: CREATE FUNCTION …, in plpgsql. Throws for SQL that the function makes at run time. */
+export function readFunctionBody(definition: string): FunctionBody {
+  const [created] = parseSync(definition).stmts ?? [];
+  const given = created?.stmt && 'CreateFunctionStmt' in created.stmt ? created.stmt.CreateFunctionStmt : {};
+  const parameters = (given.parameters ?? []).flatMap((node) => {
+    if (!('FunctionParameter' in node)) return [];
+    const { name, mode = '' } = node.FunctionParameter;
+    return name !== undefined && ['FUNC_PARAM_IN', 'FUNC_PARAM_DEFAULT'].includes(mode) ? [name] : [];
+  });
+  return { queries: queriesIn(parsePlPgSQLSync(definition)), parameters: new Set(parameters) };
+}
+
+/** The parser's `parseMode` of an expression; assignments have higher ones. */
+const EXPRESSION = 2;
+
+function queriesIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, part]: [string, unknown]) => {
+    if (/^PLpgSQL_stmt_dyn|^dynquery$/.test(key)) throw new Error('a function makes SQL at run time');
+    if (key !== 'PLpgSQL_expr') return queriesIn(part);
+    const { query, parseMode } = part as { query: string; parseMode: number };
+    if (parseMode < EXPRESSION) return [query];
+    return [`select ${parseMode === EXPRESSION ? query : query.slice(query.indexOf(':=') + 2)}`];
+  });
+}

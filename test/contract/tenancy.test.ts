@@ -1,0 +1,207 @@
+// No statement reads or writes rows of a team that it does not name. The rule is in checks/tenancy.ts;
+// here it is held against all SQL of the service, and what goes over all teams is listed with its reason.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { declaredStatements } from '../../src/db/statement.ts';
+import { TENANT_TABLES } from '../../src/seed/remove.ts';
+import { namesOfStatements, otherWays, parseSource, unboundPrismaCalls } from '../checks/sql-sources.ts';
+import { checkTenancy, keepsToOneTeam, loadParser, readFunctionBody } from '../checks/tenancy.ts';
+import type { Tables, Tenancy } from '../checks/tenancy.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+interface Exception {
+  readonly names: readonly string[];
+  readonly why: string;
+  /** Why even its tables need not have the team in common. */
+  readonly apart?: string;
+}
+
+const OVER_ALL_TEAMS: readonly Exception[] = [
+  {
+    names: ['webhooks.takeOldestEvents', 'webhooks.takeNewestEvents', 'webhooks.insertDeliveries'],
+    why: 'the fan-out takes a batch of events, whosever they are',
+  },
+  { names: ['webhooks.markFannedOut'], why: 'the fan-out marks its batch by team and id' },
+  {
+    names: ['webhooks.findPending', 'webhooks.findRetrying', 'webhooks.oldestDue'],
+    why: 'a worker looks for what waits, whosever it is',
+  },
+  {
+    names: ['webhooks.claimUrgent', 'webhooks.claimPending', 'webhooks.claimRetrying'],
+    why: 'a worker claims deliveries of many teams in one round trip',
+  },
+  {
+    names: ['webhooks.release', 'webhooks.releaseForgotten'],
+    why: 'a worker lets go what it has claimed, whosever it is',
+  },
+  {
+    names: ['webhooks.releaseDead'],
+    why: 'a worker lets go what dead workers had claimed, whosever it is',
+    apart: 'the workers are looked up in all claims; what is written is found by the number of a worker',
+  },
+  {
+    names: ['webhooks.record', 'webhooks.keepFailed', 'webhooks.holdEndpoints', 'webhooks.recordEndpoints'],
+    why: 'results of many teams are written in batches, by team and id',
+  },
+  { names: ['webhooks.pause'], why: 'each minute, for all endpoints that have failed for long' },
+  {
+    names: ['metrics.backlog'],
+    why: 'figures about the whole service for its operator',
+    apart: 'each figure is a count or an age of its own',
+  },
+  { names: ['usage.add'], why: 'a process adds what it has counted for the keys of all teams' },
+  { names: ['crm.scheduleSyncs'], why: 'looks for connections that are due, whosever they are' },
+  {
+    names: ['idempotency', 'deliveries', 'events', 'usage', 'resends', 'invitation_resends', 'audit'].map(
+      (kind) => `retention.${kind}`,
+    ),
+    why: 'what is old goes, whosever it is',
+  },
+  {
+    names: ['read', 'write'].flatMap((step) =>
+      ['webhook_endpoint.secret_encrypted', 'idempotency_record.body', 'crm_connection.credentials_encrypted'].map(
+        (column) => `rotation.${step}.${column}`,
+      ),
+    ),
+    why: 'the operator rotates APP_SECRET for all teams',
+  },
+  { names: ['announcements.list', 'announcements.count'], why: 'the operator writes to the admins of all teams' },
+  { names: ['authenticate_request()'], why: 'finds a key by its prefix: whose it is, is what is asked' },
+];
+
+/** Files that may send SQL without `statement`, in how many calls. */
+const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why: string }>> = {
+  'src/db/client.ts': { calls: 5, why: "begins and ends transactions; sends statements and Prisma's SQL" },
+  'src/db/embedded.ts': { calls: 1, why: 'asks a server which folder it serves' },
+  'src/db/migrate.ts': { calls: 10, why: 'migrations and their ledger' },
+  'src/db/session-lock.ts': { calls: 2, why: 'settings and an advisory lock of a session of its own' },
+  'src/features/analytics/rollups.ts': { calls: 1, why: "texts of declared statements, in the seed's transaction" },
+  'src/seed/insert.ts': { calls: 1, why: 'rows of a seed file, which has passed its checks' },
+  'src/seed/known.ts': { calls: 3, why: 'which ids of a seed file exist, teams among them' },
+  'src/seed/load.ts': { calls: 5, why: 'a transaction, the teams of a seed file, VACUUM and ANALYZE' },
+  'src/seed/remove.ts': { calls: 1, why: "texts of declared statements, in the seed's transaction" },
+  'src/start.ts': { calls: 1, why: 'whether a database is empty or has the demo team' },
+  'src/trpc/init.ts': { calls: 1, why: 'no SQL: a procedure of tRPC has a `query`, too' },
+  'src/worker.ts': { calls: 1, why: 'gives the jobs of its own pool back' },
+};
+
+const root = join(import.meta.dirname, '../..');
+const exceptions = new Map(OVER_ALL_TEAMS.flatMap((one) => one.names.map((name) => [name, one] as const)));
+let sources: ReturnType<typeof parseSource>[];
+let tables: Tables;
+/** What each statement, and each query of a function, touches. */
+let verdicts: { name: string; tenancy: Tenancy }[];
+
+beforeAll(async () => {
+  await loadParser();
+  sources = await readSources();
+  const declaring = sources.filter((source) => namesOfStatements(source).length > 0);
+  for (const { fileName } of declaring) await import(join(root, fileName));
+  const functions = await readDatabase();
+  verdicts = [
+    ...declaredStatements().map(({ name, text }) => ({ name, tenancy: checkTenancy(text, tables) })),
+    ...functions.flatMap(({ name, definition }) => {
+      const { queries, parameters } = readFunctionBody(definition);
+      return queries.map((query) => ({ name: `${name}()`, tenancy: checkTenancy(query, tables, parameters) }));
+    }),
+  ];
+});
+
+describe('a statement', () => {
+  it('binds every table of tenants that it touches to one team, or is listed with the reason why not', () => {
+    const failing = verdicts.filter(({ name, tenancy }) => !keepsToOneTeam(tenancy) && !exceptions.has(name));
+    expect(failing).toEqual([]);
+  });
+
+  it('that goes over all teams joins only rows of one and the same team', () => {
+    const failing = verdicts.filter(({ name, tenancy }) => tenancy.groups.length > 1 && !exceptions.get(name)?.apart);
+    expect(failing).toEqual([]);
+  });
+
+  it('is listed only if it must be', () => {
+    const unbound = new Set(verdicts.filter(({ tenancy }) => !keepsToOneTeam(tenancy)).map(({ name }) => name));
+    const apart = new Set(verdicts.filter(({ tenancy }) => tenancy.groups.length > 1).map(({ name }) => name));
+    expect([...exceptions.keys()].filter((name) => !unbound.has(name))).toEqual([]);
+    expect([...exceptions].filter(([name, one]) => one.apart && !apart.has(name))).toEqual([]);
+  });
+
+  it('is refused for every table with a team when it names none', () => {
+    const passing = ['team', ...TENANT_TABLES].filter((table) =>
+      keepsToOneTeam(checkTenancy(`delete from ${table}`, tables)),
+    );
+    expect(passing).toEqual([]);
+  });
+});
+
+describe('the source', () => {
+  it('declares each statement while its module loads, so that none is missing here', () => {
+    const names = declaredStatements().map(({ name }) => name);
+    const written = sources.flatMap(namesOfStatements);
+    expect(written.filter((start) => !names.some((name) => name.startsWith(start)))).toEqual([]);
+  });
+
+  it('declares none in a program, which could not be loaded without starting it', async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object };
+    const programs = Object.values(scripts).flatMap(
+      (script: string) => /src\/(start|api|worker)\.ts/.exec(script)?.[0] ?? [],
+    );
+    expect(programs).toHaveLength(3);
+    const declaring = sources.filter((source) => namesOfStatements(source).length > 0);
+    expect(declaring.filter(({ fileName }) => programs.includes(fileName))).toEqual([]);
+  });
+
+  it('sends SQL that is not declared only where that is listed', () => {
+    const found = sources.map((source) => [source.fileName, otherWays(source).length] as const);
+    const listed = Object.entries(OTHER_SQL).map(([file, { calls }]) => [file, calls]);
+    expect(Object.fromEntries(found.filter(([, calls]) => calls > 0))).toEqual(Object.fromEntries(listed));
+  });
+
+  it('names the team in whatever it asks of Prisma', () => {
+    const ofClient = 'src/db/client.ts';
+    const found = sources
+      .filter(({ fileName }) => fileName !== ofClient)
+      .flatMap((source) => unboundPrismaCalls(source).map((use) => `${source.fileName}:${use}`));
+    expect(found).toEqual([]);
+  });
+});
+
+async function readSources(): Promise<ReturnType<typeof parseSource>[]> {
+  const names = (await readdir(join(root, 'src'), { recursive: true })).filter(
+    (name) => name.endsWith('.ts') && !name.startsWith(join('db', 'generated')),
+  );
+  const files = await Promise.all(
+    names.map(async (name) => [`src/${name}`, await readFile(join(root, 'src', name), 'utf8')] as const),
+  );
+  // What has none of these words has nothing that is looked for, and need not be parsed.
+  return files
+    .filter(([, text]) => /statement|query|prisma|Raw/.test(text))
+    .map(([name, text]) => parseSource(name, text));
+}
+
+/** Reads the tables, views of other schemas among them, and returns our functions. */
+async function readDatabase(): Promise<{ name: string; definition: string }[]> {
+  const database = await createTestDatabase();
+  const client = new pg.Client(database.url);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string; columns: string[] }>(
+      `select case when c.relnamespace in ('public'::regnamespace, 'pg_catalog'::regnamespace)
+           then c.relname else c.relnamespace::regnamespace || '.' || c.relname end as name,
+         array_agg(a.attname::text order by a.attnum) as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       where c.relkind in ('r', 'p') or c.relkind = 'v' and c.relnamespace <> 'public'::regnamespace
+       group by c.oid`,
+    );
+    tables = new Map(rows.map(({ name, columns }) => [name, columns]));
+    const functions = await client.query<{ name: string; definition: string }>(
+      `select proname as name, pg_get_functiondef(oid) as definition from pg_proc
+       where pronamespace = 'public'::regnamespace`,
+    );
+    return functions.rows;
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+}
