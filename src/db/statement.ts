@@ -1,4 +1,4 @@
-/** Never there at run time: it carries `Row`, and keeps objects that `statement` did not make out. */
+/** Only a type. It carries `Row`, and only `statement` can make an object that has it. */
 declare const row: unique symbol;
 
 /**
@@ -26,12 +26,12 @@ export function statement<Row = Record<never, never>>(name: string, text: string
   return made;
 }
 
-/** Every statement of the modules that were loaded. */
+/** Every statement of the modules that are loaded. */
 export function declaredStatements(): readonly Statement<unknown>[] {
   return [...declared.values()];
 }
 
-/** What is named among the filters: the statement of this combination, and its values in order. */
+/** The statement for one combination of filters, and the filters' values in its order. */
 export interface Filtered<Row> {
   readonly list: Statement<Row>;
   readonly values: readonly unknown[];

@@ -1,20 +1,20 @@
-// Whether a statement keeps to one team. Every tenant table that it touches, in whatever sub-select,
-// must be bound: in each of its rows that counts, the column with the team equals a parameter, or
-// something that is bound. Only conditions that always hold count, so none under OR or NOT. Which
-// parameter it is nobody knows here, but it must be one and the same in the whole statement.
+// Checks that a statement keeps to one team. Every tenant table in it, in any sub-select, must be
+// bound: its team column equals a parameter, or something else that is bound. Conditions under OR or
+// NOT do not count. The check cannot know which parameter is the team, but it must be the same one
+// in the whole statement.
 import { parsePlPgSQLSync, parseSync } from 'libpg-query';
-import { readStatement, type Tables } from './sql-reader.ts';
-import { connect, parametersOf } from './team-values.ts';
+import { readStatement } from './sql/read.ts';
+import { connect, parametersOf, type Tables } from './sql/values.ts';
 
 export { loadModule as loadParser } from 'libpg-query';
-export { teamColumnOf, type Tables } from './sql-reader.ts';
+export type { Tables } from './sql/values.ts';
 
 export interface Tenancy {
-  /** Table references that rows of any team can come from, or go to. */
+  /** Tables whose rows may be of any team. */
   readonly unbound: readonly string[];
-  /** What the others are bound to; more than one means that one of them is not the team. */
+  /** What the others are bound to. More than one: at least one of them is not the team. */
   readonly parameters: readonly string[];
-  /** All references and lists that are given, by the team that they have in common; more than one means that teams are mixed. */
+  /** Tables, and lists given with team ids, that share one team. More than one: teams are mixed. */
   readonly groups: readonly (readonly string[])[];
 }
 
@@ -42,7 +42,7 @@ export function keepsToOneTeam({ unbound, parameters }: Tenancy): boolean {
   return unbound.length === 0 && parameters.length <= 1;
 }
 
-/** What a plpgsql function sends, and the names that its callers' values have in it. */
+/** The queries of a plpgsql function, and the names of its input parameters. */
 export interface FunctionBody {
   readonly queries: readonly string[];
   readonly parameters: ReadonlySet<string>;
@@ -60,7 +60,7 @@ export function readFunctionBody(definition: string): FunctionBody {
   return { queries: queriesIn(parsePlPgSQLSync(definition)), parameters: new Set(parameters) };
 }
 
-/** The parser's `parseMode` of an expression; assignments have higher ones. */
+/** The parser's `parseMode` for expressions. Assignments have higher ones, statements lower ones. */
 const EXPRESSION = 2;
 
 function queriesIn(node: unknown): string[] {

@@ -1,12 +1,12 @@
-// No statement reads or writes rows of a team that it does not name. The rule is in checks/tenancy.ts;
-// here it is held against all SQL of the service, and what goes over all teams is listed with its reason.
+// Every statement of the service keeps to one team (checks/tenancy.ts), or is listed here with the
+// reason why it goes over all teams.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredStatements } from '../../src/db/statement.ts';
 import { TENANT_TABLES } from '../../src/seed/remove.ts';
-import { namesOfStatements, otherWays, parseSource, unboundPrismaCalls } from '../checks/sql-sources.ts';
+import { namesOfStatements, otherWays, parseSource, unboundPrismaCalls } from '../checks/sql/sources.ts';
 import { checkTenancy, keepsToOneTeam, loadParser, readFunctionBody } from '../checks/tenancy.ts';
 import type { Tables, Tenancy } from '../checks/tenancy.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -68,7 +68,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'the operator rotates APP_SECRET for all teams',
   },
   { names: ['announcements.list', 'announcements.count'], why: 'the operator writes to the admins of all teams' },
-  { names: ['authenticate_request()'], why: 'finds a key by its prefix: whose it is, is what is asked' },
+  { names: ['authenticate_request()'], why: 'looks up a key by its prefix to find out whose it is' },
 ];
 
 /** Files that may send SQL without `statement`, in how many calls. */

@@ -1,7 +1,7 @@
-// Where in a source file SQL comes from, for the checks that read all of it.
+// Finds in a source file what declares or sends SQL.
 import ts from 'typescript';
 
-/** What is called so takes statements only: the types see to it. Any other `query` may be given a text. */
+/** Names of our `Db`, whose `query` takes only statements. Any other `query` may take a text. */
 const DATABASES = new Set(['db', 'tx']);
 
 export function parseSource(name: string, text: string): ts.SourceFile {
@@ -35,13 +35,13 @@ function firstText(node: ts.Expression): string | undefined {
 
 /** The calls that can send SQL which `statement` did not declare, as they are written. */
 export function otherWays(source: ts.SourceFile): string[] {
-  // Whoever has pg's types may call a client of pg `db`.
+  // A file that imports pg may have a pg client named `db`.
   const knowsPg = source.statements.some(
     (node) => ts.isImportDeclaration(node) && /^'pg'$/.test(node.moduleSpecifier.getText(source)),
   );
   const calls = callsIn(source).filter(({ expression, arguments: [what] }) => {
     if (!ts.isPropertyAccessExpression(expression) || !what) return false;
-    // With a function it is a procedure of tRPC.
+    // A tRPC procedure takes a function.
     if (expression.name.text !== 'query' || ts.isArrowFunction(what)) return false;
     const isName = ts.isIdentifier(what) || ts.isElementAccessExpression(what) || ts.isPropertyAccessExpression(what);
     return knowsPg || !isName || !DATABASES.has(lastName(expression.expression));
