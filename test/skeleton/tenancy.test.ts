@@ -22,6 +22,7 @@ describe('the check of tenancy refuses', () => {
     ['another comparison', 'select id from member where team_id <> $1', ['member']],
     ['a greater row', 'select id from member where (team_id, id) > ($1, $2)', ['member']],
     ['a list of teams', 'select id from member where team_id = any ($1)', ['member']],
+    ['a shorter type', 'select id from member where team_id::varchar(4) = $1::varchar(4)', ['member']],
     ['a column of itself', 'select id from member where team_id = team_id', ['member']],
     ['a column of itself by name', 'select id from member m where m.team_id = m.team_id', ['member m']],
     ['a condition under OR', 'select id from member where team_id = $1 or id = $2', ['member']],
@@ -209,6 +210,12 @@ describe('the check of tenancy refuses', () => {
     ['a kind of statement that it does not know', 'truncate member', 'TruncateStmt'],
     ['code that it does not see', `do $$ begin delete from member; end $$`, 'DoStmt'],
     ['a natural join', 'select 1 from member natural join training where team_id = $1', 'NATURAL'],
+    [
+      'an order that it does not read',
+      'select id from team union select id from team order by (select 1 from member)',
+      'member',
+    ],
+    ['* of columns that USING merges', 'select 1 from (select * from member join training using (team_id)) m', 'USING'],
     ['a sample', 'select 1 from member tablesample system (1) where team_id = $1', 'RangeTableSample'],
   ])('what it cannot read: %s', (_what, sql, message) => {
     expect(() => check(sql)).toThrow(message);
@@ -291,15 +298,15 @@ describe('over all teams', () => {
 
 describe('of a function', () => {
   const define = (body: string): string =>
-    `create function f(p_team_id text, out team_id text) language plpgsql as $$ declare other text; begin ${body} end $$`;
+    `create function f(p_team_id text, out whose text) language plpgsql as $$ declare other text; begin ${body} end $$`;
   const unbound = (body: string): readonly string[] => {
     const { queries, parameters } = readFunctionBody(define(body));
     return queries.flatMap((query) => checkTenancy(query, TABLES, parameters).unbound);
   };
 
   it.each([
-    'select m.id into team_id from member m where m.team_id = other;',
-    'perform from member m where m.team_id = f.team_id;',
+    'select m.id into whose from member m where m.team_id = other;',
+    'perform from member m where m.team_id = whose;',
     'for other in select id from member loop null; end loop;',
     'if exists (select from member) then null; end if;',
     'other := (select id from member limit 1);',
