@@ -48,8 +48,8 @@ export function touch(table: RangeVar, scope: Scope): Range {
   const teamColumn = teamColumnOf(name, scope.reader.tables);
   const team = derive({ value: null, scope });
   const row = derive({ value: null, scope });
-  if (teamColumn !== null)
-    scope.reader.touches.push({ table: name, label: alias === name ? name : `${name} ${alias}`, team, row, scope });
+  const label = alias === name ? name : `${name} ${alias}`;
+  if (teamColumn !== null) scope.reader.touches.push({ table: name, label, team, row, scope });
   const names = namesOf(table.alias?.colnames);
   const visible = columns.map((column, place) => ({
     name: names[place] ?? column,
