@@ -119,7 +119,12 @@ describe('who is mailed', () => {
   test('every admin who has an active key, once; the owner for keys whose creator is no admin any more; in their language', async () => {
     await seed();
     const mail = await startMailServer();
-    const first = await run(ARGUMENTS, { SMTP_URL: mail.url, PUBLIC_URL: 'https://api.example.com' });
+    const first = await run(ARGUMENTS, {
+      SMTP_URL: mail.url,
+      PUBLIC_URL: 'https://api.example.com',
+      // The days are those of UTC, also where it is still the day before.
+      TZ: 'America/New_York',
+    });
     expect(first).toMatchObject({ code: 0, output: expect.stringContaining('6 mails sent, 0 failed.') });
     expect(mail.received.map(({ to }) => to).toSorted()).toEqual(EXPECTED);
     const textTo = (to: string) => mail.received.find((received) => received.to === to)?.text ?? '';
