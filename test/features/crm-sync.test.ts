@@ -261,6 +261,56 @@ describe.each(['hubspot', 'pipedrive'] as const)('%s: a round', (name) => {
   });
 });
 
+describe('a note that is deleted in Pipedrive', () => {
+  const NOTES = [
+    { id: 5, text: 'zu teuer' },
+    { id: 6, text: 'kein Bedarf' },
+  ];
+
+  /** Two accounts whose deals and notes have the same ids, each synchronized once. */
+  async function connectTwo() {
+    const accounts = [];
+    for (const account of ['one', 'two']) {
+      const crm = await startWith('pipedrive', [{ id: 1, modified: ago(90) }]);
+      for (const { id, text } of NOTES)
+        crm.notes.set(id, { id, dealId: 1, html: `Einwand: ${text} (${account})`, modified: ago(60) });
+      const id = await connect(crm, 'Einwand:');
+      await sync(id);
+      accounts.push({ id, crm });
+    }
+    const [one] = accounts;
+    if (!one) throw new Error('no account');
+    return one;
+  }
+  const told = async () =>
+    (await list('/crm/objections'))
+      .map(({ id, text }) => ({ id, text }))
+      .toSorted((a, b) => (String(a.text) < String(b.text) ? -1 : 1));
+  const textsOf = (objections: { text: unknown }[]) => objections.map(({ text }) => text);
+
+  test('takes its objection with it at the next round where it is listed as deleted, and no other', async () => {
+    const { id, crm } = await connectTwo();
+    const before = await told();
+    expect(textsOf(before)).toEqual(['kein Bedarf (one)', 'kein Bedarf (two)', 'zu teuer (one)', 'zu teuer (two)']);
+    for (const note of crm.notes.values()) note.modified = ago(-2);
+    crm.notes.set(5, { id: 5, dealId: 1, html: 'Einwand: zu teuer (one)', modified: ago(-2), deleted: 'listed' });
+    expect(await syncLater(id)).toBe('done');
+    expect(await told()).toEqual(before.filter(({ text }) => text !== 'zu teuer (one)'));
+  });
+
+  test.each([
+    ['no longer listed', true],
+    ['listed with the time of its last change', 'listed'],
+  ] as const)('and %s takes its objection with it once a day, and no other', async (_how, deleted) => {
+    const { id, crm } = await connectTwo();
+    const before = await told();
+    crm.notes.set(5, { id: 5, dealId: 1, html: 'Einwand: zu teuer (one)', modified: ago(60), deleted });
+    clock.advance(24 * 60 * MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await told()).toEqual(before.filter(({ text }) => text !== 'zu teuer (one)'));
+  });
+});
+
 describe.each(['hubspot', 'pipedrive'] as const)('%s: a failure', (name) => {
   const failAtPage = (crm: FakeCrm, page: number, fail: (response: ServerResponse) => unknown): void => {
     crm.intercept = (request, response) => {

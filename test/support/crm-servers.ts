@@ -25,7 +25,11 @@ export interface FakeNote {
   dealId: number;
   html: string;
   modified: string;
-  deleted?: boolean;
+  /**
+   * `listed`: Pipedrive still lists it, with `active_flag` false. The documentation has that field for deleted notes, and does not say whether the list
+   * leaves them out.
+   */
+  deleted?: boolean | 'listed';
 }
 
 export interface FakeRequest {
@@ -280,11 +284,11 @@ function pipedriveNotes(crm: FakeCrm, query: URLSearchParams): unknown {
   const start = Number(query.get('start') ?? 0);
   const limit = Math.min(Number(query.get('limit') ?? 100), crm.pageMax);
   const rows = [...crm.notes.values()]
-    .filter((note) => !note.deleted && `${note.modified.slice(0, 19)}Z` >= since)
+    .filter((note) => note.deleted !== true && `${note.modified.slice(0, 19)}Z` >= since)
     .toSorted((a, b) => (a.modified < b.modified ? -1 : a.modified > b.modified ? 1 : a.id - b.id));
   const data = rows.slice(start, start + limit).map((note) => ({
     id: note.id,
-    active_flag: true,
+    active_flag: note.deleted === undefined,
     deal_id: note.dealId,
     content: note.html,
     update_time: note.modified.slice(0, 19).replace('T', ' '),
