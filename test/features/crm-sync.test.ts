@@ -261,6 +261,22 @@ describe.each(['hubspot', 'pipedrive'] as const)('%s: a round', (name) => {
   });
 });
 
+describe.each(['hubspot', 'pipedrive'] as const)('%s: a deal that the CRM shows late', (name) => {
+  test('is brought when it was modified up to five minutes before the last round began', async () => {
+    const crm = await startWith(name);
+    crm.put({ id: 8, modified: ago(0) });
+    const id = await connect(crm);
+    expect(await sync(id)).toBe('done');
+    crm.put({ id: 20, modified: ago(5) });
+    crm.put({ id: 21, modified: ago(0.5) });
+    crm.requests.length = 0;
+    expect(await syncLater(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+    // Only the overlap is read once more.
+    expect(crm.pages()).toHaveLength(1);
+  });
+});
+
 describe('a note that is deleted in Pipedrive', () => {
   const NOTES = [
     { id: 5, text: 'zu teuer' },
