@@ -556,6 +556,45 @@ describe('one at a time', () => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
+  test.each(['hubspot', 'pipedrive'] as const)(
+    'a round that a worker with a slow clock ends removes nothing that it has met (%s)',
+    async (name) => {
+      const crm = await startWith(name);
+      for (const id of [5, 6]) crm.notes.set(id, { id, dealId: 1, html: `Einwand: ${id}`, modified: ago(60) });
+      const id = await connect(crm, 'Einwand:');
+      await sync(id);
+      crm.put({ id: 7, modified: ago(-1), purged: true });
+      crm.put({ id: 20, modified: ago(-1) });
+      crm.notes.set(6, { id: 6, dealId: 1, html: 'Einwand: 6', modified: ago(60), deleted: true });
+      clock.advance(25 * 60 * MINUTE);
+      crm.intercept = () => {
+        clock.advance(40_000);
+        return false;
+      };
+      expect(await sync(id)).toBe('yielded');
+      crm.intercept = null;
+      const pages = crm.pages().length;
+      const slow = fixedClock(new Date(clock.now().getTime() - 30 * MINUTE));
+      expect(await sync(id, { clock: slow })).toBe('done');
+      expect(crm.pages().length).toBeGreaterThan(pages);
+      expect(await stored(id)).toEqual(expected(crm));
+      expect((await list('/crm/objections')).map(({ text }) => text)).toEqual(['5']);
+    },
+  );
+
+  test('the time at which a deal was last read does not go back, though the clock of the next worker is behind', async () => {
+    const crm = await startWith('pipedrive', [{ id: 1, modified: ago(1) }]);
+    const id = await connect(crm);
+    clock.advance(30 * MINUTE);
+    await sync(id);
+    const before = await list('/crm/deals');
+    crm.put({ id: 1, title: 'Changed', modified: ago(0) });
+    await api.db.pool.query('update crm_connection set next_sync_at = $1', [NOW]);
+    expect(await sync(id, { clock: fixedClock(new Date(NOW.getTime() + MINUTE)) })).toBe('done');
+    expect(await list('/crm/deals')).toEqual(before.map((deal) => ({ ...deal, title: 'Changed' })));
+    expect(before[0]?.['synced_at']).toBe(ago(-30));
+  });
+
   test('never asks the network inside a transaction', async () => {
     const crm = await startWith('hubspot');
     const open: number[] = [];
