@@ -5,7 +5,8 @@ import { newId } from '../../src/core/ids.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { REMOVE_OLD, RETENTION_CRON, retentionTasks } from '../../src/features/retention/tasks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { appAs, tokenOf } from '../support/app.ts';
+import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -108,6 +109,29 @@ describe('each kind is kept to its last moment, and removed the moment after', (
     expect(await query(`select bucket from rate_counter where bucket in ('ip:old', 'ip:young')`)).toEqual([
       { bucket: 'ip:young' },
     ]);
+  });
+
+  test('the counters of teams and addresses go, and that of a key stays: it tells the last use', async () => {
+    const usedAt = `${clock.now().toISOString().slice(0, 16)}:00.000Z`;
+    expect((await api.call(api.key('team_a', 'users:read'), 'GET', '/users')).status).toBe(200);
+    expect((await api.call('svck_live_of_nobody', 'GET', '/users')).status).toBe(401);
+    const kinds = async () =>
+      (await query(`select distinct split_part(bucket, ':', 1) as kind from rate_counter order by 1`)).map(
+        ({ kind }) => kind,
+      );
+    expect(await kinds()).toEqual(['ip', 'key', 'team']);
+    const lastUse = async () => {
+      const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' }, clock.now());
+      const { data } = await appAs(api, token).admin.apiKeys.list.query({ limit: 200 });
+      return data.find(({ name }) => name === 'users:read')?.last_used_at;
+    };
+    clock.advance(61 * 60_000);
+    await remove();
+    expect(await kinds()).toEqual(['key']);
+    expect(await lastUse()).toBe(usedAt);
+    clock.advance(400 * DAY_MS);
+    await remove();
+    expect(await lastUse()).toBe(usedAt);
   });
 
   test('the same for every team', async () => {
