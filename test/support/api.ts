@@ -203,7 +203,8 @@ export async function startWorkerProcess(
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const START_TIMEOUT_MS = 20_000;
+/** Generous: a busy machine takes many times what an idle one does. */
+const START_TIMEOUT_MS = 60_000;
 
 /** A script of `scripts/` as a process of its own. */
 export function runScript(

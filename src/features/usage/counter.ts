@@ -18,14 +18,12 @@ export interface UsageCounterOptions {
   readonly db: Db;
   readonly clock: Clock;
   readonly onError: (error: unknown) => void;
-  readonly flushEveryMs?: number;
 }
 
 const FLUSH_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 
-export function startUsageCounter(options: UsageCounterOptions): UsageCounter {
-  const { db, clock, onError } = options;
+export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): UsageCounter {
   let counted = new Map<string, Counts>();
   let flushing: Promise<void> | null = null;
 
@@ -60,7 +58,7 @@ export function startUsageCounter(options: UsageCounterOptions): UsageCounter {
     (flushing ??= write().finally(() => {
       flushing = null;
     }));
-  const timer = setInterval(() => void flush(), options.flushEveryMs ?? FLUSH_EVERY_MS);
+  const timer = setInterval(() => void flush(), FLUSH_EVERY_MS);
   timer.unref();
 
   return {
