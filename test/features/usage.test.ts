@@ -186,6 +186,37 @@ describe('the counter', () => {
     expect([await countsOf('by_member'), await countsOf('trainings:read')]).toEqual([byMember, other]);
     expect(errors).toHaveLength(2);
   });
+
+  test.each(['succeeds', 'fails'])(
+    'loses nothing of what comes while a write is on its way that %s, and adds nothing twice',
+    async (how) => {
+      const at = fixedClock(new Date('2026-11-07T10:00:00Z'));
+      const name = how === 'fails' ? 'evaluations:read' : 'analytics:read';
+      const errors: unknown[] = [];
+      const gate = Promise.withResolvers<void>();
+      const { db, writes } = watchedDb(async (send) => {
+        if (how === 'fails' && writes.begun === 1) {
+          await gate.promise;
+          throw new Error('the database went away');
+        }
+        const rows = await send();
+        await gate.promise;
+        return rows;
+      });
+      const counter = startUsageCounter({ db, clock: at, onError: (error) => errors.push(error) });
+      counter.count('team_a', keyId('a', name), 200);
+      tick();
+      expect(writes.begun).toBe(1);
+      for (const status of [200, 404]) counter.count('team_a', keyId('a', name), status);
+      tick();
+      counter.count('team_a', keyId('a', name), 500);
+      const stopped = counter.stop();
+      gate.resolve();
+      await stopped;
+      expect(await countsOf(name)).toEqual([['2026-11-07', 2, 1, 0, 1]]);
+      expect(errors).toHaveLength(how === 'fails' ? 1 : 0);
+    },
+  );
 });
 
 describe('the list', () => {
