@@ -215,6 +215,58 @@ describe('what may go wrong', () => {
     await mail.stop();
   });
 
+  describe('recipients that are refused', { timeout: 120_000 }, () => {
+    /** A mail server that refuses these of the addresses until it is told to take them, and lists all that it is asked to take. */
+    async function startRefusing(refused: readonly number[]) {
+      const asked: string[] = [];
+      let isRefusing = true;
+      const mail = await startMailServer(async (to) => {
+        asked.push(to);
+        if (!isRefusing || !refused.some((index) => addresses[index] === to)) return undefined;
+        return Object.assign(new Error('not here'), { responseCode: 550 });
+      });
+      return { ...mail, asked, takeAll: () => (isRefusing = false) };
+    }
+    const addressesOf = (mail: MailServer) => mail.received.map(({ to }) => to).toSorted();
+
+    test('five in a row end the run at once; the next one mails everybody who is left, and nobody twice', async () => {
+      await loadTestSeed(database, makeSeed([team]));
+      const mail = await startRefusing([2, 3, 4, 5, 6]);
+      const first = await run(ARGUMENTS, { SMTP_URL: mail.url });
+      expect(first).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('The mail server takes nothing. Run it again later.'),
+      });
+      expect(first.output).not.toContain('.test');
+      expect(mail.asked).toEqual(addresses.slice(0, 7));
+      expect(addressesOf(mail)).toEqual(addresses.slice(0, 2));
+      mail.takeAll();
+      expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+        code: 0,
+        output: expect.stringContaining('18 mails sent, 0 failed.'),
+      });
+      expect(addressesOf(mail)).toEqual(addresses);
+      await mail.stop();
+    });
+
+    test('four in a row do not, however often: one that is taken begins the count anew', async () => {
+      await loadTestSeed(database, makeSeed([team]));
+      const mail = await startRefusing([0, 1, 2, 3, 5, 6, 7, 8, 16, 17, 18, 19]);
+      expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+        code: 1,
+        output: expect.stringContaining('8 mails sent, 12 failed.'),
+      });
+      expect(mail.asked).toEqual(addresses);
+      mail.takeAll();
+      expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
+        code: 0,
+        output: expect.stringContaining('12 mails sent, 0 failed.'),
+      });
+      expect(addressesOf(mail)).toEqual(addresses);
+      await mail.stop();
+    });
+  });
+
   test('a mail server that takes nothing ends the run', async () => {
     await loadTestSeed(database, makeSeed([team]));
     const mail = await startMailServer();
