@@ -15,7 +15,7 @@ import { describeEvaluation, describeTraining } from '../support/platform.ts';
 import { readRollups } from '../support/rollups.ts';
 import { makeEvaluation, makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
-/** Half an hour before and after midnight in UTC, at the turn of a week, of a year and of summer time. */
+/** Half an hour before and after midnight UTC, at the turn of a week and of a year. */
 const INSTANTS = [
   { at: '2026-11-15T23:30:00.000Z', monday: '2026-11-09', day: 7 },
   { at: '2026-11-16T00:30:00.000Z', monday: '2026-11-16', day: 1 },

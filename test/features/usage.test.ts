@@ -46,7 +46,8 @@ describe('two API processes', () => {
   };
   const totalOf = (answers: Answers): number => Object.values(answers).reduce((sum, count) => sum + count);
 
-  // Starts two processes and waits for a write that comes every ten seconds: half a minute is too little on a busy machine.
+  // It starts two processes and waits for a write that comes every ten seconds: half a minute is
+  // too little on a busy machine.
   test(
     'count together what either answered; a kill costs only what was not written yet',
     { timeout: 180_000 },

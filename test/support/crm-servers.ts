@@ -26,8 +26,8 @@ export interface FakeNote {
   html: string;
   modified: string;
   /**
-   * `listed`: Pipedrive still lists it, with `active_flag` false. The documentation has that field for deleted notes, and does not say whether the list
-   * leaves them out.
+   * `listed`: Pipedrive still lists it, with `active_flag` false. The documentation has that field
+   * for deleted notes, and does not say whether the list leaves them out.
    */
   deleted?: boolean | 'listed';
 }

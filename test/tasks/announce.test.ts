@@ -216,7 +216,7 @@ describe('what may go wrong', () => {
   });
 
   describe('recipients that are refused', { timeout: 120_000 }, () => {
-    /** A mail server that refuses these of the addresses until it is told to take them, and lists all that it is asked to take. */
+    /** Refuses these addresses until it is told to take all. `asked`: every mail it was offered. */
     async function startRefusing(refused: readonly number[]) {
       const asked: string[] = [];
       let isRefusing = true;
