@@ -2,8 +2,8 @@ import type { Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Config } from './config.ts';
 import { statement, type Database } from './db/client.ts';
-import { findOldestDue } from './features/webhooks/delivery-store.ts';
-import type { Dispatcher } from './features/webhooks/dispatcher.ts';
+import { findOldestDue } from './delivery/store.ts';
+import type { Dispatcher } from './delivery/dispatcher.ts';
 import { serveMetrics } from './metrics.ts';
 
 export interface WorkerMetrics {

@@ -19,13 +19,14 @@ import { openDatabase, type Database } from './db/client.ts';
 import { keepJobLocks, type JobLocks } from './db/job-locks.ts';
 import { expectedMigrations, isMigrated } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
+import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
+import { createSender } from './delivery/sender.ts';
+import { WORKER_LOCK_CLASS } from './delivery/store.ts';
 import { CRM_CRON, crmTasks } from './features/crm/tasks.ts';
 import { memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
-import { createSender } from './features/webhooks/attempt.ts';
-import { WORKER_LOCK_CLASS } from './features/webhooks/delivery-store.ts';
-import { startDispatcher, type Dispatcher } from './features/webhooks/dispatcher.ts';
-import { WEBHOOK_CRON, webhookTasks } from './features/webhooks/tasks.ts';
+import { resendTasks } from './features/webhook-deliveries/tasks.ts';
+import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
 import { createLogger, redact } from './log.ts';
 import { createMailer } from './mail.ts';
 import { createWorkerMetrics, serveWorkerMetrics, type WorkerMetrics } from './worker-metrics.ts';
@@ -91,6 +92,7 @@ function tasksOf({ config, db, logger, wake }: Parts & { readonly wake: () => vo
       allowBaseUrl: config.nodeEnv !== 'production',
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS, wake }),
+    ...resendTasks(shared),
     ...retentionTasks(shared),
   };
 }

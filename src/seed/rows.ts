@@ -5,7 +5,7 @@ import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { makeWebhookSecret, newId } from '../core/ids.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
-import { webhookSecretContext } from '../features/webhooks/rules.ts';
+import { webhookSecretContext } from '../features/webhook-endpoints/rules.ts';
 import { DEFAULT_SEATS } from './check.ts';
 import type { Row } from './insert.ts';
 import type { SeedFile, SeedTeam } from './prepare.ts';

@@ -19,8 +19,9 @@ import { teams } from '../features/teams/router.ts';
 import { platformTrainings } from '../features/trainings/platform-router.ts';
 import { trainings } from '../features/trainings/router.ts';
 import { usage } from '../features/usage/router.ts';
-import { adminDeliveries } from '../features/webhooks/admin-router.ts';
-import { webhooks } from '../features/webhooks/router.ts';
+import { adminDeliveries } from '../features/webhook-deliveries/admin-router.ts';
+import { webhookDeliveries } from '../features/webhook-deliveries/router.ts';
+import { webhookEndpoints } from '../features/webhook-endpoints/router.ts';
 import { router } from './init.ts';
 
 /** What the REST API consists of: one line a feature. */
@@ -34,7 +35,7 @@ export const v1 = router({
   catalog,
   analytics,
   crm,
-  webhooks,
+  webhooks: { ...webhookEndpoints, ...webhookDeliveries },
 });
 
 /** For the team's admins, in the app: one line a feature. */

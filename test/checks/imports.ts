@@ -29,10 +29,17 @@ const ownFiles: Rule[] = ['schema', 'rules', 'view', 'store', 'part'].map((layer
 const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   core: [],
   db: [core],
+  delivery: [core, db],
   schema: [core],
   rules: [core],
   view: [core, { layer: 'schema', feature: 'own', only: 'types' }, { layer: 'store', feature: 'own', only: 'types' }],
-  store: [db, core, { layer: 'rules', feature: 'own' }, { layer: 'part', feature: 'own', only: 'types' }],
+  store: [
+    db,
+    core,
+    { layer: 'rules', feature: 'own' },
+    { layer: 'part', feature: 'own', only: 'types' },
+    { layer: 'delivery', only: 'types' },
+  ],
   part: [
     db,
     core,
@@ -40,7 +47,7 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { layer: 'rules', feature: 'own' },
     { layer: 'store', feature: 'own' },
   ],
-  service: [...ownFiles, db, core, { layer: 'service', feature: 'other' }],
+  service: [...ownFiles, db, core, { layer: 'delivery' }, { layer: 'service', feature: 'other' }],
   router: [
     { layer: 'service', feature: 'own' },
     { layer: 'part', feature: 'own' },

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
-import { resendBatch } from '../../src/features/webhooks/resend-service.ts';
+import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { startTestApi, startWorkerProcess, type RunningProcess, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { RETRY_DELAYS_S, startDeliveries, until } from '../support/deliveries.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Lookup } from '../../src/core/host.ts';
 import { decrypt } from '../../src/core/encryption.ts';
 import { SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
-import { webhookSecretContext } from '../../src/features/webhooks/rules.ts';
+import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 

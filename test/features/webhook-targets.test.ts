@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { encrypt } from '../../src/core/encryption.ts';
 import type { HostAddress, Lookup } from '../../src/core/host.ts';
-import { webhookSecretContext } from '../../src/features/webhooks/rules.ts';
+import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';

@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { envelopeText } from '../../src/features/webhooks/envelope.ts';
+import { envelopeText } from '../../src/delivery/envelope.ts';
 import { createRandom, nextInt, type Random } from '../../src/seed/random.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';

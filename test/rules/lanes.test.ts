@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ClaimedRow } from '../../src/features/webhooks/delivery-store.ts';
-import { createLanes, type Flight, type Lane, type Lanes, type Pace } from '../../src/features/webhooks/lanes.ts';
+import type { ClaimedRow } from '../../src/delivery/store.ts';
+import { createLanes, type Flight, type Lane, type Lanes, type Pace } from '../../src/delivery/endpoint-queues.ts';
 
 let made = 0;
 

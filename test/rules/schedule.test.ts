@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  nextState,
-  parseRetryAfter,
-  type AttemptEnd,
-  type DeliveryState,
-} from '../../src/features/webhooks/schedule.ts';
+import { nextState, parseRetryAfter, type AttemptEnd, type DeliveryState } from '../../src/delivery/schedule.ts';
 
 /** The waits of the specification: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../src/core/host.ts';
-import { isPublicAddress, parseTarget, resolveTarget } from '../../src/features/webhooks/target.ts';
+import { isPublicAddress, parseTarget, resolveTarget } from '../../src/delivery/target.ts';
 
 const STRICT = { allowPrivateTargets: false };
 const PRIVATE_TOO = { allowPrivateTargets: true };

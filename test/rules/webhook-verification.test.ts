@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/core/events.ts';
-import { deliveryHeaders, envelopeText } from '../../src/features/webhooks/envelope.ts';
+import { deliveryHeaders, envelopeText } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi-webhooks.ts';
 import {
   verifyWebhook,

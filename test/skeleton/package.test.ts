@@ -10,8 +10,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
-import { createSender, type AttemptResult } from '../../src/features/webhooks/attempt.ts';
-import { deliveryHeaders } from '../../src/features/webhooks/envelope.ts';
+import { createSender, type AttemptResult } from '../../src/delivery/sender.ts';
+import { deliveryHeaders } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi-webhooks.ts';
 import type { WebhookEvent } from '../../src/webhook-verification.ts';
 

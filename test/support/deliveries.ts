@@ -6,9 +6,9 @@ import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/host.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { holdSessionLock } from '../../src/db/session-lock.ts';
-import { createSender } from '../../src/features/webhooks/attempt.ts';
-import { WORKER_LOCK_CLASS } from '../../src/features/webhooks/delivery-store.ts';
-import { startDispatcher } from '../../src/features/webhooks/dispatcher.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { WORKER_LOCK_CLASS } from '../../src/delivery/store.ts';
+import { startDispatcher } from '../../src/delivery/dispatcher.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 
 /** The waits of the specification, in seconds. */

@@ -3,11 +3,11 @@ import { EVENT_API_VERSION } from '../../core/events.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, WAKE_DELIVERIES, type Occasion } from '../../db/outbox.ts';
+import { parseTarget, resolveTarget, type ParsedTarget, type TargetOptions } from '../../delivery/target.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { EndpointRow } from './store.ts';
-import { parseTarget, resolveTarget, type ParsedTarget, type TargetOptions } from './target.ts';
 
 /** Newest first. */
 export function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
@@ -101,6 +101,29 @@ export async function removeEndpoint(db: Db, occasion: Occasion, endpointId: str
   await db.transaction(async (tx) => {
     if (!(await store.removeEndpoint(tx, occasion.teamId, endpointId))) throw notFound();
     record(tx, occasion, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
+  });
+}
+
+/** Queues one `ping` and returns its delivery. Opens a transaction. Throws `not_found`. */
+export async function testEndpoint(
+  db: Db,
+  occasion: Occasion,
+  endpointId: string,
+): Promise<{ readonly id: string; readonly status: 'pending' }> {
+  const { teamId, at } = occasion;
+  return db.transaction(async (tx) => {
+    const deliveryId = newId('webhookDelivery');
+    const ping = { endpointId, eventId: newId('event'), deliveryId, at };
+    if (!(await store.insertPing(tx, teamId, ping))) throw notFound();
+    record(tx, occasion, {
+      audit: {
+        action: 'webhook_endpoint.tested',
+        targetId: endpointId,
+        details: { delivery_id: deliveryId },
+      },
+      jobs: [{ task: WAKE_DELIVERIES, payload: {} }],
+    });
+    return { id: deliveryId, status: 'pending' };
   });
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
-import { pageQuery } from '../../core/page.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
@@ -27,7 +26,8 @@ export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
 
 const endpointId = { endpoint_id: id.meta({ description: 'Id of a webhook endpoint.', examples: ['whe_01jc4f9d'] }) };
 
-// What makes a URL, a list of events or a status acceptable is checked by the operation, because the specification wants `field` for it (decisions 4).
+// The operation checks what makes a URL, a list of events or a status acceptable, because the
+// specification wants `field` in that error.
 const url = z.string().meta({
   description:
     'Where events are sent: `https`, at most 2048 characters, without user info or fragment, at public addresses only.',
@@ -58,33 +58,6 @@ export const updateInput = z.strictObject({
 });
 export const removeInput = z.strictObject(endpointId);
 
-/** One event on its way to one endpoint (specification, "Webhook delivery"; decisions 35). */
-export const webhookDelivery = z.object({
-  id: z.string().meta({ description: 'Id of the delivery.' }),
-  attempt: z.int().min(0).meta({ description: 'How many attempts have been made.' }),
-  status: z.string().meta({
-    description:
-      '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, or `gave_up` after the last attempt failed.',
-  }),
-  event_type: z.string().nullable().meta({ description: 'The type of the event that is delivered.' }),
-  created_at: dateTime.nullable().meta({ description: 'When the delivery was queued.' }),
-  next_try_at: dateTime.nullable().meta({ description: 'When the next attempt is due; null when none is to come.' }),
-  response_code: z.int().nullable().meta({ description: 'HTTP status of the last answer; null when there was none.' }),
-  response_excerpt: z
-    .string()
-    .max(1000)
-    .nullable()
-    .meta({ description: 'The first 1000 characters of the last answer.' }),
-  response_ms: z.int().min(0).nullable().meta({ description: 'How long the last attempt took, in milliseconds.' }),
-  error: z.string().nullable().meta({
-    description: 'Why the last attempt got no answer, for instance `target_not_public`; null when it got one.',
-  }),
-});
-
-export const webhookDeliveryList = z.object({ data: z.array(webhookDelivery) });
-
-const deliveryId = { delivery_id: id.meta({ description: 'Id of a delivery.', examples: ['whd_01jc4fa7'] }) };
-
 export const testInput = z.strictObject(endpointId);
 export const testOutput = z.object({
   delivery_id: z
@@ -92,5 +65,3 @@ export const testOutput = z.object({
     .meta({ description: 'The delivery of the `ping`; its outcome is in the list of deliveries.' }),
   status: z.string().meta({ description: 'Always `pending`: the attempt follows within seconds.' }),
 });
-export const retryInput = z.strictObject(deliveryId);
-export const deliveriesInput = z.object({ ...endpointId, limit: pageQuery.limit });

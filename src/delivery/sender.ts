@@ -7,7 +7,7 @@
  * once more, on a new connection, within the same attempt. (Should it have arrived after all, its `Svc-Event-Id` tells.) A new connection gets one chance.
  */
 import { buildConnector, Client, errors } from 'undici';
-import type { HostAddress } from '../../core/host.ts';
+import type { HostAddress } from '../core/host.ts';
 import { parseRetryAfter } from './schedule.ts';
 import { resolveTarget, type TargetOptions } from './target.ts';
 

@@ -4,11 +4,9 @@ import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { WAKE_DELIVERIES } from '../../db/outbox.ts';
-import { RESEND_DELIVERIES, resendBatch } from './resend-service.ts';
 import { findPauseMail, pauseSilentEndpoints, SEND_PAUSE_MAIL } from './pause.ts';
 
 const pauseMailPayload = z.object({ teamId: z.string(), memberId: z.string(), endpointId: z.string() });
-const resendPayload = z.object({ teamId: z.string(), endpointId: z.string(), resendId: z.string() });
 
 /** The job that pauses endpoints to which nothing gets through. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
@@ -41,7 +39,6 @@ export function webhookTasks({
       const mail = await findPauseMail(db, pauseMailPayload.parse(payload), publicUrl);
       if (mail) await mailer(mail);
     },
-    [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
   };
 }
 

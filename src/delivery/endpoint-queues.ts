@@ -9,7 +9,7 @@
  *    that answer; parked attempts are bounded only to bound memory.
  *  * `ask` says what to claim next: a share for each lane that the database has more of, in turns, and no more in all than the slots will soon need.
  */
-import { KINDS, type ClaimedRow, type Kind } from './delivery-store.ts';
+import { KINDS, type ClaimedRow, type Kind } from './store.ts';
 
 export interface Lane {
   readonly teamId: string;

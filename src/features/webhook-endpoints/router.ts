@@ -2,21 +2,16 @@ import { okOutput } from '../../core/shapes.ts';
 import { endpoint, occasionOf, type Services } from '../../trpc/init.ts';
 import {
   createInput,
-  deliveriesInput,
   listInput,
   removeInput,
-  retryInput,
   testInput,
   testOutput,
   updateInput,
-  webhookDelivery,
-  webhookDeliveryList,
   webhookEndpoint,
   webhookEndpointList,
 } from './schema.ts';
-import * as deliveries from './delivery-service.ts';
 import * as service from './service.ts';
-import { toDelivery, toEndpoint } from './view.ts';
+import { toEndpoint } from './view.ts';
 
 const example = {
   id: 'whe_01jc4f9d',
@@ -29,25 +24,13 @@ const example = {
   last_success_at: '2026-11-02T10:00:00.000Z',
 };
 
-const deliveryExample = {
-  id: 'whd_01jc4fa7',
-  attempt: 1,
-  status: 'retrying',
-  event_type: 'training.completed',
-  created_at: '2026-11-02T09:20:00.000Z',
-  next_try_at: '2026-11-02T09:21:00.000Z',
-  response_code: 500,
-  response_excerpt: 'Internal Server Error',
-  response_ms: 48,
-  error: null,
-};
-
 const targetOptions = ({ webhookAllowPrivateTargets, lookup }: Services) => ({
   allowPrivateTargets: webhookAllowPrivateTargets,
   lookup,
 });
 
-export const webhooks = {
+/** Webhook endpoints, a part of `webhooks` in the API. */
+export const webhookEndpoints = {
   listEndpoints: endpoint({
     method: 'GET',
     path: '/webhook-endpoints',
@@ -140,43 +123,9 @@ export const webhooks = {
     output: testOutput,
     outputName: 'WebhookTest',
     successStatus: 202,
-    example: { output: { delivery_id: deliveryExample.id, status: 'pending' } },
+    example: { output: { delivery_id: 'whd_01jc4fa7', status: 'pending' } },
   }).mutation(async ({ ctx, input }) => {
-    const row = await deliveries.testEndpoint(ctx.db, occasionOf(ctx), input.endpoint_id);
+    const row = await service.testEndpoint(ctx.db, occasionOf(ctx), input.endpoint_id);
     return { delivery_id: row.id, status: row.status };
-  }),
-
-  retryDelivery: endpoint({
-    method: 'POST',
-    path: '/webhook-deliveries/{delivery_id}/retry',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
-    summary: 'Retry a delivery now',
-    description:
-      'Makes one more attempt at once, for a delivery that is `retrying` or `gave_up`. Should it fail, a `retrying` delivery keeps its schedule. The response shows the delivery as it was before the attempt.',
-    input: retryInput,
-    output: webhookDelivery,
-    outputName: 'WebhookDelivery',
-    successStatus: 202,
-    example: { output: deliveryExample },
-  }).mutation(async ({ ctx, input }) =>
-    toDelivery(await deliveries.retryDelivery(ctx.db, occasionOf(ctx), input.delivery_id)),
-  ),
-
-  listDeliveries: endpoint({
-    method: 'GET',
-    path: '/webhook-endpoints/{endpoint_id}/deliveries',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
-    summary: 'List deliveries',
-    description:
-      'The last deliveries to an endpoint, newest first. Deliveries are kept for 30 days after their last attempt.',
-    input: deliveriesInput,
-    output: webhookDeliveryList,
-    outputName: 'WebhookDeliveryList',
-    example: { output: { data: [deliveryExample] } },
-  }).query(async ({ ctx, input }) => {
-    const rows = await deliveries.listDeliveries(ctx.db, ctx.team.id, input.endpoint_id, input.limit);
-    return { data: rows.map(toDelivery) };
   }),
 };

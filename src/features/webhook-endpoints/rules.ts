@@ -1,6 +1,6 @@
 /**
  * Decisions about webhook endpoints that the specification leaves open:
- *  * What is wrong with a target is told as the field `url`: its form, its scheme, what it resolves to (target.ts). So is the limit of 50 endpoints.
+ *  * What is wrong with a target is told as the field `url`: its form, its scheme, what it resolves to (delivery/target.ts). So is the limit of 50 endpoints.
  *  * `events` that the shape lets through and the service does not (none at all, `ping`, an unknown type) are told as the field `events`. An event type is
  *    not an enumeration of the request's shape, because v1 may add types. Repeated types collapse; the order in which they were first named stays.
  *  * A request sets the status `active` or `disabled`; anything else is a validation error of the field `status`. `active` forgets since when deliveries
@@ -8,8 +8,6 @@
  *  * A change of the `url` checks the new one. An endpoint keeps its secret, its events and its waiting deliveries with it.
  *  * Checks of a creation, in this order: events, target, limit. The name is resolved before any of them.
  *  * An empty PATCH changes nothing, and is no audit entry. No audit entry tells more of a URL than its host: path and query may hold a receiver's secret.
- *  * An attempt that is asked for (…/retry) is made also while the endpoint is paused, as a test is: somebody wants to see it now. One that is asked for
- *    while the delivery is being attempted anyway is made after it, unless that one succeeds. Asked for again before it has ended, it is still one.
  *  * A deleted endpoint takes its deliveries with it, those that wait and those that are history.
  */
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
@@ -44,10 +42,4 @@ export function requireRoom(endpoints: number): void {
 
 function isSubscribable(type: string): type is EventType {
   return SUBSCRIBABLE_EVENTS.some((known) => known === type);
-}
-
-/** Throws `validation_error` (field `delivery_id`) for a delivery that has succeeded, or whose first attempt is still to come. */
-export function requireRetryable(status: string): void {
-  if (status === 'retrying' || status === 'gave_up') return;
-  throw invalidField('delivery_id', 'Only a delivery that is retrying or gave up can be retried.');
 }

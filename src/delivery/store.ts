@@ -1,4 +1,4 @@
-import { statement, type Db, type Tx } from '../../db/client.ts';
+import { statement, type Db, type Tx } from '../db/client.ts';
 import type { DeliveryStatus } from './schedule.ts';
 
 /** What waits: first attempts, and later ones. */

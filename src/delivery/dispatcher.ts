@@ -9,17 +9,17 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import { decrypt, type AppSecrets } from '../../core/encryption.ts';
-import { newId } from '../../core/ids.ts';
-import { ProblemError } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
-import type { SessionLock } from '../../db/session-lock.ts';
-import type { AttemptResult, Sender } from './attempt.ts';
-import * as store from './delivery-store.ts';
+import type { Clock } from '../core/clock.ts';
+import { ENCRYPTED_COLUMNS } from '../core/encrypted-columns.ts';
+import { decrypt, type AppSecrets } from '../core/encryption.ts';
+import { newId } from '../core/ids.ts';
+import { ProblemError } from '../core/problem.ts';
+import type { Db } from '../db/client.ts';
+import type { SessionLock } from '../db/session-lock.ts';
+import type { AttemptResult, Sender } from './sender.ts';
+import * as store from './store.ts';
 import { deliveryHeaders, envelopeText } from './envelope.ts';
-import { createLanes, type Flight, type Lane, type Limits } from './lanes.ts';
-import { webhookSecretContext } from './rules.ts';
+import { createLanes, type Flight, type Lane, type Limits } from './endpoint-queues.ts';
 import { nextState } from './schedule.ts';
 
 export interface DispatcherOptions {
@@ -315,7 +315,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   function secretOf({ team_id, endpoint_id, secret_encrypted: encrypted }: store.ClaimedRow, lane: Lane): string {
     const known = secrets.get(lane);
     if (known?.encrypted.equals(encrypted)) return known.text;
-    const text = decrypt(encrypted, options.secrets, webhookSecretContext(team_id, endpoint_id));
+    const text = decrypt(encrypted, options.secrets, ENCRYPTED_COLUMNS.webhookSecret.context(team_id, endpoint_id));
     secrets.set(lane, { encrypted, text });
     return text;
   }

@@ -1,7 +1,6 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import type { Prisma } from '../../db/generated/client.ts';
-import type { DeliveryStatus } from './schedule.ts';
 
 /** An endpoint without its secret, which is read only where it signs. */
 export interface EndpointRow {
@@ -110,73 +109,28 @@ function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }
   };
 }
 
-/** A delivery as the API shows it. */
-export interface DeliveryRow {
-  readonly id: string;
-  readonly endpoint_id: string;
-  readonly attempt: number;
-  readonly status: DeliveryStatus;
-  readonly event_type: string;
-  readonly created_at: string;
-  readonly next_try_at: string | null;
-  readonly response_code: number | null;
-  readonly response_excerpt: string | null;
-  readonly response_ms: number | null;
-  readonly error: string | null;
-}
-
-const DELIVERY_COLUMNS = `d.id, d.endpoint_id, d.attempt, d.status, d.event_type, d.created_at, d.next_try_at, d.response_code, d.response_excerpt, d.response_ms, d.error`;
-
-// One row without a delivery tells an endpoint that has none from one that is not there.
-const LIST_DELIVERIES = statement<DeliveryRow | { readonly id: null }>(
-  'webhooks.listDeliveries',
-  `select ${DELIVERY_COLUMNS} from webhook_endpoint w left join lateral (
-     select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id order by created_at desc, id desc limit $3) d on true
-   where w.team_id = $1 and w.id = $2 order by d.created_at desc, d.id desc`,
-);
-
-/** The endpoint's last deliveries, newest first; null when there is no such endpoint. */
-export async function listDeliveries(
-  db: Db,
-  teamId: string,
-  endpointId: string,
-  limit: number,
-): Promise<DeliveryRow[] | null> {
-  const rows = await db.query(LIST_DELIVERIES, [teamId, endpointId, limit]);
-  return rows.length === 0 ? null : rows.filter((row): row is DeliveryRow => row.id !== null);
-}
-
-const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
-  'webhooks.findDeliveryForUpdate',
-  `select ${DELIVERY_COLUMNS} from webhook_delivery d where d.team_id = $1 and d.id = $2 for no key update`,
-);
-
-/** The delivery, locked until the transaction ends. */
-export async function findDeliveryForUpdate(tx: Tx, teamId: string, deliveryId: string): Promise<DeliveryRow | null> {
-  const [row] = await tx.query(FIND_DELIVERY_FOR_UPDATE, [teamId, deliveryId]);
-  return row ?? null;
-}
-
-const MAKE_URGENT = statement(
-  'webhooks.makeUrgent',
-  'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
-);
-
-export function makeUrgent(tx: Tx, teamId: string, deliveryId: string): void {
-  tx.send(MAKE_URGENT, [teamId, deliveryId]);
-}
-
-// The event is made with its delivery, so nothing is left to fan out. No row comes back when there is no such endpoint.
+// Inserts the event together with its delivery, so the event needs no fan-out. Returns no row when
+// there is no such endpoint.
 const INSERT_PING = statement<{ readonly id: string }>(
   'webhooks.insertPing',
-  `with target as (select team_id, id from webhook_endpoint where team_id = $1 and id = $2 for key share),
-   ping as (insert into event (team_id, id, type, data, created_at, fanned_out_at)
-     select team_id, $3, 'ping', json_build_object('team_id', team_id, 'endpoint_id', id), $5, $5 from target)
-   insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, urgent)
-   select team_id, $4, id, $3, 'ping', $5, $5, true from target returning id`,
+  `with target as (
+     select team_id, id
+     from webhook_endpoint
+     where team_id = $1 and id = $2
+     for key share
+   ), ping as (
+     insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select team_id, $3, 'ping', json_build_object('team_id', team_id, 'endpoint_id', id), $5, $5
+     from target
+   )
+   insert into webhook_delivery
+     (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, urgent)
+   select team_id, $4, id, $3, 'ping', $5, $5, true
+   from target
+   returning id`,
 );
 
-/** Queues a `ping` to the endpoint, whatever its state; false when there is no such endpoint. */
+/** Queues a `ping` to the endpoint, whatever its status; false when there is no such endpoint. */
 export async function insertPing(
   tx: Tx,
   teamId: string,

@@ -8,7 +8,7 @@
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { HostAddress, Lookup } from '../../core/host.ts';
+import type { HostAddress, Lookup } from '../core/host.ts';
 
 export interface TargetOptions {
   /** Development and tests: any address, resolved or not, and `http` too. */

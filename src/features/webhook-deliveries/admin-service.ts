@@ -3,9 +3,9 @@ import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
+import { deliveryHeaders, envelopeText } from '../../delivery/envelope.ts';
 import * as store from './admin-store.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow, DeliveryFilters } from './admin-store.ts';
-import { deliveryHeaders, envelopeText } from './envelope.ts';
 
 const LIST = 'admin_deliveries';
 

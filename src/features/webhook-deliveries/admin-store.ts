@@ -1,6 +1,6 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
-import type { DeliveryStatus } from './schedule.ts';
+import type { DeliveryStatus } from '../../delivery/schedule.ts';
 import type { DeliveryRow } from './store.ts';
 
 /** A delivery as the team's admins see it. */

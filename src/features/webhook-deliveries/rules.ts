@@ -1,0 +1,17 @@
+/**
+ * Decisions about deliveries that the specification leaves open:
+ *  * A retry that was asked for is made even while the endpoint is paused, as a test is: somebody
+ *    wants to see the outcome now.
+ *  * A retry that was asked for while an attempt is in flight is made after that attempt, unless
+ *    the attempt succeeds. Several requests before it has ended count as one.
+ */
+import { invalidField } from '../../core/problem.ts';
+
+/**
+ * Throws `validation_error` (field `delivery_id`) for a delivery that has succeeded, or whose first
+ * attempt is still to come.
+ */
+export function requireRetryable(status: string): void {
+  if (status === 'retrying' || status === 'gave_up') return;
+  throw invalidField('delivery_id', 'Only a delivery that is retrying or gave up can be retried.');
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { pageQuery } from '../../core/page.ts';
+import { dateTime, id } from '../../core/shapes.ts';
+
+/** One event on its way to one endpoint (specification, "Webhook delivery"). */
+export const webhookDelivery = z.object({
+  id: z.string().meta({ description: 'Id of the delivery.' }),
+  attempt: z.int().min(0).meta({ description: 'How many attempts have been made.' }),
+  status: z.string().meta({
+    description:
+      '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, or `gave_up` after the last attempt failed.',
+  }),
+  event_type: z.string().nullable().meta({ description: 'The type of the event that is delivered.' }),
+  created_at: dateTime.nullable().meta({ description: 'When the delivery was queued.' }),
+  next_try_at: dateTime.nullable().meta({ description: 'When the next attempt is due; null when none is to come.' }),
+  response_code: z.int().nullable().meta({ description: 'HTTP status of the last answer; null when there was none.' }),
+  response_excerpt: z
+    .string()
+    .max(1000)
+    .nullable()
+    .meta({ description: 'The first 1000 characters of the last answer.' }),
+  response_ms: z.int().min(0).nullable().meta({ description: 'How long the last attempt took, in milliseconds.' }),
+  error: z.string().nullable().meta({
+    description: 'Why the last attempt got no answer, for instance `target_not_public`; null when it got one.',
+  }),
+});
+
+export const webhookDeliveryList = z.object({ data: z.array(webhookDelivery) });
+
+const endpointId = id.meta({
+  description: 'Id of a webhook endpoint.',
+  examples: ['whe_01jc4f9d'],
+});
+const deliveryId = id.meta({ description: 'Id of a delivery.', examples: ['whd_01jc4fa7'] });
+
+export const deliveriesInput = z.object({ endpoint_id: endpointId, limit: pageQuery.limit });
+export const retryInput = z.strictObject({ delivery_id: deliveryId });

@@ -1,0 +1,37 @@
+import { notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record, WAKE_DELIVERIES, type Occasion } from '../../db/outbox.ts';
+import { requireRetryable } from './rules.ts';
+import * as store from './store.ts';
+import type { DeliveryRow } from './store.ts';
+
+/** Newest first. Throws `not_found`. */
+export async function listDeliveries(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+  limit: number,
+): Promise<DeliveryRow[]> {
+  const rows = await store.listDeliveries(db, teamId, endpointId, limit);
+  if (!rows) throw notFound();
+  return rows;
+}
+
+/**
+ * Asks for one more attempt, now, and returns the delivery as it is before that attempt.
+ * Opens a transaction. Throws `not_found`, `validation_error` (field `delivery_id`).
+ */
+export async function retryDelivery(db: Db, occasion: Occasion, deliveryId: string): Promise<DeliveryRow> {
+  const { teamId } = occasion;
+  return db.transaction(async (tx) => {
+    const delivery = await store.findDeliveryForUpdate(tx, teamId, deliveryId);
+    if (!delivery) throw notFound();
+    requireRetryable(delivery.status);
+    store.makeUrgent(tx, teamId, deliveryId);
+    record(tx, occasion, {
+      audit: { action: 'webhook_delivery.retried', targetId: deliveryId },
+      jobs: [{ task: WAKE_DELIVERIES, payload: {} }],
+    });
+    return delivery;
+  });
+}

@@ -1,0 +1,72 @@
+import type { DeliveryStatus } from '../../delivery/schedule.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+
+/** A delivery as the API shows it. */
+export interface DeliveryRow {
+  readonly id: string;
+  readonly endpoint_id: string;
+  readonly attempt: number;
+  readonly status: DeliveryStatus;
+  readonly event_type: string;
+  readonly created_at: string;
+  readonly next_try_at: string | null;
+  readonly response_code: number | null;
+  readonly response_excerpt: string | null;
+  readonly response_ms: number | null;
+  readonly error: string | null;
+}
+
+const COLUMNS = `d.id, d.endpoint_id, d.attempt, d.status, d.event_type, d.created_at,
+  d.next_try_at, d.response_code, d.response_excerpt, d.response_ms, d.error`;
+
+// A single row without a delivery means that the endpoint exists and has no deliveries. No row at
+// all means that there is no such endpoint.
+const LIST_DELIVERIES = statement<DeliveryRow | { readonly id: null }>(
+  'webhooks.listDeliveries',
+  `select ${COLUMNS}
+   from webhook_endpoint w
+   left join lateral (
+     select *
+     from webhook_delivery
+     where team_id = w.team_id and endpoint_id = w.id
+     order by created_at desc, id desc
+     limit $3
+   ) d on true
+   where w.team_id = $1 and w.id = $2
+   order by d.created_at desc, d.id desc`,
+);
+
+/** The endpoint's last deliveries, newest first; null when there is no such endpoint. */
+export async function listDeliveries(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+  limit: number,
+): Promise<DeliveryRow[] | null> {
+  const rows = await db.query(LIST_DELIVERIES, [teamId, endpointId, limit]);
+  return rows.length === 0 ? null : rows.filter((row): row is DeliveryRow => row.id !== null);
+}
+
+const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
+  'webhooks.findDeliveryForUpdate',
+  `select ${COLUMNS}
+   from webhook_delivery d
+   where d.team_id = $1 and d.id = $2
+   for no key update`,
+);
+
+/** Finds the delivery and locks it until the transaction ends; null when there is none. */
+export async function findDeliveryForUpdate(tx: Tx, teamId: string, deliveryId: string): Promise<DeliveryRow | null> {
+  const [row] = await tx.query(FIND_DELIVERY_FOR_UPDATE, [teamId, deliveryId]);
+  return row ?? null;
+}
+
+const MAKE_URGENT = statement(
+  'webhooks.makeUrgent',
+  'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
+);
+
+/** Asks for one more attempt, now. The delivery loop makes it before everything else. */
+export function makeUrgent(tx: Tx, teamId: string, deliveryId: string): void {
+  tx.send(MAKE_URGENT, [teamId, deliveryId]);
+}
