@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { WORKER_LOCK_CLASS } from '../../src/delivery/store.ts';
+import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { hang, held, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';

@@ -7,7 +7,7 @@ import type { Lookup } from '../../src/core/host.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { holdSessionLock } from '../../src/db/session-lock.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { WORKER_LOCK_CLASS } from '../../src/delivery/store.ts';
+import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { startDispatcher } from '../../src/delivery/dispatcher.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 

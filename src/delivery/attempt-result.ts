@@ -1,0 +1,82 @@
+/** What became of an attempt. Whatever happens to it on the network is a result, not an exception. */
+import { errors } from 'undici';
+import type { HttpAnswer } from './request.ts';
+import { parseRetryAfter } from './schedule.ts';
+
+export interface AttemptResult {
+  /** Whether the answer was a 2xx. */
+  readonly ok: boolean;
+  /** null: there was no complete answer. */
+  readonly responseCode: number | null;
+  /** The first 1000 characters of the answer's body. */
+  readonly responseExcerpt: string | null;
+  readonly responseMs: number;
+  /** Why there was no complete answer, in a word; null when there was one. */
+  readonly error: string | null;
+  /** From a 429 or 503. */
+  readonly retryAfterS: number | null;
+}
+
+/** The fields of an attempt without an answer. */
+export const NO_ANSWER = {
+  ok: false,
+  responseCode: null,
+  responseExcerpt: null,
+  retryAfterS: null,
+} as const;
+
+const EXCERPT_MAX_CHARACTERS = 1000;
+/** A character takes at most four bytes of UTF-8, and a byte order mark before them takes three. */
+export const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
+
+/** The result of an attempt that began at `startedAt` (performance.now()) and ends now. */
+export function toResult(
+  outcome: { readonly answer: HttpAnswer } | { readonly error: string },
+  startedAt: number,
+): AttemptResult {
+  const responseMs = Math.round(performance.now() - startedAt);
+  if ('error' in outcome) return { ...NO_ANSWER, responseMs, error: outcome.error };
+  const { statusCode, retryAfter, chunks } = outcome.answer;
+  const mayRetryAfter = statusCode === 429 || statusCode === 503;
+  return {
+    ok: statusCode >= 200 && statusCode <= 299,
+    responseCode: statusCode,
+    responseExcerpt: excerptOf(chunks),
+    responseMs,
+    error: null,
+    retryAfterS: mayRetryAfter ? parseRetryAfter(retryAfter, new Date()) : null,
+  };
+}
+
+/** Postgres cannot store the character 0. */
+function excerptOf(chunks: readonly Buffer[]): string {
+  if (chunks.length === 0) return '';
+  const bytes = Buffer.concat(chunks).subarray(0, EXCERPT_MAX_BYTES);
+  const characters = Array.from(new TextDecoder().decode(bytes)).slice(0, EXCERPT_MAX_CHARACTERS);
+  return characters.join('').replaceAll('\0', '\uFFFD');
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection_refused',
+  ECONNRESET: 'connection_closed',
+  EPIPE: 'connection_closed',
+  UND_ERR_SOCKET: 'connection_closed',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
+  UND_ERR_HEADERS_OVERFLOW: 'response_headers_too_large',
+  ETIMEDOUT: 'timeout',
+  EPROTO: 'tls_error',
+  EHOSTUNREACH: 'host_unreachable',
+  ENETUNREACH: 'host_unreachable',
+};
+
+const TLS_CODE = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i;
+
+/** Names the error of a failed request in a word, for `AttemptResult.error`. */
+export function nameError(error: unknown): string {
+  // Its code is the parser's number when the parser has no name for it.
+  if (error instanceof errors.HTTPParserError) return 'invalid_response';
+  const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
+  const code = hasCode ? String(error.code) : '';
+  return WORDS[code] ?? (TLS_CODE.test(code) ? 'tls_error' : 'connection_failed');
+}

@@ -1,0 +1,49 @@
+/** What to claim next: a share for each endpoint, and no more in all than slots will soon need. */
+import { roomOf, type EndpointQueue } from './endpoint-queue.ts';
+import { countActive, file, type QueuesState } from './queues-state.ts';
+import type { WaitingStatus } from './waiting-store.ts';
+
+/** How many deliveries of an endpoint to claim at most. */
+export interface Share {
+  readonly queue: EndpointQueue;
+  readonly room: number;
+}
+
+/**
+ * How many deliveries to claim now. Claims come in batches unless slots are idle: one claim for
+ * each delivery that ends would cost more than the delivery.
+ */
+export function capacity(state: QueuesState): number {
+  const { inHandMax, queued, limits } = state;
+  const active = countActive(state);
+  const left = Math.max(0, inHandMax - active - queued);
+  return active < limits.concurrency || left >= inHandMax / 4 ? left : 0;
+}
+
+/** Whether `ask` has shares to return. */
+export function isHungry(state: QueuesState): boolean {
+  const { pending, retrying } = state.hungry;
+  return (pending.size > 0 || retrying.size > 0) && capacity(state) > 0;
+}
+
+/**
+ * Divides the capacity among the hungry queues. A queue that gets a share counts as having no more
+ * in the database until `setMore`: when its whole share comes, there may be more.
+ */
+export function ask(state: QueuesState, status: WaitingStatus): Share[] {
+  const { hungry, limits } = state;
+  let left = capacity(state);
+  const each = Math.max(1, Math.floor(left / Math.max(1, hungry[status].size)));
+  const shares: Share[] = [];
+  for (const queue of hungry[status]) {
+    if (left === 0) break;
+    const room = Math.min(roomOf(queue, limits.maxPerEndpoint), each, left);
+    left -= room;
+    shares.push({ queue, room });
+  }
+  for (const { queue } of shares) {
+    queue.more[status] = false;
+    file(state, queue);
+  }
+  return shares;
+}

@@ -1,0 +1,206 @@
+/**
+ * Claims: `claimed_by` is the number of the worker that has a delivery in hand. A worker proves
+ * that it lives by an advisory lock on (WORKER_LOCK_CLASS, its number) in a session of its own.
+ * The lock goes with the session, however the worker ends.
+ */
+import { statement, type Db } from '../db/client.ts';
+import type { DeliveryStatus } from './schedule.ts';
+import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
+
+export const WORKER_LOCK_CLASS = 0x77686b;
+
+/** A delivery that this worker has claimed, with all that an attempt needs. */
+export interface ClaimedDelivery {
+  readonly team_id: string;
+  readonly id: string;
+  readonly endpoint_id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly status: DeliveryStatus;
+  readonly attempt: number;
+  readonly extra_attempts: number;
+  readonly next_try_at: string | null;
+  readonly urgent: boolean;
+  readonly url: string;
+  readonly api_version: string;
+  readonly secret_encrypted: Buffer;
+  readonly event_data: string;
+  readonly event_created_at: string;
+}
+
+/**
+ * Claims the deliveries whose ctid `picked` selects for the worker $1. The planner cannot know how
+ * many these are, and would hash whole tables; ctid and `limit 1` make it fetch each row by its
+ * place or key.
+ */
+function claimText(picked: string): string {
+  return `with claimed as (
+      update webhook_delivery d
+      set claimed_by = $1
+      where ctid = any (array(${picked}))
+      returning d.*
+    )
+    select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
+      d.extra_attempts, d.next_try_at, d.urgent,
+      w.url, w.api_version, w.secret_encrypted,
+      e.data::text as event_data, e.created_at as event_created_at
+    from claimed d
+    cross join lateral (
+      select *
+      from webhook_endpoint
+      where team_id = d.team_id and id = d.endpoint_id
+      limit 1
+    ) w
+    cross join lateral (
+      select *
+      from event
+      where team_id = d.team_id and id = d.event_id
+      limit 1
+    ) e
+    order by d.urgent desc, d.id`;
+}
+
+const CLAIM_URGENT = statement<ClaimedDelivery>(
+  'webhooks.claimUrgent',
+  claimText(`
+      select ctid
+      from webhook_delivery
+      where urgent and claimed_by is null
+      order by id
+      limit $2
+      for update skip locked`),
+);
+
+/** Claims deliveries that somebody asked for: tests and retries, also of paused endpoints. */
+export function claimUrgent(db: Db, worker: number, limit: number): Promise<ClaimedDelivery[]> {
+  return db.query(CLAIM_URGENT, [worker, limit]);
+}
+
+// Each endpoint is one range of the index of waiting deliveries, and only its share is read. So a
+// backlog of 100,000 costs what one of ten does.
+function claimDueText(status: WaitingStatus): string {
+  const { isWaiting, order } = WAITING[status];
+  return claimText(`
+      select d.ctid
+      from unnest($2::text[], $3::text[], $4::int[]) as share (team_id, endpoint_id, room)
+      cross join lateral (
+        select
+        from webhook_endpoint
+        where team_id = share.team_id and id = share.endpoint_id and status = 'active'
+        limit 1
+      ) w
+      cross join lateral (
+        select ctid
+        from webhook_delivery
+        where team_id = share.team_id and endpoint_id = share.endpoint_id
+          and ${isWaiting} and next_try_at <= $5
+        order by ${order}
+        limit share.room
+        for update skip locked
+      ) d`);
+}
+
+const CLAIM_DUE = {
+  pending: statement<ClaimedDelivery>('webhooks.claimPending', claimDueText('pending')),
+  retrying: statement<ClaimedDelivery>('webhooks.claimRetrying', claimDueText('retrying')),
+};
+
+export interface ClaimOptions {
+  readonly worker: number;
+  /** The endpoints to claim for, and how many deliveries of each at most. */
+  readonly shares: readonly {
+    readonly queue: { readonly teamId: string; readonly endpointId: string };
+    readonly room: number;
+  }[];
+  readonly now: Date;
+}
+
+/** Claims due first attempts, or due retries, of those of the endpoints that are active. */
+export function claimDue(
+  db: Db,
+  status: WaitingStatus,
+  { worker, shares, now }: ClaimOptions,
+): Promise<ClaimedDelivery[]> {
+  const teamIds = shares.map(({ queue }) => queue.teamId);
+  const endpointIds = shares.map(({ queue }) => queue.endpointId);
+  const rooms = shares.map(({ room }) => room);
+  return db.query(CLAIM_DUE[status], [worker, teamIds, endpointIds, rooms, now]);
+}
+
+const RELEASE = statement(
+  'webhooks.release',
+  `update webhook_delivery d
+   set claimed_by = null
+   from unnest($2::text[], $3::text[]) as n (team_id, id)
+   where d.team_id = n.team_id and d.id = n.id and d.claimed_by = $1`,
+);
+
+/** Releases deliveries that were claimed and not attempted. */
+export async function releaseClaims(
+  db: Db,
+  worker: number,
+  claims: readonly { team_id: string; id: string }[],
+): Promise<void> {
+  const teamIds = claims.map((claim) => claim.team_id);
+  const ids = claims.map((claim) => claim.id);
+  await db.query(RELEASE, [worker, teamIds, ids]);
+}
+
+const RELEASE_FORGOTTEN = statement(
+  'webhooks.releaseForgotten',
+  `update webhook_delivery
+   set claimed_by = null
+   where claimed_by = $1 and id <> all ($2::text[])`,
+);
+
+/**
+ * Releases this worker's claims that are not in `inHand`: the answer to such a claim was lost, so
+ * the worker does not know of it.
+ */
+export async function releaseForgotten(db: Db, worker: number, inHand: readonly string[]): Promise<void> {
+  await db.query(RELEASE_FORGOTTEN, [worker, inHand]);
+}
+
+// Finds the workers that have claims by skipping through the index of claims.
+const RELEASE_DEAD = statement<EndpointRef & { readonly status: WaitingStatus }>(
+  'webhooks.releaseDead',
+  `with recursive worker as (
+     (
+       select claimed_by as number
+       from webhook_delivery
+       where claimed_by is not null
+       order by claimed_by
+       limit 1
+     )
+     union all
+     select next.number
+     from worker
+     cross join lateral (
+       select claimed_by as number
+       from webhook_delivery
+       where claimed_by > worker.number
+       order by claimed_by
+       limit 1
+     ) next
+   ), alive as materialized (
+     select objid::bigint as number
+     from pg_locks
+     where locktype = 'advisory'
+       and classid = ${WORKER_LOCK_CLASS}
+       and objsubid = 2
+       and database = (select oid from pg_database where datname = current_database())
+   )
+   update webhook_delivery
+   set claimed_by = null
+   where claimed_by = any (array(
+     select number
+     from worker
+     where number not in (select number from alive)
+   ))
+   returning team_id, endpoint_id, status`,
+);
+
+/** Releases the claims of dead workers. Returns the endpoints that have something to do now. */
+export function releaseDead(db: Db): Promise<(EndpointRef & { readonly status: WaitingStatus })[]> {
+  return db.query(RELEASE_DEAD, []);
+}

@@ -1,0 +1,116 @@
+/**
+ * Connections to receivers, kept for the next attempt. A connection is used again only for the same
+ * origin *and* the same checked address, so no attempt goes to an address that was not checked for
+ * it.
+ */
+import { buildConnector, Client } from 'undici';
+import type { HostAddress } from '../core/host.ts';
+
+/** One address of one origin. */
+export interface Route {
+  readonly key: string;
+  readonly origin: string;
+  readonly connect: ReturnType<typeof buildConnector>;
+  /** The connections that no request uses, the last used one at the end. */
+  readonly idle: Connection[];
+}
+
+/**
+ * undici's client for one request at a time. It connects at its first request, and again when its
+ * socket is gone.
+ */
+export interface Connection {
+  readonly client: Client;
+  /** How often it has connected. Written by its client's `connect` event; read by sender.ts. */
+  opened: number;
+  /** Written by keep; read by sweep. */
+  idleSinceMs: number;
+}
+
+export interface Connections {
+  readonly attemptTimeoutMs: number;
+  /** By origin and address. Written by routeTo and sweep. */
+  readonly routes: Map<string, Route>;
+  /** All clients, in use or idle. Written by connect and discard; read by closeConnections. */
+  readonly open: Set<Client>;
+  readonly sweeper: NodeJS.Timeout;
+}
+
+const KEEP_ALIVE_MS = 15_000;
+
+/** None yet. `attemptTimeoutMs`: the caller ends its attempts by then. */
+export function newConnections(attemptTimeoutMs: number): Connections {
+  const connections: Connections = {
+    attemptTimeoutMs,
+    routes: new Map(),
+    open: new Set(),
+    sweeper: setInterval(() => sweep(connections), KEEP_ALIVE_MS).unref(),
+  };
+  return connections;
+}
+
+export function routeTo({ routes, attemptTimeoutMs }: Connections, origin: string, address: HostAddress): Route {
+  const key = `${origin} ${address.address}`;
+  const known = routes.get(key);
+  if (known) return known;
+  const lookup = (_hostname: string, wanted: { all?: boolean }, done: (...result: unknown[]) => void): void =>
+    wanted.all ? done(null, [address]) : done(null, address.address, address.family);
+  // Later than the attempt's own timer, which does not end a connection that is being made.
+  const timeout = attemptTimeoutMs + 1_000;
+  const connect = buildConnector({ timeout, allowH2: false, lookup } as never);
+  const route: Route = { key, origin, connect, idle: [] };
+  routes.set(key, route);
+  return route;
+}
+
+/** A new connection, which connects when it is used. */
+export function connect({ open }: Connections, route: Route): Connection {
+  const client = new Client(route.origin, {
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The attempt's own timer is exact. undici's go by half seconds, and may be early.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: 16_384,
+    connect: route.connect,
+  });
+  const connection: Connection = { client, opened: 0, idleSinceMs: 0 };
+  client.on('connect', () => (connection.opened += 1));
+  open.add(client);
+  return connection;
+}
+
+/** Keeps a connection for the route's next request. */
+export function keep(connections: Connections, route: Route, connection: Connection): void {
+  // The sweep may have dropped the route, and nobody would find the connection there.
+  if (connections.routes.get(route.key) !== route) return discard(connections, connection);
+  connection.idleSinceMs = performance.now();
+  route.idle.push(connection);
+}
+
+export function discard({ open }: Connections, { client }: Connection): void {
+  open.delete(client);
+  // No request is in flight on it that could still fail.
+  void client.destroy();
+}
+
+/** Closes all connections; requests in flight fail. */
+export async function closeConnections({ open, sweeper }: Connections): Promise<void> {
+  clearInterval(sweeper);
+  await Promise.all([...open].map((client) => client.destroy()));
+}
+
+/**
+ * Drops connections that were not used for KEEP_ALIVE_MS, and routes without connections. The last
+ * used connection is used first, so the ones that are not needed any more age at the front.
+ */
+function sweep(connections: Connections): void {
+  const { routes } = connections;
+  const oldestMs = performance.now() - KEEP_ALIVE_MS;
+  for (const [key, { idle }] of routes) {
+    const young = idle.findIndex(({ idleSinceMs }) => idleSinceMs >= oldestMs);
+    const old = idle.splice(0, young < 0 ? idle.length : young);
+    for (const connection of old) discard(connections, connection);
+    if (idle.length === 0) routes.delete(key);
+  }
+}

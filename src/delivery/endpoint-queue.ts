@@ -1,0 +1,128 @@
+/** The deliveries to one endpoint that this worker has in hand. */
+import type { ClaimedDelivery } from './claim-store.ts';
+import type { WaitingStatus } from './waiting-store.ts';
+
+/**
+ * Where a queue stands for its next launch:
+ *  * `blocked`: nothing waits, or `cap` attempts are in flight.
+ *  * `first`: ready, with an urgent delivery or a first attempt at its head.
+ *  * `retry`: ready, with a retry at its head.
+ *  * `slow`: ready, but the endpoint's last attempts took long. It launches after all others.
+ */
+export type QueueMode = 'blocked' | ReadyMode;
+export type ReadyMode = 'first' | 'retry' | 'slow';
+
+/** The fields are written by the functions of endpoint-queues.ts and claim-shares.ts only. */
+export interface EndpointQueue {
+  readonly teamId: string;
+  readonly endpointId: string;
+  /**
+   * Claimed and not launched, in launch order: urgent ones, first attempts, retries.
+   * Written by accept, next and withdraw.
+   */
+  readonly waiting: WaitingDelivery[];
+  /** Attempts in flight, parked ones included. Written by next and land. */
+  inFlight: number;
+  /** How many attempts may be in flight. Written by land; read by next and roomOf. */
+  cap: number;
+  /** An attempt was parked or timed out, and none was quick since. Written by park and land. */
+  isSlow: boolean;
+  /**
+   * Whether the database has more deliveries of this status than this worker took, as far as is
+   * known. Written by setMore, ask and withdraw; read by place and forgetIdle.
+   */
+  readonly more: Record<WaitingStatus, boolean>;
+  /** Written by place and next. */
+  mode: QueueMode;
+}
+
+interface WaitingDelivery {
+  readonly row: ClaimedDelivery;
+  readonly claimedAtMs: number;
+}
+
+/** An attempt in flight, from `next` to `land`. */
+export interface Flight {
+  readonly row: ClaimedDelivery;
+  readonly queue: EndpointQueue;
+  readonly startedAtMs: number;
+  /** It goes on, but another attempt has its slot. Written by park, and never taken back. */
+  isParked: boolean;
+}
+
+/** How an attempt went, as far as the endpoint's pace is concerned. */
+export type Pace = 'good' | 'failed' | 'timeout';
+
+/** How many deliveries of an endpoint at its full cap are in hand, in caps; see roomOf. */
+const IN_HAND_PER_CAP = 4;
+
+export function newQueue(teamId: string, endpointId: string): EndpointQueue {
+  return {
+    teamId,
+    endpointId,
+    waiting: [],
+    inFlight: 0,
+    cap: 1,
+    isSlow: false,
+    more: { pending: false, retrying: false },
+    mode: 'blocked',
+  };
+}
+
+/** Inserts after everything of the same rank. */
+export function insertWaiting({ waiting }: EndpointQueue, added: WaitingDelivery): void {
+  const rank = rankOf(added.row);
+  const at = waiting.findIndex(({ row }) => rankOf(row) > rank);
+  waiting.splice(at < 0 ? waiting.length : at, 0, added);
+}
+
+/** The mode that follows from the other fields. */
+export function modeOf({ waiting, inFlight, cap, isSlow }: EndpointQueue): QueueMode {
+  const [head] = waiting;
+  if (!head || inFlight >= cap) return 'blocked';
+  if (isSlow && !head.row.urgent) return 'slow';
+  return rankOf(head.row) < 2 ? 'first' : 'retry';
+}
+
+/** The order within an endpoint: what somebody asked for, first attempts, retries. */
+function rankOf(row: ClaimedDelivery): number {
+  if (row.urgent) return 0;
+  return row.attempt === 0 ? 1 : 2;
+}
+
+/** Doubles with each success, halves with each failure; a timeout leaves one. */
+export function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): number {
+  if (pace === 'good') return Math.min(maxPerEndpoint, cap * 2);
+  return pace === 'timeout' ? 1 : Math.max(1, cap >> 1);
+}
+
+/**
+ * How many more deliveries of this endpoint to claim at most.
+ *
+ * At its full cap, an endpoint may have some caps in hand. A delivery that waits for the cap waits
+ * for at most three attempts that were not parked, so it is launched within the second for which a
+ * claim is good. These deliveries take less than the slots leave over, so queues that are ready
+ * never wait for them.
+ */
+export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
+  const { cap, isSlow, inFlight, waiting } = queue;
+  const wanted = cap === maxPerEndpoint && !isSlow ? cap * IN_HAND_PER_CAP : cap;
+  return Math.max(0, wanted - inFlight - waiting.length);
+}
+
+/**
+ * Takes out what was claimed before `sinceMs`, and what a slow endpoint cannot launch now. The
+ * database has these deliveries, so `more` becomes true for their statuses.
+ */
+export function withdrawFrom(queue: EndpointQueue, sinceMs: number): ClaimedDelivery[] {
+  const { waiting } = queue;
+  if (waiting.length === 0) return [];
+  const launchable = queue.isSlow ? Math.max(0, queue.cap - queue.inFlight) : Infinity;
+  const kept = waiting.filter(({ claimedAtMs }) => claimedAtMs >= sinceMs).slice(0, launchable);
+  if (kept.length === waiting.length) return [];
+  const staying = new Set(kept);
+  const taken = waiting.filter((each) => !staying.has(each)).map(({ row }) => row);
+  for (const { status } of taken) queue.more[status === 'pending' ? 'pending' : 'retrying'] = true;
+  waiting.splice(0, waiting.length, ...kept);
+  return taken;
+}

@@ -1,0 +1,108 @@
+import { statement, type Tx } from '../db/client.ts';
+import { columnsOf } from './columns.ts';
+import { NO_WAIT_FOR_DISK } from './result-store.ts';
+
+/** One event and one of its subscribers, with all that an attempt needs of both. */
+export interface FanOutRow {
+  readonly team_id: string;
+  readonly event_id: string;
+  readonly event_type: string;
+  readonly event_data: string;
+  readonly event_created_at: string;
+  /** null: nobody subscribed. */
+  readonly endpoint_id: string | null;
+  readonly url: string;
+  readonly api_version: string;
+  readonly secret_encrypted: Buffer;
+}
+
+// `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
+// hashes the endpoints of all teams.
+function takeEventsText(order: 'asc' | 'desc'): string {
+  return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
+      e.created_at as event_created_at,
+      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted
+    from (
+      select *
+      from event
+      where fanned_out_at is null
+      order by created_at ${order}
+      limit $1
+      for update skip locked
+    ) e
+    left join lateral (
+      select *
+      from webhook_endpoint
+      where team_id = e.team_id and status = 'active' and e.type = any (events)
+      offset 0
+    ) w on true
+    order by e.created_at, e.id`;
+}
+
+const TAKE_EVENTS = {
+  oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText('asc')),
+  newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText('desc')),
+};
+
+/**
+ * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
+ * until the transaction ends; other workers skip them.
+ */
+export function takeEvents(tx: Tx, which: 'oldest' | 'newest', limit: number): Promise<FanOutRow[]> {
+  return tx.query(TAKE_EVENTS[which], [limit]);
+}
+
+export interface NewDelivery {
+  readonly teamId: string;
+  readonly id: string;
+  readonly endpointId: string;
+  readonly eventId: string;
+  readonly eventType: string;
+  /** Whether the worker that inserts it claims it at once. */
+  readonly claimed: boolean;
+}
+
+// The join leaves out endpoints that were deleted since the events were taken.
+const INSERT_DELIVERIES = statement(
+  'webhooks.insertDeliveries',
+  `insert into webhook_delivery
+     (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, claimed_by)
+   select n.team_id, n.id, n.endpoint_id, n.event_id, n.event_type, 'pending', $1, $1,
+     case when n.claimed then $2::int end
+   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
+     as n (team_id, id, endpoint_id, event_id, event_type, claimed)
+   cross join lateral (
+     select
+     from webhook_endpoint
+     where team_id = n.team_id and id = n.endpoint_id
+     limit 1
+   ) w
+   on conflict (team_id, endpoint_id, event_id) do nothing`,
+);
+
+const MARK_FANNED_OUT = statement(
+  'webhooks.markFannedOut',
+  `update event e
+   set fanned_out_at = $1
+   from unnest($2::text[], $3::text[]) as n (team_id, id)
+   where e.team_id = n.team_id and e.id = n.id`,
+);
+
+export interface FanOut {
+  readonly at: Date;
+  readonly worker: number;
+  readonly events: readonly { readonly teamId: string; readonly id: string }[];
+  readonly deliveries: readonly NewDelivery[];
+}
+
+const DELIVERY_COLUMNS = ['teamId', 'id', 'endpointId', 'eventId', 'eventType', 'claimed'] as const;
+
+/**
+ * Inserts the deliveries and marks the events as fanned out. Needs the transaction that took the
+ * events.
+ */
+export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: FanOut): void {
+  tx.send(NO_WAIT_FOR_DISK, []);
+  if (deliveries.length > 0) tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
+  tx.send(MARK_FANNED_OUT, [at, ...columnsOf(events, ['teamId', 'id'])]);
+}

@@ -1,0 +1,94 @@
+/** Fan-out: makes a delivery for each subscriber of an event. */
+import { newId } from '../core/ids.ts';
+import type { ClaimedDelivery } from './claim-store.ts';
+import type { EndpointQueue } from './endpoint-queue.ts';
+import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
+import type { Loop } from './loop.ts';
+
+/** Few, because each event may have 50 subscribers, and claims wait for the fan-out. */
+const EVENTS_PER_FAN_OUT = 50;
+/**
+ * A delivery that is claimed as it is made costs a third less than one that is claimed afterwards.
+ * So events wait while the queues are full, but no longer than this.
+ */
+const WAIT_MAX_MS = 100;
+
+/** Whether to fan out now: events are wanted, and the queues have room or events waited enough. */
+export function mayFanOut({ queues, state }: Loop): boolean {
+  if (!state.wanted.events) return false;
+  return queues.capacity() > 0 || performance.now() - state.fannedOutAtMs > WAIT_MAX_MS;
+}
+
+/**
+ * Fans out the next events. Returns the deliveries that this worker claimed as it made them. Opens
+ * a transaction.
+ */
+export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+  const { options, state } = loop;
+  const at = options.clock.now();
+  state.fannedOutAtMs = performance.now();
+  const { taken, claimed } = await options.db.transaction(async (tx) => {
+    const rows = await takeEvents(tx, state.fanOutNext, EVENTS_PER_FAN_OUT);
+    const planned = planDeliveries(loop, rows, at);
+    const events = eventsOf(rows);
+    const { deliveries } = planned;
+    const worker = options.lock.number;
+    if (rows.length > 0) insertDeliveries(tx, { at, worker, events, deliveries });
+    return { taken: events.length, claimed: planned.claimed };
+  });
+  const isAll = taken < EVENTS_PER_FAN_OUT;
+  state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
+  if (!isAll) state.wanted.events = true;
+  return claimed;
+}
+
+function eventsOf(rows: readonly FanOutRow[]): { teamId: string; id: string }[] {
+  const events = new Map<string, { teamId: string; id: string }>();
+  for (const { team_id: teamId, event_id: id } of rows) events.set(id, { teamId, id });
+  return [...events.values()];
+}
+
+interface Plan {
+  readonly deliveries: NewDelivery[];
+  /** Those of the deliveries that this worker claims. */
+  readonly claimed: ClaimedDelivery[];
+}
+
+/**
+ * Makes a delivery for each subscriber. This worker claims as many as it has room for, but none
+ * while older ones of the same endpoint wait in the database.
+ */
+function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date): Plan {
+  let capacity = queues.capacity();
+  const claimedOf = new Map<EndpointQueue, number>();
+  const plan: Plan = { deliveries: [], claimed: [] };
+  for (const row of rows) {
+    const { team_id: teamId, event_id: eventId, event_type: eventType } = row;
+    const endpointId = row.endpoint_id;
+    if (endpointId === null) continue;
+    const queue = queues.queueOf(teamId, endpointId);
+    const already = claimedOf.get(queue) ?? 0;
+    const claimed = capacity > 0 && !queue.more.pending && already < queues.roomOf(queue);
+    const id = newId('webhookDelivery');
+    plan.deliveries.push({ teamId, id, endpointId, eventId, eventType, claimed });
+    if (!claimed) {
+      queues.setMore(queue, 'pending');
+      continue;
+    }
+    capacity -= 1;
+    claimedOf.set(queue, already + 1);
+    plan.claimed.push({ ...row, ...firstAttempt(at), id, endpoint_id: endpointId });
+  }
+  return plan;
+}
+
+/** The columns of a delivery that was just made. */
+function firstAttempt(at: Date) {
+  return {
+    status: 'pending',
+    attempt: 0,
+    extra_attempts: 0,
+    next_try_at: at.toISOString(),
+    urgent: false,
+  } as const;
+}

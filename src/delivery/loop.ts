@@ -1,0 +1,126 @@
+/** What the parts of one worker's delivery loop share: what the loop was given, and its state. */
+import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import type { AppSecrets } from '../core/encryption.ts';
+import type { Db } from '../db/client.ts';
+import type { SessionLock } from '../db/session-lock.ts';
+import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
+import type { EndpointQueue } from './endpoint-queue.ts';
+import type { Limits } from './queues-state.ts';
+import type { RecordedAttempt } from './result-store.ts';
+import type { Sender } from './sender.ts';
+import { FIRST_ENDPOINT, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
+
+export interface DispatcherOptions {
+  readonly db: Db;
+  /** Its number marks this worker's claims. */
+  readonly lock: SessionLock;
+  readonly sender: Sender;
+  readonly clock: Clock;
+  readonly secrets: AppSecrets;
+  readonly logger: Logger;
+  readonly limits: Limits;
+  /** The waits before the second attempt, the third one … */
+  readonly retryDelaysS: readonly number[];
+  /** Called for each attempt that ended. */
+  readonly observe: (status: string, seconds: number) => void;
+  /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
+  readonly tickMs?: number;
+}
+
+export interface Loop {
+  readonly options: DispatcherOptions;
+  readonly queues: EndpointQueues;
+  readonly state: LoopState;
+  /**
+   * Starts rounds unless they run already. A field, because rounds launch attempts, attempts start
+   * rounds, and modules must not import each other in a circle.
+   */
+  readonly startRounds: () => void;
+}
+
+/**
+ *  * `running`: makes rounds and launches attempts.
+ *  * `draining`: launches nothing more; attempts in flight end and results are written.
+ *  * `stopped`: nothing is in flight, and every result is written or given up.
+ */
+export type LoopMode = 'running' | 'draining' | 'stopped';
+
+/** "Written by" names the only files that may write a field. All times are of performance.now(). */
+export interface LoopState {
+  /** Written by `enter`; read by all parts. */
+  mode: LoopMode;
+  /** What the next round has to do. Read by rounds.ts and fan-out.ts. */
+  readonly wanted: {
+    /** Fan out events. Set by the tick, by wake and by a full fan-out; cleared by rounds.ts. */
+    events: boolean;
+    /** Do what only a tick does, such as looking for due deliveries. Set and cleared likewise. */
+    tick: boolean;
+    /** Release what queues cannot use. Set by the parking timer; cleared by rounds.ts. */
+    giveBack: boolean;
+  };
+  /** The rounds that run now; null: none. Written and read by rounds.ts; awaited by stop. */
+  rounds: Promise<void> | null;
+  /** Ticks so far. Written by the ticker in dispatcher.ts; read by rounds.ts. */
+  ticks: number;
+  /**
+   * A statement failed that may have claimed deliveries nevertheless: these must be released.
+   * Written and read by rounds.ts.
+   */
+  isInDoubt: boolean;
+  /** Where the next search for due deliveries begins. Written and read by claims.ts. */
+  readonly searchAfter: Record<WaitingStatus, EndpointRef>;
+  /** When the last fan-out began. Written and read by fan-out.ts. */
+  fannedOutAtMs: number;
+  /**
+   * Which events the next fan-out takes. While very many wait, old and new ones take turns, so a
+   * new event need not wait for all the old ones. Written and read by fan-out.ts.
+   */
+  fanOutNext: 'oldest' | 'newest';
+  /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
+  readonly secrets: WeakMap<EndpointQueue, { readonly encrypted: Buffer; readonly text: string }>;
+  /**
+   * Deliveries from their launch until their result is written. attempts.ts adds, results.ts
+   * removes; rounds.ts reads it to tell lost claims from its own.
+   */
+  readonly unwritten: Set<string>;
+  /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
+  readonly results: RecordedAttempt[];
+  /** The writing of results that runs now; null: none. Written by results.ts; awaited by stop. */
+  flushing: Promise<void> | null;
+}
+
+export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) => void): Loop {
+  const loop: Loop = {
+    options,
+    queues: createEndpointQueues(options.limits),
+    startRounds: () => startRounds(loop),
+    state: {
+      mode: 'running',
+      wanted: { events: true, tick: true, giveBack: false },
+      rounds: null,
+      ticks: 0,
+      isInDoubt: false,
+      searchAfter: { pending: FIRST_ENDPOINT, retrying: FIRST_ENDPOINT },
+      fannedOutAtMs: -Infinity,
+      fanOutNext: 'oldest',
+      secrets: new WeakMap(),
+      unwritten: new Set(),
+      results: [],
+      flushing: null,
+    },
+  };
+  return loop;
+}
+
+const BEFORE: Readonly<Record<LoopMode, LoopMode | null>> = {
+  running: null,
+  draining: 'running',
+  stopped: 'draining',
+};
+
+/** Changes the mode. Throws for any way but running → draining → stopped. */
+export function enter({ state }: Loop, mode: LoopMode): void {
+  if (state.mode !== BEFORE[mode]) throw new Error(`The loop is ${state.mode}, so not ${mode}.`);
+  state.mode = mode;
+}

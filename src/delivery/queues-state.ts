@@ -1,0 +1,105 @@
+/** The state of all endpoint queues of a worker, and the one place that files a queue anew. */
+import { modeOf, newQueue, roomOf, type EndpointQueue, type Flight, type ReadyMode } from './endpoint-queue.ts';
+import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
+
+export interface Limits {
+  /** Slots: attempts in flight over all endpoints, parked ones not counted. */
+  readonly concurrency: number;
+  /** Attempts in flight to one endpoint, parked ones included. */
+  readonly maxPerEndpoint: number;
+}
+
+/** How many deliveries are in hand for each slot; see `inHandMax`. */
+const IN_HAND_PER_SLOT = { least: 4, most: 40 };
+
+/** Written by the functions of endpoint-queues.ts and claim-shares.ts, and by `file`. */
+export interface QueuesState {
+  readonly limits: Limits;
+  /** The queues, by team and endpoint. Written by queueOf and forgetIdle. */
+  readonly queues: Map<string, EndpointQueue>;
+  /**
+   * The queues that can launch, by mode; the one that launched longest ago is first.
+   * Written by `file` and next; read by next.
+   */
+  readonly ready: Record<ReadyMode, Set<EndpointQueue>>;
+  /**
+   * The queues that have room for more and more in the database, by the status to claim next; the
+   * one that was asked for longest ago is first. Written by `file`; read by ask and isHungry.
+   */
+  readonly hungry: Record<WaitingStatus, Set<EndpointQueue>>;
+  /** Attempts in flight, oldest first. Written by next and land; read by park and stop. */
+  readonly flights: Set<Flight>;
+  /** Deliveries that wait in all queues together. Written by accept, next and withdraw. */
+  queued: number;
+  /** Attempts in flight that are parked. Written by park and land. */
+  parked: number;
+  /**
+   * Launches in about the last tenth of a second: `next` adds to it, `park` halves it each 50 ms.
+   */
+  launched: number;
+  /**
+   * How many deliveries to have in hand, parked ones not counted: as many as were launched in the
+   * last tenth of a second, so that the next claim is answered before they run out, within bounds
+   * for each slot. Written by park; read by capacity.
+   */
+  inHandMax: number;
+}
+
+export function newQueuesState(limits: Limits): QueuesState {
+  return {
+    limits,
+    queues: new Map(),
+    ready: { first: new Set(), retry: new Set(), slow: new Set() },
+    hungry: { pending: new Set(), retrying: new Set() },
+    flights: new Set(),
+    queued: 0,
+    parked: 0,
+    launched: 0,
+    inHandMax: limits.concurrency * IN_HAND_PER_SLOT.least,
+  };
+}
+
+/** The queue of an endpoint, a new one at its first delivery. */
+export function queueOf({ queues }: QueuesState, teamId: string, endpointId: string) {
+  const key = `${teamId}\n${endpointId}`;
+  const known = queues.get(key);
+  if (known) return known;
+  const queue = newQueue(teamId, endpointId);
+  queues.set(key, queue);
+  return queue;
+}
+
+/** Files a queue under `ready` and `hungry`. Call it after each change of the queue's fields. */
+export function file({ ready, hungry, limits }: QueuesState, queue: EndpointQueue): void {
+  const mode = modeOf(queue);
+  if (mode !== queue.mode) {
+    if (queue.mode !== 'blocked') ready[queue.mode].delete(queue);
+    if (mode !== 'blocked') ready[mode].add(queue);
+    queue.mode = mode;
+  }
+  const wanted = roomOf(queue, limits.maxPerEndpoint) > 0 ? nextStatusOf(queue) : null;
+  for (const status of WAITING_STATUSES) {
+    if (status === wanted) hungry[status].add(queue);
+    else hungry[status].delete(queue);
+  }
+}
+
+/** First attempts are claimed before retries. */
+function nextStatusOf({ more }: EndpointQueue): WaitingStatus | null {
+  if (more.pending) return 'pending';
+  return more.retrying ? 'retrying' : null;
+}
+
+/** Attempts that hold a slot. */
+export function countActive({ flights, parked }: QueuesState): number {
+  return flights.size - parked;
+}
+
+/** Adapts how much to have in hand to how fast deliveries go. Called each 50 ms. */
+export function adaptInHand(state: QueuesState): void {
+  const { concurrency } = state.limits;
+  const { least, most } = IN_HAND_PER_SLOT;
+  const wanted = Math.max(concurrency * least, state.launched);
+  state.inHandMax = Math.ceil(Math.min(concurrency * most, wanted));
+  state.launched /= 2;
+}

@@ -1,0 +1,72 @@
+/** One POST on one connection. */
+import type { Client } from 'undici';
+
+export interface Post {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  /** The rest of an answer that is longer is not read. */
+  readonly readMaxBytes: number;
+  readonly deadline: Deadline;
+}
+
+/** The end of an attempt's time. */
+export interface Deadline {
+  /** Written by the attempt's timer. */
+  isOver: boolean;
+  /**
+   * Aborts the request that is in flight; null: none has begun yet. Written by `post` when a
+   * request begins; called by the attempt's timer.
+   */
+  abort: ((reason: Error) => void) | null;
+}
+
+/** What has come of the receiver's answer so far. Written by `post` alone. */
+export interface HttpAnswer {
+  /** 0 until the answer begins. */
+  statusCode: number;
+  retryAfter: string | string[] | undefined;
+  /** The body as far as it was read. */
+  readonly chunks: Buffer[];
+  sizeBytes: number;
+}
+
+export function newAnswer(): HttpAnswer {
+  return { statusCode: 0, retryAfter: undefined, chunks: [], sizeBytes: 0 };
+}
+
+/**
+ * Sends the request and reads the answer into `answer`. Resolves with whether that was all of it: if
+ * not, the connection cannot be used again. Rejects with undici's error.
+ *
+ * Uses undici's handler, because its streams and signals cost as much as the rest of a delivery.
+ */
+export function post(client: Client, request: Post, answer: HttpAnswer): Promise<boolean> {
+  const { path, headers, body, readMaxBytes, deadline } = request;
+  return new Promise((resolve, reject) => {
+    client.dispatch(
+      { method: 'POST', path, headers, body },
+      {
+        onRequestStart: (controller) => {
+          deadline.abort = (reason) => controller.abort(reason);
+          if (deadline.isOver) controller.abort(new Error('timeout'));
+        },
+        onResponseStart: (_controller, statusCode, answered) => {
+          // A 1xx is not the answer yet.
+          if (statusCode < 200) return;
+          answer.statusCode = statusCode;
+          answer.retryAfter = answered['retry-after'];
+        },
+        onResponseData: (controller, chunk) => {
+          answer.chunks.push(chunk);
+          answer.sizeBytes += chunk.length;
+          if (answer.sizeBytes <= readMaxBytes) return;
+          resolve(false);
+          controller.abort(new Error('the rest is not read'));
+        },
+        onResponseEnd: () => resolve(true),
+        onResponseError: (_controller, error) => reject(error),
+      },
+    );
+  });
+}

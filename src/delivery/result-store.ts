@@ -1,0 +1,196 @@
+import { statement, type Db, type Tx } from '../db/client.ts';
+import { columnsOf } from './columns.ts';
+import type { DeliveryStatus } from './schedule.ts';
+
+// A crash of the database can lose a fan-out or a result that was committed this way. Then it is
+// made again, and a delivery may be sent twice, which receivers expect. Waiting for the disk at
+// every commit would cost more than that.
+export const NO_WAIT_FOR_DISK = statement('webhooks.noWaitForDisk', 'set local synchronous_commit = off');
+
+/** A delivery as it is after an attempt, and how that attempt ended. */
+export interface RecordedAttempt {
+  readonly teamId: string;
+  readonly id: string;
+  /** '' for a `ping`, which says nothing about its endpoint. */
+  readonly endpointId: string;
+  readonly status: DeliveryStatus;
+  readonly attempt: number;
+  readonly extraAttempts: number;
+  readonly nextTryAt: Date | null;
+  /** Whether the delivery was urgent when this attempt began. */
+  readonly wasUrgent: boolean;
+  readonly at: Date;
+  readonly responseCode: number | null;
+  readonly responseExcerpt: string | null;
+  readonly responseMs: number;
+  readonly error: string | null;
+}
+
+const RECORD_COLUMNS = [
+  'teamId',
+  'id',
+  'status',
+  'attempt',
+  'extraAttempts',
+  'nextTryAt',
+  'wasUrgent',
+  'at',
+  'responseCode',
+  'responseExcerpt',
+  'responseMs',
+  'error',
+] as const satisfies readonly (keyof RecordedAttempt)[];
+
+// Only rows that this worker still holds at this attempt: a row that was deleted, or that another
+// worker has claimed since, stays as it is.
+const RECORD = statement(
+  'webhooks.record',
+  `update webhook_delivery d
+   set status = n.status,
+     attempt = n.attempt,
+     extra_attempts = n.extra_attempts,
+     next_try_at = n.next_try_at,
+     urgent = d.urgent and not n.was_urgent and n.status <> 'ok',
+     last_attempt_at = n.at,
+     response_code = n.response_code,
+     response_excerpt = n.response_excerpt,
+     response_ms = n.response_ms,
+     error = n.error,
+     claimed_by = null
+   from unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::int[], $7::timestamptz[],
+       $8::boolean[], $9::timestamptz[], $10::int[], $11::text[], $12::int[], $13::text[])
+     as n (team_id, id, status, attempt, extra_attempts, next_try_at,
+       was_urgent, at, response_code, response_excerpt, response_ms, error)
+   where d.team_id = n.team_id
+     and d.id = n.id
+     and d.claimed_by = $1
+     and d.attempt = n.attempt - 1`,
+);
+
+/** How many failed attempts of a delivery are kept for the team's admins. */
+const ATTEMPTS_KEPT = 10;
+
+// Runs before RECORD and on the same condition, so both write the same attempts. The last attempt
+// of a delivery that succeeded is in the delivery's own row; a batch without failures skips this.
+const KEEP_FAILED = statement(
+  'webhooks.keepFailed',
+  `with failed as (
+     select *
+     from unnest($2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::int[], $7::int[],
+         $8::text[])
+       as n (team_id, id, attempt, at, response_code, response_ms, error)
+   ), kept as (
+     insert into webhook_attempt
+       (team_id, delivery_id, attempt, ended_at, response_code, response_ms, error)
+     select n.*
+     from failed n
+     cross join lateral (
+       select
+       from webhook_delivery
+       where team_id = n.team_id and id = n.id and claimed_by = $1 and attempt = n.attempt - 1
+       limit 1
+       for key share
+     ) d
+     on conflict (team_id, delivery_id, attempt) do update
+     set ended_at = excluded.ended_at,
+       response_code = excluded.response_code,
+       response_ms = excluded.response_ms,
+       error = excluded.error
+   )
+   delete from webhook_attempt a
+   using failed n
+   where n.attempt > ${ATTEMPTS_KEPT}
+     and a.team_id = n.team_id
+     and a.delivery_id = n.id
+     and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}`,
+);
+
+const FAILED_COLUMNS = [
+  'teamId',
+  'id',
+  'attempt',
+  'at',
+  'responseCode',
+  'responseMs',
+  'error',
+] as const satisfies readonly (keyof RecordedAttempt)[];
+
+function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]): void {
+  const failed = attempts.filter(({ status }) => status !== 'ok');
+  if (failed.length > 0) tx.send(KEEP_FAILED, [worker, ...columnsOf(failed, FAILED_COLUMNS)]);
+}
+
+/** What a batch of results says about one endpoint. */
+export interface EndpointOutcome {
+  readonly teamId: string;
+  readonly endpointId: string;
+  /** null: none in this batch. */
+  readonly lastSuccessAt: Date | null;
+  /** The first failure after the last success; null: none in this batch. */
+  readonly failingSince: Date | null;
+}
+
+const ENDPOINT_COLUMNS = [
+  'teamId',
+  'endpointId',
+  'lastSuccessAt',
+  'failingSince',
+] as const satisfies readonly (keyof EndpointOutcome)[];
+
+// Updates a row only when the outcome adds something, so a busy endpoint's row is written once a
+// second and not for each delivery. Locks in the order of the keys: two workers that report on the
+// same endpoints wait for each other instead of deadlocking.
+const RECORD_ENDPOINTS = statement(
+  'webhooks.recordEndpoints',
+  `update webhook_endpoint w
+   set last_success_at =
+       coalesce(greatest(w.last_success_at, n.last_success_at), w.last_success_at),
+     failing_since =
+       case
+         when n.last_success_at is not null then n.failing_since
+         else coalesce(w.failing_since, n.failing_since)
+       end
+   from (
+     select n.*
+     from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[])
+       as n (team_id, endpoint_id, last_success_at, failing_since)
+     join webhook_endpoint w on w.team_id = n.team_id and w.id = n.endpoint_id
+     where (n.last_success_at is not null
+         and (w.failing_since is not null
+           or w.last_success_at is null
+           or w.last_success_at < n.last_success_at - interval '1 second'))
+       or (n.failing_since is not null
+         and (w.failing_since is null or n.last_success_at is not null))
+     order by n.team_id, n.endpoint_id
+     for no key update of w
+   ) n
+   where w.team_id = n.team_id and w.id = n.endpoint_id`,
+);
+
+// The deletion of an endpoint locks the endpoint and then its deliveries. Results lock in the same
+// order, or the two would deadlock.
+const HOLD_ENDPOINTS = statement(
+  'webhooks.holdEndpoints',
+  `select
+   from webhook_endpoint w
+   join unnest($1::text[], $2::text[]) as n (team_id, endpoint_id)
+     on w.team_id = n.team_id and w.id = n.endpoint_id
+   order by w.team_id, w.id
+   for key share of w`,
+);
+
+/** Writes a batch of results and what they say about their endpoints. Opens a transaction. */
+export async function recordAttempts(
+  db: Db,
+  worker: number,
+  attempts: readonly RecordedAttempt[],
+  endpoints: readonly EndpointOutcome[],
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    tx.send(NO_WAIT_FOR_DISK, []);
+    if (endpoints.length > 0) tx.send(HOLD_ENDPOINTS, columnsOf(endpoints, ['teamId', 'endpointId']));
+    keepFailed(tx, worker, attempts);
+    tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
+    if (endpoints.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(endpoints, ENDPOINT_COLUMNS));
+  });
+}

@@ -1,0 +1,86 @@
+/** Writes the results of attempts, in batches. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { ProblemError } from '../core/problem.ts';
+import type { Loop } from './loop.ts';
+import { recordAttempts, type EndpointOutcome, type RecordedAttempt } from './result-store.ts';
+
+const FLUSH_AFTER_MS = 10;
+const FLUSH_SIZE = 500;
+const RETRY_MS = 250;
+/** While the loop stops. A result that is lost then leads to one more attempt. */
+const LAST_TRIES = 8;
+
+/** Starts to write the results, unless that runs already. */
+export function flush(loop: Loop): void {
+  const { state } = loop;
+  state.flushing ??= flushBatch(loop).finally(() => {
+    state.flushing = null;
+    if (state.results.length > 0) flush(loop);
+  });
+}
+
+/** Waits until every result is written. */
+export async function drainResults({ state }: Loop): Promise<void> {
+  while (state.flushing) await state.flushing;
+}
+
+async function flushBatch(loop: Loop): Promise<void> {
+  const { results, unwritten } = loop.state;
+  if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
+  const batch = results.splice(0, FLUSH_SIZE);
+  await write(loop, batch);
+  for (const { id } of batch) unwritten.delete(id);
+}
+
+/** Tries until it succeeds. Never rejects. */
+async function write(loop: Loop, batch: readonly RecordedAttempt[]): Promise<void> {
+  const { options, state } = loop;
+  const { db, lock, logger } = options;
+  for (let tries = 1; state.mode === 'running' || tries <= LAST_TRIES; tries += 1) {
+    try {
+      return await recordAttempts(db, lock.number, batch, endpointOutcomes(batch));
+    } catch (error) {
+      if (!isUnavailable(error)) return writeApart(loop, batch, error);
+      logger.warn({ err: error }, 'results of deliveries could not be written yet');
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+/**
+ * The database refuses the batch: writes its halves apart. Drops a single result that is refused
+ * and logs an error: one bad row must not block the others. That delivery is attempted again.
+ */
+async function writeApart(loop: Loop, batch: readonly RecordedAttempt[], error: unknown): Promise<void> {
+  if (batch.length === 1) {
+    const details = { err: error, delivery: batch[0]?.id };
+    loop.options.logger.error(details, 'the result of a delivery is refused by the database');
+    return;
+  }
+  const half = batch.length >> 1;
+  await write(loop, batch.slice(0, half));
+  await write(loop, batch.slice(half));
+}
+
+/** Whether the database is away, so that the same statement may succeed later. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof ProblemError && error.code === 'unavailable';
+}
+
+/** What a batch says about each endpoint. Pings say nothing. */
+function endpointOutcomes(batch: readonly RecordedAttempt[]): EndpointOutcome[] {
+  const outcomes = new Map<string, EndpointOutcome>();
+  for (const { teamId, endpointId, status, at } of batch) {
+    if (endpointId === '') continue;
+    const key = `${teamId}\n${endpointId}`;
+    const before = outcomes.get(key);
+    const lastSuccessAt = before?.lastSuccessAt ?? null;
+    outcomes.set(
+      key,
+      status === 'ok'
+        ? { teamId, endpointId, lastSuccessAt: at, failingSince: null }
+        : { teamId, endpointId, lastSuccessAt, failingSince: before?.failingSince ?? at },
+    );
+  }
+  return [...outcomes.values()];
+}

@@ -1,0 +1,91 @@
+/** The database's part of the loop: rounds, one at a time, while there is anything to do. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { accept } from './attempts.ts';
+import { claimUrgent, releaseClaims, releaseDead, releaseForgotten } from './claim-store.ts';
+import { claim, findDue } from './claims.ts';
+import { fanOut, mayFanOut } from './fan-out.ts';
+import type { Loop } from './loop.ts';
+import { WAITING_STATUSES } from './waiting-store.ts';
+
+const RETRY_MS = 250;
+/**
+ * A claim that is older is released instead of attempted: the endpoint may have been paused or
+ * deleted since.
+ */
+const CLAIM_STALE_MS = 1_000;
+const FORGOTTEN_EVERY_TICKS = 10;
+
+/** Starts rounds unless they run already, or there is nothing to do. */
+export function startRounds(loop: Loop): void {
+  const { state } = loop;
+  if (state.rounds || !hasWork(loop)) return;
+  state.rounds = runRounds(loop).finally(() => {
+    state.rounds = null;
+    // Something may have come up after the last round.
+    startRounds(loop);
+  });
+}
+
+function hasWork(loop: Loop): boolean {
+  const { mode, wanted } = loop.state;
+  if (mode !== 'running') return false;
+  return wanted.tick || wanted.giveBack || loop.queues.isHungry() || mayFanOut(loop);
+}
+
+async function runRounds(loop: Loop): Promise<void> {
+  const { state, options } = loop;
+  const { wanted } = state;
+  while (hasWork(loop)) {
+    if (!(await options.lock.isHeld())) {
+      await delay(RETRY_MS);
+      continue;
+    }
+    const { tick, giveBack } = wanted;
+    wanted.tick = false;
+    wanted.giveBack = false;
+    try {
+      await round(loop, tick, giveBack);
+    } catch (error) {
+      options.logger.warn({ err: error }, 'the delivery loop could not use the database');
+      state.isInDoubt = true;
+      wanted.events = true;
+      wanted.tick = true;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+async function round(loop: Loop, isTick: boolean, giveBack: boolean): Promise<void> {
+  const { options, state } = loop;
+  const { db, lock, limits } = options;
+  if (isTick) await recover(loop);
+  if (isTick || giveBack) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
+  if (mayFanOut(loop)) {
+    state.wanted.events = false;
+    accept(loop, await claimUrgent(db, lock.number, limits.concurrency));
+    accept(loop, await fanOut(loop));
+  }
+  for (const status of WAITING_STATUSES) {
+    if (isTick) await findDue(loop, status);
+    await claim(loop, status);
+  }
+}
+
+/** Releases the claims that nobody has in hand: lost ones of this worker, and those of dead ones. */
+async function recover({ options, queues, state }: Loop): Promise<void> {
+  const { db, lock } = options;
+  queues.forgetIdle();
+  if (state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0) {
+    const inHand = [...state.unwritten, ...queues.queuedIds()];
+    await releaseForgotten(db, lock.number, inHand);
+  }
+  state.isInDoubt = false;
+  for (const { team_id, endpoint_id, status } of await releaseDead(db))
+    queues.setMore(queues.queueOf(team_id, endpoint_id), status);
+}
+
+/** Releases what was claimed before `sinceMs`, and what slow endpoints cannot use now. */
+export async function releaseUnused({ options, queues }: Loop, sinceMs: number): Promise<void> {
+  const unused = queues.withdraw(sinceMs);
+  if (unused.length > 0) await releaseClaims(options.db, options.lock.number, unused);
+}
