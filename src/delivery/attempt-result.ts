@@ -3,6 +3,7 @@ import { errors } from 'undici';
 import type { HttpAnswer } from './request.ts';
 import { parseRetryAfter } from './schedule.ts';
 
+/** How one attempt ended. */
 export interface AttemptResult {
   /** Whether the answer was a 2xx. */
   readonly ok: boolean;

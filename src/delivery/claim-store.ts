@@ -7,6 +7,7 @@ import { statement, type Db } from '../db/client.ts';
 import type { DeliveryStatus } from './schedule.ts';
 import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
+/** The first key of the advisory locks of workers; the second one is the worker's number. */
 export const WORKER_LOCK_CLASS = 0x77686b;
 
 /** A delivery that this worker has claimed, with all that an attempt needs. */
@@ -105,6 +106,7 @@ const CLAIM_DUE = {
   retrying: statement<ClaimedDelivery>('webhooks.claimRetrying', claimDueText('retrying')),
 };
 
+/** What `claimDue` claims, and for whom. */
 export interface ClaimOptions {
   readonly worker: number;
   /** The endpoints to claim for, and how many deliveries of each at most. */

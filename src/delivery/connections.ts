@@ -27,6 +27,7 @@ export interface Connection {
   idleSinceMs: number;
 }
 
+/** All connections of one sender. */
 export interface Connections {
   readonly attemptTimeoutMs: number;
   /** By origin and address. Written by routeTo and sweep. */
@@ -49,6 +50,7 @@ export function newConnections(attemptTimeoutMs: number): Connections {
   return connections;
 }
 
+/** Finds or adds the route to one checked address of an origin. */
 export function routeTo({ routes, attemptTimeoutMs }: Connections, origin: string, address: HostAddress): Route {
   const key = `${origin} ${address.address}`;
   const known = routes.get(key);
@@ -88,6 +90,7 @@ export function keep(connections: Connections, route: Route, connection: Connect
   route.idle.push(connection);
 }
 
+/** Closes a connection, which no request uses any more. */
 export function discard({ open }: Connections, { client }: Connection): void {
   open.delete(client);
   // No request is in flight on it that could still fail.

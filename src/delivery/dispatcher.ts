@@ -28,6 +28,7 @@ import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults } from './results.ts';
 import { releaseUnused, startRounds } from './rounds.ts';
 
+/** A running delivery loop. */
 export interface Dispatcher {
   /** Looks for work at once. */
   wake(): void;

@@ -10,6 +10,7 @@ import type { WaitingStatus } from './waiting-store.ts';
  *  * `slow`: ready, but the endpoint's last attempts took long. It launches after all others.
  */
 export type QueueMode = 'blocked' | ReadyMode;
+/** The modes of queues that can launch. */
 export type ReadyMode = 'first' | 'retry' | 'slow';
 
 /** The fields are written by the functions of endpoint-queues.ts and claim-shares.ts only. */
@@ -56,6 +57,7 @@ export type Pace = 'good' | 'failed' | 'timeout';
 /** How many deliveries of an endpoint at its full cap are in hand, in caps; see roomOf. */
 const IN_HAND_PER_CAP = 4;
 
+/** An empty queue. Its first attempt goes alone: the cap is one. */
 export function newQueue(teamId: string, endpointId: string): EndpointQueue {
   return {
     teamId,

@@ -40,6 +40,7 @@ import {
 } from './queues-state.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
+/** All endpoint queues of a worker. Only these functions change them. */
 export interface EndpointQueues {
   /** Attempts in flight, oldest first. */
   readonly flights: ReadonlySet<Flight>;
@@ -77,6 +78,7 @@ export interface EndpointQueues {
 const PARKED_PER_SLOT = 20;
 const QUEUES_REMEMBERED = 10_000;
 
+/** No queues yet. */
 export function createEndpointQueues(limits: Limits): EndpointQueues {
   const state = newQueuesState(limits);
   const { flights, queues } = state;

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 
+/** What the body of a delivery is made of. */
 export interface EnvelopeParts {
   readonly id: string;
   readonly type: string;
@@ -7,17 +8,26 @@ export interface EnvelopeParts {
   readonly createdAt: string;
   readonly apiVersion: string;
   readonly teamId: string;
-  /** The JSON text that was stored when the event happened: spliced in as it is, so that every attempt sends the same bytes. */
+  /**
+   * The JSON text that was stored when the event happened. It goes into the body unchanged, so every
+   * attempt sends the same bytes.
+   */
   readonly data: string;
 }
 
 /** The body of a delivery (specification, "Envelope"). */
 export function envelopeText({ id, type, createdAt, apiVersion, teamId, data }: EnvelopeParts): string {
-  const head = JSON.stringify({ id, type, created_at: createdAt, api_version: apiVersion, tenant_id: teamId });
+  const head = JSON.stringify({
+    id,
+    type,
+    created_at: createdAt,
+    api_version: apiVersion,
+    tenant_id: teamId,
+  });
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
-/** The headers that let a receiver trust and tell apart what it gets (specification, "Signature and headers"). */
+/** The headers of an attempt: signature and event id (specification, "Signature and headers"). */
 export function deliveryHeaders(
   body: string,
   options: { secret: string; eventId: string; at: Date },

@@ -1,17 +1,23 @@
 /**
  * When a delivery is attempted again: a pure function of its row and of how the attempt ended.
  *
- *   pending ──2xx──▶ ok          pending, retrying ──failed, waits left──▶ retrying ──failed, none left──▶ gave_up
- *   an attempt that was asked for (…/retry) ──2xx──▶ ok; ──failed──▶ as it was: a retrying delivery keeps its time, a gave_up one stays given up
+ *   pending, retrying ── 2xx ──▶ ok
+ *   pending, retrying ── failed, waits left ──▶ retrying
+ *   pending, retrying ── failed, no waits left ──▶ gave_up
  *
- * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 may only lengthen one, and not beyond a day.
+ * An attempt that somebody asked for (…/retry) leads to ok as well. If it fails, nothing changes: a
+ * retrying delivery keeps its next time, and one that gave up stays so.
+ *
+ * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 can lengthen a wait up to a
+ * day, and never shortens one.
  */
 export type DeliveryStatus = 'pending' | 'retrying' | 'ok' | 'gave_up';
 
 export interface DeliveryState {
   readonly status: DeliveryStatus;
-  /** Attempts made, those that were asked for included. */
+  /** Attempts made, including those that somebody asked for. */
   readonly attempt: number;
+  /** Those of the attempts that do not use up the schedule. */
   readonly extraAttempts: number;
   readonly nextTryAt: Date | null;
 }
@@ -19,13 +25,14 @@ export interface DeliveryState {
 export interface AttemptEnd {
   readonly ok: boolean;
   readonly at: Date;
-  /** Somebody asked for this attempt; it does not use up the schedule. */
+  /** Somebody asked for this attempt, so it does not use up the schedule. */
   readonly isExtra: boolean;
   readonly retryAfterS: number | null;
 }
 
 const RETRY_AFTER_MAX_S = 86_400;
 
+/** The delivery after an attempt. `delaysS`: the waits before the second attempt, the third one … */
 export function nextState(state: DeliveryState, end: AttemptEnd, delaysS: readonly number[]): DeliveryState {
   const attempt = state.attempt + 1;
   const extraAttempts = state.extraAttempts + (end.isExtra ? 1 : 0);
@@ -34,7 +41,8 @@ export function nextState(state: DeliveryState, end: AttemptEnd, delaysS: readon
   const delayS = delaysS[attempt - extraAttempts - 1];
   if (delayS === undefined) return { status: 'gave_up', attempt, extraAttempts, nextTryAt: null };
   const waitS = Math.max(delayS, Math.min(end.retryAfterS ?? 0, RETRY_AFTER_MAX_S));
-  return { status: 'retrying', attempt, extraAttempts, nextTryAt: new Date(end.at.getTime() + waitS * 1000) };
+  const nextTryAt = new Date(end.at.getTime() + waitS * 1000);
+  return { status: 'retrying', attempt, extraAttempts, nextTryAt };
 }
 
 /** `Retry-After` in seconds from `now`: a number, or an HTTP date; null for anything else. */

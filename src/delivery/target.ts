@@ -1,9 +1,11 @@
 /**
- * Where webhooks may go (decisions 37). Two steps: what the URL says (`parseTarget`, pure), and what its name resolves to (`resolveTarget`). The second one
- * answers with the addresses that were checked, and a delivery connects to one of these: a name that resolves to something else a moment later gains
- * nothing. Everything that is not known to be public is refused, a lookup that fails or takes too long included.
+ * Where webhooks may go: to public addresses only. The check has two steps. `parseTarget` checks the
+ * URL's text, without IO. `resolveTarget` also resolves the name and returns the addresses that it
+ * checked. A delivery connects to one of these, so a name that resolves to something else a moment
+ * later gains nothing. Whatever is not known to be public is refused, and so is a name whose lookup
+ * fails or takes too long.
  *
- * Never called inside a transaction: it waits for the network.
+ * Never call `resolveTarget` inside a transaction: it waits for the network.
  */
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -11,9 +13,9 @@ import ipaddr from 'ipaddr.js';
 import type { HostAddress, Lookup } from '../core/host.ts';
 
 export interface TargetOptions {
-  /** Development and tests: any address, resolved or not, and `http` too. */
+  /** For development and tests: allows every address, and `http`. */
   readonly allowPrivateTargets: boolean;
-  /** The system's way where it is left out. */
+  /** How names are resolved; by the system's name servers if left out. */
   readonly lookup?: Lookup | undefined;
 }
 
@@ -23,7 +25,10 @@ export type Target = { readonly ok: true; readonly url: URL; readonly addresses:
 
 export interface Refusal {
   readonly ok: false;
-  /** English, for the caller of the API. It never tells what a name resolves to: that would make this a probe of our network. */
+  /**
+   * English, for the caller of the API. It never says what a name resolves to, because callers could
+   * use that to explore our network.
+   */
   readonly detail: string;
 }
 
@@ -35,7 +40,7 @@ const NOT_PUBLIC: Refusal = {
   detail: 'The URL must lead to public addresses only, and its name must resolve.',
 };
 
-/** The URL, unless its text alone refuses it. A literal address is checked here. */
+/** Checks a URL without resolving its name. A host that is an address is checked, too. */
 export function parseTarget(
   text: string,
   { allowPrivateTargets }: Pick<TargetOptions, 'allowPrivateTargets'>,
@@ -50,7 +55,7 @@ export function parseTarget(
   return { ok: true, url };
 }
 
-/** The URL and every address that it leads to, each of them public (any, where private targets are allowed). */
+/** Checks a URL and every address that its name resolves to. */
 export async function resolveTarget(text: string, options: TargetOptions): Promise<Target> {
   const parsed = parseTarget(text, options);
   if (!parsed.ok) return parsed;
@@ -60,19 +65,22 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
     options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll),
   );
   if (addresses.length === 0) return NOT_PUBLIC;
-  if (!options.allowPrivateTargets && !addresses.every(({ address }) => isPublicAddress(address))) return NOT_PUBLIC;
+  const arePublic = addresses.every(({ address }) => isPublicAddress(address));
+  if (!options.allowPrivateTargets && !arePublic) return NOT_PUBLIC;
   return { ok: true, url, addresses };
 }
 
 /**
- * Whether an address is one of the public internet, in any form: an IPv4 address inside an IPv6 one (mapped, NAT64, 6to4) counts as what it stands for.
- * IPv6 is public only below 2000::/3, the one range handed out so far, which leaves out `::a.b.c.d` and whatever is reserved next.
+ * Whether an address belongs to the public internet. An IPv4 address inside an IPv6 one (mapped,
+ * NAT64, 6to4) counts as that IPv4 address. IPv6 is public only in 2000::/3, the one range that has
+ * been assigned so far. That leaves out `::a.b.c.d` and whatever is reserved next.
  */
 export function isPublicAddress(text: string): boolean {
   // A zone id (`fe80::1%eth0`) names an interface of this machine.
   if (isIP(text) === 0 || text.includes('%')) return false;
-  // Rewritten first, because ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`.
-  const address = ipaddr.parse(isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
+  // Normalized first, because ipaddr.js takes `::8.8.8.8` for `::ffff:8.8.8.8`.
+  const normal = isIP(text) === 6 ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text;
+  const address = ipaddr.parse(normal);
   if (address instanceof ipaddr.IPv4) return isPublicIpv4(address);
   const embedded = embeddedIpv4(address);
   if (embedded) return isPublicIpv4(embedded);
@@ -81,7 +89,10 @@ export function isPublicAddress(text: string): boolean {
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** A public address by its range, and yet the same one inside every machine of a large cloud: its management service. */
+/**
+ * The management service of a large cloud: an address of a public range that every machine of that
+ * cloud reaches inside itself.
+ */
 const CLOUD_HOST_AGENT = '168.63.129.16';
 
 function isPublicIpv4(address: ipaddr.IPv4): boolean {
@@ -96,14 +107,15 @@ function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
     case '6to4':
       return new ipaddr.IPv4(bytes.slice(2, 6));
     case 'rfc6052':
-      // 64:ff9b:1::/48 is for translation inside one network, so what it stands for is nobody else's business.
+      // 64:ff9b:1::/48 is for translation inside one network, so it is not public.
       return bytes[5] === 0 ? new ipaddr.IPv4(bytes.slice(12)) : null;
     default:
       return null;
   }
 }
 
-// What a URL parser repairs silently (spaces, backslashes, a missing slash) is refused: other readers of the text may repair it otherwise.
+// Refuses what a URL parser repairs silently (spaces, backslashes, a missing slash), because other
+// parsers may repair it in another way.
 function textFault(text: string, scheme: RegExp): Refusal | null {
   const refuse = (detail: string): Refusal => ({ ok: false, detail });
   if (Array.from(text).length > URL_MAX_CHARACTERS)
@@ -115,19 +127,22 @@ function textFault(text: string, scheme: RegExp): Refusal | null {
   return null;
 }
 
-/** The host as an address, or null for a name. The URL parser has turned every notation of IPv4 (decimal, hexadecimal, octal, short) into a dotted quad. */
+/**
+ * The host as an address, or null for a name. The URL parser has already turned every notation of
+ * IPv4 (decimal, hexadecimal, octal, short) into a dotted quad.
+ */
 function literalAddress(hostname: string): string | null {
   const text = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return isIP(text) === 0 ? null : text;
 }
 
-/** Names that are this machine wherever they are resolved, however a resolver is set up. */
+/** Whether the name means this machine, however the resolver is set up. */
 function isLocalName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '');
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Empty when there are none, or none in time. */
+/** Empty when there are none, or none within LOOKUP_TIMEOUT_MS. */
 async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly HostAddress[]> {
   const literal = literalAddress(hostname);
   if (literal !== null) return [{ address: literal, family: literal.includes(':') ? 6 : 4 }];
@@ -136,7 +151,7 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
   try {
     return await Promise.race([lookup(hostname), late]);
   } catch {
-    // Why a name does not resolve makes no difference: it is refused.
+    // It is refused, whatever the reason.
     return [];
   } finally {
     clearTimeout(timer);
@@ -144,18 +159,20 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
 }
 
 /**
- * Asks the name servers without libuv's few threads, so that a name that resolves slowly holds up no other. Private targets may be in the hosts file only.
- * A server that is silent is asked once more, or the next one is. What has not answered shortly before the limit is given up: a name whose IPv6 addresses
- * cannot be had is its IPv4 ones.
+ * Asks the name servers directly. The system's lookup would use libuv's few threads, where one slow
+ * name delays all others. A silent server is asked once more, or the next one is. Shortly before the
+ * limit, the queries that have no answer yet are cancelled: if only the IPv6 query is silent, the
+ * IPv4 addresses count.
  */
 const lookupAll: Lookup = async (hostname) => {
   const resolver = new Resolver({ timeout: 800, tries: 2 });
   const timer = setTimeout(() => resolver.cancel(), LOOKUP_TIMEOUT_MS - 250);
-  const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   clearTimeout(timer);
-  return found.flatMap((answer, index) =>
-    answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
-  );
+  const addressesOf = (found: PromiseSettledResult<string[]>, family: 4 | 6): HostAddress[] =>
+    found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : [];
+  return [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
 };
 
+/** Private targets may have their names in the hosts file only. */
 const lookupWithHostsFile: Lookup = (hostname) => systemLookup(hostname, { all: true, order: 'ipv4first' });

@@ -1,4 +1,4 @@
-/** What the team's admins read of deliveries in the app: of all endpoints, and one with its request and its attempts. */
+/** Deliveries for the team's admins in the app: those of all endpoints, and one in detail. */
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
@@ -34,13 +34,23 @@ export interface DeliveryDetail {
   readonly attempts: readonly AttemptRow[];
 }
 
-/** The signature is made for each attempt and not kept: its form stands in its place. Throws `not_found`. */
+/**
+ * The signature is made for each attempt and not kept, so the headers show its form in its place.
+ * Throws `not_found`.
+ */
 export async function getDelivery(db: Db, teamId: string, deliveryId: string): Promise<DeliveryDetail> {
   const row = await store.findDelivery(db, teamId, deliveryId);
   if (!row) throw notFound();
   const failed = await store.listFailedAttempts(db, teamId, deliveryId);
-  const { event_id: id, event_type: type, event_created_at: createdAt, api_version: apiVersion, event_data } = row;
-  const body = envelopeText({ id, type, createdAt, apiVersion, teamId, data: event_data });
+  const id = row.event_id;
+  const body = envelopeText({
+    id,
+    type: row.event_type,
+    createdAt: row.event_created_at,
+    apiVersion: row.api_version,
+    teamId,
+    data: row.event_data,
+  });
   const headers = deliveryHeaders(body, { secret: '', eventId: id, at: new Date(0) });
   return {
     row,
@@ -50,7 +60,10 @@ export async function getDelivery(db: Db, teamId: string, deliveryId: string): P
   };
 }
 
-/** The last attempt stands in the delivery's own row, and among those that failed only if it did. */
+/**
+ * The last attempt is in the delivery's own row. `failed` has it as well if it failed, so it is taken
+ * out there.
+ */
 function withLast(row: DeliveryDetailRow, failed: readonly AttemptRow[]): AttemptRow[] {
   const { attempt, last_attempt_at, response_code, response_ms, error } = row;
   if (last_attempt_at === null) return [...failed];

@@ -76,7 +76,7 @@ export function listDeliveries(
   return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since ?? null, until ?? null, ...values]);
 }
 
-/** With all that its request is made of. */
+/** A delivery with all parts of its request. */
 export interface DeliveryDetailRow extends AdminDeliveryRow {
   readonly url: string;
   readonly api_version: string;
@@ -87,8 +87,11 @@ export interface DeliveryDetailRow extends AdminDeliveryRow {
 
 const FIND = statement<DeliveryDetailRow>(
   'webhooks.adminFind',
-  `select ${COLUMNS}, w.url, w.api_version, e.data::text as event_data, e.created_at as event_created_at from webhook_delivery d
-   join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id join event e on e.team_id = d.team_id and e.id = d.event_id
+  `select ${COLUMNS}, w.url, w.api_version, e.data::text as event_data,
+     e.created_at as event_created_at
+   from webhook_delivery d
+   join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id
+   join event e on e.team_id = d.team_id and e.id = d.event_id
    where d.team_id = $1 and d.id = $2`,
 );
 
@@ -107,11 +110,13 @@ export interface AttemptRow {
 
 const LIST_FAILED_ATTEMPTS = statement<AttemptRow>(
   'webhooks.adminAttempts',
-  `select attempt, ended_at, response_code, response_ms, error from webhook_attempt
-   where team_id = $1 and delivery_id = $2 order by attempt desc`,
+  `select attempt, ended_at, response_code, response_ms, error
+   from webhook_attempt
+   where team_id = $1 and delivery_id = $2
+   order by attempt desc`,
 );
 
-/** Those that failed and are kept, newest first. */
+/** The failed attempts that are kept, newest first. */
 export function listFailedAttempts(db: Db, teamId: string, deliveryId: string): Promise<AttemptRow[]> {
   return db.query(LIST_FAILED_ATTEMPTS, [teamId, deliveryId]);
 }

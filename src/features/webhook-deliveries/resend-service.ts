@@ -1,10 +1,13 @@
 /**
- * Failed deliveries of an endpoint, sent again in bulk. A batch makes the next ones due, moves the position behind them and adds the job of the next batch, all in
- * one transaction: wherever a worker is killed, the batch happened with its position or not at all, and each delivery is queued once.
+ * Bulk resends: sends an endpoint's failed deliveries again. A job resends one batch. It makes the
+ * next failed deliveries due, moves the position behind them, and adds the job of the next batch, all
+ * in one transaction. So a worker can be killed anywhere: the batch is done with its position or not
+ * at all, and each delivery is queued once.
  *
- * They join the endpoint's retries, with their turns and their share of the slots, and not what is attempted out of turn: 10,000 of these would hold up the
- * tests and retries of every other team. A batch waits until the one before has nearly been attempted, so that cancelling means something, and a receiver
- * that fails again is not met by all of them.
+ * Resent deliveries are retries of their endpoint, with its turns and its share of the slots. They
+ * are not urgent: 10,000 urgent ones would hold up the tests and retries of every other team. A batch
+ * waits until most of the batch before it was attempted. So a cancellation still has something to
+ * cancel, and a receiver that fails again does not get all of them.
  */
 import { newId } from '../../core/ids.ts';
 import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
@@ -15,7 +18,7 @@ import { record, type Occasion } from '../../db/outbox.ts';
 import * as store from './resend-store.ts';
 import type { ResendRow } from './resend-store.ts';
 
-/** The job of one batch; its payload is {@link ResendJob}. */
+/** The job that resends one batch; its payload is `ResendJob`. */
 export const RESEND_DELIVERIES = 'resend_deliveries';
 
 export interface ResendJob {
@@ -26,15 +29,16 @@ export interface ResendJob {
 
 const TOTAL_MAX = 10_000;
 const BATCH = 500;
-/** Of the endpoint's retries, this many may wait when the next batch comes. */
+/** A batch waits while the endpoint has this many due retries. */
 const DUE_MAX = BATCH / 2;
 const WAIT_MS = 1_000;
-/** An endpoint that was paused meanwhile. */
+/** While the endpoint is paused. */
 const PAUSED_WAIT_MS = 30_000;
 
 /**
- * Begins to send again what failed since then, oldest first. Opens a transaction; enqueues the first batch.
- * Throws `not_found`, `validation_error` (field `endpoint_id`) while the endpoint is paused, `conflict` while one is running.
+ * Starts to resend the deliveries that were created since then and failed, oldest first. Opens a
+ * transaction and enqueues the first batch. Throws `not_found`, `validation_error` (field
+ * `endpoint_id`) while the endpoint is paused, `conflict` while another resend of it runs.
  */
 export async function startResend(
   db: Db,
@@ -44,11 +48,15 @@ export async function startResend(
   const { teamId, at } = occasion;
   const from = toInstant(since);
   return db.transaction(async (tx) => {
-    const facts = await store.readStartFacts(tx, teamId, { endpointId, since: from, at, countMax: TOTAL_MAX + 1 });
+    const countMax = TOTAL_MAX + 1;
+    const wanted = { endpointId, since: from, at, countMax };
+    const facts = await store.readStartFacts(tx, teamId, wanted);
     if (!facts) throw notFound();
     if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
     if (facts.is_running)
-      throw new ProblemError('conflict', { detail: 'Deliveries of this endpoint are being sent again already.' });
+      throw new ProblemError('conflict', {
+        detail: 'Deliveries of this endpoint are being sent again already.',
+      });
     const isEmpty = facts.failed === 0;
     const row: ResendRow = {
       id: newId('webhookResend'),
@@ -83,7 +91,10 @@ export async function getResend(db: Db, teamId: string, resendId: string): Promi
   return row;
 }
 
-/** What is queued already is attempted; nothing else is. One that has ended stays as it is. Opens a transaction. Throws `not_found`. */
+/**
+ * Stops a resend. Deliveries that it has queued are still attempted. A resend that has ended stays as
+ * it is. Opens a transaction. Throws `not_found`.
+ */
 export async function cancelResend(db: Db, occasion: Occasion, resendId: string): Promise<ResendRow> {
   const { teamId, at } = occasion;
   return db.transaction(async (tx) => {
@@ -103,7 +114,10 @@ export async function cancelResend(db: Db, occasion: Occasion, resendId: string)
   });
 }
 
-/** One batch, in a transaction of its own that also adds the next one. Does nothing once the resend has ended or its endpoint is gone. */
+/**
+ * Queues one batch and adds the job of the next one. Opens a transaction. Does nothing once the
+ * resend has ended or its endpoint was deleted.
+ */
 export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise<void> {
   const { teamId, endpointId, resendId } = job;
   const now = clock.now();
@@ -113,7 +127,8 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     if (status === null || resend?.state !== 'running') return;
     const again = (inMs: number): void => store.addJob(tx, jobOf(job), new Date(now.getTime() + inMs));
     if (status !== 'active') return again(PAUSED_WAIT_MS);
-    if ((await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX })) >= DUE_MAX) return again(WAIT_MS);
+    const due = await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX });
+    if (due >= DUE_MAX) return again(WAIT_MS);
     const limit = Math.min(BATCH, TOTAL_MAX - resend.sent);
     const { count, last } = await store.queueBatch(tx, teamId, { resend, limit, now });
     const sent = resend.sent + count;

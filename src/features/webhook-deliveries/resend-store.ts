@@ -19,10 +19,10 @@ export interface ResendRow {
 const COLUMNS =
   'id, endpoint_id, state, since, total, has_more, sent, position_at, position_id, created_at, finished_at';
 
-/** What failed and can be sent again. A test that failed says nothing that a new test would not. */
+/** Failed deliveries that can be resent. Pings are not: a new test tells the same. */
 const HAS_FAILED = `status in ('retrying', 'gave_up') and event_type <> 'ping'`;
 
-// The same lock as for a batch, in the mode that lets results and new deliveries pass.
+// The row that a batch locks, too. This mode does not block results and new deliveries.
 const LOCK_FOR_START = statement(
   'webhooks.resend.lockForStart',
   'select from webhook_endpoint where team_id = $1 and id = $2 for no key update',
@@ -30,18 +30,36 @@ const LOCK_FOR_START = statement(
 
 const START_FACTS = statement<{ status: string; is_running: boolean; failed: number }>(
   'webhooks.resend.facts',
-  `select w.status, exists (select from webhook_resend where team_id = $1 and endpoint_id = $2 and state = 'running') as is_running,
-     (select count(*)::int from (select from webhook_delivery where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
-       and created_at >= $3 and created_at <= $4 limit $5) found) as failed
-   from webhook_endpoint w where w.team_id = $1 and w.id = $2`,
+  `select w.status,
+     exists (
+       select
+       from webhook_resend
+       where team_id = $1 and endpoint_id = $2 and state = 'running'
+     ) as is_running,
+     (
+       select count(*)::int
+       from (
+         select
+         from webhook_delivery
+         where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
+           and created_at >= $3 and created_at <= $4
+         limit $5
+       ) found
+     ) as failed
+   from webhook_endpoint w
+   where w.team_id = $1 and w.id = $2`,
 );
 
-/** Of the endpoint, locked against other starts; null when there is none. `failed` is counted up to `countMax`. */
+/**
+ * Locks the endpoint against other starts and reads what a start decides on; null when there is no
+ * such endpoint. `failed` is counted up to `countMax`.
+ */
 export async function readStartFacts(
   tx: Tx,
   teamId: string,
-  { endpointId, since, at, countMax }: { endpointId: string; since: string; at: Date; countMax: number },
+  wanted: { endpointId: string; since: string; at: Date; countMax: number },
 ): Promise<{ status: string; is_running: boolean; failed: number } | null> {
+  const { endpointId, since, at, countMax } = wanted;
   tx.send(LOCK_FOR_START, [teamId, endpointId]);
   const [row] = await tx.query(START_FACTS, [teamId, endpointId, since, at, countMax]);
   return row ?? null;
@@ -49,12 +67,15 @@ export async function readStartFacts(
 
 const INSERT = statement(
   'webhooks.resend.insert',
-  `insert into webhook_resend (team_id, id, endpoint_id, state, since, total, has_more, created_at, finished_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  `insert into webhook_resend
+     (team_id, id, endpoint_id, state, since, total, has_more, created_at, finished_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
 export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
   const { id, endpoint_id, state, since, total, has_more, created_at, finished_at } = row;
-  tx.send(INSERT, [teamId, id, endpoint_id, state, since, total, has_more, created_at, finished_at]);
+  const values = [id, endpoint_id, state, since, total, has_more, created_at, finished_at];
+  tx.send(INSERT, [teamId, ...values]);
 }
 
 const FIND = statement<ResendRow>(
@@ -78,13 +99,16 @@ export async function findResendForUpdate(tx: Tx, teamId: string, resendId: stri
   return row ?? null;
 }
 
-// Results lock their endpoints and then their deliveries (HOLD_ENDPOINTS), and so does a batch: neither waits for the other in vain.
+// Locks the endpoint before its deliveries, as results do (HOLD_ENDPOINTS), or the two could deadlock.
 const LOCK_FOR_BATCH = statement<{ status: string }>(
   'webhooks.resend.lockForBatch',
   'select status from webhook_endpoint where team_id = $1 and id = $2 for update',
 );
 
-/** The endpoint's status; nothing of its deliveries is written by others until the transaction ends. null: it was deleted. */
+/**
+ * Returns the endpoint's status; null when it was deleted. Until the transaction ends, nobody else
+ * writes its deliveries.
+ */
 export async function lockEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<string | null> {
   const [row] = await tx.query(LOCK_FOR_BATCH, [teamId, endpointId]);
   return row?.status ?? null;
@@ -92,11 +116,17 @@ export async function lockEndpoint(tx: Tx, teamId: string, endpointId: string): 
 
 const COUNT_DUE = statement<{ due: number }>(
   'webhooks.resend.countDue',
-  `select count(*)::int as due from (select from webhook_delivery where team_id = $1 and endpoint_id = $2
-     and status = 'retrying' and claimed_by is null and next_try_at <= $3 limit $4) waiting`,
+  `select count(*)::int as due
+   from (
+     select
+     from webhook_delivery
+     where team_id = $1 and endpoint_id = $2
+       and status = 'retrying' and claimed_by is null and next_try_at <= $3
+     limit $4
+   ) waiting`,
 );
 
-/** How many retries wait to be attempted now, counted up to `countMax`. */
+/** Counts the retries that are due and not claimed, up to `countMax`. */
 export async function countDue(
   tx: Tx,
   teamId: string,
@@ -106,27 +136,40 @@ export async function countDue(
   return row?.due ?? 0;
 }
 
-// One that a worker has in hand is attempted once more after that attempt; one for which an attempt was asked for anyway stays as it is. `extra_attempts`
-// counts the attempt beforehand, so that it does not use up the schedule. `picked` may hold fewer than $7 although more follow: a row that changed while
-// it was waited for is left out.
+// A delivery that a worker has claimed becomes urgent: it is attempted once more after that attempt.
+// One that is urgent already stays as it is. `extra_attempts` counts the attempt in advance, so that
+// it does not use up the schedule. `picked` can hold fewer than $7 rows although more follow: it
+// leaves out a row that changed while the statement waited for its lock.
 const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | null }>(
   'webhooks.resend.queue',
   `with picked as materialized (
-     select created_at, id from webhook_delivery where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
-       and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4) and created_at >= $5 and created_at <= $6
-     order by created_at, id limit $7 for no key update
+     select created_at, id
+     from webhook_delivery
+     where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
+       and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4)
+       and created_at >= $5 and created_at <= $6
+     order by created_at, id
+     limit $7
+     for no key update
    ), queued as (
-     update webhook_delivery d set
-       status = case when claimed_by is null then 'retrying' else status end,
+     update webhook_delivery d
+     set status = case when claimed_by is null then 'retrying' else status end,
        next_try_at = case when claimed_by is null then $8 else next_try_at end,
        extra_attempts = extra_attempts + case when claimed_by is null then 1 else 0 end,
        urgent = claimed_by is not null
-     from picked where d.team_id = $1 and d.id = picked.id and not d.urgent
+     from picked
+     where d.team_id = $1 and d.id = picked.id and not d.urgent
    )
-   select (count(*) over ())::int as count, created_at as at, id from picked order by created_at desc, id desc limit 1`,
+   select (count(*) over ())::int as count, created_at as at, id
+   from picked
+   order by created_at desc, id desc
+   limit 1`,
 );
 
-/** Makes the next failed deliveries due. Answers with how many were looked at, and the last of them. Needs `lockEndpoint`. */
+/**
+ * Makes the next failed deliveries due. Returns how many there were, and the position of the last of
+ * them. Needs `lockEndpoint`.
+ */
 export async function queueBatch(
   tx: Tx,
   teamId: string,
@@ -135,12 +178,15 @@ export async function queueBatch(
   const { endpoint_id, position_at, position_id, since, created_at } = resend;
   const values = [teamId, endpoint_id, position_at, position_id ?? '', since, created_at, limit, now];
   const [row] = await tx.query(QUEUE_BATCH, values);
-  return row?.at && row.id ? { count: row.count, last: { at: row.at, id: row.id } } : { count: 0, last: null };
+  if (!row?.at || !row.id) return { count: 0, last: null };
+  return { count: row.count, last: { at: row.at, id: row.id } };
 }
 
 const UPDATE = statement(
   'webhooks.resend.update',
-  `update webhook_resend set state = $3, sent = $4, position_at = $5, position_id = $6, finished_at = $7 where team_id = $1 and id = $2`,
+  `update webhook_resend
+   set state = $3, sent = $4, position_at = $5, position_id = $6, finished_at = $7
+   where team_id = $1 and id = $2`,
 );
 
 export function updateResend(tx: Tx, teamId: string, row: ResendRow): void {
@@ -148,13 +194,19 @@ export function updateResend(tx: Tx, teamId: string, row: ResendRow): void {
   tx.send(UPDATE, [teamId, id, state, sent, position_at, position_id, finished_at]);
 }
 
-// The key is free for this one although the job that adds it is running: graphile-worker takes it from that, and never tries that again.
+// The key is free although the job that adds this one still runs under it: graphile-worker takes the
+// key from the running job, and does not try that job again.
 const ADD_JOB = statement(
   'webhooks.resend.addJob',
-  'select graphile_worker.add_job(identifier => $1, payload => $2, job_key => $3, run_at => $4, max_attempts => 25)',
+  `select graphile_worker.add_job(
+     identifier => $1,
+     payload => $2,
+     job_key => $3,
+     run_at => $4,
+     max_attempts => 25)`,
 );
 
-/** The next batch, at that time, in the transaction that wrote this one. */
+/** Adds the job of the next batch, to run at `runAt`, in the transaction that wrote this batch. */
 export function addJob(
   tx: Tx,
   job: { readonly task: string; readonly payload: object; readonly key: string },

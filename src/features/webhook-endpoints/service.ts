@@ -14,20 +14,27 @@ export function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
   return store.listEndpoints(db, teamId);
 }
 
-/** Whether deliveries may go to the URL. Asks the network, so never inside a transaction; where private targets are allowed, nothing is to be asked. */
+/**
+ * Checks whether deliveries may go to the URL. Resolves its name, unless private targets are allowed,
+ * so never call it inside a transaction.
+ */
 export function checkTarget(url: string, options: TargetOptions): Promise<ParsedTarget> {
-  return options.allowPrivateTargets ? Promise.resolve(parseTarget(url, options)) : resolveTarget(url, options);
+  if (options.allowPrivateTargets) return Promise.resolve(parseTarget(url, options));
+  return resolveTarget(url, options);
 }
 
 export interface NewEndpoint {
   readonly url: string;
-  /** What `checkTarget` said of `url`. */
+  /** The result of `checkTarget` for `url`. */
   readonly target: ParsedTarget;
   readonly events: readonly string[];
   readonly description: string | null;
 }
 
-/** Opens a transaction. Answers with the secret, for the only time. Throws `validation_error` (field `events` or `url`). */
+/**
+ * Returns the secret, for the only time. Opens a transaction. Throws `validation_error` (field
+ * `events` or `url`).
+ */
 export async function createEndpoint(
   db: Db,
   occasion: Occasion,
@@ -50,7 +57,8 @@ export async function createEndpoint(
       last_success_at: null,
     };
     const secret = makeWebhookSecret();
-    store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id)));
+    const context = rules.webhookSecretContext(teamId, row.id);
+    store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, context));
     record(tx, occasion, {
       audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } },
     });
@@ -58,7 +66,7 @@ export async function createEndpoint(
   });
 }
 
-/** What a PATCH names; undefined leaves a value as it is, null clears it. */
+/** undefined leaves a value as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
   readonly description?: string | null | undefined;
@@ -66,7 +74,10 @@ export interface EndpointChange {
   readonly status?: string | undefined;
 }
 
-/** `target` is what `checkTarget` said of the new `url`. Opens a transaction. Throws `validation_error` (field `url`, `events` or `status`), `not_found`. */
+/**
+ * `target` is the result of `checkTarget` for the new `url`; null without one. Opens a transaction.
+ * Throws `validation_error` (field `url`, `events` or `status`), `not_found`.
+ */
 export async function updateEndpoint(
   db: Db,
   occasion: Occasion,
@@ -83,7 +94,8 @@ export async function updateEndpoint(
   );
   if (named.length === 0) return getEndpoint(db, teamId, endpointId);
   return db.transaction(async (tx) => {
-    const row = await store.updateEndpoint(tx, teamId, endpointId, { url, description, events, status });
+    const values = { url, description, events, status };
+    const row = await store.updateEndpoint(tx, teamId, endpointId, values);
     if (!row) throw notFound();
     record(tx, occasion, {
       audit: {
@@ -96,7 +108,7 @@ export async function updateEndpoint(
   });
 }
 
-/** Opens a transaction; the endpoint's deliveries go with it. Throws `not_found`. */
+/** Deletes the endpoint and its deliveries. Opens a transaction. Throws `not_found`. */
 export async function removeEndpoint(db: Db, occasion: Occasion, endpointId: string): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await store.removeEndpoint(tx, occasion.teamId, endpointId))) throw notFound();
@@ -133,7 +145,7 @@ async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<
   return row;
 }
 
-/** The host, which is all that an audit entry tells of a URL. */
+/** The host, which is all that audit entries show of a URL. */
 function requireTarget(target: ParsedTarget): string {
   if (!target.ok) throw invalidField('url', target.detail);
   return target.url.host;

@@ -2,7 +2,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import type { Prisma } from '../../db/generated/client.ts';
 
-/** An endpoint without its secret, which is read only where it signs. */
+/** An endpoint without its secret: only the delivery loop reads secrets. */
 export interface EndpointRow {
   readonly id: string;
   readonly url: string;
@@ -25,7 +25,7 @@ const SELECT = {
   lastSuccessAt: true,
 } as const;
 
-/** All of the team's, newest first: there are few enough for one answer. */
+/** All endpoints of the team, newest first. There are at most 50, so there are no pages. */
 export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
   const found = await db.prisma.webhookEndpoint.findMany({
     where: { teamId },
@@ -40,25 +40,30 @@ export async function findEndpoint(db: Db, teamId: string, endpointId: string): 
   return found && toRow(found);
 }
 
-/** How many endpoints the team has; no other creation counts or adds until this transaction ends. */
+/**
+ * Counts the team's endpoints. Locks the team, so no other creation counts or adds until this
+ * transaction ends.
+ */
 export async function countEndpointsLocked(tx: Tx, teamId: string): Promise<number> {
   lockTeam(tx, teamId);
   return tx.prisma.webhookEndpoint.count({ where: { teamId } });
 }
 
-// By hand, because nobody reads its answer: so it travels with COMMIT.
+// SQL and not Prisma, because nothing of its answer is needed: it is sent together with COMMIT.
 const INSERT_ENDPOINT = statement(
   'webhooks.insertEndpoint',
-  `insert into webhook_endpoint (team_id, id, url, events, status, api_version, description, secret_encrypted, created_at)
+  `insert into webhook_endpoint
+     (team_id, id, url, events, status, api_version, description, secret_encrypted, created_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
 export function insertEndpoint(tx: Tx, teamId: string, row: EndpointRow, secretEncrypted: Buffer): void {
   const { id, url, events, status, api_version, description, created_at } = row;
-  tx.send(INSERT_ENDPOINT, [teamId, id, url, events, status, api_version, description, secretEncrypted, created_at]);
+  const values = [id, url, events, status, api_version, description, secretEncrypted, created_at];
+  tx.send(INSERT_ENDPOINT, [teamId, ...values]);
 }
 
-/** What an endpoint can be given anew; undefined leaves a value as it is, null clears it. */
+/** undefined leaves a value as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
   readonly description?: string | null | undefined;
@@ -66,7 +71,10 @@ export interface EndpointChange {
   readonly status?: 'active' | 'disabled' | undefined;
 }
 
-/** The endpoint as it is after the change, null when there is none. `active` ends the count of the days without success. */
+/**
+ * Returns the endpoint after the change; null when there is none. The status `active` clears
+ * `failing_since`.
+ */
 export async function updateEndpoint(
   tx: Tx,
   teamId: string,
@@ -88,13 +96,13 @@ export async function updateEndpoint(
   return changed ? toRow(changed) : null;
 }
 
-/** Whether there was one to remove. Its deliveries go with it (foreign key). */
+/** Whether there was such an endpoint. The foreign key deletes its deliveries, too. */
 export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
   const { count } = await tx.prisma.webhookEndpoint.deleteMany({ where: { teamId, id: endpointId } });
   return count > 0;
 }
 
-/** Prisma's names and `Date` end here. */
+/** From Prisma's names and `Date` to ours. */
 function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }>): EndpointRow {
   const { id, url, events, status, apiVersion, description, createdAt, lastSuccessAt } = found;
   return {

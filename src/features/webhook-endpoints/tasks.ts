@@ -4,11 +4,16 @@ import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { WAKE_DELIVERIES } from '../../db/outbox.ts';
-import { findPauseMail, pauseSilentEndpoints, SEND_PAUSE_MAIL } from './pause.ts';
+import { findPauseMail } from './pause-mail.ts';
+import { pauseSilentEndpoints, SEND_PAUSE_MAIL } from './pause.ts';
 
-const pauseMailPayload = z.object({ teamId: z.string(), memberId: z.string(), endpointId: z.string() });
+const pauseMailPayload = z.object({
+  teamId: z.string(),
+  memberId: z.string(),
+  endpointId: z.string(),
+});
 
-/** The job that pauses endpoints to which nothing gets through. */
+/** The job that pauses endpoints to which no delivery succeeds. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
 
 export interface WebhookTaskDependencies {
@@ -17,11 +22,11 @@ export interface WebhookTaskDependencies {
   readonly mailer: Mailer;
   readonly publicUrl: string;
   readonly pauseAfterS: number;
-  /** The delivery loop of this process. */
+  /** Wakes the delivery loop of this process. */
   readonly wake: () => void;
 }
 
-/** The feature's jobs: wake-ups of the delivery loop, the pause of silent endpoints, the mails about it, and batches of deliveries sent again. */
+/** The jobs of webhooks: wake-ups of the delivery loop, the pause, and the mails about it. */
 export function webhookTasks({
   db,
   clock,
@@ -42,7 +47,7 @@ export function webhookTasks({
   };
 }
 
-/** Each minute: a pause that comes up to a minute late is none that anybody notices. */
+/** Each minute: nobody notices a pause that comes up to a minute late. */
 export const WEBHOOK_CRON: readonly CronItem[] = [
   { task: PAUSE_ENDPOINTS, match: '* * * * *', options: { backfillPeriod: 0 } },
 ];
