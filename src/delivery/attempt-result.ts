@@ -1,4 +1,6 @@
-/** What became of an attempt. Whatever happens to it on the network is a result, not an exception. */
+/**
+ * What became of an attempt. Whatever happens to it on the network is a result, not an exception.
+ */
 import { errors } from 'undici';
 import type { HttpAnswer } from './request.ts';
 import { parseRetryAfter } from './schedule.ts';

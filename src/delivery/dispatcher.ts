@@ -8,9 +8,9 @@
  *
  * Life cycle (`LoopState.mode`): running → draining → stopped.
  *  * While running, *rounds* do what needs the database, one round at a time, for as long as there
- *    is anything to do (rounds.ts). Rounds start at a tick (each half second), at `wake` (a job says
- *    that something was written), and when attempts end and queues have room again. Attempts run
- *    beside the rounds, and results are written beside both.
+ *    is anything to do (rounds.ts). Rounds start at a tick (each half second), at `wake` (a job
+ *    tells that something was written), and when attempts end and queues have room again. Attempts
+ *    run beside the rounds, and results are written beside both.
  *  * Draining begins with `stop`: no more rounds, no more launches. What waits in the queues is
  *    released, attempts in flight end, and their results are written.
  *

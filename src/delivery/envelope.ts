@@ -9,8 +9,8 @@ export interface EnvelopeParts {
   readonly apiVersion: string;
   readonly teamId: string;
   /**
-   * The JSON text that was stored when the event happened. It goes into the body unchanged, so every
-   * attempt sends the same bytes.
+   * The JSON text that was stored when the event happened. It goes into the body unchanged, so
+   * every attempt sends the same bytes.
    */
   readonly data: string;
 }

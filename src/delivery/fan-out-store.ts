@@ -52,6 +52,7 @@ export function takeEvents(tx: Tx, which: 'oldest' | 'newest', limit: number): P
   return tx.query(TAKE_EVENTS[which], [limit]);
 }
 
+/** A delivery to insert, with status `pending` and due at once. */
 export interface NewDelivery {
   readonly teamId: string;
   readonly id: string;
@@ -88,6 +89,7 @@ const MARK_FANNED_OUT = statement(
    where e.team_id = n.team_id and e.id = n.id`,
 );
 
+/** What one fan-out writes. */
 export interface FanOut {
   readonly at: Date;
   readonly worker: number;

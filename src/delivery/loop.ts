@@ -11,6 +11,7 @@ import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
 import { FIRST_ENDPOINT, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
+/** What a delivery loop needs. It closes none of it. */
 export interface DispatcherOptions {
   readonly db: Db;
   /** Its number marks this worker's claims. */
@@ -28,6 +29,7 @@ export interface DispatcherOptions {
   readonly tickMs?: number;
 }
 
+/** One worker's delivery loop; every part of it takes this. */
 export interface Loop {
   readonly options: DispatcherOptions;
   readonly queues: EndpointQueues;
@@ -90,6 +92,7 @@ export interface LoopState {
   flushing: Promise<void> | null;
 }
 
+/** A loop that runs and has done nothing yet. `startRounds` is that of rounds.ts. */
 export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) => void): Loop {
   const loop: Loop = {
     options,

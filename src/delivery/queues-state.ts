@@ -2,6 +2,7 @@
 import { modeOf, newQueue, roomOf, type EndpointQueue, type Flight, type ReadyMode } from './endpoint-queue.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
+/** How many attempts may be in flight. */
 export interface Limits {
   /** Slots: attempts in flight over all endpoints, parked ones not counted. */
   readonly concurrency: number;
@@ -45,6 +46,7 @@ export interface QueuesState {
   inHandMax: number;
 }
 
+/** No queues yet, and nothing in flight. */
 export function newQueuesState(limits: Limits): QueuesState {
   return {
     limits,

@@ -1,6 +1,7 @@
 /** One POST on one connection. */
 import type { Client } from 'undici';
 
+/** One POST, on whichever connection. */
 export interface Post {
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -31,13 +32,14 @@ export interface HttpAnswer {
   sizeBytes: number;
 }
 
+/** An answer of which nothing has come yet. */
 export function newAnswer(): HttpAnswer {
   return { statusCode: 0, retryAfter: undefined, chunks: [], sizeBytes: 0 };
 }
 
 /**
- * Sends the request and reads the answer into `answer`. Resolves with whether that was all of it: if
- * not, the connection cannot be used again. Rejects with undici's error.
+ * Sends the request and reads the answer into `answer`. Resolves with whether that was all of it:
+ * if not, the connection cannot be used again. Rejects with undici's error.
  *
  * Uses undici's handler, because its streams and signals cost as much as the rest of a delivery.
  */

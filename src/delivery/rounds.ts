@@ -71,7 +71,9 @@ async function round(loop: Loop, isTick: boolean, giveBack: boolean): Promise<vo
   }
 }
 
-/** Releases the claims that nobody has in hand: lost ones of this worker, and those of dead ones. */
+/**
+ * Releases the claims that nobody has in hand: lost ones of this worker, and those of dead ones.
+ */
 async function recover({ options, queues, state }: Loop): Promise<void> {
   const { db, lock } = options;
   queues.forgetIdle();

@@ -8,11 +8,12 @@
  * An attempt that somebody asked for (…/retry) leads to ok as well. If it fails, nothing changes: a
  * retrying delivery keeps its next time, and one that gave up stays so.
  *
- * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 can lengthen a wait up to a
- * day, and never shortens one.
+ * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 can lengthen a wait up to
+ * a day, and never shortens one.
  */
 export type DeliveryStatus = 'pending' | 'retrying' | 'ok' | 'gave_up';
 
+/** What the schedule knows of a delivery. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Attempts made, including those that somebody asked for. */
@@ -22,6 +23,7 @@ export interface DeliveryState {
   readonly nextTryAt: Date | null;
 }
 
+/** How an attempt ended, as far as the schedule is concerned. */
 export interface AttemptEnd {
   readonly ok: boolean;
   readonly at: Date;
@@ -32,7 +34,9 @@ export interface AttemptEnd {
 
 const RETRY_AFTER_MAX_S = 86_400;
 
-/** The delivery after an attempt. `delaysS`: the waits before the second attempt, the third one … */
+/**
+ * The delivery after an attempt. `delaysS`: the waits before the second attempt, the third one …
+ */
 export function nextState(state: DeliveryState, end: AttemptEnd, delaysS: readonly number[]): DeliveryState {
   const attempt = state.attempt + 1;
   const extraAttempts = state.extraAttempts + (end.isExtra ? 1 : 0);

@@ -22,6 +22,7 @@ import {
 import { newAnswer, post, type Deadline, type HttpAnswer, type Post } from './request.ts';
 import { resolveTarget, type TargetOptions } from './target.ts';
 
+/** Makes attempts over kept connections. */
 export interface Sender {
   /** Makes one attempt. Ends within the timeout, whatever the receiver and the network do. */
   send(url: string, headers: Record<string, string>, body: string): Promise<AttemptResult>;
@@ -29,11 +30,13 @@ export interface Sender {
   close(): Promise<void>;
 }
 
+/** Which targets are allowed, and for how long an attempt may take. */
 export interface SenderOptions extends TargetOptions {
   /** For the whole attempt, from the lookup of the name to the last byte that is read. */
   readonly timeoutMs: number;
 }
 
+/** No connections yet. To be closed by the caller. */
 export function createSender(options: SenderOptions): Sender {
   const connections = newConnections(options.timeoutMs);
   return {

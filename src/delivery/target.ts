@@ -1,9 +1,9 @@
 /**
- * Where webhooks may go: to public addresses only. The check has two steps. `parseTarget` checks the
- * URL's text, without IO. `resolveTarget` also resolves the name and returns the addresses that it
- * checked. A delivery connects to one of these, so a name that resolves to something else a moment
- * later gains nothing. Whatever is not known to be public is refused, and so is a name whose lookup
- * fails or takes too long.
+ * Where webhooks may go: to public addresses only. The check has two steps. `parseTarget` checks
+ * the URL's text, without IO. `resolveTarget` also resolves the name and returns the addresses that
+ * it checked. A delivery connects to one of these, so a name that resolves to something else a
+ * moment later gains nothing. Whatever is not known to be public is refused, and so is a name whose
+ * lookup fails or takes too long.
  *
  * Never call `resolveTarget` inside a transaction: it waits for the network.
  */
@@ -12,6 +12,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { HostAddress, Lookup } from '../core/host.ts';
 
+/** How strict the check is. */
 export interface TargetOptions {
   /** For development and tests: allows every address, and `http`. */
   readonly allowPrivateTargets: boolean;
@@ -19,15 +20,18 @@ export interface TargetOptions {
   readonly lookup?: Lookup | undefined;
 }
 
+/** What `parseTarget` returns. */
 export type ParsedTarget = { readonly ok: true; readonly url: URL } | Refusal;
 
+/** What `resolveTarget` returns; the addresses are those that it checked. */
 export type Target = { readonly ok: true; readonly url: URL; readonly addresses: readonly HostAddress[] } | Refusal;
 
+/** Why deliveries may not go to a URL. */
 export interface Refusal {
   readonly ok: false;
   /**
-   * English, for the caller of the API. It never says what a name resolves to, because callers could
-   * use that to explore our network.
+   * English, for the caller of the API. It never says what a name resolves to, because callers
+   * could use that to explore our network.
    */
   readonly detail: string;
 }
@@ -160,9 +164,9 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
 
 /**
  * Asks the name servers directly. The system's lookup would use libuv's few threads, where one slow
- * name delays all others. A silent server is asked once more, or the next one is. Shortly before the
- * limit, the queries that have no answer yet are cancelled: if only the IPv6 query is silent, the
- * IPv4 addresses count.
+ * name delays all others. A silent server is asked once more, or the next one is. Shortly before
+ * the limit, the queries that have no answer yet are cancelled: if only the IPv6 query is silent,
+ * the IPv4 addresses count.
  */
 const lookupAll: Lookup = async (hostname) => {
   const resolver = new Resolver({ timeout: 800, tries: 2 });

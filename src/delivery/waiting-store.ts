@@ -15,6 +15,7 @@ export const WAITING = {
   retrying: { isWaiting: `status = 'retrying' and claimed_by is null`, order: 'next_try_at' },
 } as const;
 
+/** An endpoint by its key. */
 export interface EndpointRef {
   readonly team_id: string;
   readonly endpoint_id: string;
@@ -80,8 +81,9 @@ const FIND_WAITING = {
 };
 
 /**
- * Looks at the next `limit` endpoints with something waiting. Returns the active ones with something
- * due, and where the next search begins: after the last endpoint, or at the first one again.
+ * Looks at the next `limit` endpoints with something waiting. Returns the active ones with
+ * something due, and where the next search begins: after the last endpoint, or at the first one
+ * again.
  */
 export async function findWaiting(
   db: Db,

@@ -9,6 +9,7 @@ import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow, DeliveryFilters }
 
 const LIST = 'admin_deliveries';
 
+/** Deliveries of all endpoints, newest first, a page at a time. */
 export async function listDeliveries(
   db: Db,
   teamId: string,
@@ -61,8 +62,8 @@ export async function getDelivery(db: Db, teamId: string, deliveryId: string): P
 }
 
 /**
- * The last attempt is in the delivery's own row. `failed` has it as well if it failed, so it is taken
- * out there.
+ * The last attempt is in the delivery's own row. `failed` has it as well if it failed, so it is
+ * taken out there.
  */
 function withLast(row: DeliveryDetailRow, failed: readonly AttemptRow[]): AttemptRow[] {
   const { attempt, last_attempt_at, response_code, response_ms, error } = row;

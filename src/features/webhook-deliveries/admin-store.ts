@@ -95,11 +95,13 @@ const FIND = statement<DeliveryDetailRow>(
    where d.team_id = $1 and d.id = $2`,
 );
 
+/** The delivery with its event and its endpoint; null when there is none. */
 export async function findDelivery(db: Db, teamId: string, deliveryId: string): Promise<DeliveryDetailRow | null> {
   const [row] = await db.query(FIND, [teamId, deliveryId]);
   return row ?? null;
 }
 
+/** An attempt that ended. */
 export interface AttemptRow {
   readonly attempt: number;
   readonly ended_at: string;

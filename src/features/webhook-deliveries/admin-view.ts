@@ -5,11 +5,13 @@ import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-st
 import type { ResendRow } from './resend-store.ts';
 import { toDelivery } from './view.ts';
 
+/** A delivery as the list shows it. */
 export function toAdminDelivery(row: AdminDeliveryRow): z.input<typeof adminDelivery> {
   const { endpoint_id, event_id, last_attempt_at } = row;
   return { ...toDelivery(row), endpoint_id, event_id, last_attempt_at };
 }
 
+/** A delivery with its request and its attempts. `privacy` decides whether the body is shown. */
 export function toAdminDeliveryDetail(
   privacy: Privacy,
   detail: {
@@ -44,6 +46,7 @@ function mayShow(privacy: Privacy, eventData: string): boolean {
   return Object.keys(redactEventData(privacy, data)).length === Object.keys(data).length;
 }
 
+/** A bulk resend as the app shows it. */
 export function toResend(row: ResendRow): z.input<typeof resend> {
   const { id, endpoint_id, state, since, total, has_more, sent, position_at, created_at, finished_at } = row;
   return { id, endpoint_id, state, since, total, has_more, sent, reached_at: position_at, created_at, finished_at };

@@ -1,13 +1,13 @@
 /**
  * Bulk resends: sends an endpoint's failed deliveries again. A job resends one batch. It makes the
- * next failed deliveries due, moves the position behind them, and adds the job of the next batch, all
- * in one transaction. So a worker can be killed anywhere: the batch is done with its position or not
- * at all, and each delivery is queued once.
+ * next failed deliveries due, moves the position behind them, and adds the job of the next batch,
+ * all in one transaction. So a worker can be killed anywhere: the batch is done with its position
+ * or not at all, and each delivery is queued once.
  *
  * Resent deliveries are retries of their endpoint, with its turns and its share of the slots. They
- * are not urgent: 10,000 urgent ones would hold up the tests and retries of every other team. A batch
- * waits until most of the batch before it was attempted. So a cancellation still has something to
- * cancel, and a receiver that fails again does not get all of them.
+ * are not urgent: 10,000 urgent ones would hold up the tests and retries of every other team. A
+ * batch waits until most of the batch before it was attempted. So a cancellation still has
+ * something to cancel, and a receiver that fails again does not get all of them.
  */
 import { newId } from '../../core/ids.ts';
 import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
@@ -21,6 +21,7 @@ import type { ResendRow } from './resend-store.ts';
 /** The job that resends one batch; its payload is `ResendJob`. */
 export const RESEND_DELIVERIES = 'resend_deliveries';
 
+/** The payload of the job. */
 export interface ResendJob {
   readonly teamId: string;
   readonly endpointId: string;
@@ -92,8 +93,8 @@ export async function getResend(db: Db, teamId: string, resendId: string): Promi
 }
 
 /**
- * Stops a resend. Deliveries that it has queued are still attempted. A resend that has ended stays as
- * it is. Opens a transaction. Throws `not_found`.
+ * Stops a resend. Deliveries that it has queued are still attempted. A resend that has ended stays
+ * as it is. Opens a transaction. Throws `not_found`.
  */
 export async function cancelResend(db: Db, occasion: Occasion, resendId: string): Promise<ResendRow> {
   const { teamId, at } = occasion;

@@ -1,6 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 
+/** A bulk resend and how far it has come. */
 export interface ResendRow {
   readonly id: string;
   readonly endpoint_id: string;
@@ -72,6 +73,7 @@ const INSERT = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
+/** Inserts a resend that has sent nothing yet. */
 export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
   const { id, endpoint_id, state, since, total, has_more, created_at, finished_at } = row;
   const values = [id, endpoint_id, state, since, total, has_more, created_at, finished_at];
@@ -83,6 +85,7 @@ const FIND = statement<ResendRow>(
   `select ${COLUMNS} from webhook_resend where team_id = $1 and id = $2`,
 );
 
+/** The resend; null when there is none. */
 export async function findResend(db: Db, teamId: string, resendId: string): Promise<ResendRow | null> {
   const [row] = await db.query(FIND, [teamId, resendId]);
   return row ?? null;
@@ -99,7 +102,8 @@ export async function findResendForUpdate(tx: Tx, teamId: string, resendId: stri
   return row ?? null;
 }
 
-// Locks the endpoint before its deliveries, as results do (HOLD_ENDPOINTS), or the two could deadlock.
+// Locks the endpoint before its deliveries, as results do (HOLD_ENDPOINTS), or the two could
+// deadlock.
 const LOCK_FOR_BATCH = statement<{ status: string }>(
   'webhooks.resend.lockForBatch',
   'select status from webhook_endpoint where team_id = $1 and id = $2 for update',
@@ -136,10 +140,10 @@ export async function countDue(
   return row?.due ?? 0;
 }
 
-// A delivery that a worker has claimed becomes urgent: it is attempted once more after that attempt.
-// One that is urgent already stays as it is. `extra_attempts` counts the attempt in advance, so that
-// it does not use up the schedule. `picked` can hold fewer than $7 rows although more follow: it
-// leaves out a row that changed while the statement waited for its lock.
+// A delivery that a worker has claimed becomes urgent: it is attempted once more after that
+// attempt. One that is urgent already stays as it is. `extra_attempts` counts the attempt in
+// advance, so that it does not use up the schedule. `picked` can hold fewer than $7 rows although
+// more follow: it leaves out a row that changed while the statement waited for its lock.
 const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | null }>(
   'webhooks.resend.queue',
   `with picked as materialized (
@@ -167,8 +171,8 @@ const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | n
 );
 
 /**
- * Makes the next failed deliveries due. Returns how many there were, and the position of the last of
- * them. Needs `lockEndpoint`.
+ * Makes the next failed deliveries due. Returns how many there were, and the position of the last
+ * of them. Needs `lockEndpoint`.
  */
 export async function queueBatch(
   tx: Tx,
@@ -189,13 +193,14 @@ const UPDATE = statement(
    where team_id = $1 and id = $2`,
 );
 
+/** Writes the state and the position of a resend. */
 export function updateResend(tx: Tx, teamId: string, row: ResendRow): void {
   const { id, state, sent, position_at, position_id, finished_at } = row;
   tx.send(UPDATE, [teamId, id, state, sent, position_at, position_id, finished_at]);
 }
 
-// The key is free although the job that adds this one still runs under it: graphile-worker takes the
-// key from the running job, and does not try that job again.
+// The key is free although the job that adds this one still runs under it: graphile-worker takes
+// the key from the running job, and does not try that job again.
 const ADD_JOB = statement(
   'webhooks.resend.addJob',
   `select graphile_worker.add_job(

@@ -12,8 +12,9 @@ export const SEND_PAUSE_MAIL = 'send_pause_mail';
 
 const JOB_MAX_ATTEMPTS = 25;
 
-// Status, audit entries and mail jobs are one statement, so each admin is mailed once about a pause.
-// Locks endpoints in the order of their keys, as the delivery loop does, or the two could deadlock.
+// Status, audit entries and mail jobs are one statement, so each admin is mailed once about a
+// pause. Locks endpoints in the order of their keys, as the delivery loop does, or the two could
+// deadlock.
 const PAUSE = statement<{ team_id: string; id: string }>(
   'webhooks.pause',
   `with due as materialized (

@@ -19,6 +19,7 @@ import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 
+/** Per team. */
 export const ENDPOINTS_MAX = 50;
 
 /** What an endpoint's secret is bound to when it is encrypted: table, column, team and row. */
@@ -27,7 +28,8 @@ export function webhookSecretContext(teamId: string, endpointId: string): string
 }
 
 /**
- * Each type once. Throws `validation_error` (field `events`) for no types, an unknown type or `ping`.
+ * Each type once. Throws `validation_error` (field `events`) for no types, an unknown type or
+ * `ping`.
  */
 export function requireSubscribable(events: readonly string[]): EventType[] {
   if (events.length === 0) throw invalidField('events', 'At least one event type.');

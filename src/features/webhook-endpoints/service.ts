@@ -15,14 +15,15 @@ export function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
 }
 
 /**
- * Checks whether deliveries may go to the URL. Resolves its name, unless private targets are allowed,
- * so never call it inside a transaction.
+ * Checks whether deliveries may go to the URL. Resolves its name, unless private targets are
+ * allowed, so never call it inside a transaction.
  */
 export function checkTarget(url: string, options: TargetOptions): Promise<ParsedTarget> {
   if (options.allowPrivateTargets) return Promise.resolve(parseTarget(url, options));
   return resolveTarget(url, options);
 }
 
+/** What a creation is asked for. */
 export interface NewEndpoint {
   readonly url: string;
   /** The result of `checkTarget` for `url`. */

@@ -35,6 +35,7 @@ export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow
   return found.map(toRow);
 }
 
+/** The endpoint; null when there is none. */
 export async function findEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow | null> {
   const found = await db.prisma.webhookEndpoint.findFirst({ where: { teamId, id: endpointId }, select: SELECT });
   return found && toRow(found);
@@ -57,6 +58,7 @@ const INSERT_ENDPOINT = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
+/** Inserts an endpoint with its encrypted secret. */
 export function insertEndpoint(tx: Tx, teamId: string, row: EndpointRow, secretEncrypted: Buffer): void {
   const { id, url, events, status, api_version, description, created_at } = row;
   const values = [id, url, events, status, api_version, description, secretEncrypted, created_at];

@@ -16,6 +16,7 @@ const pauseMailPayload = z.object({
 /** The job that pauses endpoints to which no delivery succeeds. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
 
+/** What the jobs need. */
 export interface WebhookTaskDependencies {
   readonly db: Db;
   readonly clock: Clock;
