@@ -1,5 +1,5 @@
 // The floor: the least that delivers as the worker does. A row for each delivery, a signed POST over kept connections, and its result, rows in batches;
-// no claims, no lanes, no checked addresses, nothing that survives a crash. `POST /` with a FloorJob makes the deliveries and answers when they are made.
+// no claims, no queues, no checked addresses, nothing that survives a crash. `POST /` with a FloorJob makes the deliveries and answers when they are made.
 import { createHmac, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';

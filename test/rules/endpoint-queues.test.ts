@@ -142,6 +142,17 @@ describe('caps', () => {
   });
 });
 
+test('an attempt ends once', () => {
+  const queues = createEndpointQueues({ concurrency: 2, maxPerEndpoint: 8 });
+  fill(queues, [row('a')]);
+  const [flight] = launch(queues);
+  if (!flight) throw new Error('nothing was launched');
+  queues.land(flight, 'good');
+  expect(() => queues.land(flight, 'good')).toThrow('landed twice');
+  expect(queues.stats()).toEqual({ inFlight: 0, parked: 0, queued: 0 });
+  expect(flight.queue).toMatchObject({ inFlight: 0, cap: 2 });
+});
+
 describe('parking', () => {
   test('attempts that are silent give their slots to others and go on', () => {
     const queues = createEndpointQueues({ concurrency: 2, maxPerEndpoint: 8 });
