@@ -19,21 +19,24 @@ export interface EndpointQueue {
   readonly endpointId: string;
   /**
    * Claimed and not launched, in launch order: urgent ones, first attempts, retries.
-   * Written by accept, next and withdraw.
+   * Written by accept, next and withdraw; read by modeOf and roomOf.
    */
   readonly waiting: WaitingDelivery[];
-  /** Attempts in flight, parked ones included. Written by next and land. */
+  /** Attempts in flight, parked ones included. Written by next and land; read like `waiting`. */
   inFlight: number;
-  /** How many attempts may be in flight. Written by land; read by next and roomOf. */
+  /** How many attempts may be in flight. Written by land; read like `waiting`. */
   cap: number;
-  /** An attempt was parked or timed out, and none was quick since. Written by park and land. */
+  /**
+   * An attempt was parked or timed out, and none was quick since. Written by park and land; read by
+   * modeOf, roomOf and withdraw.
+   */
   isSlow: boolean;
   /**
    * Whether the database has more deliveries of this status than this worker took, as far as is
-   * known. Written by setMore, ask and withdraw; read by place and forgetIdle.
+   * known. Written by setMore, ask and withdraw; read by file, forgetIdle and the fan-out.
    */
   readonly more: Record<WaitingStatus, boolean>;
-  /** Written by place and next. */
+  /** The set of `ready` queues that holds it. Written by file and next; read by file. */
   mode: QueueMode;
 }
 

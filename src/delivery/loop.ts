@@ -50,15 +50,21 @@ export type LoopMode = 'running' | 'draining' | 'stopped';
 
 /** "Written by" names the only files that may write a field. All times are of performance.now(). */
 export interface LoopState {
-  /** Written by `enter`; read by all parts. */
+  /** See LoopMode. Written by `enter`, which dispatcher.ts calls; read by all parts. */
   mode: LoopMode;
   /** What the next round has to do. Read by rounds.ts and fan-out.ts. */
   readonly wanted: {
-    /** Fan out events. Set by the tick, by wake and by a full fan-out; cleared by rounds.ts. */
+    /**
+     * Claim urgent deliveries and fan out events. Set by dispatcher.ts (tick, wake), by fan-out.ts
+     * (there are more events) and by rounds.ts (after a failure); cleared by rounds.ts.
+     */
     events: boolean;
-    /** Do what only a tick does, such as looking for due deliveries. Set and cleared likewise. */
+    /**
+     * Do what only a tick does: release claims, find due deliveries. Set by dispatcher.ts at each
+     * tick and by rounds.ts after a failure; cleared by rounds.ts.
+     */
     tick: boolean;
-    /** Release what queues cannot use. Set by the parking timer; cleared by rounds.ts. */
+    /** Release what queues cannot use. Set by dispatcher.ts (park); cleared by rounds.ts. */
     giveBack: boolean;
   };
   /** The rounds that run now; null: none. Written and read by rounds.ts; awaited by stop. */

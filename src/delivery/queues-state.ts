@@ -30,9 +30,14 @@ export interface QueuesState {
   readonly hungry: Record<WaitingStatus, Set<EndpointQueue>>;
   /** Attempts in flight, oldest first. Written by next and land; read by park and stop. */
   readonly flights: Set<Flight>;
-  /** Deliveries that wait in all queues together. Written by accept, next and withdraw. */
+  /**
+   * Deliveries that wait in all queues together. Written by accept, next and withdraw; read by
+   * capacity and stats.
+   */
   queued: number;
-  /** Attempts in flight that are parked. Written by park and land. */
+  /**
+   * Attempts in flight that are parked. Written by park and land; read by countActive and stats.
+   */
   parked: number;
   /**
    * Launches in about the last tenth of a second: `next` adds to it, `park` halves it each 50 ms.
