@@ -6,7 +6,7 @@ import { canonicalJson } from '../core/json.ts';
 import { ProblemError } from '../core/problem.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
 
-/** A response as it is kept and replayed. */
+/** A response as it is stored and replayed. */
 export interface KeptResponse {
   readonly status: number;
   readonly body: string;
@@ -20,25 +20,29 @@ export interface IdempotentCall {
   readonly teamId: string;
   readonly key: string;
   readonly fingerprint: Buffer;
-  /** The response holds a secret: encrypt what is kept. */
+  /** True when the response holds a secret: its body is then encrypted before it is stored. */
   readonly secret: boolean;
 }
 
 export interface IdempotentWork<P> {
   readonly prepare: (() => Promise<P>) | null;
+  /** Runs in the transaction that stores the record. `prepared` is undefined without `prepare`. */
   readonly perform: (tx: Tx, prepared: P | undefined) => Promise<KeptResponse>;
-  /** The response that tells a refusal. */
+  /** Makes the response for a refusal of the operation. */
   readonly refuse: (problem: ProblemError) => KeptResponse;
 }
 
-export type IdempotentOutcome = { readonly response: KeptResponse; readonly replayed: boolean };
+export interface IdempotentOutcome {
+  readonly response: KeptResponse;
+  readonly replayed: boolean;
+}
 
 const VALID_MS = 24 * 60 * 60 * 1000;
 
-/** Answers that say nothing about the operation itself are not kept (decisions 27). */
+/** These depend on the caller and the moment, not on the operation: a repeated call must run again. */
 const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 'rate_limited']);
 
-/** What a key is bound to: method, path and the body as parsed JSON. */
+/** A key is bound to the method, the path and the parsed JSON body. */
 export function fingerprintOf(method: string, path: string, body: unknown): Buffer {
   return createHash('sha256')
     .update(`${method}\n${path}\n`)
@@ -47,50 +51,51 @@ export function fingerprintOf(method: string, path: string, body: unknown): Buff
 }
 
 /**
- * Runs the operation once per key (decisions 26 to 28). The record commits in the transaction of what the operation wrote, so a crash leaves both or
- * neither. A refusal rolls the operation back and is kept in a transaction of its own; should another call have come first meanwhile, its response counts.
+ * Runs the operation once per key and resolves with its response, or with the stored one.
  *
- * What the operation needs and no transaction may wait for, it prepares before, and not for a replay.
+ * The record commits in the same transaction as the operation's writes, so a crash leaves both or
+ * neither. If the operation refuses, its transaction is rolled back and a second one stores the
+ * refusal. If another call with the key has committed in between, that call's response wins.
  *
- * Throws `conflict` while a call with the key runs, `idempotency_mismatch` when the key was used for something else, and what the operation throws.
+ * Throws `conflict` while another call with the key is running, `idempotency_mismatch` when the key
+ * was used for another call, and any error of the operation that is not stored.
  */
 export async function runOnce<P>(
   call: IdempotentCall,
   { prepare, perform, refuse }: IdempotentWork<P>,
 ): Promise<IdempotentOutcome> {
-  // A record is looked for here only to spare a replay the preparation; under the key's lock it is looked for again.
-  const known = prepare ? await findKept(call) : null;
-  if (known) return known;
-  const prepared = await prepare?.();
-  let refused: ProblemError | null = null;
-  try {
-    return await keep(call, async (tx) => {
-      try {
-        return await perform(tx, prepared);
-      } catch (error) {
-        refused = problemIn(error);
-        throw error;
-      }
-    });
-  } catch (error) {
-    const problem: ProblemError | null = refused;
-    if (problem === null || !isKept(problem)) throw error;
-    const outcome = await keep(call, async () => refuse(problem));
-    if (outcome.replayed) return outcome;
-    throw error;
+  if (prepare) {
+    // A replay must not prepare again. The record is looked up again under the key's lock.
+    const record = await findRecord(call);
+    if (record) return toOutcome(call, { kind: 'found', record });
   }
+  const prepared = await prepare?.();
+  const result = await claim(call, (tx) => perform(tx, prepared)).catch((error: unknown) => {
+    if (!isKept(error)) throw error;
+    return claim(call, async () => refuse(error));
+  });
+  return toOutcome(call, result);
 }
 
-async function keep(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptResponse>): Promise<IdempotentOutcome> {
+type ClaimResult =
+  | { readonly kind: 'running' }
+  | { readonly kind: 'found'; readonly record: FoundRecord }
+  | { readonly kind: 'performed'; readonly response: KeptResponse };
+
+/**
+ * Locks the key and stores what `produce` responds, unless there is a record already. Opens a
+ * transaction. Rejects only with errors of `produce` and of the database, so that the caller never
+ * takes `conflict` or `idempotency_mismatch` for a refusal of the operation.
+ */
+async function claim(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptResponse>): Promise<ClaimResult> {
   const now = call.clock.now();
   return call.db.transaction(async (tx) => {
     const [found] = await tx.query(BEGIN, [call.teamId, call.key, validFrom(now)]);
-    if (!found?.locked)
-      throw new ProblemError('conflict', { detail: 'A call with this Idempotency-Key is still running.' });
-    if (found.fingerprint !== null) return { response: replay(call, found), replayed: true };
+    if (!found?.locked) return { kind: 'running' };
+    if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
     const body = call.secret
-      ? encrypt(response.body, call.secrets.current, contextOf(call))
+      ? encrypt(response.body, call.secrets.current, encryptionContextOf(call))
       : Buffer.from(response.body);
     tx.send(INSERT, [
       call.teamId,
@@ -102,36 +107,47 @@ async function keep(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptRespo
       response.location,
       now,
     ]);
-    return { response, replayed: false };
+    return { kind: 'performed', response };
   });
 }
 
-async function findKept(call: IdempotentCall): Promise<IdempotentOutcome | null> {
-  const [found] = await call.db.query(FIND, [call.teamId, call.key, validFrom(call.clock.now())]);
-  return found ? { response: replay(call, found), replayed: true } : null;
+function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome {
+  switch (result.kind) {
+    case 'running':
+      throw new ProblemError('conflict', {
+        detail: 'A call with this Idempotency-Key is still running.',
+      });
+    case 'found':
+      return { response: toResponse(call, result.record), replayed: true };
+    case 'performed':
+      return { response: result.response, replayed: false };
+  }
+}
+
+/** Throws `idempotency_mismatch` when the record belongs to another call. */
+function toResponse(call: IdempotentCall, record: FoundRecord): KeptResponse {
+  if (!call.fingerprint.equals(record.fingerprint)) throw new ProblemError('idempotency_mismatch');
+  const body = record.encrypted
+    ? decrypt(record.body, call.secrets, encryptionContextOf(call))
+    : record.body.toString();
+  return { status: record.status, body, location: record.location };
+}
+
+async function findRecord(call: IdempotentCall): Promise<FoundRecord | undefined> {
+  const [record] = await call.db.query(FIND, [call.teamId, call.key, validFrom(call.clock.now())]);
+  return record;
 }
 
 function validFrom(now: Date): Date {
   return new Date(now.getTime() - VALID_MS);
 }
 
-function replay(call: IdempotentCall, found: FoundRecord): KeptResponse {
-  if (!call.fingerprint.equals(found.fingerprint)) throw new ProblemError('idempotency_mismatch');
-  const body = found.encrypted ? decrypt(found.body, call.secrets, contextOf(call)) : found.body.toString();
-  return { status: found.status, body, location: found.location };
-}
-
-function contextOf(call: IdempotentCall): string {
+function encryptionContextOf(call: IdempotentCall): string {
   return ENCRYPTED_COLUMNS.keptResponse.context(call.teamId, call.key);
 }
 
-function problemIn(error: unknown): ProblemError | null {
-  if (error instanceof ProblemError) return error;
-  return error instanceof Error && error.cause !== undefined ? problemIn(error.cause) : null;
-}
-
-function isKept(problem: ProblemError): boolean {
-  return problem.status < 500 && !NOT_KEPT.has(problem.code);
+function isKept(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.status < 500 && !NOT_KEPT.has(error.code);
 }
 
 interface FoundRecord {
@@ -149,13 +165,22 @@ const BEGIN = statement<(FoundRecord & { locked: boolean }) | { locked: boolean;
 
 const FIND = statement<FoundRecord>(
   'idempotency.find',
-  'select fingerprint, status, body, encrypted, location from idempotency_record where team_id = $1 and key = $2 and created_at >= $3',
+  `select fingerprint, status, body, encrypted, location
+   from idempotency_record
+   where team_id = $1 and key = $2 and created_at >= $3`,
 );
 
-// A record past its 24 hours may still be there: the key is free again, so it is replaced.
+// An expired record may still be there. Its key is free again, so the row is replaced.
 const INSERT = statement(
   'idempotency.insert',
-  `insert into idempotency_record (team_id, key, fingerprint, status, body, encrypted, location, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
-   on conflict (team_id, key) do update set fingerprint = excluded.fingerprint, status = excluded.status, body = excluded.body,
-     encrypted = excluded.encrypted, location = excluded.location, created_at = excluded.created_at`,
+  `insert into idempotency_record
+     (team_id, key, fingerprint, status, body, encrypted, location, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)
+   on conflict (team_id, key) do update
+   set fingerprint = excluded.fingerprint,
+     status = excluded.status,
+     body = excluded.body,
+     encrypted = excluded.encrypted,
+     location = excluded.location,
+     created_at = excluded.created_at`,
 );

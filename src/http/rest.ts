@@ -5,9 +5,9 @@ import type { Language } from '../core/language.ts';
 import { deprecationHeaders, effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../core/deprecation.ts';
 import { newRequestId } from '../core/ids.ts';
 import { ProblemError } from '../core/problem.ts';
-import type { Db, Tx } from '../db/client.ts';
+import type { Db } from '../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../trpc/endpoints.ts';
-import type { Context, Services } from '../trpc/init.ts';
+import { runCall, type Context, type OperationCall, type Services } from '../trpc/init.ts';
 import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
 import { fingerprintOf, runOnce, type IdempotentOutcome, type KeptResponse } from './idempotency.ts';
 import { negotiateLanguage } from './language.ts';
@@ -53,9 +53,8 @@ interface Exchange {
   readonly path: string;
   readonly query: string;
   readonly match: Match;
+  /** null until the key has been looked up, and when the database could not be reached. */
   authentication: Authentication | null;
-  /** What idempotency decided, once it has. */
-  outcome: IdempotentOutcome | null;
 }
 
 const DOCUMENT_PATH = '/openapi.v1.json';
@@ -124,7 +123,6 @@ function begin(
     query,
     match,
     authentication: null,
-    outcome: null,
   };
 }
 
@@ -170,7 +168,7 @@ async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void>
     return;
   }
   const { route } = match;
-  const getRawInput = once(() => readInput(exchange.request, route, match.rawParameters, exchange.query));
+  const { operation } = route.endpoint;
   const ctx: Context = {
     requestId: exchange.requestId,
     actor: tenant.actor,
@@ -180,36 +178,36 @@ async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void>
     db: options.db,
     services: options.services,
     describeError: noDescription,
-    idempotently: idempotencyOf(exchange, route, tenant, getRawInput),
   };
-  try {
-    const output = await route.endpoint.run(ctx, getRawInput);
-    answer(exchange, exchange.outcome?.response ?? toResponse(route, output));
-  } catch (error) {
-    if (!exchange.outcome?.replayed) throw error;
-    exchange.response.setHeader('Idempotency-Replayed', 'true');
-    answer(exchange, exchange.outcome.response);
+  operation.guard(ctx);
+  const rawInput = await readInput(exchange.request, route, match.rawParameters, exchange.query);
+  const call = operation.parse(ctx, rawInput);
+  const key = route.endpoint.method === 'POST' ? findIdempotencyKey(exchange.request) : null;
+  if (key === null) {
+    answer(exchange, toResponse(route, await runCall(call, options.db)));
+    return;
   }
+  const fingerprint = fingerprintOf('POST', exchange.path, rawInput);
+  const { response, replayed } = await performOnce(exchange, { tenant, route, call, key, fingerprint });
+  if (replayed) exchange.response.setHeader('Idempotency-Replayed', 'true');
+  answer(exchange, response);
 }
 
-/** How the operation is run once, where a POST asks for it. A replay leaves by an exception, past the rest of the procedure. */
-function idempotencyOf(
+interface KeyedCall {
+  readonly tenant: Tenant;
+  readonly route: CompiledRoute;
+  readonly call: OperationCall;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+}
+
+function performOnce(
   exchange: Exchange,
-  route: CompiledRoute,
-  tenant: Tenant,
-  getRawInput: () => Promise<unknown>,
-): Context['idempotently'] {
-  const key = exchange.request.headers['idempotency-key'];
-  if (typeof key !== 'string' || route.endpoint.method !== 'POST') return null;
+  { tenant, route, call, key, fingerprint }: KeyedCall,
+): Promise<IdempotentOutcome> {
   const { db, services } = exchange.options;
-  return async <T, P>(
-    prepare: (() => Promise<P>) | null,
-    operation: (db: Db, prepared: P | undefined) => Promise<T>,
-  ): Promise<T> => {
-    requireIdempotencyKey(key, exchange.request);
-    let output: { readonly value: T } | null = null;
-    const fingerprint = fingerprintOf('POST', exchange.path, await getRawInput());
-    const call = {
+  return runOnce(
+    {
       db,
       clock: services.clock,
       secrets: services.secrets,
@@ -217,24 +215,21 @@ function idempotencyOf(
       key,
       fingerprint,
       secret: route.endpoint.secret,
-    };
-    const perform = async (tx: Tx, prepared: P | undefined): Promise<KeptResponse> => {
-      output = { value: await operation(tx, prepared) };
-      return toResponse(route, output.value);
-    };
-    exchange.outcome = await runOnce(call, {
-      prepare,
-      perform,
+    },
+    {
+      prepare: call.prepare,
+      perform: async (tx, prepared) => toResponse(route, await call.perform(tx, prepared)),
       refuse: (problem) => problemToResponse(exchange, problem),
-    });
-    if (output === null) throw new Error('replayed');
-    return (output as { readonly value: T }).value;
-  };
+    },
+  );
 }
 
-function requireIdempotencyKey(key: string, request: IncomingMessage): void {
-  const isSole = request.headersDistinct['idempotency-key']?.length === 1;
-  if (isSole && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return;
+/** The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for two keys. */
+function findIdempotencyKey(request: IncomingMessage): string | null {
+  const keys = request.headersDistinct['idempotency-key'];
+  if (keys === undefined) return null;
+  const [key = ''] = keys;
+  if (keys.length === 1 && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
   const message = `There may be one Idempotency-Key, of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} characters.`;
   throw new ProblemError('validation_error', {
     errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }],
@@ -312,11 +307,6 @@ function finish(exchange: Exchange, startedAt: number): void {
     { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
     'request',
   );
-}
-
-function once<T>(read: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | null = null;
-  return () => (result ??= read());
 }
 
 /** The REST door answers errors itself. */

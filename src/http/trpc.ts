@@ -81,7 +81,7 @@ async function createContext(
   const describeError = (error: unknown): ProblemBody =>
     problemBody(toProblem(error, null), { publicUrl: options.publicUrl, language, requestId });
   const { db, services } = options;
-  const shared = { requestId, language, db, services, describeError, idempotently: null, fault: null };
+  const shared = { requestId, language, db, services, describeError, fault: null };
   const nobody = { actor: null, team: null, privacy: null, enabled: false };
   try {
     return { ...shared, ...((await callerOf(tokenOf(options, request))) ?? nobody) };

@@ -1,6 +1,6 @@
 import type { AnyProcedure } from '@trpc/server';
 import { z } from 'zod';
-import type { Meta, RestFacts, Run } from './init.ts';
+import type { Meta, Operation, RestFacts } from './init.ts';
 import { v1 } from './routers.ts';
 
 /** One operation of the REST API, as derived from its declaration. */
@@ -13,7 +13,7 @@ export interface Endpoint extends RestFacts {
   readonly pathParameters: readonly string[];
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
-  readonly run: Run;
+  readonly operation: Operation;
 }
 
 /** Every operation of the API, in the order in which they are declared. */
@@ -37,6 +37,6 @@ function toEndpoint(name: string, procedure: AnyProcedure): Endpoint {
     pathParameters: [...meta.rest.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? ''),
     input: inputs[0] ?? z.object({}),
     output,
-    run: meta.run,
+    operation: meta.operation,
   };
 }
