@@ -1,57 +1,160 @@
 /**
- * For receivers of webhooks: is this delivery genuine and fresh, and what does it say? This file is what the package exports, and what a receiver without the
- * package may copy: it needs Node and nothing else, so it imports nothing of ours. Its types repeat `core/events.ts`;
- * test/rules/webhook-verification.test.ts fails when the two part.
+ * For receivers of webhooks: checks that a delivery is genuine and fresh, and returns its event.
+ *
+ * The package exports this file, and receivers may copy it. It needs only Node, so it imports
+ * nothing of ours.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What `data` holds, for each type of event. A later version of the API may add fields and types, and does not take any away. */
+// Written by `npm run webhook-types` from core/events.ts. Do not edit.
+
+/**
+ * The fields of `data`, by event type. A later version of the API may add fields and types, but
+ * does not remove any.
+ */
 export interface WebhookEventData {
+  /** A training session ended. */
   'training.completed': {
+    /** The team, same as `tenant_id`. */
     team_id: string;
+    /** The training session. */
     training_id: string;
-    /** Absent while the team's switch `member_detail_enabled` is off, here and below. */
+    /**
+     * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
+     * on.
+     */
     user_id?: string | null;
+    /** The assignment that it was made for; null without one. */
     assignment_id: string | null;
+    /** When it ended, ISO 8601 in UTC. */
     finished_at: string | null;
+    /** Duration in seconds. */
     duration_s: number | null;
   };
-  'evaluation.completed': { team_id: string; training_id: string; user_id?: string | null; score?: number | null };
-  'assignment.created': AssignmentData;
-  'assignment.completed': AssignmentData;
-  'member.joined': MemberData;
-  'member.removed': MemberData;
-  'crm.sync.failed': { team_id: string; connection_id: string; provider: string; reason: string };
-  ping: { team_id: string; endpoint_id: string };
+  /** An evaluation was saved. */
+  'evaluation.completed': {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The training session. */
+    training_id: string;
+    /**
+     * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
+     * on.
+     */
+    user_id?: string | null;
+    /** Total score. Only while `member_detail_enabled` is on. */
+    score?: number | null;
+  };
+  /** An assignment was created through this API. */
+  'assignment.created': {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The assignment. */
+    assignment_id: string;
+    /** `open`, `done` or `revoked`. */
+    status: string;
+    /** Title of the assignment; null without one. */
+    title: string | null;
+    /** The membership of the recipient. */
+    member_id: string;
+    /**
+     * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
+     * on.
+     */
+    user_id?: string | null;
+    /** Calendar date, `YYYY-MM-DD`; null without one. */
+    due_date: string | null;
+    /** The training session that completed it; null when none did. */
+    completed_training_id: string | null;
+  };
+  /** An assignment was completed through this API. */
+  'assignment.completed': {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The assignment. */
+    assignment_id: string;
+    /** `open`, `done` or `revoked`. */
+    status: string;
+    /** Title of the assignment; null without one. */
+    title: string | null;
+    /** The membership of the recipient. */
+    member_id: string;
+    /**
+     * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
+     * on.
+     */
+    user_id?: string | null;
+    /** Calendar date, `YYYY-MM-DD`; null without one. */
+    due_date: string | null;
+    /** The training session that completed it; null when none did. */
+    completed_training_id: string | null;
+  };
+  /** A membership started. */
+  'member.joined': {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The membership. */
+    member_id: string;
+    /** `owner`, `admin` or `member`. */
+    role: string;
+    /**
+     * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
+     * on.
+     */
+    user_id?: string | null;
+  };
+  /** A membership ended. */
+  'member.removed': {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The membership. */
+    member_id: string;
+    /** `owner`, `admin` or `member`. */
+    role: string;
+    /**
+     * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
+     * on.
+     */
+    user_id?: string | null;
+  };
+  /** A CRM sync attempt failed. */
+  'crm.sync.failed': {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The CRM connection. */
+    connection_id: string;
+    /** The CRM. */
+    provider: string;
+    /** Why the attempt failed. */
+    reason: string;
+  };
+  /** The test operation of a webhook endpoint was called. */
+  ping: {
+    /** The team, same as `tenant_id`. */
+    team_id: string;
+    /** The webhook endpoint that is tested. */
+    endpoint_id: string;
+  };
 }
 
-export interface AssignmentData {
-  team_id: string;
-  assignment_id: string;
-  status: string;
-  title: string | null;
-  member_id: string;
-  user_id?: string | null;
-  due_date: string | null;
-  completed_training_id: string | null;
-}
+// End of the written part.
 
-export interface MemberData {
-  team_id: string;
-  member_id: string;
-  role: string;
-  user_id?: string | null;
-}
+/** The data of the assignment events. */
+export type AssignmentData = WebhookEventData['assignment.created'];
+
+/** The data of the member events. */
+export type MemberData = WebhookEventData['member.joined'];
 
 export type WebhookEventType = keyof WebhookEventData;
 
 /**
- * An event, told apart by `type`. Fields that this version does not know are there, as `unknown`. So are events of types that it does not know, once an endpoint
- * subscribes to one: give a `switch` over `type` a `default` that ignores them.
+ * An event. Narrow it by `type`. Fields that this version does not know are present as `unknown`.
+ * An endpoint may also subscribe to types that this version does not know: give a `switch` over
+ * `type` a `default` that ignores them.
  */
 export type WebhookEvent = {
   [T in WebhookEventType]: {
-    /** The same in every attempt: skip an id that you have seen. */
+    /** The same in every attempt. Skip an id that you have seen before. */
     id: string;
     type: T;
     /** ISO 8601, UTC. */
@@ -63,35 +166,38 @@ export type WebhookEvent = {
   };
 }[WebhookEventType];
 
-/** `Headers` of fetch, `headers`, `headersDistinct` or `rawHeaders` of a Node request, a list of pairs, or an object of your own; case does not matter. */
+/**
+ * `Headers` of fetch, `headers`, `headersDistinct` or `rawHeaders` of a Node request, a list of
+ * pairs, or a plain object. Names are case-insensitive.
+ */
 export type WebhookHeaders =
   | Iterable<readonly [string, string]>
   | readonly string[]
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface WebhookVerificationOptions {
-  /** How far, in seconds, the delivery's time may be from now, either way: clocks differ. 300 by default. */
+  /** How many seconds the delivery's time may be before or after now. Default: 300. */
   readonly toleranceS?: number;
-  /** The present, for tests. */
+  /** The current time, for tests. */
   readonly now?: Date;
 }
 
-/** Stable: code may depend on these words. */
+/** These values are stable: your code may depend on them. */
 export type WebhookVerificationReason =
-  /** There is no `Svc-Signature`. */
+  /** `Svc-Signature` is missing. */
   | 'signature_missing'
-  /** It is not `t=<unix time>,v1=<hex>`. */
+  /** `Svc-Signature` is not `t=<unix time>,v1=<hex>`. */
   | 'signature_malformed'
-  /** The body, the time or the secret is another one. */
+  /** The signature does not match the body, the time and the secret. */
   | 'signature_mismatch'
-  /** Genuine, but older than the tolerance: perhaps sent again by somebody who recorded it. */
+  /** Genuine, but older than the tolerance. It may be a replay of a recorded delivery. */
   | 'timestamp_too_old'
-  /** Genuine, but from the future: one of the two clocks is wrong. */
+  /** Genuine, but from the future. One of the two clocks is wrong. */
   | 'timestamp_in_future'
-  /** Genuine, but no event. */
+  /** Genuine, but the body is not an event. */
   | 'body_malformed';
 
-/** The delivery is not to be trusted; answer 400. A class, against our habit, because receivers tell errors apart by `instanceof`. */
+/** Do not trust the delivery. Respond with 400. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
   readonly reason: WebhookVerificationReason;
@@ -115,12 +221,14 @@ const MESSAGES: Readonly<Record<WebhookVerificationReason, string>> = {
 };
 
 /**
- * The event, if the delivery is genuine and fresh.
+ * Returns the event if the delivery is genuine and fresh.
  *
- * `rawBody` is the body as it came, before anything parsed it. `secret` is the endpoint's, `whsec_` included. The signature is compared in constant time, and
- * before anything of the body is believed; of several `v1` one must fit.
+ * `rawBody` is the body as received, before any parsing. `secret` is the secret of the webhook
+ * endpoint, including `whsec_`. The signature is compared in constant time, before the body is
+ * parsed. If there are several `v1`, one must match.
  *
- * Throws a {@link WebhookVerificationError}; and a `TypeError` when it was called wrongly (a parsed body, no secret), which no delivery can cause.
+ * Throws a {@link WebhookVerificationError}. Throws a `TypeError` for a wrong call (a parsed body,
+ * no secret); no delivery can cause that.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
@@ -137,7 +245,7 @@ export function verifyWebhook(
   return parseEvent(rawBody);
 }
 
-/** An HMAC with an empty key is one that anybody can make, so a forgotten setting must not pass for a secret. */
+/** An empty secret, for instance of a missing setting, is refused: anybody can sign with it. */
 function requireUsable(rawBody: unknown, secret: unknown): void {
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array))
     throw new TypeError('verifyWebhook needs the raw body, text or bytes, before it is parsed.');
@@ -155,14 +263,17 @@ function findHeaders(headers: WebhookHeaders, name: string): string[] {
 function toPairs(headers: WebhookHeaders): (readonly [string, string | readonly string[] | undefined])[] {
   if (!(Symbol.iterator in headers)) return Object.entries(headers);
   const items = [...(headers as Iterable<string | readonly [string, string]>)];
-  // `rawHeaders`: names and values take turns.
+  // In `rawHeaders`, names and values alternate.
   return items.flatMap((item, index) => {
     if (typeof item !== 'string') return [item];
     return index % 2 === 0 ? [[item, items[index + 1] as string] as const] : [];
   });
 }
 
-/** What is neither `t` nor `v1` is for a later scheme, and ignored. A second `t` is refused: it would be unclear which one was signed. */
+/**
+ * Ignores parts other than `t` and `v1`: a later signature scheme may add some. Refuses a second
+ * `t`, because it would be unclear which one was signed.
+ */
 function parseSignature(values: readonly string[]): { t: string; candidates: Buffer[] } {
   if (values.length === 0) throw new WebhookVerificationError('signature_missing');
   const parts = values.flatMap((value) => value.split(',')).map((part) => part.trim());
@@ -177,7 +288,7 @@ function parseSignature(values: readonly string[]): { t: string; candidates: Buf
   return { t, candidates };
 }
 
-/** Whether within the tolerance is asked, not whether beyond it: so NaN, of a bad date for instance, refuses. */
+/** The comparison is `<=` so that NaN, for instance from an invalid `now`, is refused. */
 function requireFresh(t: number, { toleranceS = TOLERANCE_S, now = new Date() }: WebhookVerificationOptions): void {
   const ageS = now.getTime() / 1000 - t;
   if (Math.abs(ageS) <= toleranceS) return;

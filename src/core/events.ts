@@ -1,133 +1,196 @@
+/**
+ * Every event type, declared once. Redaction, the OpenAPI document, the docs page, the types that
+ * receivers get, and the list of events that an endpoint can subscribe to derive from here.
+ */
 import { z } from 'zod';
 import type { Actor } from './actor.ts';
 
 /** The version that new webhook endpoints get (specification, "Versioning" 4). */
 export const EVENT_API_VERSION = '2026-11';
 
-const teamId = z.string().meta({ description: 'The team, same as `tenant_id`.' });
-const userId = z.string().nullable().optional().meta({ description: 'Only while `member_detail_enabled` is on.' });
+/** Event data is flat: redaction looks at its top level only. */
+type Fields = Readonly<Record<string, z.ZodType<string | number | boolean | null | undefined>>>;
 
-const assignmentData = z.object({
-  team_id: teamId,
-  assignment_id: z.string(),
-  status: z.string(),
-  title: z.string().nullable(),
-  member_id: z.string(),
-  user_id: userId,
-  due_date: z.string().nullable(),
-  completed_training_id: z.string().nullable(),
-});
+interface Declaration<F extends Fields> {
+  /** What happened, as one sentence of the documentation. */
+  readonly trigger: string;
+  /** False for an event that is only ever sent to one endpoint, without a subscription. */
+  readonly subscribable: boolean;
+  /** The kinds of actors whose actions raise the event; the actions of others raise nothing. */
+  readonly raisedBy: readonly Actor['kind'][];
+  readonly fields: F;
+  /** The example of a field is the first of its `examples`, unless it is given here. */
+  readonly example?: Partial<z.input<z.ZodObject<F>>>;
+}
 
-const memberData = z.object({ team_id: teamId, member_id: z.string(), role: z.string(), user_id: userId });
-
-const ANY_ACTOR: readonly Actor['kind'][] = ['api_key', 'user', 'platform'];
+const personalFields = z.registry<{ readonly personal: true }>();
 
 /**
- * Every event type: what raises it, the shape of its data (decisions 41), and whose actions raise it. The last is where "assignment events only through
- * the API" lives, and nowhere else.
+ * Marks a field that reveals something about a person. It is left out of the event while the team's
+ * `member_detail_enabled` is off. Apply it last: a wrapper such as `.nullable()` hides the mark.
  */
+function personal<T extends z.ZodType>(field: T): z.ZodOptional<T> {
+  const { description = '', ...meta } = field.meta() ?? {};
+  const marked = field.optional().meta({
+    ...meta,
+    description: `${description} Only while \`member_detail_enabled\` is on.`.trimStart(),
+  });
+  personalFields.add(marked, { personal: true });
+  return marked;
+}
+
+function event<F extends Fields>({ fields, example, ...declaration }: Declaration<F>) {
+  const names = Object.keys(fields);
+  const examples = names.map((name) => [name, fields[name]?.meta()?.examples?.[0]] as const);
+  return {
+    ...declaration,
+    /** The shape of `data`. */
+    data: z.object({ team_id: teamId, ...fields }),
+    /** `data` without `team_id`. */
+    example: { ...Object.fromEntries(examples), ...example } as Readonly<Record<string, unknown>>,
+    /** The names of the fields that are marked as personal. */
+    personal: names.filter((name) => fields[name] && personalFields.get(fields[name])?.personal),
+  };
+}
+
+function text(description: string, example: string): z.ZodString {
+  return z.string().meta({ description, examples: [example] });
+}
+
+function textOrNull(description: string, example: string): z.ZodNullable<z.ZodString> {
+  return z
+    .string()
+    .nullable()
+    .meta({ description, examples: [example] });
+}
+
+function integerOrNull(description: string, example: number): z.ZodNullable<z.ZodInt> {
+  return z
+    .int()
+    .nullable()
+    .meta({ description, examples: [example] });
+}
+
+const teamId = text('The team, same as `tenant_id`.', 'team_01');
+const userId = personal(textOrNull('The person; null while an invitation is not accepted.', 'usr_01'));
+const trainingId = text('The training session.', 'trn_01');
+
+const assignmentFields = {
+  assignment_id: text('The assignment.', 'asg_01'),
+  status: text('`open`, `done` or `revoked`.', 'open'),
+  title: textOrNull('Title of the assignment; null without one.', 'Practise objections'),
+  member_id: text('The membership of the recipient.', 'mem_01'),
+  user_id: userId,
+  due_date: textOrNull('Calendar date, `YYYY-MM-DD`; null without one.', '2026-12-01'),
+  completed_training_id: textOrNull('The training session that completed it; null when none did.', 'trn_01'),
+};
+
+const memberFields = {
+  member_id: text('The membership.', 'mem_01'),
+  role: text('`owner`, `admin` or `member`.', 'member'),
+  user_id: userId,
+};
+
+const ANY_ACTOR = ['api_key', 'user', 'platform'] as const;
+
 export const EVENTS = {
-  'training.completed': {
+  'training.completed': event({
     trigger: 'A training session ended.',
+    subscribable: true,
     raisedBy: ANY_ACTOR,
-    data: z.object({
-      team_id: teamId,
-      training_id: z.string(),
+    fields: {
+      training_id: trainingId,
       user_id: userId,
-      assignment_id: z.string().nullable(),
-      finished_at: z.string().nullable(),
-      duration_s: z.int().nullable(),
-    }),
-    example: {
-      training_id: 'trn_01',
-      user_id: 'usr_01',
-      assignment_id: null,
-      finished_at: '2026-11-02T09:22:00.000Z',
-      duration_s: 420,
+      assignment_id: textOrNull('The assignment that it was made for; null without one.', 'asg_01'),
+      finished_at: textOrNull('When it ended, ISO 8601 in UTC.', '2026-11-02T09:22:00.000Z'),
+      duration_s: integerOrNull('Duration in seconds.', 420),
     },
-  },
-  'evaluation.completed': {
+    example: { assignment_id: null },
+  }),
+  'evaluation.completed': event({
     trigger: 'An evaluation was saved.',
+    subscribable: true,
     raisedBy: ANY_ACTOR,
-    data: z.object({
-      team_id: teamId,
-      training_id: z.string(),
+    fields: {
+      training_id: trainingId,
       user_id: userId,
-      score: z.int().nullable().optional().meta({ description: 'Only while `member_detail_enabled` is on.' }),
-    }),
-    example: { training_id: 'trn_01', user_id: 'usr_01', score: 71 },
-  },
-  'assignment.created': {
+      score: personal(integerOrNull('Total score.', 71)),
+    },
+  }),
+  'assignment.created': event({
     trigger: 'An assignment was created through this API.',
+    subscribable: true,
     raisedBy: ['api_key'],
-    data: assignmentData,
-    example: {
-      assignment_id: 'asg_01',
-      status: 'open',
-      title: 'Practise objections',
-      member_id: 'mem_01',
-      user_id: 'usr_01',
-      due_date: '2026-12-01',
-      completed_training_id: null,
-    },
-  },
-  'assignment.completed': {
+    fields: assignmentFields,
+    example: { completed_training_id: null },
+  }),
+  'assignment.completed': event({
     trigger: 'An assignment was completed through this API.',
+    subscribable: true,
     raisedBy: ['api_key'],
-    data: assignmentData,
-    example: {
-      assignment_id: 'asg_01',
-      status: 'done',
-      title: 'Practise objections',
-      member_id: 'mem_01',
-      user_id: 'usr_01',
-      due_date: '2026-12-01',
-      completed_training_id: 'trn_01',
-    },
-  },
-  'member.joined': {
+    fields: assignmentFields,
+    example: { status: 'done' },
+  }),
+  'member.joined': event({
     trigger: 'A membership started.',
+    subscribable: true,
     raisedBy: ANY_ACTOR,
-    data: memberData,
-    example: { member_id: 'mem_01', role: 'member', user_id: null },
-  },
-  'member.removed': {
+    fields: memberFields,
+    example: { user_id: null },
+  }),
+  'member.removed': event({
     trigger: 'A membership ended.',
+    subscribable: true,
     raisedBy: ANY_ACTOR,
-    data: memberData,
-    example: { member_id: 'mem_01', role: 'member', user_id: 'usr_01' },
-  },
-  'crm.sync.failed': {
+    fields: memberFields,
+  }),
+  'crm.sync.failed': event({
     trigger: 'A CRM sync attempt failed.',
+    subscribable: true,
     raisedBy: ANY_ACTOR,
-    data: z.object({ team_id: teamId, connection_id: z.string(), provider: z.string(), reason: z.string() }),
-    example: { connection_id: 'crm_01', provider: 'hubspot', reason: 'unauthorized' },
-  },
-  ping: {
-    trigger: 'Only through the test operation; not subscribable.',
+    fields: {
+      connection_id: text('The CRM connection.', 'crm_01'),
+      provider: text('The CRM.', 'hubspot'),
+      reason: text('Why the attempt failed.', 'unauthorized'),
+    },
+  }),
+  ping: event({
+    trigger: 'The test operation of a webhook endpoint was called.',
+    subscribable: false,
     raisedBy: ANY_ACTOR,
-    data: z.object({ team_id: teamId, endpoint_id: z.string() }),
-    example: { endpoint_id: 'whe_01' },
-  },
-} as const satisfies Record<
-  string,
-  { trigger: string; raisedBy: readonly Actor['kind'][]; data: z.ZodObject; example: object }
->;
+    fields: { endpoint_id: text('The webhook endpoint that is tested.', 'whe_01') },
+  }),
+} as const;
 
 export type EventType = keyof typeof EVENTS;
 
-/** An event as features raise it; `team_id` is added where it is written. */
+/**
+ * An event as services raise it, with its personal fields. `record` in db/outbox.ts adds `team_id`
+ * and redacts `data`.
+ */
 export type NewEvent = {
-  [T in EventType]: { readonly type: T; readonly data: Omit<z.input<(typeof EVENTS)[T]['data']>, 'team_id'> };
+  [T in EventType]: {
+    readonly type: T;
+    readonly data: Required<Omit<z.input<(typeof EVENTS)[T]['data']>, 'team_id'>>;
+  };
 }[EventType];
 
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
-/** What an endpoint can subscribe to: everything but `ping`. */
-export const SUBSCRIBABLE_EVENTS = EVENT_TYPES.filter((type) => type !== 'ping');
+/** The types that a webhook endpoint can subscribe to. */
+export const SUBSCRIBABLE_EVENTS = EVENT_TYPES.filter((type) => EVENTS[type].subscribable);
+
+/** The names of all personal fields, each once, for texts about privacy. */
+export const PERSONAL_EVENT_FIELDS: readonly string[] = [
+  ...new Set(EVENT_TYPES.flatMap((type) => EVENTS[type].personal)),
+];
+
+/** Whether this version knows the type. Another version may have stored others. */
+export function isEventType(type: string): type is EventType {
+  return Object.hasOwn(EVENTS, type);
+}
 
 /** Whether this actor's action raises the event. */
 export function isRaisedBy(type: EventType, actor: Actor): boolean {
-  const kinds: readonly Actor['kind'][] = EVENTS[type].raisedBy;
-  return kinds.includes(actor.kind);
+  return EVENTS[type].raisedBy.includes(actor.kind);
 }

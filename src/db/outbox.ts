@@ -50,7 +50,7 @@ export function record(tx: Tx, occasion: Occasion, traces: Traces): void {
     .map((event) => ({
       id: newId('event'),
       type: event.type,
-      data: { team_id: teamId, ...redactEventData(occasion.privacy, event.data) },
+      data: { team_id: teamId, ...redactEventData(occasion.privacy, event.type, event.data) },
     }));
   const wakeUps = events.length > 0 ? [{ task: WAKE_DELIVERIES, payload: {} }] : [];
   const jobs = [...(traces.jobs ?? []), ...wakeUps].map((job: NewJob) => ({

@@ -1,4 +1,4 @@
-/** Text that is HTML already. Only {@link html} makes it, so whatever else reaches a page is escaped. */
+/** Safe HTML. Only {@link html} makes it, so all other text is escaped before it reaches a page. */
 export interface Html {
   readonly html: string;
 }
@@ -11,7 +11,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** HTML with values escaped; a value that is HTML, or a list of it, stands as it is. Attributes must be in quotes. */
+/**
+ * A template whose values are escaped, except values that are `Html`. Put attribute values in quotes:
+ * escaping does not protect unquoted ones.
+ */
 export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[])[]
@@ -19,7 +22,7 @@ export function html(
   return { html: String.raw({ raw: parts }, ...values.map(toText)) };
 }
 
-/** Text of the catalogue, where `…` marks code. */
+/** Plain text to HTML; backticks mark code. */
 export function withCode(text: string): Html[] {
   return text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 }

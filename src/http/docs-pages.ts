@@ -2,14 +2,14 @@ import { EVENT_TYPES, EVENTS } from '../core/events.ts';
 import type { Language } from '../core/language.ts';
 import { PROBLEMS, type ProblemCode } from '../core/problem.ts';
 import { html, withCode, type Html } from './docs-html.ts';
-import { eventExample } from './openapi-webhooks.ts';
+import { describeDelivery, eventExample } from './openapi-webhooks.ts';
 import { BASE_PATH } from './rest.ts';
 
-/** How a page addresses what it needs. */
+/** The addresses that a page links to. */
 export interface PageLinks {
-  /** What stands before every path of the service: '' unless PUBLIC_URL has a path. */
+  /** The path of PUBLIC_URL, which precedes every path of the service; '' without one. */
   readonly prefix: string;
-  /** The address of a file of the pages, with its version. */
+  /** The versioned address of a file in docs-assets. */
   readonly asset: (name: string) => string;
 }
 
@@ -26,7 +26,7 @@ const NAVIGATION = [
   { path: '/docs/webhooks', label: 'Webhooks' },
 ] as const;
 
-/** The reference, to read and to try: Swagger UI over the published document. */
+/** The interactive reference: Swagger UI with the published document. */
 export function explorerPage(links: PageLinks): string {
   const documentUrl = `${links.prefix}${BASE_PATH}/openapi.v1.json`;
   return renderPage(links, {
@@ -44,7 +44,10 @@ export function explorerPage(links: PageLinks): string {
   });
 }
 
-/** Every problem code with cause and remedy; `type` of a problem points at the element whose id is the code. */
+/**
+ * Every problem code with its cause and remedy. The `type` of a problem links to the element whose id
+ * is the code.
+ */
 export function errorsPage(links: PageLinks): string {
   const codes = Object.keys(PROBLEMS) as ProblemCode[];
   return renderPage(links, {
@@ -75,7 +78,7 @@ export function errorsPage(links: PageLinks): string {
   });
 }
 
-/** Code that readers copy, shown as it is. Each is a file in docs-assets, and each is run by a test. */
+/** Code samples for readers to copy. Each is a file in docs-assets, and a test runs each of them. */
 export interface WebhookSamples {
   readonly receive: string;
   readonly verify: string;
@@ -83,7 +86,7 @@ export interface WebhookSamples {
   readonly sendInShell: string;
 }
 
-/** What receivers of events need: the check of the signature, the types, what happens to a failure. */
+/** For receivers of events: how to verify a signature, the event types, and what a failure causes. */
 export function webhooksPage(links: PageLinks, samples: WebhookSamples): string {
   return renderPage(links, {
     path: '/docs/webhooks',
@@ -131,14 +134,10 @@ export function webhooksPage(links: PageLinks, samples: WebhookSamples): string 
         (type) =>
           html`<section class="event" id="${type}">
             <h3><code>${type}</code></h3>
-            <p>${EVENTS[type].trigger}</p>
+            <p>${EVENTS[type].trigger} ${withCode(describeDelivery(type))}</p>
             <pre><code>${JSON.stringify(eventExample(type), null, 2)}</code></pre>
           </section> `,
       )}
-      <p>
-        <code>user_id</code> and <code>score</code> are left out while the team’s switch
-        <code>member_detail_enabled</code> is off.
-      </p>
     </main>`,
   });
 }

@@ -39,7 +39,7 @@ export interface IdempotentOutcome {
 
 const VALID_MS = 24 * 60 * 60 * 1000;
 
-/** These depend on the caller and the moment, not on the operation: a repeated call must run again. */
+/** These say nothing about the operation itself, so a repeated call must run again. */
 const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 'rate_limited']);
 
 /** A key is bound to the method, the path and the parsed JSON body. */

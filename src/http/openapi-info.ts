@@ -1,6 +1,8 @@
 import type { oas31 } from 'zod-openapi';
+import { PERSONAL_EVENT_FIELDS } from '../core/events.ts';
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../core/page.ts';
 import { SCOPE_DESCRIPTIONS } from '../core/scopes.ts';
+import { listFields } from './openapi-webhooks.ts';
 
 /** The version of the document's content; the path version is in `servers`. */
 const VERSION = '1.0.0';
@@ -103,8 +105,8 @@ with \`Retry-After\`. Invitations are limited to 60 per hour and team.
 ## Privacy
 
 A team can switch off the details of its members (\`member_detail_enabled\`, shown by \`GET /me\`). Then members come without \`email\`, deals without
-\`owner_user_id\`, analytics without \`members\`; trainings, evaluations and single assignments and cases answer 403 \`privacy_restricted\`; and events carry neither
-\`user_id\` nor \`score\`.
+\`owner_user_id\`, analytics without \`members\`; trainings, evaluations and single assignments and cases answer 403 \`privacy_restricted\`; and events come
+without ${listFields(PERSONAL_EVENT_FIELDS)}.
 
 ## Webhooks
 

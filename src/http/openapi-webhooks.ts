@@ -10,17 +10,19 @@ const EVENT_ID = 'evt_01jc4f6k2m8q';
 const HEADERS = z.object({
   'Svc-Signature': z.string().meta({
     description:
-      '`t=<unix time>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>` with the secret of the endpoint. Check it before anything else, and refuse a time older than five minutes.',
+      '`t=<unix time>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>` with the secret of the ' +
+      'endpoint. Check it before anything else, and refuse a time older than five minutes.',
     param: { example: 't=1793610000,v1=6c5f1d0d4b2f4c8a9e7b3a1f0d2c4e6b8a9c7d5e3f1b2a4c6d8e0f1a3b5c7d9e' },
   }),
   'Svc-Event-Id': z.string().meta({
     description:
-      'The `id` of the event, the same in every attempt: delivery is at least once, so use it to recognize a repetition.',
+      'The `id` of the event, the same in every attempt: delivery is at least once, so use it to ' +
+      'recognize a repetition.',
     param: { example: EVENT_ID },
   }),
 });
 
-/** The `webhooks` section and its components: one entry per event type, made from the table of events. */
+/** The `webhooks` section and its components: one entry per event type. */
 export function describeWebhooks(): {
   webhooks: Record<string, oas31.PathItemObject>;
   schemas: Record<string, oas31.SchemaObject>;
@@ -48,7 +50,7 @@ export function componentOf(type: EventType): string {
   return `${words.join('')}Event`;
 }
 
-/** What an endpoint receives (specification, "Envelope"). */
+/** An example of what a webhook endpoint receives (specification, "Envelope"). */
 export function eventExample(type: EventType): object {
   return {
     id: EVENT_ID,
@@ -58,6 +60,25 @@ export function eventExample(type: EventType): object {
     tenant_id: TEAM_ID,
     data: { team_id: TEAM_ID, ...EVENTS[type].example },
   };
+}
+
+/**
+ * What a reader must know about the type beside its trigger: whether an endpoint can subscribe to
+ * it, and which fields depend on a privacy switch.
+ */
+export function describeDelivery(type: EventType): string {
+  const { subscribable, personal } = EVENTS[type];
+  const recipients = subscribable
+    ? 'Sent to every active endpoint that subscribes to it.'
+    : 'Sent to one endpoint. It is not subscribable.';
+  if (personal.length === 0) return recipients;
+  const fields = `${listFields(personal)} ${personal.length === 1 ? 'is' : 'are'}`;
+  return `${recipients} ${fields} left out while \`member_detail_enabled\` is off.`;
+}
+
+/** `a`, `b` and `c`. */
+export function listFields(names: readonly string[]): string {
+  return new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``));
 }
 
 function envelopeOf(type: EventType): z.ZodType {
@@ -80,16 +101,17 @@ function operationOf(type: EventType, envelope: z.ZodType): ZodOpenApiOperationO
   return {
     operationId: `on${componentOf(type)}`,
     summary: type,
-    description: `${EVENTS[type].trigger}\n\nSent to every active endpoint that subscribes to it. \`user_id\` and \`score\` are left out while \`member_detail_enabled\` is off.`,
+    description: `${EVENTS[type].trigger}\n\n${describeDelivery(type)}`,
     tags: ['Events'],
-    // Deliveries carry a signature, not a key.
+    // Deliveries carry a signature instead of a key.
     security: [],
     requestParams: { header: HEADERS },
     requestBody: { required: true, content: { 'application/json': { schema: envelope, example: eventExample(type) } } },
     responses: {
       '2XX': {
         description:
-          'Received. Any other status, a redirect included, is a failure and is repeated after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h.',
+          'Received. Any other status, a redirect included, is a failure and is repeated after ' +
+          '1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h.',
       },
     },
   };

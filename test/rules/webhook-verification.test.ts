@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/core/events.ts';
+import { withEventTypes } from '../../scripts/webhook-types.ts';
 import { deliveryHeaders, envelopeText } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi-webhooks.ts';
 import {
@@ -92,6 +94,11 @@ describe('the published types', () => {
     };
     expect(Object.keys(agreement)).toEqual(EVENT_TYPES);
     expect(sameTypes).toBe(true);
+  });
+
+  it('are those that `npm run webhook-types` writes', async () => {
+    const source = await readFile(new URL('../../src/webhook-verification.ts', import.meta.url), 'utf8');
+    expect(source).toBe(withEventTypes(source));
   });
 
   it('tell the data by the type, and let fields of a later version be read', () => {

@@ -28,7 +28,7 @@ export function toAdminDeliveryDetail(
       method: 'POST',
       url: row.url,
       headers: { ...headers },
-      body: mayShow(privacy, row.event_data) ? body : null,
+      body: mayShow(privacy, row) ? body : null,
     },
     attempts: attempts.map(({ attempt, ended_at, response_code, response_ms, error }) => ({
       attempt,
@@ -41,9 +41,9 @@ export function toAdminDeliveryDetail(
 }
 
 /** The body was built under the switches of its moment; it is shown under those of this one. */
-function mayShow(privacy: Privacy, eventData: string): boolean {
-  const data = JSON.parse(eventData) as object;
-  return Object.keys(redactEventData(privacy, data)).length === Object.keys(data).length;
+function mayShow(privacy: Privacy, row: DeliveryDetailRow): boolean {
+  const data = JSON.parse(row.event_data) as object;
+  return Object.keys(redactEventData(privacy, row.event_type, data)).length === Object.keys(data).length;
 }
 
 /** A bulk resend as the app shows it. */
