@@ -2,7 +2,8 @@ import type { Actor } from './actor.ts';
 import { ProblemError } from './problem.ts';
 
 /**
- * Who may call a procedure through the app's door. Every procedure states its row; the authorization matrix of the tests is made from these.
+ * Who may call a procedure of the tRPC API. Every procedure declares its access. The authorization
+ * tests derive their matrix from it.
  *  * `admins`: the owner, and active admins.
  *  * `schnittstellen`: the owner, and admins who were granted that right.
  *  * `owner`: the owner alone.
@@ -13,7 +14,9 @@ export type Access = 'admins' | 'schnittstellen' | 'owner' | 'platform';
 /** The team right that creating API keys needs (specification, general rule 4). */
 export const SCHNITTSTELLEN = 'schnittstellen';
 
-/** Whether the actor may call what states this access. An API key never may: its door is the REST API. */
+/**
+ * Whether the actor may call procedures with this access. API keys may not: they use the REST API.
+ */
 export function mayAccess(actor: Actor, access: Access): boolean {
   if (actor.kind === 'platform') return access === 'platform';
   if (actor.kind !== 'user' || access === 'platform') return false;

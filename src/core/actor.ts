@@ -1,6 +1,6 @@
 import type { Scope } from './scopes.ts';
 
-/** Who acts: data in the context. No procedure asks through which door it came. */
+/** Who acts. It is data in the context: no procedure asks through which API a call came. */
 export type Actor = ApiKeyActor | UserActor | PlatformActor;
 
 export type Role = 'owner' | 'admin' | 'member';
@@ -10,11 +10,13 @@ export interface ApiKeyActor {
   readonly kind: 'api_key';
   readonly id: string;
   readonly scopes: readonly Scope[];
-  /** The member who made the key, as they are now: some rights of a key are those of its creator. */
+  /**
+   * The creator of the key with the current role and status. Some rights of a key depend on them.
+   */
   readonly creator: { readonly id: string; readonly role: Role; readonly status: MemberStatus };
 }
 
-/** A member of the team, in the app. */
+/** A member of the team who uses the app. */
 export interface UserActor {
   readonly kind: 'user';
   readonly id: string;

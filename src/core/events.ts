@@ -11,7 +11,7 @@ export const EVENT_API_VERSION = '2026-11';
 /** Event data is flat: redaction looks at its top level only. */
 type Fields = Readonly<Record<string, z.ZodType<string | number | boolean | null | undefined>>>;
 
-interface Declaration<F extends Fields> {
+interface EventDeclaration<F extends Fields> {
   /** What happened, as one sentence of the documentation. */
   readonly trigger: string;
   /** False for an event that is only ever sent to one endpoint, without a subscription. */
@@ -39,7 +39,7 @@ function personal<T extends z.ZodType>(field: T): z.ZodOptional<T> {
   return marked;
 }
 
-function event<F extends Fields>({ fields, example, ...declaration }: Declaration<F>) {
+function event<F extends Fields>({ fields, example, ...declaration }: EventDeclaration<F>) {
   const names = Object.keys(fields);
   const examples = names.map((name) => [name, fields[name]?.meta()?.examples?.[0]] as const);
   return {

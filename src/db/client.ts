@@ -14,19 +14,23 @@ export interface Db {
   /** One round trip. Throws `ProblemError('unavailable')` when the database cannot be reached. */
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /**
-   * Prisma on the same pool. Inside `transaction` its statements run on the transaction's connection. `findUnique` is refused: Prisma merges concurrent
-   * ones into a single query, which would cross transactions that it does not know of; use `findFirst`.
+   * Prisma on the same pool. Inside `transaction` its statements run on the transaction's
+   * connection. `findUnique` throws, because Prisma merges concurrent calls of it into one query,
+   * across our transactions. Use `findFirst`.
    */
   readonly prisma: PrismaClient;
-  /** Runs `work` in a transaction; inside one, in that one. Nothing is committed unless `work` succeeds. Never call HTTP in it. */
+  /**
+   * Runs `work` in a transaction. A nested call joins the outer one. Commits only if `work`
+   * resolves. Never wait for HTTP inside.
+   */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
 /** The database inside a transaction. */
 export interface Tx extends Db {
   /**
-   * Sends a statement whose rows nobody needs, without waiting: it travels with what follows, at the latest with COMMIT, so it costs no round trip of its
-   * own. Its failure fails the transaction.
+   * Sends a statement without waiting for its result. It shares a round trip with the following
+   * statement, at the latest with COMMIT. If it fails, the transaction fails.
    */
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
 }
@@ -39,11 +43,11 @@ export interface Database extends Db {
 export interface DatabaseOptions {
   readonly url: string;
   readonly poolMax: number;
-  /** Called for an idle connection that broke; the pool replaces it. */
+  /** Called when an idle connection breaks. The pool replaces it. */
   readonly onError: (error: Error) => void;
 }
 
-/** How long a caller waits for a connection, and a statement for its answer, before the database counts as unreachable. */
+/** After waiting this long for a connection or a result, the database counts as unreachable. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const QUERY_TIMEOUT_MS = 5_000;
 
@@ -54,22 +58,23 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 0,
     keepAlive: true,
-    // Statements of one transaction may share a round trip.
+    // Lets the statements of a transaction share a round trip.
     pipeline: true,
     types: textTypes,
   } as pg.PoolConfig);
   pool.on('error', options.onError);
-  // A connection that breaks while it is checked out tells so by an event, which would end the process; its statements reject anyway.
+  // Without a listener, the error event of a broken connection would end the process. Its
+  // statements reject anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
   const watchdog = startWatchdog();
   const current = new AsyncLocalStorage<pg.PoolClient>();
   const prisma = openPrisma({ pool, current, watchdog });
-  const context: Context = { pool, prisma, current, watchdog };
-  const runInLane = openLanes(pool, Math.max(1, Math.floor(options.poolMax / LANE_SHARE)));
+  const context: DatabaseContext = { pool, prisma, current, watchdog };
+  const runShared = openSharedConnections(pool, Math.max(1, Math.floor(options.poolMax / CONNECTIONS_PER_SHARED)));
   return {
     pool,
     prisma,
-    query: (what, values) => runInLane((client) => run(context, client, what, values)),
+    query: (what, values) => runShared((client) => run(context, client, what, values)),
     transaction: (work) => runTransaction(context, work),
     close: async () => {
       watchdog.stop();
@@ -79,19 +84,19 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-interface Context {
+interface DatabaseContext {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
   readonly current: AsyncLocalStorage<pg.PoolClient>;
   readonly watchdog: Watchdog;
 }
 
-/** One in so many of a process's connections is shared by the statements that stand alone. */
-const LANE_SHARE = 4;
+/** One of four connections is shared by the statements outside transactions. */
+const CONNECTIONS_PER_SHARED = 4;
 
-type RunAlone = <T>(work: (client: pg.PoolClient) => Promise<T>) => Promise<T>;
+type RunShared = <T>(work: (client: pg.PoolClient) => Promise<T>) => Promise<T>;
 
-/** A connection while statements are on their way on it; nobody else has it until the last of them has been answered. */
+/** A connection with statements in flight. It goes back to the pool after the last result. */
 interface Session {
   readonly client: Promise<pg.PoolClient>;
   statements: number;
@@ -99,27 +104,30 @@ interface Session {
 }
 
 /**
- * A few connections on which statements of many requests follow each other without waiting (pipeline mode): a statement that stands alone needs no connection
- * of its own, and few sessions of Postgres that stay warm serve more of them than many. A list request costs a third less on either side. Each statement
- * goes where the fewest are on their way, so one that takes long holds up few. A connection that broke gets no more of them, and is not given back.
+ * A few connections carry the single statements of many requests, in pipeline mode. A few warm
+ * sessions serve more statements than many cold ones: a list request costs a third less CPU in the
+ * process and in Postgres. Each statement takes the connection with the fewest statements in
+ * flight, so a slow statement delays few others. A broken connection gets no more statements and is
+ * discarded.
  */
-function openLanes(pool: pg.Pool, count: number): RunAlone {
-  const lanes: (Session | null)[] = Array.from({ length: count }, () => null);
+function openSharedConnections(pool: pg.Pool, count: number): RunShared {
+  const connections: (Session | null)[] = Array.from({ length: count }, () => null);
   const leastBusy = (): number => {
     let best = 0;
-    for (let lane = 1; lane < count; lane++) if (loadOf(lanes[lane]) < loadOf(lanes[best])) best = lane;
+    for (let index = 1; index < count; index++)
+      if (loadOf(connections[index]) < loadOf(connections[best])) best = index;
     return best;
   };
-  const leave = (lane: number, session: Session): void => {
+  const leave = (index: number, session: Session): void => {
     session.statements -= 1;
-    if (lanes[lane] === session && (session.broken || session.statements === 0)) lanes[lane] = null;
+    if (connections[index] === session && (session.broken || session.statements === 0)) connections[index] = null;
     if (session.statements > 0) return;
-    // Where there is no connection, whoever asked for it has been told.
+    // If there was no connection, the statement has rejected already.
     session.client.then((client) => client.release(session.broken)).catch(() => undefined);
   };
   return async (work) => {
-    const lane = leastBusy();
-    const session = (lanes[lane] ??= { client: pool.connect(), statements: 0, broken: false });
+    const index = leastBusy();
+    const session = (connections[index] ??= { client: pool.connect(), statements: 0, broken: false });
     session.statements += 1;
     try {
       return await work(await session.client.catch(rethrow));
@@ -127,7 +135,7 @@ function openLanes(pool: pg.Pool, count: number): RunAlone {
       session.broken ||= error instanceof Error && isUnavailable(error.cause);
       throw error;
     } finally {
-      leave(lane, session);
+      leave(index, session);
     }
   };
 }
@@ -136,8 +144,11 @@ function loadOf(session: Session | null | undefined): number {
   return session?.statements ?? 0;
 }
 
-/** Borrows a connection for one piece of work; one that broke in it is not given back. */
-async function runAlone<T>({ pool }: Pick<Context, 'pool'>, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+/** Takes a connection from the pool for `work`. Discards it if it breaks. */
+async function runAlone<T>(
+  { pool }: Pick<DatabaseContext, 'pool'>,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect().catch(rethrow);
   let broken = false;
   try {
@@ -150,12 +161,12 @@ async function runAlone<T>({ pool }: Pick<Context, 'pool'>, work: (client: pg.Po
   }
 }
 
-async function runTransaction<T>(context: Context, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function runTransaction<T>(context: DatabaseContext, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { pool, prisma, current, watchdog } = context;
   const client = await pool.connect().catch(rethrow);
   const sent: Promise<unknown>[] = [];
   const send = (promise: Promise<unknown>): void => {
-    // The rejection is looked at before COMMIT; this only keeps Node from calling it unhandled meanwhile.
+    // The rejection is handled before COMMIT. This only avoids Node's unhandled rejection.
     promise.catch(() => undefined);
     sent.push(promise);
   };
@@ -172,7 +183,7 @@ async function runTransaction<T>(context: Context, work: (tx: Tx) => Promise<T>)
     const committed = watchdog.guard(client, client.query('COMMIT')).catch(rethrow);
     committed.catch(() => undefined);
     await Promise.all(sent);
-    // A failed statement turns COMMIT into ROLLBACK without an error.
+    // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
     if ((await committed).command !== 'COMMIT') throw new Error('the transaction was rolled back by the database');
     return result;
   } catch (error) {
@@ -187,7 +198,7 @@ async function runTransaction<T>(context: Context, work: (tx: Tx) => Promise<T>)
 }
 
 async function run<Row>(
-  { watchdog }: Pick<Context, 'watchdog'>,
+  { watchdog }: Pick<DatabaseContext, 'watchdog'>,
   client: pg.PoolClient,
   what: Statement<Row>,
   values: readonly unknown[],
@@ -199,7 +210,9 @@ async function run<Row>(
   }
 }
 
-/** By callback, because the promise that pg makes itself keeps the rows alive until the next full garbage collection. */
+/**
+ * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
+ */
 function ask(client: pg.PoolClient, what: Statement<unknown>, values: readonly unknown[]): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
     const config = { name: what.name, text: what.text, values: values as unknown[] };
@@ -211,14 +224,14 @@ function rethrow(error: unknown): never {
   throw isUnavailable(error) ? unavailable(error) : error;
 }
 
-/** Prisma over our pool, on the connection of the transaction that the caller is in. */
-function openPrisma({ pool, current, watchdog }: Pick<Context, 'pool' | 'current' | 'watchdog'>): PrismaClient {
+/** Opens Prisma on our pool. In a transaction it uses the transaction's connection. */
+function openPrisma({ pool, current, watchdog }: Pick<DatabaseContext, 'pool' | 'current' | 'watchdog'>): PrismaClient {
   const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const client = current.getStore();
     const send = (on: pg.PoolClient): Promise<pg.QueryResult> => watchdog.guard(on, on.query(config));
     return client ? send(client) : runAlone({ pool }, send);
   };
-  // PrismaPg asks for a pg.Pool, so this is one: our pool, with only its `query` replaced.
+  // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.
   const routed = Object.create(pool, { query: { value: query } }) as pg.Pool;
   const refuse = (): never => {
     throw new Error('use findFirst: Prisma merges concurrent findUnique calls across transactions');
@@ -230,14 +243,15 @@ function openPrisma({ pool, current, watchdog }: Pick<Context, 'pool' | 'current
 }
 
 interface Watchdog {
-  /** The promise of a statement's result, with the connection watched until it is there. */
+  /** Watches the connection until the statement's result arrives. */
   guard<T>(client: pg.PoolClient, result: Promise<T>): Promise<T>;
   stop(): void;
 }
 
 /**
- * Breaks connections whose statement has not been answered for `QUERY_TIMEOUT_MS`. One timer for all of them: with pg's own `query_timeout`, a timer for each
- * statement keeps its rows alive until the next full garbage collection, a third of a list request's CPU.
+ * Breaks connections that have not answered a statement for `QUERY_TIMEOUT_MS`. One timer watches
+ * all connections. pg's own `query_timeout` uses a timer per statement, which keeps the rows alive
+ * until the next full garbage collection and costs a third of a list request's CPU.
  */
 function startWatchdog(): Watchdog {
   const unanswered = new Map<pg.PoolClient, { statements: number; sinceMs: number }>();
@@ -266,7 +280,7 @@ function startWatchdog(): Watchdog {
   };
 }
 
-/** pg has no public way to break a connection that does not answer. */
+/** pg has no public way to break a connection. */
 function streamOf(client: pg.PoolClient): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

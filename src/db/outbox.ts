@@ -4,8 +4,8 @@ import { newId } from '../core/ids.ts';
 import { redactEventData, type Privacy } from '../core/privacy.ts';
 import { statement, type Tx } from './client.ts';
 
-/** Who did it, for whom, when, in answer to what. */
-export interface Occasion {
+/** Who makes a change, in which team, when, and for which request. */
+export interface ChangeContext {
   readonly teamId: string;
   readonly actor: Actor;
   readonly privacy: Privacy;
@@ -13,8 +13,8 @@ export interface Occasion {
   readonly at: Date;
 }
 
-/** What one write leaves behind beside its rows. */
-export interface Traces {
+/** What is recorded beside the rows of a change. */
+export interface ChangeRecord {
   readonly audit: {
     readonly action: string;
     readonly targetId: string;
@@ -24,50 +24,55 @@ export interface Traces {
   readonly jobs?: readonly NewJob[];
 }
 
-/** A wake-up for the worker. `key` makes it one of a kind while it waits. */
+/** A job for the worker. While it waits, a second job with the same `key` replaces it. */
 export interface NewJob {
   readonly task: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly key?: string;
 }
 
-/** Wakes a worker's delivery loop. A lost wake-up costs half a second: the loop looks by itself, too. */
+/**
+ * Wakes a worker's delivery loop. A lost wake-up costs half a second, because the loop also polls.
+ */
 export const WAKE_DELIVERIES = 'wake_deliveries';
 
 const JOB_MAX_ATTEMPTS = 25;
 
 /**
- * Writes the audit entry, raises the events and enqueues the jobs of a change, in its transaction: no commit, no trace; commit, always all of them.
- * One statement, and it waits for nobody (see `Tx.send`).
+ * Writes the audit entry, the events and the jobs of a change. It needs the transaction of the
+ * change, so they commit with it or not at all. It is one statement and does not wait (see
+ * `Tx.send`).
  *
- * An event's data is final here: the privacy switches of this moment are applied, and an event that this actor's action does not raise
- * (`core/events.ts`) is left out. No details of a person go into the audit entry but ids.
+ * The data of an event is final here: the current privacy switches are applied. An event that this
+ * kind of actor does not raise (`core/events.ts`) is dropped. The details of an audit entry may
+ * name a person only by id.
  */
-export function record(tx: Tx, occasion: Occasion, traces: Traces): void {
-  const { teamId, actor, at } = occasion;
-  const events = (traces.events ?? [])
+export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): void {
+  const { teamId, actor, privacy, requestId, at } = context;
+  const events = (change.events ?? [])
     .filter((event) => isRaisedBy(event.type, actor))
-    .map((event) => ({
+    .map(({ type, data }) => ({
       id: newId('event'),
-      type: event.type,
-      data: { team_id: teamId, ...redactEventData(occasion.privacy, event.type, event.data) },
+      type,
+      data: { team_id: teamId, ...redactEventData(privacy, type, data) },
     }));
-  const wakeUps = events.length > 0 ? [{ task: WAKE_DELIVERIES, payload: {} }] : [];
-  const jobs = [...(traces.jobs ?? []), ...wakeUps].map((job: NewJob) => ({
-    task: job.task,
-    payload: job.payload,
-    key: job.key ?? null,
+  const wakeUps: NewJob[] = events.length > 0 ? [{ task: WAKE_DELIVERIES, payload: {} }] : [];
+  const jobs = [...(change.jobs ?? []), ...wakeUps].map(({ task, payload, key = null }) => ({
+    task,
+    payload,
+    key,
   }));
+  const { action, targetId, details = {} } = change.audit;
   tx.send(RECORD, [
     teamId,
     at,
     newId('auditEntry'),
     actor.kind,
     actor.id,
-    traces.audit.action,
-    traces.audit.targetId,
-    occasion.requestId,
-    JSON.stringify(traces.audit.details ?? {}),
+    action,
+    targetId,
+    requestId,
+    JSON.stringify(details),
     JSON.stringify(events),
     JSON.stringify(jobs),
   ]);
@@ -76,11 +81,19 @@ export function record(tx: Tx, occasion: Occasion, traces: Traces): void {
 const RECORD = statement(
   'outbox.record',
   `with audit as (
-     insert into audit_log (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id, details) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     insert into audit_log
+       (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id, details)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    ), events as (
      insert into event (team_id, created_at, id, type, data)
-     select $1, $2, e.id, e.type, e.data from json_to_recordset($10::json) as e (id text, type text, data json)
+     select $1, $2, e.id, e.type, e.data
+     from json_to_recordset($10::json) as e (id text, type text, data json)
    )
-   select (graphile_worker.add_job(identifier => j.task, payload => j.payload, job_key => j.key, max_attempts => ${JOB_MAX_ATTEMPTS})).id
+   select (graphile_worker.add_job(
+     identifier => j.task,
+     payload => j.payload,
+     job_key => j.key,
+     max_attempts => ${JOB_MAX_ATTEMPTS}
+   )).id
    from json_to_recordset($11::json) as j (task text, payload json, key text)`,
 );

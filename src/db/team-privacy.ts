@@ -1,10 +1,13 @@
 import { privacyOf } from '../core/privacy.ts';
 import { notFound } from '../core/problem.ts';
 import { statement, type Tx } from './client.ts';
-import type { Occasion } from './outbox.ts';
+import type { ChangeContext } from './outbox.ts';
 
-/** What a platform service's call knows before its transaction: the privacy switches are read in it. */
-export type PlatformOccasion = Omit<Occasion, 'privacy'>;
+/**
+ * The change context of a call by the host application, before its transaction. The transaction
+ * reads the privacy switches.
+ */
+export type PlatformChangeContext = Omit<ChangeContext, 'privacy'>;
 
 const READ = statement<{ member_detail_enabled: boolean; leaderboard_enabled: boolean }>(
   'db.readTeamPrivacy',
@@ -12,15 +15,16 @@ const READ = statement<{ member_detail_enabled: boolean; leaderboard_enabled: bo
 );
 
 /**
- * The occasion with the team's privacy switches as they are now; ask after the locks that the transaction waits for, so that what it raises is told as the
- * team wants it then. Throws `not_found` for an unknown team. Whether the team is active does not matter: the host application goes on recording.
+ * Adds the team's current privacy switches to the context. Call it after the transaction has waited
+ * for its locks, so that its events follow the latest switches. Throws `not_found` for an unknown
+ * team. The team may be suspended: the host application goes on recording.
  */
-export async function readOccasion(tx: Tx, occasion: PlatformOccasion): Promise<Occasion> {
-  const [row] = await tx.query(READ, [occasion.teamId]);
+export async function readChangeContext(tx: Tx, context: PlatformChangeContext): Promise<ChangeContext> {
+  const [row] = await tx.query(READ, [context.teamId]);
   if (!row) throw notFound();
   const { member_detail_enabled, leaderboard_enabled } = row;
   return {
-    ...occasion,
+    ...context,
     privacy: privacyOf({ memberDetailEnabled: member_detail_enabled, leaderboardEnabled: leaderboard_enabled }),
   };
 }

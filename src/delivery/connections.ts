@@ -4,7 +4,7 @@
  * it.
  */
 import { buildConnector, Client } from 'undici';
-import type { HostAddress } from '../core/host.ts';
+import type { HostAddress } from '../core/dns-lookup.ts';
 
 /** One address of one origin. */
 export interface Route {

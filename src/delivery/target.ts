@@ -10,7 +10,7 @@
 import { lookup as systemLookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { HostAddress, Lookup } from '../core/host.ts';
+import type { HostAddress, Lookup } from '../core/dns-lookup.ts';
 
 /** How strict the check is. */
 export interface TargetOptions {

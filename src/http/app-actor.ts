@@ -5,7 +5,7 @@ import { statement, type Db } from '../db/client.ts';
 import type { TeamFacts } from '../trpc/init.ts';
 import type { Identity } from './app-token.ts';
 
-/** Who calls through the app's door, as the database has them now. */
+/** The caller of the tRPC API, with the current facts from the database. */
 export interface Caller {
   readonly actor: Actor;
   readonly team: TeamFacts | null;
@@ -28,11 +28,14 @@ interface Row {
 
 const FIND = statement<Row>(
   'http.findCaller',
-  `select m.id as member_id, m.role, m.rights, t.plan, t.status, t.language, t.rate_limit_per_min, t.member_detail_enabled, t.leaderboard_enabled
-   from member m join team t on t.id = m.team_id where m.team_id = $1 and m.user_id = $2 and m.status = 'active'`,
+  `select m.id as member_id, m.role, m.rights, t.plan, t.status, t.language, t.rate_limit_per_min,
+     t.member_detail_enabled, t.leaderboard_enabled
+   from member m
+   join team t on t.id = m.team_id
+   where m.team_id = $1 and m.user_id = $2 and m.status = 'active'`,
 );
 
-/** null: the person is no active member of the team that the token names. */
+/** Returns null if the person is not an active member of the token's team. */
 export async function findCaller(db: Db, identity: Identity): Promise<Caller | null> {
   if (identity.kind === 'platform') {
     return { actor: { kind: 'platform', id: identity.service }, team: null, privacy: null, enabled: true };

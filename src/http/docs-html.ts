@@ -12,8 +12,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A template whose values are escaped, except values that are `Html`. Put attribute values in quotes:
- * escaping does not protect unquoted ones.
+ * A template whose values are escaped, except values that are `Html`. Put attribute values in
+ * quotes: escaping does not protect unquoted ones.
  */
 export function html(
   parts: TemplateStringsArray,

@@ -45,8 +45,8 @@ export function explorerPage(links: PageLinks): string {
 }
 
 /**
- * Every problem code with its cause and remedy. The `type` of a problem links to the element whose id
- * is the code.
+ * Every problem code with its cause and remedy. The `type` of a problem links to the element whose
+ * id is the code.
  */
 export function errorsPage(links: PageLinks): string {
   const codes = Object.keys(PROBLEMS) as ProblemCode[];
@@ -78,7 +78,9 @@ export function errorsPage(links: PageLinks): string {
   });
 }
 
-/** Code samples for readers to copy. Each is a file in docs-assets, and a test runs each of them. */
+/**
+ * Code samples for readers to copy. Each is a file in docs-assets, and a test runs each of them.
+ */
 export interface WebhookSamples {
   readonly receive: string;
   readonly verify: string;
@@ -86,7 +88,9 @@ export interface WebhookSamples {
   readonly sendInShell: string;
 }
 
-/** For receivers of events: how to verify a signature, the event types, and what a failure causes. */
+/**
+ * For receivers of events: how to verify a signature, the event types, and what a failure causes.
+ */
 export function webhooksPage(links: PageLinks, samples: WebhookSamples): string {
   return renderPage(links, {
     path: '/docs/webhooks',

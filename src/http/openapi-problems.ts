@@ -5,7 +5,7 @@ import type { Endpoint } from '../trpc/endpoints.ts';
 import { refTo } from './openapi-schemas.ts';
 import { problemBody } from './problem-response.ts';
 
-/** `forbidden` is of the app's door alone: what a key may do is told by `insufficient_scope`. */
+/** `forbidden` occurs only in the tRPC API. A key that lacks a scope gets `insufficient_scope`. */
 const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter((code) => code !== 'forbidden');
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
@@ -18,7 +18,7 @@ const fieldError = z.object({
   code: z.string().meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
 });
 
-/** The error body (specification, "Errors"). New codes may come within v1, so `code` lists the known ones without being closed. */
+/** The error body (specification, "Errors"). v1 may add codes, so `code` is not a closed enum. */
 export const problem = z.object({
   type: z.url().meta({ description: 'Stable identifier, and a page that explains the code. Match on `code`.' }),
   title: z
@@ -55,7 +55,7 @@ export const problem = z.object({
     .meta({ description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.' }),
 });
 
-/** The codes that an operation can answer with, by HTTP status in ascending order. */
+/** The codes that an operation can respond with, by HTTP status in ascending order. */
 export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly ProblemCode[]> {
   const pairs = CODES.filter((code) => endpoint.errors.includes(code)).flatMap((code) =>
     statusesOf(code, endpoint).map((status) => ({ status, code })),
@@ -67,13 +67,13 @@ export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly 
   return new Map([...grouped].map(([status, group]) => [status, group.map(({ code }) => code)]));
 }
 
-/** `bad_request` follows its cause; only an operation that reads a body can meet one that is too large or of the wrong type. */
+/** The status of `bad_request` depends on its cause: 413 and 415 need an operation with a body. */
 function statusesOf(code: ProblemCode, { method }: Endpoint): readonly number[] {
   if (code !== 'bad_request') return [PROBLEMS[code].status];
   return method === 'POST' || method === 'PATCH' ? [400, 413, 415] : [400];
 }
 
-/** One problem example per code, under the code's name; `component` is where those that several operations share are kept. */
+/** One example per problem code. `component` collects the examples that operations share. */
 export function problemExample(
   publicUrl: string,
   endpoint: Endpoint,
@@ -132,7 +132,7 @@ const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
   415: 'Send the body as application/json in UTF-8.',
 };
 
-/** A fault where this operation can have one: in its body, its query or its path. */
+/** An example fault in the operation's body, its query or its path. */
 function sampleValidationError(endpoint: Endpoint): { error: ProblemError; component: string | null } {
   const names = Object.keys(endpoint.input.shape);
   const own = names.find((name) => !endpoint.pathParameters.includes(name));
@@ -157,7 +157,7 @@ function validationError(
   return { error, component: variant === null ? null : `validation_error_${variant}` };
 }
 
-/** What a status means for an operation: each code with its cause. */
+/** Describes a status of an operation: each code with its cause. */
 export function describeCodes(status: number, codes: readonly ProblemCode[]): string {
   const causes = codes.map(
     (code) => `\`${code}\`: ${(code === 'bad_request' && BAD_REQUEST_DETAILS[status]) || PROBLEMS[code].cause.en}`,

@@ -46,7 +46,7 @@ export function describeWebhooks(): {
 
 /** `crm.sync.failed` → `CrmSyncFailedEvent`. */
 export function componentOf(type: EventType): string {
-  const words = type.split('.').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  const words = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
   return `${words.join('')}Event`;
 }
 

@@ -15,7 +15,7 @@ import { problemBody, toProblem } from './problem-response.ts';
 import { readInput } from './request-input.ts';
 import { compileRoutes, type CompiledRoute, type Match } from './routes.ts';
 
-/** Where the API is mounted: `{base_url}` of the specification. */
+/** The path that the API is mounted at: the path of `{base_url}` in the specification. */
 export const BASE_PATH = '/api/public/v1';
 
 export interface RestOptions {
@@ -24,27 +24,28 @@ export interface RestOptions {
   readonly limits: RateLimits;
   readonly publicUrl: string;
   readonly logger: Logger;
-  /** The OpenAPI document, served without a key. */
+  /** The OpenAPI document. It is served without a key. */
   readonly document: string;
-  /** The caller's address, as far as the proxies in front are trusted. */
+  /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: IncomingMessage) => string | null;
   readonly observe: (route: string, status: number, seconds: number) => void;
-  /** Called for each request with a valid key; it must cost next to nothing. */
+  /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number) => void;
-  /** What is served and until when: {@link V1} where it is left out. */
+  /** {@link V1} by default. */
   readonly version?: Version;
 }
 
 /** A version of the API. */
 export interface Version {
   readonly endpoints: readonly Endpoint[];
+  /** null: the end of the version has not been announced. */
   readonly deprecated: Deprecation | null;
 }
 
 export const V1: Version = { endpoints: ENDPOINTS, deprecated: V1_DEPRECATION };
 
-/** One request on its way through the stages. */
-interface Exchange {
+/** A REST request with its response and what the pipeline knows about it so far. */
+interface RestExchange {
   readonly options: RestOptions;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -53,14 +54,17 @@ interface Exchange {
   readonly path: string;
   readonly query: string;
   readonly match: Match;
-  /** null until the key has been looked up, and when the database could not be reached. */
+  /** null before the key is looked up, and if the database could not be reached. */
   authentication: Authentication | null;
 }
 
 const DOCUMENT_PATH = '/openapi.v1.json';
 const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 
-/** The REST door: every request under `BASE_PATH`, through the stages of decisions 2 in their order. */
+/**
+ * Serves every request under `BASE_PATH`. The stages and what each refuses with are listed in
+ * ARCHITECTURE.md, "A request, stage by stage".
+ */
 export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -85,7 +89,10 @@ export function createRest(
 type MatchRoute = ReturnType<typeof compileRoutes>;
 type Headers = readonly (readonly [string, string])[];
 
-/** The headers that tell the end of an operation, made once; null while nothing is deprecated, so that a request does not even look. */
+/**
+ * Builds the deprecation headers of all operations once. Returns null if nothing is deprecated, so
+ * that a request needs no lookup.
+ */
 function compileDeprecations(
   endpoints: readonly Endpoint[],
   version: Deprecation | null,
@@ -103,8 +110,8 @@ function compileDeprecations(
 
 function begin(
   options: RestOptions,
-  { request, response, matchRoute }: Pick<Exchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
-): Exchange {
+  { request, response, matchRoute }: Pick<RestExchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
+): RestExchange {
   const url = originForm(request.url ?? '/');
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
@@ -126,8 +133,11 @@ function begin(
   };
 }
 
-/** Known path, known method, key, tenant, rate limit. Answers null where there is nothing to operate but the document. */
-async function admit(exchange: Exchange, nonce: Buffer): Promise<Tenant | null> {
+/**
+ * Checks the path, the method, the key, the tenant and the rate limits. Returns null for a request
+ * of the OpenAPI document, which needs no key.
+ */
+async function admit(exchange: RestExchange, nonce: Buffer): Promise<Tenant | null> {
   const { options, request, match } = exchange;
   const authorization = match.kind === 'route' ? authorizationOf(request) : null;
   exchange.authentication = await authenticate(options.db, {
@@ -150,18 +160,20 @@ async function admit(exchange: Exchange, nonce: Buffer): Promise<Tenant | null> 
   return tenant;
 }
 
-/** Of a target with scheme and host, which clients send to proxies, the path and the query. */
+/** Removes the scheme and the host from a request target. Clients send them to proxies. */
 function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '');
 }
 
-/** Of two keys a proxy in front might believe the other one, so they are as good as none. */
+/**
+ * With two headers the request counts as having no key: a proxy might have checked the other one.
+ */
 function authorizationOf(request: IncomingMessage): string | null {
   const { authorization = [] } = request.headersDistinct;
   return authorization.length === 1 ? (authorization[0] ?? null) : null;
 }
 
-async function operate(exchange: Exchange, tenant: Tenant | null): Promise<void> {
+async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<void> {
   const { match, options } = exchange;
   if (tenant === null || match.kind !== 'route') {
     send(exchange, 200, 'application/json', options.document);
@@ -202,7 +214,7 @@ interface KeyedCall {
 }
 
 function performOnce(
-  exchange: Exchange,
+  exchange: RestExchange,
   { tenant, route, call, key, fingerprint }: KeyedCall,
 ): Promise<IdempotentOutcome> {
   const { db, services } = exchange.options;
@@ -224,7 +236,10 @@ function performOnce(
   );
 }
 
-/** The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for two keys. */
+/**
+ * The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for
+ * two keys.
+ */
 function findIdempotencyKey(request: IncomingMessage): string | null {
   const keys = request.headersDistinct['idempotency-key'];
   if (keys === undefined) return null;
@@ -243,30 +258,30 @@ function toResponse(route: CompiledRoute, output: unknown): KeptResponse {
   return { status: successStatus, body: JSON.stringify(output), location: created };
 }
 
-function problemToResponse(exchange: Exchange, problem: ProblemError): KeptResponse {
+function problemToResponse(exchange: RestExchange, problem: ProblemError): KeptResponse {
   const { publicUrl } = exchange.options;
   const body = problemBody(problem, { publicUrl, language: exchange.language, requestId: exchange.requestId });
   return { status: problem.status, body: JSON.stringify(body), location: null };
 }
 
-function answer(exchange: Exchange, { status, body, location }: KeptResponse): void {
+function answer(exchange: RestExchange, { status, body, location }: KeptResponse): void {
   if (location !== null) exchange.response.setHeader('Location', location);
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
 }
 
-function answerProblem(exchange: Exchange, error: unknown): void {
+function answerProblem(exchange: RestExchange, error: unknown): void {
   const { match, response, options, requestId } = exchange;
   const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
   if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
   if (problem.code === 'rate_limited') response.setHeader('Retry-After', String(problem.fields['retry_after']));
   if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
-  // What is left of the body will not be read: the connection cannot be used again.
+  // The rest of the body is not read, so the connection cannot be reused.
   if (!exchange.request.complete && problem.status !== 401) response.setHeader('Connection', 'close');
   answer(exchange, problemToResponse(exchange, problem));
 }
 
-/** Status, headers (specification, general rule 8) and body, in one write. */
-function send(exchange: Exchange, status: number, contentType: string, body: string): void {
+/** Writes the status, the headers (specification, general rule 8) and the body. */
+function send(exchange: RestExchange, status: number, contentType: string, body: string): void {
   const { response, request, options } = exchange;
   const rate = exchange.authentication?.rate ?? unknownRate(options);
   response.writeHead(status, {
@@ -283,7 +298,7 @@ function send(exchange: Exchange, status: number, contentType: string, body: str
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** The database could not be asked, so nothing was counted. */
+/** The rate headers when the database could not be reached, so nothing was counted. */
 function unknownRate({ limits, services }: RestOptions): Authentication['rate'] {
   return {
     limit: limits.keyPerMinute,
@@ -292,8 +307,8 @@ function unknownRate({ limits, services }: RestOptions): Authentication['rate'] 
   };
 }
 
-/** One line a request; ids and figures only, never a key, an email or a body. */
-function finish(exchange: Exchange, startedAt: number): void {
+/** Logs one line per request. It never contains a key, an email or a body. */
+function finish(exchange: RestExchange, startedAt: number): void {
   const { options, match, request, response, requestId, authentication } = exchange;
   const ms = performance.now() - startedAt;
   const route =
@@ -309,7 +324,7 @@ function finish(exchange: Exchange, startedAt: number): void {
   );
 }
 
-/** The REST door answers errors itself. */
+/** Only tRPC uses `describeError`. The REST pipeline responds to errors itself. */
 function noDescription(): null {
   return null;
 }

@@ -1,8 +1,10 @@
 /**
- * The app's door: the same procedures for the team's admins and for the platform's services, over tRPC at `/trpc`.
+ * The tRPC API at `/trpc`: the same procedures for the team's admins and for the services of the
+ * host application.
  *
- * A token of the host application comes as a bearer token, or, for the admin page, in a cookie that `POST /trpc-session` sets: httpOnly, SameSite=strict. With
- * the cookie, whatever changes something must also bring the CSRF token that came with it, in a header that no other site can send.
+ * A token of the host application comes as a bearer token or, for the admin page, in a cookie that
+ * `POST /trpc-session` sets (httpOnly, SameSite=strict). With the cookie, a request that changes
+ * something also needs the session's CSRF token, in a header that no other site can send.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createExpressMiddleware } from '@trpc/server/adapters/express';
@@ -12,7 +14,7 @@ import type { Logger } from 'pino';
 import { newRequestId } from '../core/ids.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { Db } from '../db/client.ts';
-import type { DoorContext, Services } from '../trpc/init.ts';
+import type { CallerContext, Services } from '../trpc/init.ts';
 import { appRouter } from '../trpc/routers.ts';
 import { findCaller, type Caller } from './app-actor.ts';
 import { createTokenVerifier, issueToken, type TokenKey } from './app-token.ts';
@@ -25,9 +27,9 @@ export interface TrpcOptions {
   readonly services: Services;
   readonly publicUrl: string;
   readonly logger: Logger;
-  /** null: the door is closed, nobody can sign in. */
+  /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
-  /** Offers a login as any member of this team, without a password: development only. */
+  /** Development only: allows a login as any member of this team, without a password. */
   readonly developmentTeamId: string | null;
 }
 
@@ -59,7 +61,7 @@ export function trpcRouter(options: TrpcOptions): Router {
         if (toProblem(error, null).status >= 500)
           options.logger.error({ err: error, requestId: ctx?.requestId, path }, 'trpc');
       },
-      // The status of the first error, as the REST door would answer it.
+      // The status of the first error is the status that the REST API responds with.
       responseMeta: ({ errors: [error] }) => (error ? { status: toProblem(error, null).status } : {}),
       maxBodySize: BODY_MAX_BYTES,
     }),
@@ -71,9 +73,9 @@ type CallerOf = (token: string | null) => Promise<Caller | null>;
 
 async function createContext(
   options: TrpcOptions,
-  { request, response }: Exchange,
+  { request, response }: ExpressExchange,
   callerOf: CallerOf,
-): Promise<DoorContext> {
+): Promise<CallerContext> {
   const requestId = newRequestId();
   const language = negotiateLanguage(request.headers['accept-language']);
   response.setHeader('X-Request-Id', requestId);
@@ -86,17 +88,17 @@ async function createContext(
   try {
     return { ...shared, ...((await callerOf(tokenOf(options, request))) ?? nobody) };
   } catch (error) {
-    // A context that is not made has no words for its error: the procedure tells it.
+    // tRPC formats an error with the context. So return one, and let the procedure throw the error.
     return { ...shared, ...nobody, fault: error as Error };
   }
 }
 
-interface Exchange {
+interface ExpressExchange {
   readonly request: Request;
   readonly response: Response;
 }
 
-/** The bearer token, or the cookie's where the request may use it. */
+/** The bearer token, or the token of the cookie if the request may use it. */
 function tokenOf(options: TrpcOptions, request: Request): string | null {
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   if (bearer !== undefined) return bearer;
@@ -120,7 +122,7 @@ async function openSession(
   response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
 }
 
-/** The same token that the host application would issue, for a member of the demo team. */
+/** Issues the same token as the host application, for a member of the demo team. */
 function addDevelopmentLogin(router: Router, options: TrpcOptions, teamId: string): void {
   router.post('/trpc-session/development/:userId', (request, response) =>
     answer(options, { request, response }, async () => {
@@ -132,7 +134,11 @@ function addDevelopmentLogin(router: Router, options: TrpcOptions, teamId: strin
   );
 }
 
-async function answer(options: TrpcOptions, { request, response }: Exchange, work: () => Promise<void>): Promise<void> {
+async function answer(
+  options: TrpcOptions,
+  { request, response }: ExpressExchange,
+  work: () => Promise<void>,
+): Promise<void> {
   const requestId = newRequestId();
   response.setHeader('X-Request-Id', requestId);
   response.setHeader('Cache-Control', 'no-store');
@@ -156,12 +162,12 @@ function readCookie(header: string): string | null {
   return pair?.split('=')[1]?.trim() ?? null;
 }
 
-/** Bound to the session, so that one session's token does not serve another. */
+/** The CSRF token is bound to the session, so it is useless for another one. */
 function csrfTokenOf(appSecret: string, session: string): string {
   return createHmac('sha256', appSecret).update(`csrf ${session}`).digest('base64url');
 }
 
-/** Also one that APP_SECRET_PREVIOUS made: nobody is signed out by a change of the secret. */
+/** Also accepts tokens made with APP_SECRET_PREVIOUS, so that a rotation signs nobody out. */
 function isCsrfToken({ services }: TrpcOptions, given: string | string[] | undefined, session: string): boolean {
   const { current, previous } = services.secrets;
   const made = previous === null ? [current] : [current, previous];

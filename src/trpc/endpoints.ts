@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Meta, Operation, RestFacts } from './init.ts';
 import { v1 } from './routers.ts';
 
-/** One operation of the REST API, as derived from its declaration. */
+/** An operation of the REST API, derived from its declaration. */
 export interface Endpoint extends RestFacts {
   /** The tRPC path, for instance `members.list`. */
   readonly name: string;
@@ -16,10 +16,10 @@ export interface Endpoint extends RestFacts {
   readonly operation: Operation;
 }
 
-/** Every operation of the API, in the order in which they are declared. */
+/** All operations of the API in the order of their declarations. */
 export const ENDPOINTS: readonly Endpoint[] = endpointsOf(v1);
 
-/** The operations of a router, all of them declared by `endpoint()`. */
+/** Lists the operations of a router. All of them must be declared with `endpoint()`. */
 export function endpointsOf(router: { readonly _def: { readonly procedures: object } }): readonly Endpoint[] {
   const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
   return procedures.map(([name, procedure]) => toEndpoint(name, procedure));

@@ -1,6 +1,7 @@
 /**
- * `endpoint()` is the one declaration of an operation: the tRPC procedure with its zod shapes, and beside it the REST facts. The REST route, the OpenAPI
- * operation, the scope check, idempotency, the list of errors and the contract tests all derive from it.
+ * `endpoint()` declares an operation: a tRPC procedure with its zod shapes, and its REST facts. The
+ * REST route, the OpenAPI operation, the scope check, idempotency, the list of problem codes and
+ * the contract tests derive from it.
  */
 import { initTRPC } from '@trpc/server';
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
@@ -9,18 +10,18 @@ import { requireAccess, type Access } from '../core/access.ts';
 import type { Actor, PlatformActor } from '../core/actor.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Deprecation } from '../core/deprecation.ts';
-import type { Lookup } from '../core/host.ts';
+import type { Lookup } from '../core/dns-lookup.ts';
 import { findJsonFault } from '../core/json.ts';
 import type { Language } from '../core/language.ts';
 import { requireMemberDetail, type Privacy } from '../core/privacy.ts';
 import { ProblemError, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Db } from '../db/client.ts';
-import type { Occasion } from '../db/outbox.ts';
-import type { PlatformOccasion } from '../db/team-privacy.ts';
+import type { ChangeContext } from '../db/outbox.ts';
+import type { PlatformChangeContext } from '../db/team-privacy.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 
-/** The tenant of a request, as it is now. */
+/** The current facts about the team of a request. */
 export interface TeamFacts {
   readonly id: string;
   readonly plan: string;
@@ -28,16 +29,16 @@ export interface TeamFacts {
   readonly rateLimitPerMinute: number;
 }
 
-/** What the process gives to every request. */
+/** Services of the process that every request uses. */
 export interface Services {
   readonly clock: Clock;
   readonly secrets: AppSecrets;
   readonly webhookAllowPrivateTargets: boolean;
-  /** How names are resolved; the system's way where it is left out. */
+  /** Resolves host names. The system's resolver by default. */
   readonly lookup?: Lookup;
 }
 
-/** A problem as the doors tell it (specification, "Errors"). */
+/** The error body of both APIs (specification, "Errors"). */
 export interface ProblemShape {
   readonly title: string;
   readonly status: number;
@@ -50,50 +51,50 @@ export interface Context {
   readonly actor: Actor;
   readonly team: TeamFacts;
   readonly privacy: Privacy;
-  /** Of labels and titles in the answer. */
+  /** The language of labels and titles in the response. */
   readonly language: Language;
   readonly db: Db;
   readonly services: Services;
-  /** The problem that an error is told as, in tRPC's `data`. */
+  /** Describes an error as a problem, for `data` of a tRPC error. */
   readonly describeError: (error: unknown) => ProblemShape | null;
 }
 
-/** The REST facts of an operation, beside what trpc-to-openapi knows. */
+/** The REST facts of an operation that trpc-to-openapi has no field for. */
 export interface RestFacts {
   readonly method: OpenApiMethod;
   readonly path: `/${string}`;
-  /** null: any valid key (GET /me). */
+  /** null: any valid key will do (GET /me). */
   readonly scope: Scope | null;
   readonly successStatus: 200 | 201 | 202;
-  /** Problem codes that the operation can answer with beside the common ones. */
+  /** All problem codes that the operation can respond with. */
   readonly errors: readonly ProblemCode[];
-  /** The component names of the document. */
+  /** The component names in the OpenAPI document. */
   readonly outputName: string;
   readonly bodyName: string | null;
-  /** Where the created resource is found: the path template, with `{id}` for the id in the output. */
+  /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location: string | null;
-  /** The output holds a secret: what idempotency stores of it is encrypted. */
+  /** True: the output holds a secret, so its idempotency record is encrypted. */
   readonly secret: boolean;
-  /** null: not on its own; its version may be (`V1_DEPRECATION`). */
+  /** null: only its version may be deprecated (`V1_DEPRECATION`). */
   readonly deprecated: Deprecation | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };
 }
 
-/** What the app's door knows of whoever calls, before a procedure's access is looked at. */
-export interface DoorContext extends Omit<Context, 'actor' | 'team' | 'privacy'> {
+/** The context of a tRPC call before the procedure's access is checked. */
+export interface CallerContext extends Omit<Context, 'actor' | 'team' | 'privacy'> {
   /** null: nobody is signed in. */
   readonly actor: Actor | null;
-  /** null for a platform service, which names the team in its input. */
+  /** null for a service of the host application, which names the team in its input. */
   readonly team: TeamFacts | null;
   readonly privacy: Privacy | null;
-  /** False: the team is suspended or ended. */
+  /** False if the team is suspended or ended. */
   readonly enabled: boolean;
-  /** Why it could not be found out who calls: what a procedure then refuses with. */
+  /** The error that prevented finding the caller. The procedure throws it. */
   readonly fault: Error | null;
 }
 
-/** The context of a platform service's procedure. */
-export interface PlatformContext extends Omit<DoorContext, 'actor'> {
+/** The context of a procedure for services of the host application. */
+export interface PlatformContext extends Omit<CallerContext, 'actor'> {
   readonly actor: PlatformActor;
 }
 
@@ -111,13 +112,15 @@ export interface Meta extends Omit<OpenApiMeta, 'openapi'> {
 export interface Operation {
   /** Throws `insufficient_scope`. */
   readonly guard: (ctx: Context) => void;
-  /** Throws a `ZodError` for a bad input, and `privacy_restricted` where the declaration asks for it. */
+  /** Throws a `ZodError`, and `privacy_restricted` where the declaration asks for it. */
   readonly parse: (ctx: Context, rawInput: unknown) => OperationCall;
 }
 
 /** One call of an operation with its parsed input. */
 export interface OperationCall {
-  /** Does the network calls that the work needs. Never run it in a transaction, nor for a replay. */
+  /**
+   * Does the network calls that the work needs. Never run it in a transaction, nor for a replay.
+   */
   readonly prepare: (() => Promise<unknown>) | null;
   /** Does the work and resolves with the output, which matches the output schema. */
   readonly perform: (db: Db, prepared: unknown) => Promise<unknown>;
@@ -135,37 +138,41 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** Path and query parameters, or path parameters and body, in one object. Bodies are `z.strictObject`: a misspelt field must never be lost. */
+  /**
+   * Path and query parameters, or path parameters and body, in one object. For a body, use
+   * `z.strictObject`: a misspelt field must not be ignored.
+   */
   readonly input: I;
   readonly output: O;
   readonly outputName: string;
   readonly bodyName?: string;
   readonly successStatus?: 200 | 201 | 202;
   readonly errors?: readonly ProblemCode[];
-  /** 403 `privacy_restricted` while `member_detail_enabled` is off. */
+  /** True: throws `privacy_restricted` while `member_detail_enabled` is off. */
   readonly memberDetail?: boolean;
   readonly location?: string;
   readonly secret?: boolean;
-  /** Its end is announced: in headers of its responses, and in the document. */
+  /** Announces the end of the operation, in response headers and in the OpenAPI document. */
   readonly deprecated?: Deprecation;
   /**
-   * What the work needs from the network (a name resolved), since nothing of the kind is waited for inside a transaction. Runs once the input is parsed and
-   * never for a replay; the work gets the result as `prepared`. A refusal is a result too, for the work to throw, so that it is kept for a replay.
+   * Network calls that the work needs, for instance DNS: they must not run in a transaction. Runs
+   * after the input is parsed, but not for a replay. The work gets the result as `prepared`. Return
+   * a refusal and let the work throw it, so that it is stored for a replay.
    */
   readonly prepare?: (options: { readonly ctx: Context; readonly input: z.output<I> }) => Promise<P>;
   readonly example: { readonly body?: unknown; readonly output: z.output<O> };
 }
 
-/** Of a procedure that has no REST route: its access alone. */
+/** The meta of a procedure without a REST route. */
 export interface AppMeta {
   readonly access: Access;
 }
 
 const t = initTRPC
-  .context<DoorContext>()
+  .context<CallerContext>()
   .meta<Meta | AppMeta>()
   .create({
-    // Nothing of tRPC's own words leaves: an error that nobody foresaw is told as the REST door tells it.
+    // Replaces tRPC's own messages, so that both APIs describe an error in the same way.
     errorFormatter: ({ shape, error, ctx }) => {
       const problem = ctx?.describeError(error);
       if (!problem) return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
@@ -175,7 +182,7 @@ const t = initTRPC
 
 export const router = t.router;
 
-/** Problem codes that every operation can answer with (specification, "Endpoints"). */
+/** Problem codes that every operation can respond with (specification, "Endpoints"). */
 const COMMON_ERRORS: readonly ProblemCode[] = [
   'unauthorized',
   'api_disabled',
@@ -222,7 +229,7 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
   };
 }
 
-/** What an operation does, once the guard let it. */
+/** The work of an operation. It runs after all checks. */
 type Work<I extends z.ZodType, O extends z.ZodType, P> = (options: {
   readonly ctx: Context;
   readonly input: z.output<I>;
@@ -243,7 +250,7 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
       return {
         prepare: prepare ? () => prepare({ ctx, input }) : null,
         perform: async (db, prepared) => {
-          // Without `prepare`, P is undefined.
+          // Without `prepare`, `prepared` is undefined and so is P.
           const checked = output.safeParse(await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }));
           if (checked.success) return checked.data;
           throw new Error(`the output of ${declaration.method} ${declaration.path} breaks its contract`, {
@@ -284,8 +291,9 @@ function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
 }
 
 /**
- * Declares a procedure of the app alone, for members of a team. The guard checks the access, then the text and the shape of the input. It does *not* check who
- * owns an id: that is each store function's, by the team id that it takes.
+ * Declares a procedure without a REST route, for members of a team. The guard checks the access,
+ * then the text and the shape of the input. It does *not* check who owns an id: each store function
+ * does that by the team id that it takes.
  */
 export function appProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
   readonly access: Exclude<Access, 'platform'>;
@@ -303,7 +311,10 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject>(declara
     .output(declaration.output);
 }
 
-/** Declares a procedure for services of the host application, which name the team in the input. The guard is that of `appProcedure`. */
+/**
+ * Declares a procedure for services of the host application, which name the team in the input. It
+ * has the same guard as `appProcedure`.
+ */
 export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
   readonly input: I;
   readonly output: O;
@@ -321,8 +332,11 @@ export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(de
     .output(declaration.output);
 }
 
-/** The context with its actor and team. Throws `unauthorized` where nobody is signed in, `forbidden` where they may not. */
-function requireTenant(ctx: DoorContext, access: Access): Context {
+/**
+ * Returns the context of a member of a team. Throws `unauthorized` if nobody is signed in,
+ * `forbidden` without the access, `api_disabled` if the team is suspended or ended.
+ */
+function requireTenant(ctx: CallerContext, access: Access): Context {
   const { team, privacy } = ctx;
   const actor = requireActor(ctx);
   requireAccess(actor, access);
@@ -331,19 +345,21 @@ function requireTenant(ctx: DoorContext, access: Access): Context {
   return { ...ctx, actor, team, privacy };
 }
 
-/** Throws `unauthorized`, or what kept the door from finding out who calls. */
-function requireActor({ actor, fault }: DoorContext): Actor {
+/** Throws `unauthorized`, or the error that prevented finding the caller. */
+function requireActor({ actor, fault }: CallerContext): Actor {
   if (actor) return actor;
   throw fault ?? new ProblemError('unauthorized');
 }
 
-/** A key needs the operation's scope; what a user of the app may do is decided by role. */
+/** Checks the scope of a key. The rights of users and services depend on `Access` instead. */
 function requireScope(actor: Actor, scope: Scope | null): void {
   if (scope === null || actor.kind !== 'api_key' || actor.scopes.includes(scope)) return;
   throw new ProblemError('insufficient_scope', { required_scope: scope, detail: `The key lacks the scope ${scope}.` });
 }
 
-/** Text that neither Postgres nor UTF-8 can hold, and JSON nested without end, as faults of parsing. */
+/**
+ * Throws a `ZodError` for text that Postgres or UTF-8 cannot hold and for JSON nested too deeply.
+ */
 function refuseUnstorableText(input: unknown): void {
   const fault = findJsonFault(input);
   if (!fault) return;
@@ -352,8 +368,8 @@ function refuseUnstorableText(input: unknown): void {
   ]);
 }
 
-/** Who does it, when, in answer to what: what a write leaves in audit log and outbox. */
-export function occasionOf(ctx: Context): Occasion {
+/** The change context of a request, for the audit log and the outbox. */
+export function changeContextOf(ctx: Context): ChangeContext {
   return {
     teamId: ctx.team.id,
     actor: ctx.actor,
@@ -363,7 +379,10 @@ export function occasionOf(ctx: Context): Occasion {
   };
 }
 
-/** The same of a platform service's call; the services read the team's privacy in their transaction (`readOccasion`). */
-export function platformOccasionOf(ctx: PlatformContext, teamId: string): PlatformOccasion {
+/**
+ * The change context of a call by the host application. The operation adds the team's privacy
+ * switches in its transaction (`readChangeContext`).
+ */
+export function platformChangeContextOf(ctx: PlatformContext, teamId: string): PlatformChangeContext {
   return { teamId, actor: ctx.actor, requestId: ctx.requestId, at: ctx.services.clock.now() };
 }

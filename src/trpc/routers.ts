@@ -24,7 +24,7 @@ import { webhookDeliveries } from '../features/webhook-deliveries/router.ts';
 import { webhookEndpoints } from '../features/webhook-endpoints/router.ts';
 import { router } from './init.ts';
 
-/** What the REST API consists of: one line a feature. */
+/** The REST API, which the tRPC API serves too. One line per feature. */
 export const v1 = router({
   me,
   members,
@@ -38,7 +38,7 @@ export const v1 = router({
   webhooks: { ...webhookEndpoints, ...webhookDeliveries },
 });
 
-/** For the team's admins, in the app: one line a feature. */
+/** For the team's admins in the app. One line per feature. */
 export const admin = router({
   apiKeys,
   team,
@@ -49,7 +49,7 @@ export const admin = router({
   crm: adminCrm,
 });
 
-/** For services of the host application: one line a feature. */
+/** For services of the host application. One line per feature. */
 export const platform = router({
   teams,
   members: platformMembers,
@@ -59,7 +59,7 @@ export const platform = router({
   catalog: platformCatalog,
 });
 
-/** What the app's door serves. */
+/** Everything that the tRPC API serves. */
 export const appRouter = router({ v1, admin, platform });
 
 export type AppRouter = typeof appRouter;

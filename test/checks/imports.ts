@@ -130,7 +130,7 @@ function placeOf(name: string): Place {
   if (!name.includes('/') || folder === 'seed') return { layer: 'entry', feature: null };
   if (name === 'trpc/init.ts') return { layer: 'trpc/init', feature: null };
   if (folder !== 'features') return { layer: folder, feature: null };
-  // What only the platform's services or the team's admins call stands in files of its own: platform-service.ts is a service.
+  // Files for one kind of caller have a prefix: platform-service.ts is a service, too.
   const role = file.replace(/^(?:platform|admin|resend)-|\.ts$/g, '');
   return { layer: roles.has(role) ? role : 'part', feature };
 }

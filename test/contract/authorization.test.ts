@@ -1,6 +1,7 @@
 // oxlint-disable vitest/no-standalone-expect -- `when` is `it`
 // oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
-// Who may call what through the app's door: every procedure against every kind of caller. A procedure gets all of it by being declared.
+// Who may call which procedure of the tRPC API: every procedure against every kind of caller.
+// A procedure is covered as soon as it is declared.
 import type { AnyProcedure } from '@trpc/server';
 import { generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +15,10 @@ import { makeFullTeam, makeMember, makeSeed, memberId, userId } from '../support
 import { addDeliveries, readState, when } from './requests.ts';
 import { sampleOf } from './samples.ts';
 
-/** Whom each access lets in: the table of ARCHITECTURE.md, "The app's door". A new access needs a line here. */
+/**
+ * Whom each access admits: the table of ARCHITECTURE.md, "The tRPC API". A new access needs a line
+ * here.
+ */
 const ALLOWED: Readonly<Record<Access, readonly string[]>> = {
   admins: ['admin', 'granted', 'owner'],
   schnittstellen: ['granted', 'owner'],

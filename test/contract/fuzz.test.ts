@@ -46,7 +46,7 @@ describe('any request', () => {
       };
       await Promise.all(Array.from({ length: CONCURRENCY }, work));
       expect(failures.join('\n\n')).toBe('');
-      // Requests that are all refused at the door would prove little.
+      // Requests that are all refused before they are parsed would prove little.
       for (const { name } of ENDPOINTS)
         expect(counts.get(`${name} true`) ?? 0, `${name} never succeeded`).toBeGreaterThan(0);
     },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { record } from '../../src/db/outbox.ts';
 import type { Identity } from '../../src/http/app-token.ts';
 import { ENDPOINTS, endpointsOf } from '../../src/trpc/endpoints.ts';
-import { endpoint, occasionOf, router } from '../../src/trpc/init.ts';
+import { endpoint, changeContextOf, router } from '../../src/trpc/init.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { describeTraining } from '../support/platform.ts';
@@ -28,7 +28,7 @@ const broken = endpoint({
   example: { body: { id: 'x' }, output: { number: 1 } },
 }).mutation(async ({ ctx, input }) => {
   await ctx.db.transaction(async (tx) =>
-    record(tx, occasionOf(ctx), { audit: { action: 'broken.made', targetId: input.id } }),
+    record(tx, changeContextOf(ctx), { audit: { action: 'broken.made', targetId: input.id } }),
   );
   return { number: SECRET as unknown as number };
 });

@@ -1,4 +1,5 @@
-// Deliveries in the app, over the real door: the list, one with its request and attempts, and failed ones sent again by real workers.
+// Deliveries in the app, over the real tRPC API: the list, one with its request and attempts, and
+// failed ones sent again by real workers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';

@@ -1,4 +1,4 @@
-// Invitations in the app: mailed again and withdrawn, over the real door.
+// Invitations in the app: mailed again and withdrawn, over the real tRPC API.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';

@@ -1,5 +1,6 @@
-// Every event of the specification from the door that raises it to the receiver that verifies it: the API, the app's and the platform's door, a CRM that
-// refuses, a worker process, real HTTP. A type that is new in core/events.ts fails here until it is raised here.
+// Every event of the specification, from the call that raises it to the receiver that verifies it:
+// the REST API, the app, the host application, a CRM that refuses, a worker process, real HTTP.
+// A new type in core/events.ts fails here until it is raised here.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +58,7 @@ interface Said {
   readonly person?: { readonly user_id?: string | null; readonly score?: number };
 }
 
-/** A team with an endpoint that is subscribed to everything, as its admins, its clients and the platform drive it. */
+/** A team with an endpoint for all events, and what its admins, clients and host application do. */
 async function enter(team: string) {
   const teamId = `team_${team}`;
   const [app, platform] = [await appAsMember(api, team, 'owner'), await platformOf(api)];
@@ -131,7 +132,7 @@ async function raiseAll(own: Team, { isOn, crmName }: { isOn: boolean; crmName: 
     return { always: { ...assignment, assignment_id: made, status: 'done' }, person };
   });
 
-  // Neither by an admin in the app nor by the platform, when the training that was made for it is scored.
+  // Raised neither for an admin in the app nor for the host application, which scores its training.
   const silent = await app.v1.assignments.create.mutate(wanted);
   await app.v1.assignments.update.mutate({ assignment_id: silent.id, status: 'done' });
   const linked = await app.v1.assignments.create.mutate(wanted);
@@ -189,7 +190,7 @@ describe.each([
   test('each type is raised, and arrives signed, with the fields that are promised and no other', async () => {
     const own = await enter(team);
     const expected = await raiseAll(own, { isOn, crmName });
-    // One of each: so the assignments of the app and the platform raised nothing.
+    // One of each: the assignments of the app and the host application raised nothing.
     const raised = (await eventsOf(api, own.teamId)).map(({ type }) => type);
     expect(raised.toSorted()).toEqual(EVENT_TYPES.toSorted());
     const received = await receive(own, expected.length);

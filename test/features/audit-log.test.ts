@@ -1,4 +1,4 @@
-// The audit log in the app, over the real door.
+// The audit log in the app, over the real tRPC API.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';

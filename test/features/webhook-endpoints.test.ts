@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Lookup } from '../../src/core/host.ts';
+import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { decrypt } from '../../src/core/encryption.ts';
 import { SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';

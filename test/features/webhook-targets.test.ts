@@ -4,7 +4,7 @@ import { createServer as createSocketServer, type AddressInfo, type Server } fro
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { encrypt } from '../../src/core/encryption.ts';
-import type { HostAddress, Lookup } from '../../src/core/host.ts';
+import type { HostAddress, Lookup } from '../../src/core/dns-lookup.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Lookup } from '../../src/core/host.ts';
+import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { isPublicAddress, parseTarget, resolveTarget } from '../../src/delivery/target.ts';
 
 const STRICT = { allowPrivateTargets: false };

@@ -4,7 +4,10 @@ import type { AppRouter } from '../../src/trpc/routers.ts';
 import { TEST_APP_AUTH_SECRET, type TestApi } from './api.ts';
 import { userId } from './seed.ts';
 
-/** The app's door as somebody: the member `name` of `team_<team>`, a platform service, or whoever the token says. */
+/**
+ * A client of the tRPC API: as the member `name` of `team_<team>`, as a service of the host
+ * application, or as the caller of a token.
+ */
 export function appAs(api: Pick<TestApi, 'url'>, token: string | null): TRPCClient<AppRouter> {
   return appWith(api, token === null ? {} : { authorization: `Bearer ${token}` });
 }

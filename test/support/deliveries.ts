@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
-import type { Lookup } from '../../src/core/host.ts';
+import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import { holdSessionLock } from '../../src/db/session-lock.ts';
 import { createSender } from '../../src/delivery/sender.ts';

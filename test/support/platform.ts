@@ -1,11 +1,11 @@
-// What the tests of the platform's services say and ask.
+// Helpers for tests of what the services of the host application do.
 import type { TestApi } from './api.ts';
 import { appAsPlatform } from './app.ts';
 import { userId } from './seed.ts';
 
 export type Platform = Awaited<ReturnType<typeof appAsPlatform>>['platform'];
 
-/** The platform's procedures, as one of its services. */
+/** The procedures for the host application, as one of its services. */
 export async function platformOf(api: Pick<TestApi, 'url'>, service = 'training'): Promise<Platform> {
   return (await appAsPlatform(api, service)).platform;
 }

@@ -5,8 +5,9 @@ import * as store from './platform-store.ts';
 export type { Contribution } from './platform-rules.ts';
 
 /**
- * Keeps the rollups true to a training that changes from `before` to `after`, in the transaction that changes it. The caller holds the person's lock
- * (`trainings`), so that the old contribution is the one that is in the sums. Waits for nobody; the person's row is written before the week's.
+ * Updates the rollups for a training that changes from `before` to `after`, in the transaction of
+ * that change. The caller must hold the person's lock (`trainings`), so that `before` is what the
+ * sums contain. Does not wait. Writes the person's row before the week's, the fixed lock order.
  */
 export function changeRollups(
   tx: Tx,

@@ -1,10 +1,12 @@
 import { toInstant } from '../../core/shapes.ts';
-import { appProcedure, occasionOf, type Context } from '../../trpc/init.ts';
+import { appProcedure, changeContextOf, type Context } from '../../trpc/init.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { toApiKey, toCreatedApiKey, toTemplates } from './view.ts';
 
-/** The team's API keys, in the app: made, listed, revoked and rotated. There is no way to them through the API itself. */
+/**
+ * The team's API keys in the app: create, list, revoke, rotate. The API itself does not offer this.
+ */
 export const apiKeys = {
   list: appProcedure({ access: 'admins', input: schema.listInput, output: schema.apiKeyPage }).query(
     async ({ ctx, input }) => {
@@ -46,8 +48,8 @@ export const apiKeys = {
   }),
 };
 
-function byOf(ctx: Context): service.KeyOccasion {
-  return { occasion: occasionOf(ctx), plan: ctx.team.plan, now: ctx.services.clock.override() };
+function byOf(ctx: Context): service.KeyChangeContext {
+  return { context: changeContextOf(ctx), plan: ctx.team.plan, now: ctx.services.clock.override() };
 }
 
 function instantOf(text: string | null | undefined): string | null | undefined {

@@ -1,18 +1,27 @@
 /**
  * Decisions about API keys that the specification leaves open:
- *  * A key's name is unique among all of the team's keys, the ended ones included, so that list and audit log never show two of a name. A taken name is a
- *    validation error of the field `name`.
- *  * Live is a key that a request may still use: neither expired nor revoked, the grace after a rotation included. A team has at most 50 of them; one more is a
- *    validation error of `name` (creation) or `grace_s` (rotation: without a grace the old key makes room for the new one).
- *  * A rotation makes a new key with the scopes, addresses and expiry of the old one, unless it brings a new expiry; it can widen nothing. Its name is the old
- *    one with the next free number, `Import` → `Import (2)`. Its creator is who rotates. The old key ends after the grace, or when it expires, or when it is
- *    revoked meanwhile. Only a live key can be rotated, and only once: anything else is a validation error of `key_id`.
- *  * A revocation can be repeated; only the first one is a change.
- *  * `revoked` is told before `expired`. Both go by the clock that authentication goes by: the database's.
- *  * A plan without the API has no new keys: `api_disabled`, for a rotation too. Listing and revoking are possible in any plan.
- *  * The creator's email follows `member_detail_enabled` as in the API, although the page belongs to the team's admins: the switch says who sees people's
- *    details, not at which door.
- *  * The last use is the minute that the key's rate counter is in. It is not written for this page, so it is gone with the counter (retention, a crash).
+ *  * A key's name is unique among all keys of the team, including ended ones, so that the list and
+ *    the audit log never show two keys with one name. A taken name is a validation error of the
+ *    field `name`.
+ *  * A key is live while requests may use it: it is neither expired nor revoked. A rotated key is
+ *    live until its grace period ends. A team may have at most 50 live keys. One more is a
+ *    validation error of `name` (creation) or `grace_s` (rotation: without a grace period the old
+ *    key makes room for the new one).
+ *  * A rotation creates a new key with the scopes, addresses and expiry of the old one, or with a
+ *    new expiry. It cannot extend the scopes or addresses. The new name is the old one with the
+ *    next free number, `Import` → `Import (2)`. The creator is the actor of the rotation. The old
+ *    key ends after the grace period, at its expiry, or when it is revoked, whichever is first.
+ *    Only a live key can be rotated, and only once. Anything else is a validation error of
+ *    `key_id`.
+ *  * A revocation can be repeated. Only the first one is a change.
+ *  * A key that is both revoked and expired has the state `revoked`. Both depend on the database's
+ *    clock, as in authentication.
+ *  * With a plan without the API, creation and rotation throw `api_disabled`. Listing and revoking
+ *    work with any plan.
+ *  * The creator's email depends on `member_detail_enabled` as in the API, although only admins see
+ *    the page: the switch decides who sees people's details, through any API.
+ *  * The last use of a key is the minute of its rate counter. It is not stored elsewhere, so it is
+ *    lost with the counter (retention, a crash).
  */
 import type { Actor } from '../../core/actor.ts';
 import type { Localized } from '../../core/language.ts';
@@ -32,7 +41,7 @@ export interface Template {
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'));
 
-/** What the app offers beside a selection of one's own (specification, "Authentication"). */
+/** The sets of scopes that the app offers for a new key (specification, "Authentication"). */
 export const TEMPLATES: readonly Template[] = [
   { id: 'read_only', name: { de: 'Nur lesen', en: 'Read only' }, scopes: READ_SCOPES },
   {
@@ -42,41 +51,47 @@ export const TEMPLATES: readonly Template[] = [
   },
 ];
 
-/** Each scope once, in the order of the specification. */
+/** Removes duplicates and sorts the scopes as the specification does. */
 export function inOrder(scopes: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => scopes.includes(scope));
 }
 
-/** Throws `api_disabled` for a plan whose keys authentication would refuse (decisions 31). */
+/** Throws `api_disabled` for a plan without the API: authentication would refuse its keys. */
 export function requirePlanWithApi(plan: string): void {
   if (!hasApi(plan)) throw new ProblemError('api_disabled');
 }
 
-/** The member who makes a key. Throws `forbidden` for anybody else: some rights of a key are those of its creator. */
+/**
+ * The member who creates a key: some rights of a key depend on its creator. Throws `forbidden` for
+ * other actors.
+ */
 export function requireCreator(actor: Actor): string {
   if (actor.kind !== 'user') throw new ProblemError('forbidden');
   return actor.id;
 }
 
-/** Throws `validation_error` (field `expires_at`) for a time that is not to come. */
+/** Throws `validation_error` (field `expires_at`) unless the time is in the future. */
 export function requireFuture(expiresAt: string | null, now: Date): void {
   if (expiresAt !== null && Date.parse(expiresAt) <= now.getTime())
     throw invalidField('expires_at', 'The expiry must lie in the future.');
 }
 
-/** Throws `validation_error` (field `name`). The facts must have been read under the team's lock. */
+/** Throws `validation_error` (field `name`). Read the facts under the team's lock. */
 export function requireCreatable(facts: { readonly liveKeys: number; readonly nameTaken: boolean }): void {
   if (facts.nameTaken) throw invalidField('name', 'The team has, or had, a key of this name.');
   if (facts.liveKeys >= LIVE_KEYS_MAX) throw invalidField('name', `A team may have ${LIVE_KEYS_MAX} live keys.`);
 }
 
-/** Throws `validation_error` (field `key_id`) for a key that has ended, or whose end is set already. */
+/** Throws `validation_error` (field `key_id`) for a key that has ended or was rotated before. */
 export function requireRotatable(key: { readonly state: KeyState; readonly revoked_at: string | null }): void {
   if (key.state === 'active' && key.revoked_at === null) return;
   throw invalidField('key_id', 'Only a key that is live and was not rotated yet can be rotated.');
 }
 
-/** Throws `validation_error` (field `grace_s`). Counted under the team's lock, the old key included. */
+/**
+ * Throws `validation_error` (field `grace_s`). Count under the team's lock. The count includes the
+ * old key.
+ */
 export function requireRoomForSuccessor(liveKeys: number, graceS: number): void {
   const staying = graceS === 0 ? liveKeys - 1 : liveKeys;
   if (staying < LIVE_KEYS_MAX) return;
@@ -87,15 +102,15 @@ export function requireRoomForSuccessor(liveKeys: number, graceS: number): void 
 }
 
 const NUMBERED = / \((\d{1,6})\)$/;
-/** Leaves room for the number in what a name may be long. */
+/** Leaves room for the number within the maximum length of a name. */
 const BASE_MAX = 80;
 
-/** What the names of a key's successors begin with. */
+/** The beginning of the names of all successors of a key. */
 export function baseOf(name: string): string {
   return Array.from(name.replace(NUMBERED, '')).slice(0, BASE_MAX).join('').trimEnd();
 }
 
-/** The name that follows all of `taken`, the team's names that begin with the same base. */
+/** The next free name. `taken` are the team's names with the same base. */
 export function successorName(name: string, taken: readonly string[]): string {
   const base = baseOf(name);
   const numbers = taken

@@ -5,7 +5,7 @@ import { notFound } from '../../core/problem.ts';
 import type { Scope } from '../../core/scopes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { DatabaseTime, KeyRow } from './store.ts';
@@ -14,7 +14,7 @@ const LIST = 'api_keys';
 
 export { TEMPLATES } from './rules.ts';
 
-/** Keys in any state, newest first. */
+/** Lists keys in any state, newest first. */
 export async function listKeys(
   db: Db,
   teamId: string,
@@ -32,9 +32,9 @@ export async function getKey(db: Db, teamId: string, keyId: string, now: Databas
   return row;
 }
 
-/** Who acts, in which plan, by which clock. */
-export interface KeyOccasion {
-  readonly occasion: Occasion;
+/** The change context of a key operation, with the team's plan and the database's time. */
+export interface KeyChangeContext {
+  readonly context: ChangeContext;
   readonly plan: string;
   readonly now: DatabaseTime;
 }
@@ -46,16 +46,18 @@ export interface NewKey {
   readonly expiresAt: string | null;
 }
 
-/** A key with its secret, for the only time. */
+/** A new key with its secret, which is not shown again. */
 export interface IssuedKey {
   readonly row: KeyRow;
   readonly key: string;
 }
 
-/** Opens a transaction. Throws `api_disabled`, `validation_error` (field `expires_at` or `name`). */
-export async function createKey(db: Db, by: KeyOccasion, wanted: NewKey): Promise<IssuedKey> {
-  const { occasion, plan, now } = by;
-  const { teamId, at } = occasion;
+/**
+ * Opens a transaction. Throws `api_disabled`, `validation_error` (field `expires_at` or `name`).
+ */
+export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
+  const { context, plan, now } = by;
+  const { teamId, at } = context;
   rules.requirePlanWithApi(plan);
   rules.requireFuture(wanted.expiresAt, at);
   return db.transaction(async (tx) => {
@@ -64,7 +66,7 @@ export async function createKey(db: Db, by: KeyOccasion, wanted: NewKey): Promis
     rules.requireCreatable({ liveKeys, nameTaken: names.includes(wanted.name) });
     const issued = await issueKey(tx, by, wanted);
     const { id, scopes, expires_at } = issued.row;
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'api_key.created',
         targetId: id,
@@ -75,15 +77,15 @@ export async function createKey(db: Db, by: KeyOccasion, wanted: NewKey): Promis
   });
 }
 
-/** Ends the key at once; a key that has ended stays as it is. Opens a transaction. Throws `not_found`. */
-export async function revokeKey(db: Db, by: Omit<KeyOccasion, 'plan'>, keyId: string): Promise<KeyRow> {
-  const { occasion, now } = by;
-  const { teamId } = occasion;
+/** Ends the key at once. A revoked key stays as it is. Opens a transaction. Throws `not_found`. */
+export async function revokeKey(db: Db, by: Omit<KeyChangeContext, 'plan'>, keyId: string): Promise<KeyRow> {
+  const { context, now } = by;
+  const { teamId } = context;
   return db.transaction(async (tx) => {
     const before = await findKeyForUpdate(tx, teamId, keyId, now);
     if (before.state === 'revoked') return before;
     store.endKey(tx, teamId, keyId, { graceS: 0, now });
-    record(tx, occasion, { audit: { action: 'api_key.revoked', targetId: keyId } });
+    record(tx, context, { audit: { action: 'api_key.revoked', targetId: keyId } });
     return getKey(tx, teamId, keyId, now);
   });
 }
@@ -91,14 +93,17 @@ export async function revokeKey(db: Db, by: Omit<KeyOccasion, 'plan'>, keyId: st
 export interface Rotation {
   readonly keyId: string;
   readonly graceS: number;
-  /** undefined: as the old key has it; null: never. */
+  /** undefined: the same as the old key; null: never. */
   readonly expiresAt: string | null | undefined;
 }
 
-/** Makes the key's successor and sets the key's end. Opens a transaction. Throws `api_disabled`, `not_found`, `validation_error` (field `expires_at`, `key_id` or `grace_s`). */
-export async function rotateKey(db: Db, by: KeyOccasion, rotation: Rotation): Promise<IssuedKey> {
-  const { occasion, plan, now } = by;
-  const { teamId, at } = occasion;
+/**
+ * Creates a successor and ends the key after `graceS`. Opens a transaction. Throws `api_disabled`,
+ * `not_found`, `validation_error` (field `expires_at`, `key_id` or `grace_s`).
+ */
+export async function rotateKey(db: Db, by: KeyChangeContext, rotation: Rotation): Promise<IssuedKey> {
+  const { context, plan, now } = by;
+  const { teamId, at } = context;
   const { keyId, graceS } = rotation;
   rules.requirePlanWithApi(plan);
   if (rotation.expiresAt !== undefined) rules.requireFuture(rotation.expiresAt, at);
@@ -115,7 +120,7 @@ export async function rotateKey(db: Db, by: KeyOccasion, rotation: Rotation): Pr
       allowedIps: old.allowed_ips,
       expiresAt: rotation.expiresAt === undefined ? old.expires_at : rotation.expiresAt,
     });
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'api_key.rotated',
         targetId: keyId,
@@ -126,8 +131,8 @@ export async function rotateKey(db: Db, by: KeyOccasion, rotation: Rotation): Pr
   });
 }
 
-async function issueKey(tx: Tx, { occasion, now }: KeyOccasion, wanted: NewKey): Promise<IssuedKey> {
-  const { teamId, actor, at } = occasion;
+async function issueKey(tx: Tx, { context, now }: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
+  const { teamId, actor, at } = context;
   const { name, scopes, allowedIps, expiresAt } = wanted;
   const creatorId = rules.requireCreator(actor);
   const { key, prefix, secretHash } = makeApiKey();

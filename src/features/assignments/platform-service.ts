@@ -9,8 +9,9 @@ export { lockAssignments } from './platform-store.ts';
 export type { AssignmentRow } from './store.ts';
 
 /**
- * Marks a locked assignment as done by the scored training, where it still can be. Answers with the event of that, for the caller to record: whether a
- * platform service's action raises it is the table's of `core/events.ts`.
+ * Marks a locked assignment as done by the scored training, unless it was revoked or completed by
+ * another one. Returns the event for the caller to record. `core/events.ts` decides whether an
+ * action of the host application raises it.
  */
 export function completeAssignment(tx: Tx, teamId: string, assignment: AssignmentRow, trainingId: string): NewEvent[] {
   if (!isCompletedByTraining(assignment)) return [];

@@ -1,5 +1,5 @@
 import { okOutput } from '../../core/shapes.ts';
-import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { endpoint, changeContextOf } from '../../trpc/init.ts';
 import { assignment, assignmentPage, createInput, getInput, listInput, removeInput, updateInput } from './schema.ts';
 import * as service from './service.ts';
 import { toAssignment } from './view.ts';
@@ -66,7 +66,7 @@ export const assignments = {
       output: example,
     },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.createAssignment(ctx.db, occasionOf(ctx), {
+    const row = await service.createAssignment(ctx.db, changeContextOf(ctx), {
       memberId: input.member_id,
       title: input.title,
       combination: { situation: input.situation_id, personality: input.personality_id, industry: input.industry_id },
@@ -107,7 +107,10 @@ export const assignments = {
     example: { body: { status: 'done' }, output: { ...example, status: 'done' } },
   }).mutation(async ({ ctx, input }) => {
     const { assignment_id, ...change } = input;
-    return toAssignment(ctx.privacy, await service.updateAssignment(ctx.db, occasionOf(ctx), assignment_id, change));
+    return toAssignment(
+      ctx.privacy,
+      await service.updateAssignment(ctx.db, changeContextOf(ctx), assignment_id, change),
+    );
   }),
 
   remove: endpoint({
@@ -122,7 +125,7 @@ export const assignments = {
     outputName: 'Ok',
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
-    await service.removeAssignment(ctx.db, occasionOf(ctx), input.assignment_id);
+    await service.removeAssignment(ctx.db, changeContextOf(ctx), input.assignment_id);
     return { ok: true };
   }),
 };

@@ -2,7 +2,7 @@ import { newId } from '../../core/ids.ts';
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { AssignmentRow } from './store.ts';
@@ -36,9 +36,12 @@ export interface NewAssignment {
   readonly dueDate: string | null;
 }
 
-/** Opens a transaction; emits `assignment.created`. Throws `not_found` (recipient), `kombination_ungueltig`, `vorgabe_gesperrt`. */
-export async function createAssignment(db: Db, occasion: Occasion, wanted: NewAssignment): Promise<AssignmentRow> {
-  const { teamId, at } = occasion;
+/**
+ * Opens a transaction. Emits `assignment.created`. Throws `not_found` (recipient),
+ * `kombination_ungueltig`, `vorgabe_gesperrt`.
+ */
+export async function createAssignment(db: Db, context: ChangeContext, wanted: NewAssignment): Promise<AssignmentRow> {
+  const { teamId, at } = context;
   const { memberId, title, combination, note, dueDate } = wanted;
   return db.transaction(async (tx) => {
     const recipient = await store.readRecipient(tx, teamId, memberId, combination);
@@ -61,7 +64,7 @@ export async function createAssignment(db: Db, occasion: Occasion, wanted: NewAs
       created_at: at.toISOString(),
     };
     store.insertAssignment(tx, teamId, row);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'assignment.created', targetId: row.id },
       events: [toAssignmentEvent('assignment.created', row)],
     });
@@ -69,21 +72,24 @@ export async function createAssignment(db: Db, occasion: Occasion, wanted: NewAs
   });
 }
 
-/** What a PATCH names; undefined leaves a value as it is, null clears it. */
+/** The fields of a PATCH: undefined leaves a value as it is, null clears it. */
 export interface AssignmentChange {
   readonly status?: string | undefined;
   readonly note?: string | null | undefined;
   readonly due_date?: string | null | undefined;
 }
 
-/** Opens a transaction; emits `assignment.completed` when the status becomes `done`. Throws `validation_error` (field `status`), `not_found`. */
+/**
+ * Opens a transaction. Emits `assignment.completed` when the status becomes `done`. Throws
+ * `validation_error` (field `status`), `not_found`.
+ */
 export async function updateAssignment(
   db: Db,
-  occasion: Occasion,
+  context: ChangeContext,
   assignmentId: string,
   change: AssignmentChange,
 ): Promise<AssignmentRow> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
   return db.transaction(async (tx) => {
     const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);
@@ -95,7 +101,7 @@ export async function updateAssignment(
     const row: AssignmentRow = { ...before, ...Object.fromEntries(named) };
     store.updateAssignment(tx, teamId, row);
     const completed = row.status === 'done' && before.status !== 'done';
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'assignment.updated',
         targetId: assignmentId,
@@ -108,9 +114,9 @@ export async function updateAssignment(
 }
 
 /** Opens a transaction. Throws `not_found`. */
-export async function removeAssignment(db: Db, occasion: Occasion, assignmentId: string): Promise<void> {
+export async function removeAssignment(db: Db, context: ChangeContext, assignmentId: string): Promise<void> {
   await db.transaction(async (tx) => {
-    if (!(await store.removeAssignment(tx, occasion.teamId, assignmentId))) throw notFound();
-    record(tx, occasion, { audit: { action: 'assignment.deleted', targetId: assignmentId } });
+    if (!(await store.removeAssignment(tx, context.teamId, assignmentId))) throw notFound();
+    record(tx, context, { audit: { action: 'assignment.deleted', targetId: assignmentId } });
   });
 }

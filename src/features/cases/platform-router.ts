@@ -1,12 +1,12 @@
 import { okOutput } from '../../core/shapes.ts';
-import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
 import { createInput, platformCase, removeInput, updateInput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 import { toPlatformCase } from './platform-view.ts';
 
 export const platformCases = {
   create: platformProcedure({ input: createInput, output: platformCase }).mutation(async ({ ctx, input }) => {
-    const row = await service.createCase(ctx.db, platformOccasionOf(ctx, input.team_id), {
+    const row = await service.createCase(ctx.db, platformChangeContextOf(ctx, input.team_id), {
       id: input.case_id,
       user_id: input.user_id,
       title: input.title ?? null,
@@ -20,11 +20,11 @@ export const platformCases = {
 
   update: platformProcedure({ input: updateInput, output: platformCase }).mutation(async ({ ctx, input }) => {
     const { team_id, case_id, ...change } = input;
-    return toPlatformCase(await service.updateCase(ctx.db, platformOccasionOf(ctx, team_id), case_id, change));
+    return toPlatformCase(await service.updateCase(ctx.db, platformChangeContextOf(ctx, team_id), case_id, change));
   }),
 
   remove: platformProcedure({ input: removeInput, output: okOutput }).mutation(async ({ ctx, input }) => {
-    await service.removeCase(ctx.db, platformOccasionOf(ctx, input.team_id), input.case_id);
+    await service.removeCase(ctx.db, platformChangeContextOf(ctx, input.team_id), input.case_id);
     return { ok: true };
   }),
 };

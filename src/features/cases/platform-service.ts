@@ -1,7 +1,7 @@
 import { notFound, ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
-import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { isSameCase } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import type { PlatformCaseRow } from './platform-store.ts';
@@ -13,17 +13,20 @@ export type NewPlatformCase = Omit<PlatformCaseRow, 'created_at' | 'fields' | 'e
   readonly external_ref: object | null;
 };
 
-/** Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found` (no active member is that person), `conflict`. */
+/**
+ * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`
+ * (the person is not an active member), `conflict`.
+ */
 export async function createCase(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   wanted: NewPlatformCase,
 ): Promise<PlatformCaseRow> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   requireStorable(wanted);
   return db.transaction(async (tx) => {
-    const [now, stored, isMember] = await Promise.all([
-      readOccasion(tx, occasion),
+    const [current, stored, isMember] = await Promise.all([
+      readChangeContext(tx, context),
       store.findCaseForUpdate(tx, teamId, wanted.id),
       lockActiveMember(tx, teamId, wanted.user_id),
     ]);
@@ -31,7 +34,7 @@ export async function createCase(
     if (!stored && !isMember) throw notFound();
     if (!stored && (await store.insertCase(tx, teamId, row))) {
       const details = { user_id: wanted.user_id, private: wanted.private };
-      record(tx, now, { audit: { action: 'case.created', targetId: row.id, details } });
+      record(tx, current, { audit: { action: 'case.created', targetId: row.id, details } });
       return row;
     }
     const existing = stored ?? (await store.findCaseForUpdate(tx, teamId, wanted.id));
@@ -40,36 +43,41 @@ export async function createCase(
   });
 }
 
-/** Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`. */
+/**
+ * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`.
+ */
 export async function updateCase(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   caseId: string,
   change: CaseChange & { readonly private?: boolean | undefined },
 ): Promise<PlatformCaseRow> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   requireStorable(change);
   const named = Object.entries(change).filter(([, value]) => value !== undefined);
   return db.transaction(async (tx) => {
-    const [now, before] = await Promise.all([readOccasion(tx, occasion), store.findCaseForUpdate(tx, teamId, caseId)]);
+    const [current, before] = await Promise.all([
+      readChangeContext(tx, context),
+      store.findCaseForUpdate(tx, teamId, caseId),
+    ]);
     if (!before) throw notFound();
     const row: PlatformCaseRow = { ...before, ...Object.fromEntries(named) };
     if (isSameCase(before, row)) return before;
     store.updateCase(tx, teamId, row);
     const fields = named.map(([name]) => name);
-    record(tx, now, { audit: { action: 'case.updated', targetId: caseId, details: { fields } } });
+    record(tx, current, { audit: { action: 'case.updated', targetId: caseId, details: { fields } } });
     return row;
   });
 }
 
 /** Opens a transaction. Throws `not_found`. */
-export async function removeCase(db: Db, occasion: PlatformOccasion, caseId: string): Promise<void> {
+export async function removeCase(db: Db, context: PlatformChangeContext, caseId: string): Promise<void> {
   await db.transaction(async (tx) => {
-    const [now, isRemoved] = await Promise.all([
-      readOccasion(tx, occasion),
-      store.removeCase(tx, occasion.teamId, caseId),
+    const [current, isRemoved] = await Promise.all([
+      readChangeContext(tx, context),
+      store.removeCase(tx, context.teamId, caseId),
     ]);
     if (!isRemoved) throw notFound();
-    record(tx, now, { audit: { action: 'case.deleted', targetId: caseId } });
+    record(tx, current, { audit: { action: 'case.deleted', targetId: caseId } });
   });
 }

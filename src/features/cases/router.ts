@@ -1,5 +1,5 @@
 import { okOutput } from '../../core/shapes.ts';
-import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { endpoint, changeContextOf } from '../../trpc/init.ts';
 import { casePage, createInput, getInput, listInput, removeInput, trainingCase, updateInput } from './schema.ts';
 import * as service from './service.ts';
 import { toCase } from './view.ts';
@@ -57,7 +57,7 @@ export const cases = {
       output: example,
     },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.createCase(ctx.db, occasionOf(ctx), {
+    const row = await service.createCase(ctx.db, changeContextOf(ctx), {
       userId: input.user_id,
       title: input.title ?? null,
       personaId: input.persona_id ?? null,
@@ -99,7 +99,7 @@ export const cases = {
     },
   }).mutation(async ({ ctx, input }) => {
     const { case_id, ...change } = input;
-    return toCase(await service.updateCase(ctx.db, occasionOf(ctx), case_id, change));
+    return toCase(await service.updateCase(ctx.db, changeContextOf(ctx), case_id, change));
   }),
 
   remove: endpoint({
@@ -114,7 +114,7 @@ export const cases = {
     outputName: 'Ok',
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
-    await service.removeCase(ctx.db, occasionOf(ctx), input.case_id);
+    await service.removeCase(ctx.db, changeContextOf(ctx), input.case_id);
     return { ok: true };
   }),
 };

@@ -2,7 +2,7 @@ import { newId } from '../../core/ids.ts';
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { CaseChange, CaseRow } from './store.ts';
@@ -38,9 +38,12 @@ export interface NewCase {
   readonly externalRef: object | null;
 }
 
-/** Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found` (no active member is that person). */
-export async function createCase(db: Db, occasion: Occasion, wanted: NewCase): Promise<CaseRow> {
-  const { teamId, at } = occasion;
+/**
+ * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`
+ * (the person is not an active member).
+ */
+export async function createCase(db: Db, context: ChangeContext, wanted: NewCase): Promise<CaseRow> {
+  const { teamId, at } = context;
   const { userId, title, personaId, fields, externalRef } = wanted;
   rules.requireStorable({ fields, external_ref: externalRef });
   return db.transaction(async (tx) => {
@@ -55,29 +58,31 @@ export async function createCase(db: Db, occasion: Occasion, wanted: NewCase): P
       created_at: at.toISOString(),
     };
     store.insertCase(tx, teamId, row);
-    record(tx, occasion, { audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } } });
+    record(tx, context, { audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } } });
     return row;
   });
 }
 
-/** Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`. */
-export async function updateCase(db: Db, occasion: Occasion, caseId: string, change: CaseChange): Promise<CaseRow> {
-  const { teamId } = occasion;
+/**
+ * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`.
+ */
+export async function updateCase(db: Db, context: ChangeContext, caseId: string, change: CaseChange): Promise<CaseRow> {
+  const { teamId } = context;
   rules.requireStorable(change);
   const named = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (named.length === 0) return getCase(db, teamId, caseId);
   return db.transaction(async (tx) => {
     const row = await store.updateCase(tx, teamId, caseId, change);
     if (!row) throw notFound();
-    record(tx, occasion, { audit: { action: 'case.updated', targetId: caseId, details: { fields: named } } });
+    record(tx, context, { audit: { action: 'case.updated', targetId: caseId, details: { fields: named } } });
     return row;
   });
 }
 
 /** Opens a transaction. Throws `not_found`. */
-export async function removeCase(db: Db, occasion: Occasion, caseId: string): Promise<void> {
+export async function removeCase(db: Db, context: ChangeContext, caseId: string): Promise<void> {
   await db.transaction(async (tx) => {
-    if (!(await store.removeCase(tx, occasion.teamId, caseId))) throw notFound();
-    record(tx, occasion, { audit: { action: 'case.deleted', targetId: caseId } });
+    if (!(await store.removeCase(tx, context.teamId, caseId))) throw notFound();
+    record(tx, context, { audit: { action: 'case.deleted', targetId: caseId } });
   });
 }

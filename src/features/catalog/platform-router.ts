@@ -1,5 +1,5 @@
 import { okOutput } from '../../core/shapes.ts';
-import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
 import { saveEntriesInput, saveRulesInput, saveTeamEntriesInput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 import { toEntryFacts } from './platform-view.ts';
@@ -12,8 +12,8 @@ export const platformCatalog = {
 
   saveTeamEntries: platformProcedure({ input: saveTeamEntriesInput, output: okOutput }).mutation(
     async ({ ctx, input }) => {
-      const occasion = platformOccasionOf(ctx, input.team_id);
-      await service.saveTeamEntries(ctx.db, occasion, input.entries.map(toEntryFacts));
+      const context = platformChangeContextOf(ctx, input.team_id);
+      await service.saveTeamEntries(ctx.db, context, input.entries.map(toEntryFacts));
       return { ok: true };
     },
   ),

@@ -1,34 +1,34 @@
 import { newId } from '../../core/ids.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
-import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { inOneOrder } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import type { EntryFacts } from './rules.ts';
 
-/** Makes or changes global entries. Opens a transaction. */
+/** Creates or updates global entries. Opens a transaction. */
 export async function saveEntries(db: Db, entries: readonly EntryFacts[]): Promise<void> {
   await db.transaction(async (tx) => store.saveEntries(tx, inOneOrder(entries)));
 }
 
-/** Makes or changes a team's own entries. Opens a transaction. Throws `not_found`. */
+/** Creates or updates a team's own entries. Opens a transaction. Throws `not_found`. */
 export async function saveTeamEntries(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   entries: readonly EntryFacts[],
 ): Promise<void> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   await db.transaction(async (tx) => {
-    const now = await readOccasion(tx, occasion);
+    const current = await readChangeContext(tx, context);
     const ordered = inOneOrder(entries);
     if (ordered.length === 0) return;
     store.saveTeamEntries(tx, teamId, ordered);
     const details = { entry_ids: ordered.map(({ id }) => id) };
-    record(tx, now, { audit: { action: 'catalog.saved', targetId: teamId, details } });
+    record(tx, current, { audit: { action: 'catalog.saved', targetId: teamId, details } });
   });
 }
 
-/** Makes combinations forbidden. Opens a transaction. */
+/** Forbids combinations. Opens a transaction. */
 export async function saveRules(db: Db, rules: readonly Omit<store.RuleRow, 'id'>[]): Promise<void> {
   await db.transaction(async (tx) =>
     store.saveRules(

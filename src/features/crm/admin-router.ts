@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { okOutput } from '../../core/shapes.ts';
-import { appProcedure, occasionOf } from '../../trpc/init.ts';
+import { appProcedure, changeContextOf } from '../../trpc/init.ts';
 import * as connections from './connections.ts';
 import { connectInput, connection, connectionInput, connectionList } from './schema.ts';
 import { toConnection } from './view.ts';
@@ -20,25 +20,26 @@ export const adminCrm = {
       const { secrets, webhookAllowPrivateTargets } = ctx.services;
       // The switch that no process in production starts with (decisions 37).
       const options = { appSecret: secrets.current, allowBaseUrl: webhookAllowPrivateTargets };
-      return toConnection(await connections.connect(ctx.db, occasionOf(ctx), wanted, options));
+      return toConnection(await connections.connect(ctx.db, changeContextOf(ctx), wanted, options));
     },
   ),
 
   pause: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
-    async ({ ctx, input }) => toConnection(await connections.pause(ctx.db, occasionOf(ctx), input.connection_id)),
+    async ({ ctx, input }) => toConnection(await connections.pause(ctx.db, changeContextOf(ctx), input.connection_id)),
   ),
 
   resume: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
-    async ({ ctx, input }) => toConnection(await connections.resume(ctx.db, occasionOf(ctx), input.connection_id)),
+    async ({ ctx, input }) => toConnection(await connections.resume(ctx.db, changeContextOf(ctx), input.connection_id)),
   ),
 
   syncNow: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
-    async ({ ctx, input }) => toConnection(await connections.syncNow(ctx.db, occasionOf(ctx), input.connection_id)),
+    async ({ ctx, input }) =>
+      toConnection(await connections.syncNow(ctx.db, changeContextOf(ctx), input.connection_id)),
   ),
 
   disconnect: appProcedure({ access: 'admins', input: connectionInput, output: okOutput }).mutation(
     async ({ ctx, input }) => {
-      await connections.disconnect(ctx.db, occasionOf(ctx), input.connection_id);
+      await connections.disconnect(ctx.db, changeContextOf(ctx), input.connection_id);
       return { ok: true };
     },
   ),

@@ -3,7 +3,7 @@ import { encrypt } from '../../core/encryption.ts';
 import { newId } from '../../core/ids.ts';
 import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { record, type NewJob, type Occasion } from '../../db/outbox.ts';
+import { record, type NewJob, type ChangeContext } from '../../db/outbox.ts';
 import * as store from './connection-store.ts';
 import { isProviderError } from './provider.ts';
 import { openProvider, PROVIDER_TIMEOUT_MS, type ProviderName, type ProviderSettings } from './providers.ts';
@@ -34,7 +34,7 @@ export interface WantedConnection {
  */
 export async function connect(
   db: Db,
-  occasion: Occasion,
+  occasion: ChangeContext,
   wanted: WantedConnection,
   { appSecret, allowBaseUrl }: { appSecret: string; allowBaseUrl: boolean },
 ): Promise<ConnectionRow> {
@@ -78,7 +78,7 @@ async function requireSufficient(
 }
 
 /** Its deals and objections leave the lists until it is resumed. Opens a transaction. Throws `not_found`. */
-export function pause(db: Db, occasion: Occasion, connectionId: string): Promise<ConnectionRow> {
+export function pause(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status === 'paused') return;
     store.pauseConnection(tx, occasion.teamId, connectionId);
@@ -87,7 +87,7 @@ export function pause(db: Db, occasion: Occasion, connectionId: string): Promise
 }
 
 /** Opens a transaction; enqueues a synchronization. Throws `not_found`. */
-export function resume(db: Db, occasion: Occasion, connectionId: string): Promise<ConnectionRow> {
+export function resume(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status === 'active') return;
     store.resumeConnection(tx, occasion.teamId, { connectionId, at: occasion.at });
@@ -99,7 +99,7 @@ export function resume(db: Db, occasion: Occasion, connectionId: string): Promis
 }
 
 /** Opens a transaction; enqueues a synchronization. Throws `not_found`, `conflict` for a connection that cannot be synchronized. */
-export function syncNow(db: Db, occasion: Occasion, connectionId: string): Promise<ConnectionRow> {
+export function syncNow(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status !== 'active') throw new ProblemError('conflict', { detail: 'The connection is paused.' });
     if (!row.has_credentials) throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
@@ -112,7 +112,7 @@ export function syncNow(db: Db, occasion: Occasion, connectionId: string): Promi
 }
 
 /** For good: deals and objections leave the lists at once, a job removes the rows. Opens a transaction. Throws `not_found`. */
-export async function disconnect(db: Db, occasion: Occasion, connectionId: string): Promise<void> {
+export async function disconnect(db: Db, occasion: ChangeContext, connectionId: string): Promise<void> {
   const { teamId } = occasion;
   await db.transaction(async (tx) => {
     const { provider } = await requireConnection(tx, occasion, connectionId);
@@ -140,7 +140,7 @@ type LockedRow = Awaited<ReturnType<typeof requireConnection>>;
 
 function change(
   db: Db,
-  occasion: Occasion,
+  occasion: ChangeContext,
   connectionId: string,
   work: (tx: Tx, row: LockedRow) => void,
 ): Promise<ConnectionRow> {
@@ -150,7 +150,7 @@ function change(
   });
 }
 
-async function requireConnection(tx: Tx, { teamId, at }: Occasion, connectionId: string) {
+async function requireConnection(tx: Tx, { teamId, at }: ChangeContext, connectionId: string) {
   const row = await store.findConnectionLocked(tx, teamId, { connectionId, now: at });
   if (!row) throw notFound();
   return row;

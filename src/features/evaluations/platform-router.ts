@@ -1,12 +1,12 @@
 import { toInstant } from '../../core/shapes.ts';
-import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
 import { saveInput, saveOutput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 
 export const platformEvaluations = {
   save: platformProcedure({ input: saveInput, output: saveOutput }).mutation(async ({ ctx, input }) => {
     const { team_id, training_id, score, tips } = input;
-    const { savedAt } = await service.saveEvaluation(ctx.db, platformOccasionOf(ctx, team_id), {
+    const { savedAt } = await service.saveEvaluation(ctx.db, platformChangeContextOf(ctx, team_id), {
       training_id,
       saved_at: toInstant(input.saved_at),
       ...score,

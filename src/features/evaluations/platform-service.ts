@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../core/events.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
-import type { PlatformOccasion } from '../../db/team-privacy.ts';
+import type { PlatformChangeContext } from '../../db/team-privacy.ts';
 import { changeRollups } from '../analytics/platform-service.ts';
 import { completeAssignment } from '../assignments/platform-service.ts';
 import { isEnded, lockTrainingToScore, markScored } from '../trainings/platform-service.ts';
@@ -9,20 +9,20 @@ import { isLater } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 
 /**
- * Saves a training's evaluation with all that follows from it, in one transaction, which it opens: the training is `scored`, its assignment `done`, and the
- * figures change by what changed. Answers with when the evaluation that stands was made. The first save emits `evaluation.completed`. Throws `not_found`.
+ * Saves a training's evaluation, sets the training to `scored` and its assignment to `done`, and
+ * updates the analytics rollups. Returns the time of the latest evaluation, which may be a stored
+ * one that is newer. The first save emits `evaluation.completed`. Opens a transaction. Throws
+ * `not_found`.
  */
 export async function saveEvaluation(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   evaluation: store.NewEvaluation,
 ): Promise<{ savedAt: string }> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   const { training_id: trainingId, saved_at: savedAt, total, dimensions } = evaluation;
   return db.transaction(async (tx) => {
-    const locked = await lockTrainingToScore(tx, occasion, trainingId, () =>
-      store.findStanding(tx, teamId, trainingId),
-    );
+    const locked = await lockTrainingToScore(tx, context, trainingId, () => store.findStanding(tx, teamId, trainingId));
     const { training, assignment, alongside: standing } = locked;
     if (standing && !isLater(savedAt, standing)) return { savedAt: standing.saved_at };
     store.saveEvaluation(tx, teamId, evaluation);
@@ -37,7 +37,7 @@ export async function saveEvaluation(
       events.push({ type: 'evaluation.completed', data });
       if (assignment) events.push(...completeAssignment(tx, teamId, assignment, trainingId));
     }
-    record(tx, locked.occasion, { audit: { action: 'evaluation.saved', targetId: trainingId }, events });
+    record(tx, locked.context, { audit: { action: 'evaluation.saved', targetId: trainingId }, events });
     return { savedAt };
   });
 }

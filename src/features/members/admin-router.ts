@@ -1,18 +1,18 @@
 import { okOutput } from '../../core/shapes.ts';
-import { appProcedure, occasionOf } from '../../trpc/init.ts';
+import { appProcedure, changeContextOf } from '../../trpc/init.ts';
 import { member, removeInput } from './schema.ts';
 import * as service from './service.ts';
 import { toMember } from './view.ts';
 
-/** Invitations that nobody has accepted yet, for the team's admins. */
+/** Pending invitations, for the team's admins. */
 export const invitations = {
   resend: appProcedure({ access: 'admins', input: removeInput, output: member }).mutation(async ({ ctx, input }) =>
-    toMember(ctx.privacy, await service.resendInvitation(ctx.db, occasionOf(ctx), input.member_id)),
+    toMember(ctx.privacy, await service.resendInvitation(ctx.db, changeContextOf(ctx), input.member_id)),
   ),
 
   withdraw: appProcedure({ access: 'admins', input: removeInput, output: okOutput }).mutation(
     async ({ ctx, input }) => {
-      await service.withdrawInvitation(ctx.db, occasionOf(ctx), input.member_id);
+      await service.withdrawInvitation(ctx.db, changeContextOf(ctx), input.member_id);
       return { ok: true };
     },
   ),

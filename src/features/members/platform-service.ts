@@ -2,7 +2,7 @@ import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
-import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import { requireNotOwner } from './rules.ts';
@@ -10,47 +10,56 @@ import { removeMember } from './service.ts';
 
 export interface Acceptance {
   readonly userId: string;
-  /** One of the two is set. */
+  /** Either `memberId` or `email` is set. */
   readonly memberId: string | null;
   readonly email: string | null;
 }
 
-/** Makes an invited membership the person's, once. Opens a transaction; raises no event. Throws `not_found`, `conflict`. */
+/**
+ * Assigns an invited membership to the person. A repeated call changes nothing. Opens a
+ * transaction. Emits no event. Throws `not_found`, `conflict`.
+ */
 export async function acceptInvitation(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   acceptance: Acceptance,
 ): Promise<Omit<store.InvitedRow, 'is_live_already'>> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   const { userId } = acceptance;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const [now, target] = await Promise.all([readOccasion(tx, occasion), store.findInvited(tx, teamId, acceptance)]);
+    const [current, target] = await Promise.all([
+      readChangeContext(tx, context),
+      store.findInvited(tx, teamId, acceptance),
+    ]);
     if (!target) throw notFound();
     if (!rules.requireAcceptable(target, userId, target.is_live_already)) return target;
     store.activate(tx, teamId, target.id, { userId, at });
-    record(tx, now, { audit: { action: 'member.accepted', targetId: target.id, details: { user_id: userId } } });
+    record(tx, current, { audit: { action: 'member.accepted', targetId: target.id, details: { user_id: userId } } });
     return { ...target, user_id: userId, status: 'active', joined_at: at.toISOString() };
   });
 }
 
-/** Takes the person's address from the team's memberships and ends the live ones. Opens a transaction. Throws `not_found`, `owner`, `last_admin`. */
-export async function deletePerson(db: Db, occasion: PlatformOccasion, userId: string): Promise<void> {
-  const { teamId } = occasion;
+/**
+ * Ends the person's memberships in the team and removes the email from all of them. Opens a
+ * transaction. Throws `not_found`, `owner`, `last_admin`.
+ */
+export async function deletePerson(db: Db, context: PlatformChangeContext, userId: string): Promise<void> {
+  const { teamId } = context;
   await db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const [now, memberships] = await Promise.all([
-      readOccasion(tx, occasion),
+    const [current, memberships] = await Promise.all([
+      readChangeContext(tx, context),
       store.listMembershipsOfPerson(tx, teamId, userId),
     ]);
     if (memberships.length === 0) throw notFound();
     for (const membership of memberships.filter(({ status }) => status !== 'ended')) {
       requireNotOwner(membership);
-      await removeMember(tx, now, membership.id);
+      await removeMember(tx, current, membership.id);
     }
     const named = memberships.filter((membership) => membership.has_email).map(({ id }) => id);
     if (named.length === 0) return;
     store.forgetEmails(tx, teamId, named);
-    record(tx, now, { audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } } });
+    record(tx, current, { audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } } });
   });
 }

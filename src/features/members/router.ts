@@ -1,4 +1,4 @@
-import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { endpoint, changeContextOf } from '../../trpc/init.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { createInput, getInput, listInput, member, memberPage, removeInput, updateInput } from './schema.ts';
 import * as service from './service.ts';
@@ -53,7 +53,7 @@ export const members = {
     const { email, role, lang } = input;
     return toMember(
       ctx.privacy,
-      await service.inviteMember(ctx.db, occasionOf(ctx), { email, role, language: lang ?? null }),
+      await service.inviteMember(ctx.db, changeContextOf(ctx), { email, role, language: lang ?? null }),
     );
   }),
 
@@ -87,7 +87,7 @@ export const members = {
     errors: ['owner', 'last_admin'],
     example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
   }).mutation(async ({ ctx, input }) =>
-    toMember(ctx.privacy, await service.changeRole(ctx.db, occasionOf(ctx), input.member_id, input.role)),
+    toMember(ctx.privacy, await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role)),
   ),
 
   remove: endpoint({
@@ -103,7 +103,7 @@ export const members = {
     errors: ['owner', 'last_admin'],
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
-    await service.removeMember(ctx.db, occasionOf(ctx), input.member_id);
+    await service.removeMember(ctx.db, changeContextOf(ctx), input.member_id);
     return { ok: true };
   }),
 };

@@ -4,13 +4,13 @@ import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { MemberRow } from './store.ts';
 
-/** The job that mails an invitation; its payload is `InvitationJob`. */
+/** The job that mails an invitation. Its payload is `InvitationJob`. */
 export const SEND_INVITATION = 'send_invitation';
 
 const LIST = 'users';
@@ -32,25 +32,26 @@ export async function getMember(db: Db, teamId: string, memberId: string): Promi
 }
 
 /**
- * Invites by email. Opens a transaction; emits `member.joined` and enqueues the mail.
- * Throws `validation_error` (field `role`), `insufficient_scope`, `conflict`, `seat_limit_reached`, `rate_limited`.
+ * Invites by email. Opens a transaction, emits `member.joined` and enqueues the mail. Throws
+ * `validation_error` (field `role`), `insufficient_scope`, `conflict`, `seat_limit_reached`,
+ * `rate_limited`.
  */
 export async function inviteMember(
   db: Db,
-  occasion: Occasion,
+  context: ChangeContext,
   invitation: { email: string; role: string; language: Language | null },
 ): Promise<MemberRow> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   const { email, language } = invitation;
   const role = rules.requireAssignableRole(invitation.role);
-  if (role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
+  if (role === 'admin') rules.requireMayChangeAdmins(context.actor);
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
     rules.requireInvitable(await store.readInvitationFacts(tx, teamId, email, windowStart), at);
     const id = newId('member');
     store.insertInvited(tx, teamId, { id, email, role, language, at });
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'member.invited', targetId: id, details: { role } },
       events: [{ type: 'member.joined', data: { member_id: id, role, user_id: null } }],
       jobs: [{ task: SEND_INVITATION, payload: { teamId, memberId: id }, key: `${SEND_INVITATION}:${teamId}:${id}` }],
@@ -59,18 +60,26 @@ export async function inviteMember(
   });
 }
 
-/** Throws `validation_error` (field `role`), `not_found`, `owner`, `insufficient_scope`, `last_admin`. Opens a transaction. */
-export async function changeRole(db: Db, occasion: Occasion, memberId: string, wantedRole: string): Promise<MemberRow> {
-  const { teamId } = occasion;
+/**
+ * Opens a transaction. Throws `validation_error` (field `role`), `not_found`, `owner`,
+ * `insufficient_scope`, `last_admin`.
+ */
+export async function changeRole(
+  db: Db,
+  context: ChangeContext,
+  memberId: string,
+  wantedRole: string,
+): Promise<MemberRow> {
+  const { teamId } = context;
   const role = rules.requireAssignableRole(wantedRole);
   return db.transaction(async (tx) => {
     const target = await findTarget(tx, teamId, memberId);
     rules.requireNotOwner(target);
     if (target.role === role) return target;
-    rules.requireMayChangeAdmins(occasion.actor);
+    rules.requireMayChangeAdmins(context.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
     store.updateRole(tx, teamId, memberId, role);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'member.role_changed', targetId: memberId, details: { from: target.role, to: role } },
     });
     return { ...target, role };
@@ -78,19 +87,19 @@ export async function changeRole(db: Db, occasion: Occasion, memberId: string, w
 }
 
 /**
- * Ends a membership and revokes its open assignments, in one transaction; emits `member.removed`.
+ * Ends a membership and revokes its open assignments. Opens a transaction. Emits `member.removed`.
  * Throws `not_found`, `owner`, `insufficient_scope`, `last_admin`.
  */
-export async function removeMember(db: Db, occasion: Occasion, memberId: string): Promise<void> {
-  const { teamId, at } = occasion;
+export async function removeMember(db: Db, context: ChangeContext, memberId: string): Promise<void> {
+  const { teamId, at } = context;
   await db.transaction(async (tx) => {
     const target = await findTarget(tx, teamId, memberId);
     rules.requireNotOwner(target);
-    if (target.role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
+    if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
     store.endMembership(tx, teamId, memberId, at);
     revokeOpenAssignments(tx, teamId, memberId);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'member.removed', targetId: memberId, details: { role: target.role } },
       events: [{ type: 'member.removed', data: { member_id: memberId, role: target.role, user_id: target.user_id } }],
     });
@@ -98,11 +107,12 @@ export async function removeMember(db: Db, occasion: Occasion, memberId: string)
 }
 
 /**
- * Mails an invitation again; it counts toward the hourly limit. Opens a transaction. A mail that still waits to be sent is not doubled.
- * Throws `not_found`, `validation_error` (field `member_id`) unless the member is invited, `rate_limited`.
+ * Mails an invitation again. It counts toward the hourly limit. If a mail is still waiting to be
+ * sent, no second one is enqueued. Opens a transaction. Throws `not_found`, `rate_limited`, and
+ * `validation_error` (field `member_id`) unless the member is invited.
  */
-export async function resendInvitation(db: Db, occasion: Occasion, memberId: string): Promise<MemberRow> {
-  const { teamId, at } = occasion;
+export async function resendInvitation(db: Db, context: ChangeContext, memberId: string): Promise<MemberRow> {
+  const { teamId, at } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
@@ -112,7 +122,7 @@ export async function resendInvitation(db: Db, occasion: Occasion, memberId: str
     rules.requireInvited(member);
     rules.requireBelowInvitationLimit(limitingInvitedAt, at);
     store.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'member.invitation_resent', targetId: memberId },
       jobs: [{ task: SEND_INVITATION, payload: { teamId, memberId }, key: `${SEND_INVITATION}:${teamId}:${memberId}` }],
     });
@@ -121,18 +131,19 @@ export async function resendInvitation(db: Db, occasion: Occasion, memberId: str
 }
 
 /**
- * Ends the membership of somebody who has not accepted yet, as `removeMember` does; emits `member.removed`.
- * Throws `not_found`, `validation_error` (field `member_id`) unless the member is invited, `insufficient_scope`.
+ * Ends an invited membership and revokes its open assignments. Opens a transaction. Emits
+ * `member.removed`. Throws `not_found`, `insufficient_scope`, and `validation_error` (field
+ * `member_id`) unless the member is invited.
  */
-export async function withdrawInvitation(db: Db, occasion: Occasion, memberId: string): Promise<void> {
-  const { teamId, at } = occasion;
+export async function withdrawInvitation(db: Db, context: ChangeContext, memberId: string): Promise<void> {
+  const { teamId, at } = context;
   await db.transaction(async (tx) => {
     const target = await findTarget(tx, teamId, memberId);
     rules.requireInvited(target);
-    if (target.role === 'admin') rules.requireMayChangeAdmins(occasion.actor);
+    if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
     store.endMembership(tx, teamId, memberId, at);
     revokeOpenAssignments(tx, teamId, memberId);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'member.invitation_withdrawn', targetId: memberId, details: { role: target.role } },
       events: [{ type: 'member.removed', data: { member_id: memberId, role: target.role, user_id: target.user_id } }],
     });
@@ -146,7 +157,7 @@ async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<sto
   return target;
 }
 
-/** What the invitation mail says; null once the invitation was accepted or withdrawn. */
+/** The content of the invitation mail; null once the invitation was accepted or withdrawn. */
 export function findInvitation(db: Db, teamId: string, memberId: string): Promise<store.InvitationRow | null> {
   return store.findInvitation(db, teamId, memberId);
 }

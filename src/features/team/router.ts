@@ -1,9 +1,11 @@
-import { appProcedure, occasionOf } from '../../trpc/init.ts';
+import { appProcedure, changeContextOf } from '../../trpc/init.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { toAdmin, toCatalogEntry, toRelease } from './view.ts';
 
-/** The team's settings, in the app: who holds which right, the privacy switches, the policies, and what of the catalog is released. */
+/**
+ * The team's settings in the app: rights, privacy switches, policies and released catalog entries.
+ */
 export const team = {
   admins: appProcedure({ access: 'admins', input: schema.adminsInput, output: schema.adminPage }).query(
     async ({ ctx, input }) => {
@@ -15,14 +17,14 @@ export const team = {
   grantRight: appProcedure({ access: 'owner', input: schema.rightInput, output: schema.heldRights }).mutation(
     async ({ ctx, input }) => {
       const { member_id, right } = input;
-      return { member_id, rights: [...(await service.grantRight(ctx.db, occasionOf(ctx), member_id, right))] };
+      return { member_id, rights: [...(await service.grantRight(ctx.db, changeContextOf(ctx), member_id, right))] };
     },
   ),
 
   withdrawRight: appProcedure({ access: 'owner', input: schema.rightInput, output: schema.heldRights }).mutation(
     async ({ ctx, input }) => {
       const { member_id, right } = input;
-      return { member_id, rights: [...(await service.withdrawRight(ctx.db, occasionOf(ctx), member_id, right))] };
+      return { member_id, rights: [...(await service.withdrawRight(ctx.db, changeContextOf(ctx), member_id, right))] };
     },
   ),
 
@@ -31,7 +33,7 @@ export const team = {
       service.getSwitches(ctx.db, ctx.team.id),
     ),
     set: appProcedure({ access: 'admins', input: schema.setPrivacyInput, output: schema.privacy }).mutation(
-      ({ ctx, input }) => service.setSwitches(ctx.db, occasionOf(ctx), input),
+      ({ ctx, input }) => service.setSwitches(ctx.db, changeContextOf(ctx), input),
     ),
   },
 
@@ -41,7 +43,7 @@ export const team = {
     })),
     set: appProcedure({ access: 'admins', input: schema.setPolicyInput, output: schema.policy }).mutation(
       async ({ ctx, input }) => ({
-        blocked: [...(await service.setPolicy(ctx.db, occasionOf(ctx), null, input.blocked))],
+        blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), null, input.blocked))],
       }),
     ),
   },
@@ -54,7 +56,7 @@ export const team = {
     ),
     set: appProcedure({ access: 'admins', input: schema.setMemberPolicyInput, output: schema.policy }).mutation(
       async ({ ctx, input }) => ({
-        blocked: [...(await service.setPolicy(ctx.db, occasionOf(ctx), input.member_id, input.blocked))],
+        blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), input.member_id, input.blocked))],
       }),
     ),
   },
@@ -64,7 +66,7 @@ export const team = {
       toRelease(await service.getRelease(ctx.db, ctx.team.id)),
     ),
     set: appProcedure({ access: 'admins', input: schema.setReleaseInput, output: schema.release }).mutation(
-      async ({ ctx, input }) => toRelease(await service.setRelease(ctx.db, occasionOf(ctx), input.released)),
+      async ({ ctx, input }) => toRelease(await service.setRelease(ctx.db, changeContextOf(ctx), input.released)),
     ),
   },
 

@@ -2,14 +2,14 @@ import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { AdminRow, CatalogRow, Switches } from './store.ts';
 
 const ADMINS = 'team_admins';
 const CATALOG = 'team_catalog';
-/** The catalog is ordered by id alone; its cursors need some time. */
+/** A cursor holds a time and an id. The catalog is ordered by id alone, so its time is constant. */
 const NO_TIME = '1970-01-01T00:00:00.000Z';
 
 interface PageQuery {
@@ -17,28 +17,41 @@ interface PageQuery {
   readonly limit: number;
 }
 
-/** Live admins with the rights that they hold, newest first. */
+/** Lists the admins that have not left, with their rights, newest first. */
 export async function listAdmins(db: Db, teamId: string, query: PageQuery): Promise<Page<AdminRow>> {
   const rows = await store.listAdmins(db, teamId, query.limit + 1, parseCursor(ADMINS, query.cursor));
   return toPage(ADMINS, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
-/** Opens a transaction; answers with the rights that are held then. Throws `not_found`, `validation_error` (field `member_id`). */
-export function grantRight(db: Db, occasion: Occasion, memberId: string, right: string): Promise<readonly string[]> {
-  return changeRights(db, occasion, { memberId, right, granted: true });
+/**
+ * Returns the rights that the member has then. Opens a transaction. Throws `not_found`,
+ * `validation_error` (field `member_id`).
+ */
+export function grantRight(
+  db: Db,
+  context: ChangeContext,
+  memberId: string,
+  right: string,
+): Promise<readonly string[]> {
+  return changeRights(db, context, { memberId, right, granted: true });
 }
 
-/** Opens a transaction; answers with the rights that are held then. Throws `not_found`. */
-export function withdrawRight(db: Db, occasion: Occasion, memberId: string, right: string): Promise<readonly string[]> {
-  return changeRights(db, occasion, { memberId, right, granted: false });
+/** Returns the rights that the member has then. Opens a transaction. Throws `not_found`. */
+export function withdrawRight(
+  db: Db,
+  context: ChangeContext,
+  memberId: string,
+  right: string,
+): Promise<readonly string[]> {
+  return changeRights(db, context, { memberId, right, granted: false });
 }
 
 async function changeRights(
   db: Db,
-  occasion: Occasion,
+  context: ChangeContext,
   { memberId, right, granted }: { readonly memberId: string; readonly right: string; readonly granted: boolean },
 ): Promise<readonly string[]> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const target = await store.findMember(tx, teamId, memberId);
@@ -49,7 +62,7 @@ async function changeRights(
     const rights = granted ? [...others, right] : others;
     store.setRights(tx, teamId, memberId, rights);
     const action = granted ? 'team.right_granted' : 'team.right_withdrawn';
-    record(tx, occasion, { audit: { action, targetId: memberId, details: { right } } });
+    record(tx, context, { audit: { action, targetId: memberId, details: { right } } });
     return rights;
   });
 }
@@ -58,13 +71,15 @@ export function getSwitches(db: Db, teamId: string): Promise<Switches> {
   return store.findSwitches(db, teamId);
 }
 
-/** Sets the switches that are named. Every request that begins after it goes by them. Opens a transaction. */
+/**
+ * Sets the given switches. They apply to every request that starts afterwards. Opens a transaction.
+ */
 export async function setSwitches(
   db: Db,
-  occasion: Occasion,
+  context: ChangeContext,
   wanted: { readonly [name in keyof Switches]?: boolean | undefined },
 ): Promise<Switches> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const before = await store.findSwitches(tx, teamId);
@@ -75,30 +90,34 @@ export async function setSwitches(
     const changed = Object.entries(after).filter(([name, value]) => value !== before[name as keyof Switches]);
     if (changed.length === 0) return before;
     store.setSwitches(tx, teamId, after);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'team.privacy_changed', targetId: teamId, details: Object.fromEntries(changed) },
     });
     return after;
   });
 }
 
-/** The ids that the team's policy blocks; with a member's id, those of the member's own. Throws `not_found` for a member that is not there. */
+/**
+ * The ids that the team's policy blocks or, with a member id, the member's own policy. Throws
+ * `not_found` for an unknown member.
+ */
 export async function getPolicy(db: Db, teamId: string, memberId: string | null): Promise<readonly string[]> {
   if (memberId !== null && !(await store.findMember(db, teamId, memberId))) throw notFound();
   return store.listBlocked(db, teamId, memberId);
 }
 
 /**
- * Blocks these entries and no others, in the team's policy or, with a member's id, in the member's own; answers with the list. Opens a transaction.
- * Throws `not_found`, `validation_error` (field `blocked`).
+ * Replaces the list of blocked entries of the team's policy or, with a member id, of the member's
+ * own policy. Returns the new list. Opens a transaction. Throws `not_found`, `validation_error`
+ * (field `blocked`).
  */
 export async function setPolicy(
   db: Db,
-  occasion: Occasion,
+  context: ChangeContext,
   memberId: string | null,
   blocked: readonly string[],
 ): Promise<readonly string[]> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const before = await getPolicy(tx, teamId, memberId);
@@ -107,12 +126,12 @@ export async function setPolicy(
     rules.requireBlockable(change, await store.findKnownEntries(tx, teamId, change.added));
     store.changeBlocked(tx, teamId, memberId, change);
     const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';
-    record(tx, occasion, { audit: { action, targetId: memberId ?? teamId, details: { ...change } } });
+    record(tx, context, { audit: { action, targetId: memberId ?? teamId, details: { ...change } } });
     return store.listBlocked(tx, teamId, memberId);
   });
 }
 
-/** What is released to the team: everything, or these global entries. */
+/** The global entries that are released to the team. */
 export type Released = 'all' | readonly string[];
 
 export async function getRelease(db: Db, teamId: string): Promise<Released> {
@@ -120,9 +139,9 @@ export async function getRelease(db: Db, teamId: string): Promise<Released> {
   return all ? 'all' : ids;
 }
 
-/** Releases this and nothing else. Opens a transaction. Throws `validation_error` (field `released`). */
-export async function setRelease(db: Db, occasion: Occasion, released: Released): Promise<Released> {
-  const { teamId } = occasion;
+/** Replaces what is released. Opens a transaction. Throws `validation_error` (field `released`). */
+export async function setRelease(db: Db, context: ChangeContext, released: Released): Promise<Released> {
+  const { teamId } = context;
   const all = released === 'all';
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
@@ -131,12 +150,12 @@ export async function setRelease(db: Db, occasion: Occasion, released: Released)
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
     if (!all) rules.requireReleasable(released, await store.findGlobalEntries(tx, released));
     store.changeRelease(tx, teamId, all, change);
-    record(tx, occasion, { audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } } });
+    record(tx, context, { audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } } });
     return getRelease(tx, teamId);
   });
 }
 
-/** What the team could use, with what keeps it from it, by id. */
+/** Lists the entries that the team could use, each with the reasons why it cannot, by id. */
 export async function listCatalog(
   db: Db,
   teamId: string,

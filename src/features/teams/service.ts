@@ -3,7 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { notFound, ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
-import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import * as rules from './rules.ts';
 import type { createInput, updateInput } from './schema.ts';
 import * as store from './store.ts';
@@ -13,13 +13,16 @@ export interface Creation {
   readonly ownerMemberId: string;
 }
 
-/** Creates a team with its owner, once. Opens a transaction; emits `member.joined`. Throws `conflict` for another creation of the id. */
+/**
+ * Creates a team with its owner. A repeated call with the same input changes nothing. Opens a
+ * transaction. Emits `member.joined`. Throws `conflict` if the team was created with other input.
+ */
 export async function createTeam(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   input: z.output<typeof createInput>,
 ): Promise<Creation> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   const { owner, team_id: _teamId, ...facts } = input;
   const hash = rules.hashCreation(input);
   return db.transaction(async (tx) => {
@@ -31,7 +34,7 @@ export async function createTeam(
     }
     const memberId = owner.member_id ?? newId('member');
     store.insertOwner(tx, teamId, { memberId, userId: owner.user_id, email: owner.email }, at);
-    record(tx, await readOccasion(tx, occasion), {
+    record(tx, await readChangeContext(tx, context), {
       audit: { action: 'team.created', targetId: teamId, details: { owner_member_id: memberId } },
       events: [{ type: 'member.joined', data: { member_id: memberId, role: 'owner', user_id: owner.user_id } }],
     });
@@ -42,7 +45,7 @@ export async function createTeam(
 /** Opens a transaction. Throws `not_found`. */
 export async function updateTeam(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   input: z.output<typeof updateInput>,
 ): Promise<store.TeamRow> {
   const { team_id: teamId, ...named } = input;
@@ -55,7 +58,7 @@ export async function updateTeam(
     if (changes.length === 0) return before;
     const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
     store.updateTeam(tx, row);
-    record(tx, await readOccasion(tx, occasion), {
+    record(tx, await readChangeContext(tx, context), {
       audit: { action: 'team.updated', targetId: teamId, details: { to: Object.fromEntries(changes) } },
     });
     return row;

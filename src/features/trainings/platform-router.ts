@@ -1,24 +1,24 @@
-import { platformOccasionOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
 import { abortInput, endInput, startInput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 import { toDescription, toEnd } from './platform-view.ts';
 import { training } from './schema.ts';
 import { toTraining } from './view.ts';
 
-/** Each answers with the training as it stands. */
+/** Every procedure returns the current training. */
 export const platformTrainings = {
   start: platformProcedure({ input: startInput, output: training }).mutation(async ({ ctx, input }) => {
-    const occasion = platformOccasionOf(ctx, input.team_id);
-    return toTraining(await service.recordStep(ctx.db, occasion, toDescription(input), { kind: 'start' }));
+    const context = platformChangeContextOf(ctx, input.team_id);
+    return toTraining(await service.recordStep(ctx.db, context, toDescription(input), { kind: 'start' }));
   }),
 
   end: platformProcedure({ input: endInput, output: training }).mutation(async ({ ctx, input }) => {
-    const occasion = platformOccasionOf(ctx, input.team_id);
-    return toTraining(await service.recordStep(ctx.db, occasion, toDescription(input), toEnd(input)));
+    const context = platformChangeContextOf(ctx, input.team_id);
+    return toTraining(await service.recordStep(ctx.db, context, toDescription(input), toEnd(input)));
   }),
 
   abort: platformProcedure({ input: abortInput, output: training }).mutation(async ({ ctx, input }) => {
-    const occasion = platformOccasionOf(ctx, input.team_id);
-    return toTraining(await service.recordStep(ctx.db, occasion, toDescription(input), { kind: 'abort' }));
+    const context = platformChangeContextOf(ctx, input.team_id);
+    return toTraining(await service.recordStep(ctx.db, context, toDescription(input), { kind: 'abort' }));
   }),
 };

@@ -1,8 +1,8 @@
 import type { NewEvent } from '../../core/events.ts';
 import { notFound, invalidField, ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
-import { readOccasion, type PlatformOccasion } from '../../db/team-privacy.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { changeRollups } from '../analytics/platform-service.ts';
 import { completeAssignment, lockAssignments, type AssignmentRow } from '../assignments/platform-service.ts';
 import * as rules from './platform-rules.ts';
@@ -10,27 +10,28 @@ import type { Step } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import type { TrainingRow } from './store.ts';
 
-/** What every call about a training brings. */
+/** The fields that every call about a training has. */
 export type Description = Omit<TrainingRow, 'status' | 'finished_at' | 'duration_s'>;
 
 /**
- * Records a step of a training, whichever comes first, as often as it comes. Opens a transaction; the first end emits `training.completed`.
- * Throws `not_found` (team or person), `conflict`, `validation_error` (fields `external_ref`, `finished_at`, `assignment_id`).
+ * Records a step of a training. Steps may arrive in any order and repeatedly. The first end emits
+ * `training.completed`. Opens a transaction. Throws `not_found` (team or person), `conflict`,
+ * `validation_error` (fields `external_ref`, `finished_at`, `assignment_id`).
  */
 export async function recordStep(
   db: Db,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   wanted: Description,
   step: Step,
 ): Promise<TrainingRow> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   rules.requireStorable(wanted.external_ref);
   rules.requireOrder(wanted.created_at, step);
   return db.transaction(async (tx) => {
     store.lockPerson(tx, teamId, wanted.user_id);
-    const [assignments, now, isKnown, before] = await Promise.all([
+    const [assignments, current, isKnown, before] = await Promise.all([
       lockAssignments(tx, teamId, wanted.id, wanted.assignment_id),
-      readOccasion(tx, occasion),
+      readChangeContext(tx, context),
       store.knowsPerson(tx, teamId, wanted.user_id),
       store.findTrainingOfAnybody(tx, teamId, wanted.id),
     ]);
@@ -39,9 +40,9 @@ export async function recordStep(
     const after = applyStep(before, wanted, assignments, step);
     if (before && isSame(before, after)) return before;
     await write(tx, teamId, before, after);
-    record(tx, now, {
+    record(tx, current, {
       audit: { action: AUDIT_ACTIONS[step.kind], targetId: wanted.id },
-      events: followUp(tx, now, { before, after, assignments }),
+      events: followUp(tx, current, { before, after, assignments }),
     });
     return after;
   });
@@ -49,7 +50,10 @@ export async function recordStep(
 
 const AUDIT_ACTIONS = { start: 'training.started', end: 'training.ended', abort: 'training.aborted' } as const;
 
-/** The training after the step; what is stored stays, and what is missing is filled in. Throws `validation_error` (field `assignment_id`). */
+/**
+ * Returns the training after the step. Stored values stay, missing ones are filled in. Throws
+ * `validation_error` (field `assignment_id`).
+ */
 function applyStep(
   before: TrainingRow | null,
   wanted: Description,
@@ -74,7 +78,7 @@ function applyStep(
   };
 }
 
-/** null for one that does not exist (any more). */
+/** Returns null for an assignment that does not exist (any more). */
 function findAssignmentId(wanted: Description, assignments: readonly AssignmentRow[]): string | null {
   const assignment = assignments.find(({ id }) => id === wanted.assignment_id);
   if (!assignment) return null;
@@ -82,7 +86,7 @@ function findAssignmentId(wanted: Description, assignments: readonly AssignmentR
   throw invalidField('assignment_id', "The assignment is another person's.");
 }
 
-/** Nothing is replaced but by something else, so the same values are the same ones. */
+/** Comparing by identity is enough: `applyStep` keeps the stored objects. */
 function isSame(before: TrainingRow, after: TrainingRow): boolean {
   return (Object.keys(after) as (keyof TrainingRow)[]).every((name) => after[name] === before[name]);
 }
@@ -93,10 +97,10 @@ async function write(tx: Tx, teamId: string, before: TrainingRow | null, after: 
   throw new ProblemError('conflict', { detail: 'The training is known with another user_id or created_at.' });
 }
 
-/** What follows from the change: figures, the end of an assignment, and the events to record. */
+/** Updates the rollups, completes the assignment, and returns the events to record. */
 function followUp(
   tx: Tx,
-  { teamId }: Occasion,
+  { teamId }: ChangeContext,
   {
     before,
     after,
@@ -104,7 +108,7 @@ function followUp(
   }: { before: TrainingRow | null; after: TrainingRow; assignments: readonly AssignmentRow[] },
 ): NewEvent[] {
   const contributionOf = (row: TrainingRow | null) => ({ isEnded: rules.isEnded(row), score: null });
-  // The score is the same before and after, so it is left out of both.
+  // A step does not change the score, so it is left out of both sides.
   changeRollups(tx, teamId, after, { before: contributionOf(before), after: contributionOf(after) });
   const { id, user_id, assignment_id, finished_at, duration_s } = after;
   const linked = assignment_id !== null && !before?.assignment_id && after.status === 'scored';
@@ -117,32 +121,32 @@ function followUp(
 
 export interface TrainingToScore {
   readonly training: TrainingRow;
-  readonly occasion: Occasion;
-  /** Its assignment, locked. */
+  readonly context: ChangeContext;
+  /** The assignment that the training was made for. Its row is locked. */
   readonly assignment: AssignmentRow | null;
 }
 
 /**
- * The training with all that a save of its evaluation changes locked until the transaction ends: its person and its assignment. `alongside` is asked in the
- * same round trip, under these locks. Throws `not_found`.
+ * Finds a training and locks its person and its assignment, which a saved evaluation changes.
+ * `alongside` sends its query in the same round trip, under these locks. Throws `not_found`.
  */
 export async function lockTrainingToScore<T>(
   tx: Tx,
-  occasion: PlatformOccasion,
+  context: PlatformChangeContext,
   trainingId: string,
   alongside: () => Promise<T>,
 ): Promise<TrainingToScore & { readonly alongside: T }> {
-  const { teamId } = occasion;
-  const [isLocked, assignments, now, training, answer] = await Promise.all([
+  const { teamId } = context;
+  const [isLocked, assignments, current, training, answer] = await Promise.all([
     store.lockPersonOf(tx, teamId, trainingId),
     lockAssignments(tx, teamId, trainingId, null),
-    readOccasion(tx, occasion),
+    readChangeContext(tx, context),
     store.findTrainingOfAnybody(tx, teamId, trainingId),
     alongside(),
   ]);
-  // One that came only after the lock was asked for is not locked: this call was before it.
+  // A training that was inserted after the lock was requested is not locked. Treat it as not there.
   if (!isLocked || !training) throw notFound();
-  return { training, occasion: now, assignment: assignments[0] ?? null, alongside: answer };
+  return { training, context: current, assignment: assignments[0] ?? null, alongside: answer };
 }
 
 /** Marks a locked training as scored. */

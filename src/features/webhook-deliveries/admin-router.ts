@@ -1,4 +1,4 @@
-import { appProcedure, occasionOf } from '../../trpc/init.ts';
+import { appProcedure, changeContextOf } from '../../trpc/init.ts';
 import {
   adminDeliveryDetail,
   adminDeliveryPage,
@@ -29,7 +29,7 @@ export const adminDeliveries = {
   startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(
     async ({ ctx, input }) => {
       const wanted = { endpointId: input.endpoint_id, since: input.since };
-      return toResend(await resends.startResend(ctx.db, occasionOf(ctx), wanted));
+      return toResend(await resends.startResend(ctx.db, changeContextOf(ctx), wanted));
     },
   ),
 
@@ -38,6 +38,6 @@ export const adminDeliveries = {
   ),
 
   cancelResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).mutation(
-    async ({ ctx, input }) => toResend(await resends.cancelResend(ctx.db, occasionOf(ctx), input.resend_id)),
+    async ({ ctx, input }) => toResend(await resends.cancelResend(ctx.db, changeContextOf(ctx), input.resend_id)),
   ),
 };

@@ -14,7 +14,7 @@ import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
-import { record, type Occasion } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as store from './resend-store.ts';
 import type { ResendRow } from './resend-store.ts';
 
@@ -43,7 +43,7 @@ const PAUSED_WAIT_MS = 30_000;
  */
 export async function startResend(
   db: Db,
-  occasion: Occasion,
+  occasion: ChangeContext,
   { endpointId, since }: { readonly endpointId: string; readonly since: string },
 ): Promise<ResendRow> {
   const { teamId, at } = occasion;
@@ -96,7 +96,7 @@ export async function getResend(db: Db, teamId: string, resendId: string): Promi
  * Stops a resend. Deliveries that it has queued are still attempted. A resend that has ended stays
  * as it is. Opens a transaction. Throws `not_found`.
  */
-export async function cancelResend(db: Db, occasion: Occasion, resendId: string): Promise<ResendRow> {
+export async function cancelResend(db: Db, occasion: ChangeContext, resendId: string): Promise<ResendRow> {
   const { teamId, at } = occasion;
   return db.transaction(async (tx) => {
     const found = await store.findResendForUpdate(tx, teamId, resendId);

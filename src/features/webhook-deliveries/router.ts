@@ -1,4 +1,4 @@
-import { endpoint, occasionOf } from '../../trpc/init.ts';
+import { endpoint, changeContextOf } from '../../trpc/init.ts';
 import { deliveriesInput, retryInput, webhookDelivery, webhookDeliveryList } from './schema.ts';
 import * as service from './service.ts';
 import { toDelivery } from './view.ts';
@@ -32,7 +32,7 @@ export const webhookDeliveries = {
     successStatus: 202,
     example: { output: example },
   }).mutation(async ({ ctx, input }) =>
-    toDelivery(await service.retryDelivery(ctx.db, occasionOf(ctx), input.delivery_id)),
+    toDelivery(await service.retryDelivery(ctx.db, changeContextOf(ctx), input.delivery_id)),
   ),
 
   listDeliveries: endpoint({

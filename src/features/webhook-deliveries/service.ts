@@ -1,6 +1,6 @@
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import { record, WAKE_DELIVERIES, type Occasion } from '../../db/outbox.ts';
+import { record, WAKE_DELIVERIES, type ChangeContext } from '../../db/outbox.ts';
 import { requireRetryable } from './rules.ts';
 import * as store from './store.ts';
 import type { DeliveryRow } from './store.ts';
@@ -21,7 +21,7 @@ export async function listDeliveries(
  * Asks for one more attempt, now, and returns the delivery as it is before that attempt.
  * Opens a transaction. Throws `not_found`, `validation_error` (field `delivery_id`).
  */
-export async function retryDelivery(db: Db, occasion: Occasion, deliveryId: string): Promise<DeliveryRow> {
+export async function retryDelivery(db: Db, occasion: ChangeContext, deliveryId: string): Promise<DeliveryRow> {
   const { teamId } = occasion;
   return db.transaction(async (tx) => {
     const delivery = await store.findDeliveryForUpdate(tx, teamId, deliveryId);

@@ -1,5 +1,5 @@
 import { okOutput } from '../../core/shapes.ts';
-import { endpoint, occasionOf, type Services } from '../../trpc/init.ts';
+import { endpoint, changeContextOf, type Services } from '../../trpc/init.ts';
 import {
   createInput,
   listInput,
@@ -69,7 +69,12 @@ export const webhookEndpoints = {
     },
   }).mutation(async ({ ctx, input, prepared }) => {
     const wanted = { url: input.url, target: prepared, events: input.events, description: input.description ?? null };
-    const { row, secret } = await service.createEndpoint(ctx.db, occasionOf(ctx), wanted, ctx.services.secrets.current);
+    const { row, secret } = await service.createEndpoint(
+      ctx.db,
+      changeContextOf(ctx),
+      wanted,
+      ctx.services.secrets.current,
+    );
     return { ...toEndpoint(row), secret };
   }),
 
@@ -91,7 +96,7 @@ export const webhookEndpoints = {
   }).mutation(async ({ ctx, input, prepared }) => {
     const { endpoint_id, ...change } = input;
     return toEndpoint(
-      await service.updateEndpoint(ctx.db, occasionOf(ctx), endpoint_id, { ...change, target: prepared }),
+      await service.updateEndpoint(ctx.db, changeContextOf(ctx), endpoint_id, { ...change, target: prepared }),
     );
   }),
 
@@ -107,7 +112,7 @@ export const webhookEndpoints = {
     outputName: 'Ok',
     example: { output: { ok: true } },
   }).mutation(async ({ ctx, input }) => {
-    await service.removeEndpoint(ctx.db, occasionOf(ctx), input.endpoint_id);
+    await service.removeEndpoint(ctx.db, changeContextOf(ctx), input.endpoint_id);
     return { ok: true };
   }),
 
@@ -125,7 +130,7 @@ export const webhookEndpoints = {
     successStatus: 202,
     example: { output: { delivery_id: 'whd_01jc4fa7', status: 'pending' } },
   }).mutation(async ({ ctx, input }) => {
-    const row = await service.testEndpoint(ctx.db, occasionOf(ctx), input.endpoint_id);
+    const row = await service.testEndpoint(ctx.db, changeContextOf(ctx), input.endpoint_id);
     return { delivery_id: row.id, status: row.status };
   }),
 };

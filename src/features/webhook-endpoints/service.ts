@@ -3,7 +3,7 @@ import { EVENT_API_VERSION } from '../../core/events.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import { record, WAKE_DELIVERIES, type Occasion } from '../../db/outbox.ts';
+import { record, WAKE_DELIVERIES, type ChangeContext } from '../../db/outbox.ts';
 import { parseTarget, resolveTarget, type ParsedTarget, type TargetOptions } from '../../delivery/target.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -38,7 +38,7 @@ export interface NewEndpoint {
  */
 export async function createEndpoint(
   db: Db,
-  occasion: Occasion,
+  occasion: ChangeContext,
   wanted: NewEndpoint,
   appSecret: string,
 ): Promise<{ row: EndpointRow; secret: string }> {
@@ -81,7 +81,7 @@ export interface EndpointChange {
  */
 export async function updateEndpoint(
   db: Db,
-  occasion: Occasion,
+  occasion: ChangeContext,
   endpointId: string,
   { target, ...change }: EndpointChange & { readonly target: ParsedTarget | null },
 ): Promise<EndpointRow> {
@@ -110,7 +110,7 @@ export async function updateEndpoint(
 }
 
 /** Deletes the endpoint and its deliveries. Opens a transaction. Throws `not_found`. */
-export async function removeEndpoint(db: Db, occasion: Occasion, endpointId: string): Promise<void> {
+export async function removeEndpoint(db: Db, occasion: ChangeContext, endpointId: string): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await store.removeEndpoint(tx, occasion.teamId, endpointId))) throw notFound();
     record(tx, occasion, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
@@ -120,7 +120,7 @@ export async function removeEndpoint(db: Db, occasion: Occasion, endpointId: str
 /** Queues one `ping` and returns its delivery. Opens a transaction. Throws `not_found`. */
 export async function testEndpoint(
   db: Db,
-  occasion: Occasion,
+  occasion: ChangeContext,
   endpointId: string,
 ): Promise<{ readonly id: string; readonly status: 'pending' }> {
   const { teamId, at } = occasion;

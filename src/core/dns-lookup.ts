@@ -1,8 +1,8 @@
-/** An address that a name resolves to. */
+/** An IP address that a host name resolves to. */
 export interface HostAddress {
   readonly address: string;
   readonly family: number;
 }
 
-/** Resolves a name to all its addresses; rejects when there are none. Tests bring their own. */
+/** Resolves a host name to all its addresses. Rejects if there are none. Tests pass their own. */
 export type Lookup = (hostname: string) => Promise<readonly HostAddress[]>;
