@@ -22,7 +22,7 @@ import { holdSessionLock } from './db/session-lock.ts';
 import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
-import { CRM_CRON, crmTasks } from './features/crm/tasks.ts';
+import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { resendTasks } from './features/webhook-deliveries/tasks.ts';

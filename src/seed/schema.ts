@@ -6,6 +6,7 @@ import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
+import { PROVIDER_NAMES } from '../features/crm/providers/registry.ts';
 import {
   count,
   filled,
@@ -129,7 +130,7 @@ const trainingCase = z.strictObject({
 
 const crmConnection = z.strictObject({
   id: id.optional(),
-  provider: z.enum(['hubspot', 'pipedrive']).optional(),
+  provider: z.enum(PROVIDER_NAMES).optional(),
   status: z.enum(['active', 'paused', 'disconnected']).optional(),
 });
 

@@ -295,7 +295,7 @@ function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
  * then the text and the shape of the input. It does *not* check who owns an id: each store function
  * does that by the team id that it takes.
  */
-export function appProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
+export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodDiscriminatedUnion>(declaration: {
   readonly access: Exclude<Access, 'platform'>;
   readonly input: I;
   readonly output: O;

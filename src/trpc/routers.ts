@@ -6,7 +6,7 @@ import { platformCases } from '../features/cases/platform-router.ts';
 import { cases } from '../features/cases/router.ts';
 import { platformCatalog } from '../features/catalog/platform-router.ts';
 import { catalog } from '../features/catalog/router.ts';
-import { adminCrm } from '../features/crm/admin-router.ts';
+import { adminCrm } from '../features/crm/connections/router.ts';
 import { crm } from '../features/crm/router.ts';
 import { platformEvaluations } from '../features/evaluations/platform-router.ts';
 import { evaluations } from '../features/evaluations/router.ts';

@@ -23,14 +23,21 @@ interface Rule {
 
 const core: Rule = { layer: 'core' };
 const db: Rule = { layer: 'db' };
-const ownFiles: Rule[] = ['schema', 'rules', 'view', 'store', 'part'].map((layer) => ({ layer, feature: 'own' }));
+const ownFiles: Rule[] = ['schema', 'rules', 'view', 'store', 'part', 'provider'].map((layer) => ({
+  layer,
+  feature: 'own',
+}));
 
-/** Who may import what; a layer may always import itself. `part` is any other file in a feature's folder. */
+/**
+ * Who may import what; a layer may always import itself. Folders in a feature's folder do not count,
+ * but `providers`. `part` is any other file in a feature's folder.
+ */
 const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   core: [],
   db: [core],
   delivery: [core, db],
-  schema: [core],
+  provider: [core],
+  schema: [core, { layer: 'provider', feature: 'own' }],
   rules: [core],
   view: [core, { layer: 'schema', feature: 'own', only: 'types' }, { layer: 'store', feature: 'own', only: 'types' }],
   store: [
@@ -39,6 +46,7 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { layer: 'rules', feature: 'own' },
     { layer: 'part', feature: 'own', only: 'types' },
     { layer: 'delivery', only: 'types' },
+    { layer: 'provider', feature: 'own', only: 'types' },
   ],
   part: [
     db,
@@ -46,6 +54,7 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { layer: 'schema', feature: 'own' },
     { layer: 'rules', feature: 'own' },
     { layer: 'store', feature: 'own' },
+    { layer: 'provider', feature: 'own' },
   ],
   service: [...ownFiles, db, core, { layer: 'delivery' }, { layer: 'service', feature: 'other' }],
   router: [
@@ -126,12 +135,13 @@ function fits(rule: Rule, from: Place, to: Place): boolean {
 
 /** `name` is relative to src. Files directly in src, and src/seed, are entries. */
 function placeOf(name: string): Place {
-  const [folder = '', feature = '', file = ''] = name.split('/');
+  const [folder = '', feature = '', ...rest] = name.split('/');
   if (!name.includes('/') || folder === 'seed') return { layer: 'entry', feature: null };
   if (name === 'trpc/init.ts') return { layer: 'trpc/init', feature: null };
   if (folder !== 'features') return { layer: folder, feature: null };
+  if (rest.length > 1 && rest[0] === 'providers') return { layer: 'provider', feature };
   // Files for one kind of caller have a prefix: platform-service.ts is a service, too.
-  const role = file.replace(/^(?:platform|admin|resend)-|\.ts$/g, '');
+  const role = (rest.at(-1) ?? '').replace(/^(?:platform|admin|resend)-|\.ts$/g, '');
   return { layer: roles.has(role) ? role : 'part', feature };
 }
 

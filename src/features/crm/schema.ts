@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { catalogId, dateTime, id } from '../../core/shapes.ts';
+import { catalogId, dateTime } from '../../core/shapes.ts';
 
 export const deal = z.object({
   id: z.string(),
@@ -39,42 +39,3 @@ export const objection = z.object({
 export const objectionPage = pageOf(objection);
 
 export const listInput = z.object(pageQuery);
-
-/** A CRM connection in the app, for admins. The token that was given for it never leaves again. */
-export const connection = z.object({
-  id: z.string(),
-  provider: z.enum(['hubspot', 'pipedrive']),
-  status: z.string().meta({ description: '`active` or `paused`.' }),
-  objection_marker: z.string().nullable(),
-  created_at: dateTime,
-  last_synced_at: dateTime.nullable().meta({ description: 'When a round was last read to its end.' }),
-  last_error: z.string().nullable().meta({ description: 'Why the last attempt failed; null after a success.' }),
-  failure_streak: z.int().meta({ description: 'Failed attempts since the last success.' }),
-  next_sync_at: dateTime.nullable().meta({ description: 'When it is read next; null while it is not.' }),
-  syncing: z.boolean(),
-});
-
-export const connectionList = z.object({ data: z.array(connection) });
-
-export const connectInput = z.strictObject({
-  provider: z.enum(['hubspot', 'pipedrive']),
-  credentials: z
-    .string()
-    .min(1)
-    .max(4096)
-    .regex(/^[!-~]+$/, { error: 'A token has neither spaces nor line breaks.' })
-    .meta({ description: 'HubSpot: the access token of a private app. Pipedrive: a personal API token.' }),
-  objection_marker: z
-    .string()
-    .trim()
-    .min(1)
-    .max(50)
-    .optional()
-    .meta({ description: 'Notes that begin with it become objections. Left out: notes are not read.' }),
-  base_url: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .meta({ description: 'For development and tests only.' }),
-});
-
-export const connectionInput = z.strictObject({ connection_id: id });

@@ -20,23 +20,31 @@ export interface DealRow {
   readonly created_at: string;
 }
 
-// Read once a statement: a team has a handful of connections. Without an active one no row of the list is looked at.
+// Evaluated once per statement: a team has few connections. Without an active one no row is read.
 const ACTIVE = `select c.id from crm_connection c where c.team_id = $1 and c.status = 'active'`;
 
-// The constant limit tells the planner that a page is all that will be read; of a parameter it assumes a tenth of the team's rows.
+// The constant limit tells the planner that only a page will be read. For a parameter it assumes a
+// tenth of the team's rows.
 const LIST_DEALS = statement<DealRow>(
   'crm.listDeals',
-  `select * from (
-     select d.id, d.external_id, d.outcome, d.title, d.amount, d.currency, d.close_date, d.probability, d.pipeline_id, d.stage_id, d.industry_id,
-       d.lost_reason, d.owner_user_id, d.last_activity_at, d.synced_at, d.created_at
+  `select *
+   from (
+     select d.id, d.external_id, d.outcome, d.title, d.amount, d.currency, d.close_date,
+       d.probability, d.pipeline_id, d.stage_id, d.industry_id, d.lost_reason, d.owner_user_id,
+       d.last_activity_at, d.synced_at, d.created_at
      from crm_deal d
-     where d.team_id = $1 and (d.created_at, d.id) < (coalesce($3::timestamptz, 'infinity'), $4)
-       and d.connection_id = any (array(${ACTIVE})) and exists (${ACTIVE})
-     order by d.created_at desc, d.id desc limit ${PAGE_LIMIT_MAX + 1}
-   ) page order by created_at desc, id desc limit $2`,
+     where d.team_id = $1
+       and (d.created_at, d.id) < (coalesce($3::timestamptz, 'infinity'), $4)
+       and d.connection_id = any (array(${ACTIVE}))
+       and exists (${ACTIVE})
+     order by d.created_at desc, d.id desc
+     limit ${PAGE_LIMIT_MAX + 1}
+   ) page
+   order by created_at desc, id desc
+   limit $2`,
 );
 
-/** Deals of active connections, newest first, after `after`. `limit` is at most one more than a page holds. */
+/** Deals of active connections after `after`, newest first. `limit`: at most a page and one more. */
 export function listDeals(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<DealRow[]> {
   return db.query(LIST_DEALS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
@@ -50,18 +58,31 @@ export interface ObjectionRow {
   readonly created_at: string;
 }
 
-// Of each row that is read the deal is looked up: a scalar subquery, because a join would be planned over the team's whole tables.
+// A scalar subquery looks up the deal of each row that is read. A join would be planned over the
+// team's whole tables.
 const LIST_OBJECTIONS = statement<ObjectionRow>(
   'crm.listObjections',
-  `select * from (
-     select o.id, o.deal_id, o.category, o.text, o.lang, o.created_at from crm_objection o
-     where o.team_id = $1 and (o.created_at, o.id) < (coalesce($3::timestamptz, 'infinity'), $4)
-       and (select d.connection_id = any (array(${ACTIVE})) from crm_deal d where d.team_id = $1 and d.id = o.deal_id) and exists (${ACTIVE})
-     order by o.created_at desc, o.id desc limit ${PAGE_LIMIT_MAX + 1}
-   ) page order by created_at desc, id desc limit $2`,
+  `select *
+   from (
+     select o.id, o.deal_id, o.category, o.text, o.lang, o.created_at
+     from crm_objection o
+     where o.team_id = $1
+       and (o.created_at, o.id) < (coalesce($3::timestamptz, 'infinity'), $4)
+       and (
+         select d.connection_id = any (array(${ACTIVE}))
+         from crm_deal d
+         where d.team_id = $1
+           and d.id = o.deal_id
+       )
+       and exists (${ACTIVE})
+     order by o.created_at desc, o.id desc
+     limit ${PAGE_LIMIT_MAX + 1}
+   ) page
+   order by created_at desc, id desc
+   limit $2`,
 );
 
-/** Objections in deals of active connections, newest first, after `after`. `limit` is at most one more than a page holds. */
+/** Objections in deals of active connections; otherwise as `listDeals`. */
 export function listObjections(
   db: Db,
   teamId: string,
@@ -69,18 +90,4 @@ export function listObjections(
   after: PagePosition | null,
 ): Promise<ObjectionRow[]> {
   return db.query(LIST_OBJECTIONS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
-}
-
-/** A connection as admins see it: never with its credentials. */
-export interface ConnectionRow {
-  readonly id: string;
-  readonly provider: 'hubspot' | 'pipedrive';
-  readonly status: string;
-  readonly objection_marker: string | null;
-  readonly created_at: string;
-  readonly last_synced_at: string | null;
-  readonly last_error: string | null;
-  readonly failure_streak: number;
-  readonly next_sync_at: string | null;
-  readonly syncing: boolean;
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { memberDetail, type Privacy } from '../../core/privacy.ts';
-import type { connection, deal, objection } from './schema.ts';
-import type { ConnectionRow, DealRow, ObjectionRow } from './store.ts';
+import type { deal, objection } from './schema.ts';
+import type { DealRow, ObjectionRow } from './store.ts';
 
 /** Field order is the specification's. */
 export function toDeal(privacy: Privacy, row: DealRow): z.input<typeof deal> {
@@ -27,19 +27,4 @@ export function toDeal(privacy: Privacy, row: DealRow): z.input<typeof deal> {
 export function toObjection(row: ObjectionRow): z.input<typeof objection> {
   const { id, deal_id, category, text, lang, created_at } = row;
   return { id, deal_id, category, text, lang, created_at };
-}
-
-export function toConnection(row: ConnectionRow): z.input<typeof connection> {
-  return {
-    id: row.id,
-    provider: row.provider,
-    status: row.status,
-    objection_marker: row.objection_marker,
-    created_at: row.created_at,
-    last_synced_at: row.last_synced_at,
-    last_error: row.last_error,
-    failure_streak: row.failure_streak,
-    next_sync_at: row.next_sync_at,
-    syncing: row.syncing,
-  };
 }

@@ -1,54 +1,55 @@
 /**
- * When a connection is synchronized, and how a round of it goes.
+ * When a connection is synchronized, and what a round reads.
  *
- * A round reads the provider's lists one after the other, from the time up to which the round before has read (`since`). It may take several runs: after each
- * page the place is kept in the connection's `sync_state`, and whoever comes next goes on there. Once a day a round reads everything, and at its end removes
- * what it has not met: deals that were purged or merged, that the token may not see any more, or that were deleted longer ago than the CRM tells, and
- * notes that were deleted.
+ * A round reads the provider's lists one after the other, each from the time that the previous round
+ * reached (`since`). It may take several runs: after each page the place is kept in the connection's
+ * `sync_state`, and the next run continues there. Once a day a round reads everything. At its end it
+ * removes what it has not read: deals that were purged, merged, hidden from the credentials or
+ * deleted longer ago than the CRM tells, and deleted notes.
  */
 import { z } from 'zod';
-import type { ProviderPage } from './provider.ts';
+import type { ProviderPage } from '../providers/provider.ts';
 
-/** The regular distance between two rounds, give or take `JITTER_MS`, so that connections that were made together part. */
+/** Between two rounds, ± `JITTER_MS`, which spreads connections that were made together. */
 export const INTERVAL_MS = 15 * 60_000;
 const JITTER_MS = 30_000;
 const FIRST_RETRY_MS = 60_000;
 const FULL_EVERY_MS = 24 * 3_600_000;
-/** A change may show in the CRM's search later than one made after it. */
+/** A CRM's search may show a change later than one that was made after it. */
 const OVERLAP_MS = 5 * 60_000;
 
 const round = z.strictObject({
   startedAt: z.string(),
-  /** It reads everything, and removes what it has not met. */
+  /** Whether it reads everything, and removes what it has not read. */
   full: z.boolean(),
   list: z.string(),
   cursor: z.string().nullable(),
-  /** List → latest time of modification that was met. */
+  /** List → the latest modification time on its pages. */
   seen: z.record(z.string(), z.string()),
 });
 export type Round = z.output<typeof round>;
 
 const stateShape = z.strictObject({
-  /** List → from when on the next round reads it. */
+  /** List → the modification time from which the next round reads it. */
   since: z.record(z.string(), z.string()),
   fullAt: z.string().nullable(),
-  /** The round that is under way. */
+  /** The round that is not complete yet. */
   round: round.nullable(),
 });
 export type SyncState = z.output<typeof stateShape>;
 
 const EMPTY: SyncState = { since: {}, fullAt: null, round: null };
 
-/** The stored state. What cannot be read is as good as none: the next round reads everything. */
+/** Without a readable state the next round reads everything. */
 export function parseState(stored: unknown): SyncState {
   return stateShape.safeParse(stored).data ?? EMPTY;
 }
 
-/** The step after the last list of a full round, and what stands in the place of a list once nothing is left to do. */
+/** Values of `Round.list` that are no lists: the removal at the end of a full round, and the end. */
 export const SWEEP = 'sweep';
 export const END = 'end';
 
-/** The round that is under way, or a new one. */
+/** The round to continue, or a new one. */
 export function roundOf(state: SyncState, lists: readonly string[], now: Date): Round {
   const { round: current } = state;
   if (current && [...lists, SWEEP, END].includes(current.list)) return current;
@@ -56,7 +57,7 @@ export function roundOf(state: SyncState, lists: readonly string[], now: Date): 
   return { startedAt: now.toISOString(), full, list: lists[0] ?? SWEEP, cursor: null, seen: {} };
 }
 
-/** The round with this page read. */
+/** The round after this page. */
 export function roundAfter(
   current: Round,
   lists: readonly string[],
@@ -73,7 +74,7 @@ export function roundAfter(
   return { ...read, list: lists[lists.indexOf(list) + 1] ?? (current.full ? SWEEP : END) };
 }
 
-/** The state once a round is through. Times never go back, and stay a little before the round's beginning. */
+/** The state after a round. `since` never goes back, and stays `OVERLAP_MS` before the round's start. */
 export function stateAfter(state: SyncState, done: Round): SyncState {
   const limit = new Date(Date.parse(done.startedAt) - OVERLAP_MS).toISOString();
   const since = { ...state.since };
@@ -89,7 +90,10 @@ export function nextRegular(now: Date, random: number): Date {
   return new Date(now.getTime() + INTERVAL_MS + (random * 2 - 1) * JITTER_MS);
 }
 
-/** After the `streak`th failure: 1, 2, 4, 8, then every 15 minutes, with jitter; never before the CRM asked for. */
+/**
+ * After 1, 2, 4 and 8 minutes, then every 15, ± 10 %, but not before the time that the CRM asked for.
+ * `streak` is the number of failures since the last success, `random` from 0 to 1.
+ */
 export function nextRetry(now: Date, streak: number, options: { retryAfterMs: number | null; random: number }): Date {
   const { retryAfterMs, random } = options;
   const backoffMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(streak - 1, 10), INTERVAL_MS);

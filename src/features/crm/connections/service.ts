@@ -1,19 +1,19 @@
-/** CRM connections, as a team's admins manage them in the app (specification, general rule 5). */
-import { encrypt } from '../../core/encryption.ts';
-import { newId } from '../../core/ids.ts';
-import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
-import type { Db, Tx } from '../../db/client.ts';
-import { record, type NewJob, type ChangeContext } from '../../db/outbox.ts';
-import * as store from './connection-store.ts';
-import { isProviderError } from './provider.ts';
-import { openProvider, PROVIDER_TIMEOUT_MS, type ProviderName, type ProviderSettings } from './providers.ts';
+import { encrypt } from '../../../core/encryption.ts';
+import { newId } from '../../../core/ids.ts';
+import { invalidField, notFound, ProblemError } from '../../../core/problem.ts';
+import type { Db, Tx } from '../../../db/client.ts';
+import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
+import { isProviderError } from '../providers/errors.ts';
+import { serializeCredentials } from '../providers/provider.ts';
+import { openProvider, type ProviderName } from '../providers/registry.ts';
+import { REMOVE_CONNECTION, SCHEDULE_SYNCS, type ConnectionKey } from '../sync/jobs.ts';
 import { CONNECTIONS_MAX, credentialsContext } from './rules.ts';
-import type { ConnectionRow } from './store.ts';
-import { REMOVE_CONNECTION, SCHEDULE_SYNCS, type ConnectionKey } from './sync-store.ts';
+import * as store from './store.ts';
+import type { ConnectionRow, LockedConnection } from './store.ts';
 
-/** Somebody waits for the answer: less than a synchronization waits for. */
-const CHECK_TIMEOUT_MS = PROVIDER_TIMEOUT_MS / 2;
-/** Looks at once for what is due. */
+/** Shorter than a synchronization's timeout: an admin waits for the answer. */
+const CHECK_TIMEOUT_MS = 10_000;
+/** Schedules due connections now instead of at the next minute. */
 const SCHEDULE_NOW: NewJob = { task: SCHEDULE_SYNCS, payload: {}, key: SCHEDULE_SYNCS };
 
 /** Newest first, without disconnected ones. */
@@ -23,14 +23,18 @@ export function listConnections(db: Db, teamId: string, now: Date): Promise<Conn
 
 export interface WantedConnection {
   readonly provider: ProviderName;
-  readonly token: string;
+  /** As the provider's `credentials` shape returned them. */
+  readonly credentials: unknown;
+  /** null: notes are not read. */
   readonly objectionMarker: string | null;
+  /** null: the provider's own address. */
   readonly baseUrl: string | null;
 }
 
 /**
- * Asks the provider whether the token suffices, and only then opens a transaction, which stores it encrypted and enqueues the first synchronization. Throws
- * `validation_error` (field `credentials`, `base_url`, or `provider`, also when that cannot be asked).
+ * Asks the CRM whether the credentials are sufficient. Then opens a transaction, stores them
+ * encrypted and enqueues the first synchronization. Throws `validation_error`: field `credentials`,
+ * `base_url`, or `provider` (the CRM does not answer, or the team has too many connections).
  */
 export async function connect(
   db: Db,
@@ -39,14 +43,14 @@ export async function connect(
   { appSecret, allowBaseUrl }: { appSecret: string; allowBaseUrl: boolean },
 ): Promise<ConnectionRow> {
   const { teamId, at } = occasion;
-  const { provider, token, objectionMarker, baseUrl } = wanted;
-  if (baseUrl !== null && !allowBaseUrl) throw invalidField('base_url', 'Only for development and tests.');
-  await requireSufficient(wanted, { timeoutMs: CHECK_TIMEOUT_MS, allowBaseUrl });
+  const { provider, objectionMarker, baseUrl } = wanted;
+  const storedCredentials = serializeCredentials(wanted.credentials);
+  await requireSufficient({ provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null }, allowBaseUrl);
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
     if ((await store.countConnectionsLocked(tx, teamId)) >= CONNECTIONS_MAX)
       throw invalidField('provider', `A team has at most ${CONNECTIONS_MAX} CRM connections.`);
-    const credentialsEncrypted = encrypt(token, appSecret, credentialsContext(teamId, id));
+    const credentialsEncrypted = encrypt(storedCredentials, appSecret, credentialsContext(teamId, id));
     store.insertConnection(tx, teamId, { id, provider, credentialsEncrypted, objectionMarker, baseUrl, at });
     record(tx, occasion, {
       audit: { action: 'crm_connection.connected', targetId: id, details: { provider } },
@@ -56,28 +60,25 @@ export async function connect(
   });
 }
 
-async function requireSufficient(
-  { provider, token, baseUrl, objectionMarker }: WantedConnection,
-  settings: ProviderSettings,
-): Promise<void> {
-  const opened = await openProvider(settings, { provider, token, baseUrl, readsNotes: objectionMarker !== null });
+async function requireSufficient(connection: Parameters<typeof openProvider>[1], allowBaseUrl: boolean): Promise<void> {
+  const client = await openProvider({ timeoutMs: CHECK_TIMEOUT_MS, allowBaseUrl }, connection);
   try {
-    await opened.check();
+    await client.check();
   } catch (error) {
     if (!isProviderError(error)) throw error;
-    if (error.reason === 'unauthorized') throw invalidField('credentials', 'The CRM does not accept the token.');
-    if (error.reason === 'forbidden')
-      throw invalidField(
-        'credentials',
-        `The token may not read deals and users${objectionMarker === null ? '' : ' and notes'}.`,
-      );
-    throw invalidField('provider', `The CRM could not be asked (${error.reason}). Nothing was stored; try again.`);
+    const { reason } = error;
+    if (reason === 'unauthorized') throw invalidField('credentials', 'The CRM does not accept the token.');
+    if (reason === 'forbidden') {
+      const notes = connection.readsNotes ? ' and notes' : '';
+      throw invalidField('credentials', `The token may not read deals and users${notes}.`);
+    }
+    throw invalidField('provider', `The CRM could not be asked (${reason}). Nothing was stored; try again.`);
   } finally {
-    opened.close();
+    client.close();
   }
 }
 
-/** Its deals and objections leave the lists until it is resumed. Opens a transaction. Throws `not_found`. */
+/** Hides its deals and objections until it is resumed. Opens a transaction. Throws `not_found`. */
 export function pause(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status === 'paused') return;
@@ -98,7 +99,10 @@ export function resume(db: Db, occasion: ChangeContext, connectionId: string): P
   });
 }
 
-/** Opens a transaction; enqueues a synchronization. Throws `not_found`, `conflict` for a connection that cannot be synchronized. */
+/**
+ * Opens a transaction; enqueues a synchronization. Throws `not_found`, and `conflict` for a
+ * connection that is paused or has no credentials.
+ */
 export function syncNow(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status !== 'active') throw new ProblemError('conflict', { detail: 'The connection is paused.' });
@@ -111,38 +115,38 @@ export function syncNow(db: Db, occasion: ChangeContext, connectionId: string): 
   });
 }
 
-/** For good: deals and objections leave the lists at once, a job removes the rows. Opens a transaction. Throws `not_found`. */
+/**
+ * Cannot be undone: hides its deals and objections at once, and enqueues a job that removes the
+ * rows. Opens a transaction. Throws `not_found`.
+ */
 export async function disconnect(db: Db, occasion: ChangeContext, connectionId: string): Promise<void> {
   const { teamId } = occasion;
+  const job: NewJob = {
+    task: REMOVE_CONNECTION,
+    payload: { teamId, connectionId },
+    key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
+  };
   await db.transaction(async (tx) => {
     const { provider } = await requireConnection(tx, occasion, connectionId);
     store.disconnect(tx, teamId, connectionId);
     record(tx, occasion, {
       audit: { action: 'crm_connection.disconnected', targetId: connectionId, details: { provider } },
-      jobs: [
-        {
-          task: REMOVE_CONNECTION,
-          payload: { teamId, connectionId },
-          key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
-        },
-      ],
+      jobs: [job],
     });
   });
 }
 
-/** Removes the rows of a disconnected connection, a batch a transaction, and the connection at last. */
+/** Removes the deals of a disconnected connection, a batch per transaction, then the connection. */
 export async function removeRows(db: Db, { teamId, connectionId }: ConnectionKey): Promise<void> {
   while (!(await store.removeDeals(db, teamId, connectionId)));
   await store.removeConnection(db, teamId, connectionId);
 }
 
-type LockedRow = Awaited<ReturnType<typeof requireConnection>>;
-
 function change(
   db: Db,
   occasion: ChangeContext,
   connectionId: string,
-  work: (tx: Tx, row: LockedRow) => void,
+  work: (tx: Tx, row: LockedConnection) => void,
 ): Promise<ConnectionRow> {
   return db.transaction(async (tx) => {
     work(tx, await requireConnection(tx, occasion, connectionId));
@@ -150,7 +154,7 @@ function change(
   });
 }
 
-async function requireConnection(tx: Tx, { teamId, at }: ChangeContext, connectionId: string) {
+async function requireConnection(tx: Tx, { teamId, at }: ChangeContext, connectionId: string): Promise<LockedConnection> {
   const row = await store.findConnectionLocked(tx, teamId, { connectionId, now: at });
   if (!row) throw notFound();
   return row;

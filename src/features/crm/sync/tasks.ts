@@ -1,17 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
-import type { Clock } from '../../core/clock.ts';
-import type { AppSecrets } from '../../core/encryption.ts';
-import type { Db } from '../../db/client.ts';
-import { removeRows } from './connections.ts';
-import { PROVIDER_TIMEOUT_MS } from './providers.ts';
-import { REMOVE_CONNECTION, SCHEDULE_SYNCS, scheduleDue, SYNC_CONNECTION } from './sync-store.ts';
-import { syncConnection } from './sync.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { AppSecrets } from '../../../core/encryption.ts';
+import type { Db } from '../../../db/client.ts';
+import { removeRows } from '../connections/service.ts';
+import { REMOVE_CONNECTION, SCHEDULE_SYNCS, scheduleDue, SYNC_CONNECTION } from './jobs.ts';
+import { syncConnection } from './sync-connection.ts';
+
+/** Of each network call. */
+const TIMEOUT_MS = 20_000;
 
 const connectionPayload = z.object({ teamId: z.string(), connectionId: z.string() });
 
-/** The feature's jobs. They carry ids only. */
+/** The feature's jobs. Their payloads are ids only. */
 export function crmTasks({
   db,
   clock,
@@ -24,7 +26,7 @@ export function crmTasks({
   /** Never in production. */
   readonly allowBaseUrl: boolean;
 }): Record<string, Task> {
-  const settings = { timeoutMs: PROVIDER_TIMEOUT_MS, allowBaseUrl };
+  const settings = { timeoutMs: TIMEOUT_MS, allowBaseUrl };
   return {
     [SCHEDULE_SYNCS]: async () => {
       await scheduleDue(db, clock.now());
@@ -35,7 +37,7 @@ export function crmTasks({
       };
       const key = connectionPayload.parse(payload);
       const outcome = await syncConnection({ db, clock, secrets, settings, random: Math.random, sleep, signal }, key);
-      // There is more to do: not only at the next minute.
+      // Continue now, not at the next minute.
       if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock.now());
     },
     [REMOVE_CONNECTION]: async (payload) => {
@@ -44,7 +46,7 @@ export function crmTasks({
   };
 }
 
-/** Each minute: retries after a failure are a minute apart at first. */
+/** Every minute, because the first retry after a failure is due after a minute. */
 export const CRM_CRON: readonly CronItem[] = [
   { task: SCHEDULE_SYNCS, match: '* * * * *', options: { backfillPeriod: 0 } },
 ];

@@ -1,8 +1,8 @@
 /**
- * What counts as an objection: the reason why a deal was lost, and a note at a deal that begins with the connection's marker. Category and language come from
- * short lists of words; what fits none is `other`.
+ * What counts as an objection: the reason why a deal was lost, and a note on a deal that begins with
+ * the connection's marker. Category and language are guessed from short word lists.
  */
-import type { Language } from '../../core/language.ts';
+import type { Language } from '../../../core/language.ts';
 
 export interface ObjectionText {
   readonly category: string;
@@ -10,15 +10,13 @@ export interface ObjectionText {
   readonly lang: Language;
 }
 
-/** In this order: the first that fits counts. */
+/** The first match counts; without one the category is `other`. */
 const CATEGORIES: readonly (readonly [string, RegExp])[] = [
   ['budget', /budget|no money|funding|kein geld|haushalt/i],
   ['price', /pric|cost|expensive|cheap|discount|preis|teuer|kosten|günstig|rabatt/i],
   ['competitor', /compet|another vendor|other vendor|alternative|wettbewerb|konkurren|mitbewerb|anbieter/i],
-  [
-    'timing',
-    /timing|too early|too late|not now|later|postpone|next (year|quarter)|zeitpunkt|zu früh|zu spät|später|verschoben|nächstes (jahr|quartal)/i,
-  ],
+  ['timing', /timing|too early|too late|not now|later|postpone|next (year|quarter)/i],
+  ['timing', /zeitpunkt|zu früh|zu spät|später|verschoben|nächstes (jahr|quartal)/i],
   ['authority', /decision|decider|authority|management|board|entscheid|geschäftsführung|vorstand|chef/i],
   ['product', /feature|function|missing|integration|product|quality|funktion|fehlt|produkt|qualität|schnittstelle/i],
   ['trust', /trust|security|privacy|reference|vertrau|sicherheit|datenschutz|referenz/i],
@@ -27,14 +25,16 @@ const CATEGORIES: readonly (readonly [string, RegExp])[] = [
 
 const STOP_WORDS: Readonly<Record<Language, ReadonlySet<string>>> = {
   de: new Set(
-    'aber als auch auf aus bei das dass dem den der des die doch ein eine einen er es für haben hat ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von war wir wird zu zum zur'.split(
-      ' ',
-    ),
+    (
+      'aber als auch auf aus bei das dass dem den der des die doch ein eine einen er es für haben hat ' +
+      'ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von war wir wird zu zum zur'
+    ).split(' '),
   ),
   en: new Set(
-    'a an and are as at but by do does for from had has have he i in is it its no not of on or our she so that the their them they this to too us was we were will with you'.split(
-      ' ',
-    ),
+    (
+      'a an and are as at but by do does for from had has have he i in is it its no not of on or our ' +
+      'she so that the their them they this to too us was we were will with you'
+    ).split(' '),
   ),
 };
 
@@ -43,7 +43,7 @@ export function describeObjection(text: string): ObjectionText {
   return { category, text, lang: detectLanguage(text) };
 }
 
-/** The language with more of its commonest words; without any, German by its letters, else English. */
+/** The language with more stop words; in a draw German by its letters or a few words, else English. */
 export function detectLanguage(text: string): Language {
   const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
   const count = (language: Language): number => words.filter((word) => STOP_WORDS[language].has(word)).length;
@@ -52,12 +52,12 @@ export function detectLanguage(text: string): Language {
   return /[äöüß]/i.test(text) || /\b(preis|teuer|zeitpunkt|wettbewerb|bedarf)/i.test(text) ? 'de' : 'en';
 }
 
-/** What a note says after the marker; null for a note that is no objection. */
+/** The text after the marker; null if the note is no objection. */
 export function objectionInNote(html: string, marker: string): string | null {
   const text = plainText(html);
   if (!text.toLowerCase().startsWith(marker.toLowerCase())) return null;
-  const said = text.slice(marker.length).replace(/^[\s:–-]+/u, '');
-  return said === '' ? null : said;
+  const objection = text.slice(marker.length).replace(/^[\s:–-]+/u, '');
+  return objection === '' ? null : objection;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };

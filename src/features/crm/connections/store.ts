@@ -1,0 +1,195 @@
+import { statement, type Db, type Tx } from '../../../db/client.ts';
+import { lockTeam } from '../../../db/team-lock.ts';
+import type { ProviderName } from '../providers/registry.ts';
+
+/** A connection as admins see it, without its credentials. */
+export interface ConnectionRow {
+  readonly id: string;
+  readonly provider: ProviderName;
+  readonly status: string;
+  readonly objection_marker: string | null;
+  readonly created_at: string;
+  readonly last_synced_at: string | null;
+  readonly last_error: string | null;
+  readonly failure_streak: number;
+  readonly next_sync_at: string | null;
+  readonly syncing: boolean;
+}
+
+const COLUMNS = `id, provider, status, objection_marker, created_at, last_synced_at, last_error,
+  failure_streak, next_sync_at, coalesce(sync_lease_until > $2, false) as syncing`;
+
+const LIST = statement<ConnectionRow>(
+  'crm.listConnections',
+  `select ${COLUMNS}
+   from crm_connection
+   where team_id = $1
+     and status <> 'disconnected'
+   order by created_at desc, id desc`,
+);
+
+/** Newest first, without disconnected ones. */
+export function listConnections(db: Db, teamId: string, now: Date): Promise<ConnectionRow[]> {
+  return db.query(LIST, [teamId, now]);
+}
+
+export interface LockedConnection extends ConnectionRow {
+  readonly has_credentials: boolean;
+}
+
+const FIND_LOCKED = statement<LockedConnection>(
+  'crm.findConnectionLocked',
+  `select ${COLUMNS}, credentials_encrypted is not null as has_credentials
+   from crm_connection
+   where team_id = $1
+     and id = $3
+     and status <> 'disconnected'
+   for no key update`,
+);
+
+/** Other changes, and the pages of its synchronization, wait until the transaction ends. */
+export async function findConnectionLocked(
+  tx: Tx,
+  teamId: string,
+  { connectionId, now }: { connectionId: string; now: Date },
+): Promise<LockedConnection | null> {
+  const [row] = await tx.query(FIND_LOCKED, [teamId, now, connectionId]);
+  return row ?? null;
+}
+
+const COUNT = statement<{ count: number }>(
+  'crm.countConnections',
+  `select count(*)::int as count
+   from crm_connection
+   where team_id = $1
+     and status <> 'disconnected'`,
+);
+
+/** Without disconnected ones. Nobody else can add one until the transaction ends. */
+export async function countConnectionsLocked(tx: Tx, teamId: string): Promise<number> {
+  lockTeam(tx, teamId);
+  const [row] = await tx.query(COUNT, [teamId]);
+  return row?.count ?? 0;
+}
+
+export interface NewConnection {
+  readonly id: string;
+  readonly provider: ProviderName;
+  readonly credentialsEncrypted: Buffer;
+  readonly objectionMarker: string | null;
+  readonly baseUrl: string | null;
+  readonly at: Date;
+}
+
+const INSERT = statement(
+  'crm.insertConnection',
+  `insert into crm_connection (
+     team_id, id, provider, credentials_encrypted, objection_marker, base_url,
+     created_at, next_sync_at
+   )
+   values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+);
+
+/** The connection is due at once. */
+export function insertConnection(tx: Tx, teamId: string, connection: NewConnection): void {
+  const { id, provider, credentialsEncrypted, objectionMarker, baseUrl, at } = connection;
+  tx.send(INSERT, [teamId, id, provider, credentialsEncrypted, objectionMarker, baseUrl, at]);
+}
+
+const PAUSE = statement(
+  'crm.pauseConnection',
+  `update crm_connection
+   set status = 'paused', sync_token = null, sync_lease_until = null, next_sync_at = null
+   where team_id = $1
+     and id = $2`,
+);
+
+/** A run that is under way loses the connection. */
+export function pauseConnection(tx: Tx, teamId: string, connectionId: string): void {
+  tx.send(PAUSE, [teamId, connectionId]);
+}
+
+// The round starts again: the CRM may have forgotten the cursor.
+const RESUME = statement(
+  'crm.resumeConnection',
+  `update crm_connection
+   set status = 'active',
+     next_sync_at = case when credentials_encrypted is not null then $3::timestamptz end,
+     sync_state = jsonb_set(sync_state, '{round}', 'null')
+   where team_id = $1
+     and id = $2`,
+);
+
+export function resumeConnection(
+  tx: Tx,
+  teamId: string,
+  { connectionId, at }: { connectionId: string; at: Date },
+): void {
+  tx.send(RESUME, [teamId, connectionId, at]);
+}
+
+const MAKE_DUE = statement(
+  'crm.makeConnectionDue',
+  `update crm_connection
+   set next_sync_at = $3
+   where team_id = $1
+     and id = $2`,
+);
+
+export function makeDue(tx: Tx, teamId: string, { connectionId, at }: { connectionId: string; at: Date }): void {
+  tx.send(MAKE_DUE, [teamId, connectionId, at]);
+}
+
+const DISCONNECT = statement(
+  'crm.disconnect',
+  `update crm_connection
+   set status = 'disconnected', credentials_encrypted = null, base_url = null, sync_state = null,
+     sync_token = null, sync_lease_until = null, next_sync_at = null
+   where team_id = $1
+     and id = $2`,
+);
+
+/** Forgets the credentials. The lists hide the deals and objections because of the status. */
+export function disconnect(tx: Tx, teamId: string, connectionId: string): void {
+  tx.send(DISCONNECT, [teamId, connectionId]);
+}
+
+const REMOVE_BATCH = 500;
+const REMOVE_DEALS = statement<{ id: string }>(
+  'crm.removeDeals',
+  `delete from crm_deal
+   where team_id = $1
+     and id = any (array(
+       select d.id
+       from crm_deal d
+       join crm_connection c on c.team_id = d.team_id and c.id = d.connection_id
+       where d.team_id = $1
+         and d.connection_id = $2
+         and c.status = 'disconnected'
+       limit ${REMOVE_BATCH}
+     ))
+   returning id`,
+);
+
+/** Removes a batch of a disconnected connection's deals, with their objections. True: none is left. */
+export async function removeDeals(db: Db, teamId: string, connectionId: string): Promise<boolean> {
+  return (await db.query(REMOVE_DEALS, [teamId, connectionId])).length < REMOVE_BATCH;
+}
+
+const REMOVE = statement(
+  'crm.removeConnection',
+  `delete from crm_connection c
+   where c.team_id = $1
+     and c.id = $2
+     and c.status = 'disconnected'
+     and not exists (
+       select from crm_deal d
+       where d.team_id = $1
+         and d.connection_id = $2
+     )`,
+);
+
+/** Only a disconnected connection without deals. */
+export async function removeConnection(db: Db, teamId: string, connectionId: string): Promise<void> {
+  await db.query(REMOVE, [teamId, connectionId]);
+}

@@ -1,0 +1,48 @@
+import { invalidField } from '../../../core/problem.ts';
+import { hubspot } from './hubspot.ts';
+import { pipedrive } from './pipedrive.ts';
+import type { ClientOptions, Provider, ProviderClient } from './provider.ts';
+
+/** Every CRM that can be connected, by its name in the API, in seed files and in the database. */
+export const PROVIDERS = {
+  hubspot,
+  pipedrive,
+} satisfies Record<string, Provider>;
+
+export type ProviderName = keyof typeof PROVIDERS;
+
+export const PROVIDER_NAMES = Object.keys(PROVIDERS) as [ProviderName, ...ProviderName[]];
+
+/**
+ * The name in a row of the database, which checks its form only. Throws for one that is not
+ * registered: a connection must never be read from another CRM than its own.
+ */
+export function requireProviderName(name: string): ProviderName {
+  const known = PROVIDER_NAMES.find((candidate) => candidate === name);
+  if (known === undefined) throw new Error(`no CRM provider is registered as "${name}"`);
+  return known;
+}
+
+export interface ProviderSettings {
+  /** Of each network call. */
+  readonly timeoutMs: number;
+  /** Whether a connection may name another address than the provider's own. Never in production. */
+  readonly allowBaseUrl: boolean;
+}
+
+/**
+ * Opens a client of the provider, without a network call. `storedCredentials` is what
+ * `serializeCredentials` returned. This is the only place that decides about `baseUrl`: throws
+ * `validation_error` (field `base_url`) if the process does not allow one.
+ */
+export async function openProvider(
+  { timeoutMs, allowBaseUrl }: ProviderSettings,
+  connection: Omit<ClientOptions, 'timeoutMs'> & {
+    readonly provider: ProviderName;
+    readonly storedCredentials: string;
+  },
+): Promise<ProviderClient> {
+  const { provider, storedCredentials, baseUrl, readsNotes } = connection;
+  if (baseUrl !== null && !allowBaseUrl) throw invalidField('base_url', 'Only for development and tests.');
+  return PROVIDERS[provider].open(storedCredentials, { baseUrl, timeoutMs, readsNotes });
+}

@@ -1,0 +1,207 @@
+/** Deals and objections as a synchronization writes them. Call `holdRun` first. */
+import { newId } from '../../../core/ids.ts';
+import { statement, type Tx } from '../../../db/client.ts';
+import type { ProviderDeal } from '../providers/provider.ts';
+import type { ConnectionKey } from './jobs.ts';
+import type { ObjectionText } from './objections.ts';
+
+// A deal's owner is the active member with the email that the owner has in the CRM.
+const UPSERT_DEALS = statement(
+  'crm.upsertDeals',
+  `insert into crm_deal as d (
+     team_id, id, connection_id, external_id, outcome, title, amount, currency, close_date,
+     probability, pipeline_id, stage_id, lost_reason, owner_user_id, last_activity_at,
+     synced_at, created_at
+   )
+   select $1, r.id, $2, r.external_id, r.outcome, r.title, r.amount, r.currency, r.close_date,
+     r.probability, r.pipeline_id, r.stage_id, r.lost_reason, m.user_id, r.last_activity_at,
+     $3, $3
+   from json_to_recordset($4::json) as r (
+     id text, external_id text, outcome text, title text, amount text, currency text,
+     close_date text, probability int, pipeline_id text, stage_id text, lost_reason text,
+     owner_email text, last_activity_at timestamptz
+   )
+   left join (
+     select distinct on (lower(email)) lower(email) as email, user_id
+     from member
+     where team_id = $1
+       and status = 'active'
+       and user_id is not null
+     order by lower(email), id
+   ) m on m.email = lower(r.owner_email)
+   on conflict (team_id, connection_id, external_id) do update
+   set outcome = excluded.outcome, title = excluded.title, amount = excluded.amount,
+     currency = excluded.currency, close_date = excluded.close_date,
+     probability = excluded.probability, pipeline_id = excluded.pipeline_id,
+     stage_id = excluded.stage_id, lost_reason = excluded.lost_reason,
+     owner_user_id = excluded.owner_user_id, last_activity_at = excluded.last_activity_at,
+     synced_at = greatest(d.synced_at, excluded.synced_at)`,
+);
+
+/** `owners`: id in the CRM → email. No deal may appear twice. */
+export function upsertDeals(
+  tx: Tx,
+  connection: ConnectionKey,
+  page: { deals: readonly ProviderDeal[]; owners: ReadonlyMap<string, string>; at: Date },
+): void {
+  const rows = page.deals.map((deal) => ({
+    id: newId('crmDeal'),
+    external_id: deal.externalId,
+    outcome: deal.outcome,
+    title: deal.title,
+    amount: deal.amount,
+    currency: deal.currency,
+    close_date: deal.closeDate,
+    probability: deal.probability,
+    pipeline_id: deal.pipelineId,
+    stage_id: deal.stageId,
+    lost_reason: deal.lostReason,
+    owner_email: deal.ownerId === null ? null : (page.owners.get(deal.ownerId) ?? null),
+    last_activity_at: deal.lastActivityAt,
+  }));
+  tx.send(UPSERT_DEALS, [connection.teamId, connection.connectionId, page.at, JSON.stringify(rows)]);
+}
+
+const DELETE_DEALS = statement(
+  'crm.deleteDeals',
+  `delete from crm_deal
+   where team_id = $1
+     and connection_id = $2
+     and external_id = any ($3::text[])`,
+);
+
+export function deleteDeals(tx: Tx, connection: ConnectionKey, externalIds: readonly string[]): void {
+  tx.send(DELETE_DEALS, [connection.teamId, connection.connectionId, externalIds]);
+}
+
+export interface SourcedObjection extends ObjectionText {
+  /** `lost_reason`, or `note:` and the note's id. */
+  readonly source: string;
+  /** The deal's `externalId`. */
+  readonly dealId: string;
+}
+
+const DELETE_LOST_REASONS = statement(
+  'crm.deleteLostReasons',
+  `delete from crm_objection
+   where team_id = $1
+     and source = 'lost_reason'
+     and deal_id in (
+       select d.id
+       from crm_deal d
+       where d.team_id = $1
+         and d.connection_id = $2
+         and d.external_id = any ($3::text[])
+     )`,
+);
+
+const DELETE_NOTES = statement(
+  'crm.deleteNotes',
+  `delete from crm_objection o
+   using crm_deal d
+   where o.team_id = $1
+     and o.source = any ($3::text[])
+     and d.team_id = $1
+     and d.id = o.deal_id
+     and d.connection_id = $2
+     and not exists (
+       select from json_to_recordset($4::json) as k (source text, deal_id text)
+       where k.source = o.source
+         and k.deal_id = d.external_id
+     )`,
+);
+
+const UPSERT_OBJECTIONS = statement(
+  'crm.upsertObjections',
+  `insert into crm_objection as o (
+     team_id, id, deal_id, category, text, lang, created_at, source, synced_at
+   )
+   select $1, r.id, d.id, r.category, r.text, r.lang, $3, r.source, $3
+   from json_to_recordset($4::json) as r (
+     id text, source text, deal_id text, category text, text text, lang text
+   )
+   join crm_deal d on d.team_id = $1 and d.connection_id = $2 and d.external_id = r.deal_id
+   on conflict (team_id, source, deal_id) do update
+   set category = excluded.category, text = excluded.text, lang = excluded.lang,
+     synced_at = greatest(o.synced_at, excluded.synced_at)`,
+);
+
+/** Replaces the lost reasons of these deals (`externalId`) by `objections`. */
+export function replaceLostReasons(
+  tx: Tx,
+  connection: ConnectionKey,
+  read: { dealIds: readonly string[]; objections: readonly SourcedObjection[]; at: Date },
+): void {
+  const lost = new Set(read.objections.map(({ dealId }) => dealId));
+  const others = read.dealIds.filter((id) => !lost.has(id));
+  tx.send(DELETE_LOST_REASONS, [connection.teamId, connection.connectionId, others]);
+  upsertObjections(tx, connection, read);
+}
+
+/** Replaces the objections from these notes by `objections`. Skips deals that are not stored. */
+export function replaceNotes(
+  tx: Tx,
+  connection: ConnectionKey,
+  read: { sources: readonly string[]; objections: readonly SourcedObjection[]; at: Date },
+): void {
+  if (read.sources.length === 0) return;
+  const kept = JSON.stringify(read.objections.map(({ source, dealId }) => ({ source, deal_id: dealId })));
+  tx.send(DELETE_NOTES, [connection.teamId, connection.connectionId, read.sources, kept]);
+  upsertObjections(tx, connection, read);
+}
+
+function upsertObjections(
+  tx: Tx,
+  { teamId, connectionId }: ConnectionKey,
+  { objections, at }: { objections: readonly SourcedObjection[]; at: Date },
+): void {
+  if (objections.length === 0) return;
+  const rows = objections.map(({ source, dealId, category, text, lang }) => ({
+    id: newId('crmObjection'),
+    source,
+    deal_id: dealId,
+    category,
+    text,
+    lang,
+  }));
+  tx.send(UPSERT_OBJECTIONS, [teamId, connectionId, at, JSON.stringify(rows)]);
+}
+
+const SWEEP_BATCH = 1000;
+const SWEEP_DEALS = statement<{ id: string }>(
+  'crm.sweepDeals',
+  `delete from crm_deal
+   where team_id = $1
+     and id = any (array(
+       select id
+       from crm_deal
+       where team_id = $1
+         and connection_id = $2
+         and (synced_at is null or synced_at < $3)
+       limit ${SWEEP_BATCH}
+     ))
+   returning id`,
+);
+const SWEEP_NOTES = statement<{ id: string }>(
+  'crm.sweepNotes',
+  `delete from crm_objection
+   where team_id = $1
+     and id = any (array(
+       select o.id
+       from crm_objection o
+       join crm_deal d on d.team_id = $1 and d.id = o.deal_id
+       where o.team_id = $1
+         and d.connection_id = $2
+         and o.source like 'note:%'
+         and o.synced_at < $3
+       limit ${SWEEP_BATCH}
+     ))
+   returning id`,
+);
+
+/** Removes a batch of what no page contained since that time. True if nothing is left. */
+export async function sweep(tx: Tx, { teamId, connectionId }: ConnectionKey, since: string): Promise<boolean> {
+  const values = [teamId, connectionId, since];
+  const [deals, notes] = await Promise.all([tx.query(SWEEP_DEALS, values), tx.query(SWEEP_NOTES, values)]);
+  return deals.length + notes.length === 0;
+}

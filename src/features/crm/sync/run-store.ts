@@ -1,0 +1,127 @@
+/**
+ * The state of a synchronization in `crm_connection`. A run owns the connection while its token is
+ * in the row. Whatever a run writes, it first checks that in the same transaction: see `holdRun`.
+ */
+import { statement, type Db, type Tx } from '../../../db/client.ts';
+import { IS_DUE, type ConnectionKey } from './jobs.ts';
+import type { SyncState } from './schedule.ts';
+
+export interface RunKey extends ConnectionKey {
+  /** Random, of this run alone. */
+  readonly token: string;
+}
+
+export interface ClaimedConnection {
+  readonly provider: string;
+  readonly credentials_encrypted: Buffer;
+  readonly objection_marker: string | null;
+  readonly base_url: string | null;
+  readonly sync_state: unknown;
+}
+
+const CLAIM = statement<ClaimedConnection>(
+  'crm.claimSync',
+  `update crm_connection c
+   set sync_token = $4, sync_lease_until = $5
+   where ${IS_DUE}
+     and c.team_id = $2
+     and c.id = $3
+   returning c.provider, c.credentials_encrypted, c.objection_marker, c.base_url, c.sync_state`,
+);
+
+/** Takes the connection for this run. Null if it is not due or another run has it. */
+export async function claim(db: Db, run: RunKey, now: Date, leaseUntil: Date): Promise<ClaimedConnection | null> {
+  const [row] = await db.query(CLAIM, [now, run.teamId, run.connectionId, run.token, leaseUntil]);
+  return row ?? null;
+}
+
+const HOLD = statement<{ id: string }>(
+  'crm.holdSync',
+  `update crm_connection
+   set sync_state = $4, sync_lease_until = $5
+   where team_id = $1
+     and id = $2
+     and sync_token = $3
+     and status = 'active'
+   returning id`,
+);
+
+/**
+ * Stores how far the run is and prolongs its lease. False if the run has lost the connection
+ * (paused, disconnected, or taken over after the lease ended): then it must not write anything.
+ * Locks the row, so nobody takes the connection until the transaction ends.
+ */
+export async function holdRun(tx: Tx, run: RunKey, state: SyncState, leaseUntil: Date): Promise<boolean> {
+  const values = [run.teamId, run.connectionId, run.token, JSON.stringify(state), leaseUntil];
+  return (await tx.query(HOLD, values)).length > 0;
+}
+
+const END = statement<{ id: string }>(
+  'crm.endSync',
+  `update crm_connection
+   set sync_state = $4, sync_token = null, sync_lease_until = null, next_sync_at = $5,
+     last_synced_at = $6, last_error = null, failure_streak = 0
+   where team_id = $1
+     and id = $2
+     and sync_token = $3
+     and status = 'active'
+   returning id`,
+);
+
+/** The round is complete. False if the run has lost the connection. */
+export async function endRound(tx: Tx, run: RunKey, end: { state: SyncState; next: Date; at: Date }): Promise<boolean> {
+  const values = [run.teamId, run.connectionId, run.token, JSON.stringify(end.state), end.next, end.at];
+  return (await tx.query(END, values)).length > 0;
+}
+
+const RELEASE = statement(
+  'crm.releaseSync',
+  `update crm_connection
+   set sync_token = null, sync_lease_until = null, next_sync_at = coalesce($4, next_sync_at)
+   where team_id = $1
+     and id = $2
+     and sync_token = $3`,
+);
+
+/** Gives the connection back in the middle of a round; the next run continues. `next` null: now. */
+export async function release(db: Db, run: RunKey, next: Date | null): Promise<void> {
+  await db.query(RELEASE, [run.teamId, run.connectionId, run.token, next]);
+}
+
+const FAIL = statement<{ provider: string; failure_streak: number }>(
+  'crm.failSync',
+  `update crm_connection
+   set sync_token = null, sync_lease_until = null, last_error = $4,
+     failure_streak = failure_streak + 1,
+     sync_state = case when $5 then jsonb_set(sync_state, '{round}', 'null') else sync_state end
+   where team_id = $1
+     and id = $2
+     and sync_token = $3
+     and status = 'active'
+   returning provider, failure_streak`,
+);
+
+/**
+ * The run failed. Null if it has lost the connection. With `forgetRound` the next run starts a
+ * new round.
+ */
+export async function failRun(
+  tx: Tx,
+  run: RunKey,
+  { reason, forgetRound }: { reason: string; forgetRound: boolean },
+): Promise<{ provider: string; failure_streak: number } | null> {
+  const [row] = await tx.query(FAIL, [run.teamId, run.connectionId, run.token, reason, forgetRound]);
+  return row ?? null;
+}
+
+const SET_NEXT = statement(
+  'crm.setNextSync',
+  `update crm_connection
+   set next_sync_at = $3
+   where team_id = $1
+     and id = $2`,
+);
+
+export function setNext(tx: Tx, run: RunKey, next: Date): void {
+  tx.send(SET_NEXT, [run.teamId, run.connectionId, next]);
+}

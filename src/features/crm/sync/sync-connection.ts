@@ -1,0 +1,240 @@
+/**
+ * Synchronizes one connection; `schedule.ts` explains the rounds.
+ *
+ * Only one run at a time owns a connection: it writes a token into the row, with a lease that each
+ * page prolongs. If a run dies, its lease ends. If it was only slow, another run has replaced the
+ * token, and its page is not applied. A page and the place after it are written in one transaction,
+ * and there are no network calls in a transaction.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../core/clock.ts';
+import { decrypt, type AppSecrets } from '../../../core/encryption.ts';
+import { newRequestId } from '../../../core/ids.ts';
+import { privacyOf } from '../../../core/privacy.ts';
+import { ProblemError } from '../../../core/problem.ts';
+import type { Db, Tx } from '../../../db/client.ts';
+import { record } from '../../../db/outbox.ts';
+import { credentialsContext } from '../connections/rules.ts';
+import { isProviderError, providerError, type ProviderError } from '../providers/errors.ts';
+import type { ProviderClient, ProviderPage } from '../providers/provider.ts';
+import { openProvider, requireProviderName, type ProviderSettings } from '../providers/registry.ts';
+import { applyPage } from './apply-page.ts';
+import type { ConnectionKey } from './jobs.ts';
+import { sweep } from './page-store.ts';
+import * as store from './run-store.ts';
+import type { ClaimedConnection, RunKey } from './run-store.ts';
+import {
+  nextRegular,
+  nextRetry,
+  parseState,
+  roundAfter,
+  roundOf,
+  stateAfter,
+  END,
+  SWEEP,
+  type Round,
+  type SyncState,
+} from './schedule.ts';
+
+export interface SyncDependencies {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly secrets: AppSecrets;
+  readonly settings: ProviderSettings;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** The worker stops: the run ends after its current page. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * How a run ended.
+ *  * `skipped`: the connection is not due, or another run has it.
+ *  * `yielded`: the round is not complete; the next run continues it.
+ *  * `lost`: the connection was paused, disconnected or taken over during the run.
+ */
+export type RunOutcome = 'skipped' | 'done' | 'yielded' | 'lost' | 'failed';
+
+/** Longer than a page takes: two calls, and all the waiting that a run may do. */
+const LEASE_MS = 120_000;
+/** After this time a run gives its queue to others; the first import takes several runs. */
+const RUN_MS = 60_000;
+/** A run waits for a rate limit up to this time. The next run continues after a longer one. */
+const WAIT_MAX_MS = 10_000;
+const WAITS_MAX = 5;
+
+/**
+ * Synchronizes a connection if it is due. Opens transactions. Emits `crm.sync.failed` with the
+ * first failure after a success. Throws unexpected errors, after they were recorded as `internal`.
+ */
+export async function syncConnection(dependencies: SyncDependencies, key: ConnectionKey): Promise<RunOutcome> {
+  const { db, clock } = dependencies;
+  const run: RunKey = { teamId: key.teamId, connectionId: key.connectionId, token: randomUUID() };
+  const now = clock.now();
+  const row = await store.claim(db, run, now, leaseFrom(now));
+  if (!row) return 'skipped';
+  const progress = { pages: 0 };
+  let client: ProviderClient | null = null;
+  try {
+    client = await open(dependencies, run, row);
+    return await readRound({ dependencies, run, row, client, progress });
+  } catch (error) {
+    // Without a database nothing can be recorded. The lease ends by itself.
+    if (error instanceof ProblemError && error.code === 'unavailable') throw error;
+    const isExpected = isProviderError(error);
+    const known = isExpected ? error : providerError('internal', { cause: error });
+    const outcome = await giveUp(dependencies, run, { error: known, madeProgress: progress.pages > 0 });
+    if (!isExpected) throw error;
+    return outcome;
+  } finally {
+    client?.close();
+  }
+}
+
+function open({ secrets, settings }: SyncDependencies, run: RunKey, row: ClaimedConnection): Promise<ProviderClient> {
+  return openProvider(settings, {
+    provider: requireProviderName(row.provider),
+    storedCredentials: decryptCredentials(secrets, run, row),
+    baseUrl: row.base_url,
+    readsNotes: row.objection_marker !== null,
+  });
+}
+
+function decryptCredentials(secrets: AppSecrets, run: RunKey, row: ClaimedConnection): string {
+  try {
+    return decrypt(row.credentials_encrypted, secrets, credentialsContext(run.teamId, run.connectionId));
+  } catch (cause) {
+    throw providerError('credentials_unreadable', { cause });
+  }
+}
+
+interface RunParts {
+  readonly dependencies: SyncDependencies;
+  readonly run: RunKey;
+  readonly row: ClaimedConnection;
+  readonly client: ProviderClient;
+  readonly progress: { pages: number };
+}
+
+async function readRound(parts: RunParts): Promise<RunOutcome> {
+  const { dependencies, run, row, client, progress } = parts;
+  const { db, clock, signal } = dependencies;
+  const state = parseState(row.sync_state);
+  const startMs = clock.now().getTime();
+  const patience = { waits: 0 };
+  const owners = await withPatience(dependencies, patience, () => client.listOwners());
+  let round: Round = roundOf(state, client.lists, clock.now());
+  while (round.list !== END) {
+    if (signal?.aborted || clock.now().getTime() - startMs > RUN_MS) {
+      await store.release(db, run, null);
+      return 'yielded';
+    }
+    const { list, full, cursor }: Round = round;
+    const place = { since: full ? null : (state.since[list] ?? null), cursor };
+    const read = () => client.readPage(list, place);
+    const page = list === SWEEP ? null : await withPatience(dependencies, patience, read);
+    const next = await applyStep(parts, { state, round, page, owners });
+    if (next === null) return 'lost';
+    progress.pages += 1;
+    round = next;
+  }
+  return endRound(dependencies, run, stateAfter(state, round));
+}
+
+interface Step {
+  readonly state: SyncState;
+  readonly round: Round;
+  /** null: the sweep. */
+  readonly page: ProviderPage | null;
+  readonly owners: ReadonlyMap<string, string>;
+}
+
+/** Writes a page, or sweeps a batch, and returns the next place. Null: the connection is lost. */
+function applyStep({ dependencies, run, row, client }: RunParts, step: Step): Promise<Round | null> {
+  const { db, clock } = dependencies;
+  const { round, page, state, owners } = step;
+  // Not before the round began, even if this worker's clock is behind that of the worker which
+  // began it: the sweep compares the two.
+  const at = new Date(Math.max(clock.now().getTime(), Date.parse(round.startedAt)));
+  return db.transaction(async (tx) => {
+    const next = page === null ? round : roundAfter(round, client.lists, page);
+    const isHeld = await store.holdRun(tx, run, { ...state, round: next }, leaseFrom(clock.now()));
+    if (!isHeld) return null;
+    if (page === null) return (await sweep(tx, run, round.startedAt)) ? { ...round, list: END } : round;
+    applyPage(tx, page, { connection: run, owners, objectionMarker: row.objection_marker, at });
+    return next;
+  });
+}
+
+async function endRound({ db, clock, random }: SyncDependencies, run: RunKey, state: SyncState): Promise<RunOutcome> {
+  const at = clock.now();
+  const end = { state, at, next: nextRegular(at, random()) };
+  return (await db.transaction((tx) => store.endRound(tx, run, end))) ? 'done' : 'lost';
+}
+
+/**
+ * A rate limit after some pages is not a failure: the next run continues when the CRM allows it.
+ * Everything else is, and the first failure of a streak emits the event.
+ */
+function giveUp(
+  { db, clock, random }: SyncDependencies,
+  run: RunKey,
+  { error, madeProgress }: { error: ProviderError; madeProgress: boolean },
+): Promise<RunOutcome> {
+  const { reason, retryAfterMs, refusedPlace } = error;
+  const at = clock.now();
+  return db.transaction(async (tx) => {
+    if (reason === 'rate_limited' && madeProgress) {
+      await store.release(tx, run, new Date(at.getTime() + Math.max(retryAfterMs ?? 0, 1_000)));
+      return 'yielded';
+    }
+    const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });
+    if (!failed) return 'lost';
+    store.setNext(tx, run, nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }));
+    if (failed.failure_streak === 1) recordFailure(tx, run, { at, reason, provider: failed.provider });
+    return 'failed';
+  });
+}
+
+function recordFailure(
+  tx: Tx,
+  { teamId, connectionId }: RunKey,
+  { at, reason, provider }: { at: Date; reason: string; provider: string },
+): void {
+  const occasion = {
+    teamId,
+    actor: { kind: 'platform', id: 'crm_sync' },
+    // The event has no personal data.
+    privacy: privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false }),
+    requestId: newRequestId(),
+    at,
+  } as const;
+  record(tx, occasion, {
+    audit: { action: 'crm_connection.sync_failed', targetId: connectionId, details: { reason } },
+    events: [{ type: 'crm.sync.failed', data: { connection_id: connectionId, provider, reason } }],
+  });
+}
+
+/** Waits for rate limits that end soon, a few times per run. */
+async function withPatience<T>(
+  { sleep, signal }: SyncDependencies,
+  patience: { waits: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isProviderError(error) || error.reason !== 'rate_limited' || signal?.aborted) throw error;
+      const waitMs = error.retryAfterMs ?? WAIT_MAX_MS;
+      if (waitMs > WAIT_MAX_MS || patience.waits >= WAITS_MAX) throw error;
+      patience.waits += 1;
+      await sleep(waitMs);
+    }
+  }
+}
+
+function leaseFrom(now: Date): Date {
+  return new Date(now.getTime() + LEASE_MS);
+}
