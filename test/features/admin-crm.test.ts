@@ -4,7 +4,7 @@ import { removeRows } from '../../src/features/crm/connections/service.ts';
 import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
-import { answer, startCrm, type FakeCrm } from '../support/crm-servers.ts';
+import { answer, startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 type App = Awaited<ReturnType<typeof appAsMember>>;

@@ -1,0 +1,96 @@
+// How each call of every provider must fail: with the documented reason, and without the credentials
+// in the error.
+import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import type { FailureReason } from '../../src/features/crm/providers/errors.ts';
+import { serializeCredentials, type ProviderClient } from '../../src/features/crm/providers/provider.ts';
+import { openProvider, PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
+import { answer } from '../support/crm/fake.ts';
+import { startWith } from '../support/crm-sync.ts';
+
+interface Failure {
+  readonly what: string;
+  readonly reason: FailureReason;
+  readonly fail: (response: ServerResponse) => unknown;
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+const FAILURES: readonly Failure[] = [
+  { what: 'a 401', reason: 'unauthorized', fail: (response) => answer(response, 401, {}) },
+  { what: 'a 403', reason: 'forbidden', fail: (response) => answer(response, 403, {}) },
+  { what: 'a 429', reason: 'rate_limited', fail: (response) => answer(response, 429, {}) },
+  { what: 'a 5xx', reason: 'provider_error', fail: (response) => answer(response, 503, {}) },
+  { what: 'no answer in time', reason: 'timeout', fail: () => undefined },
+  { what: 'an answer that never ends', reason: 'timeout', fail: trickle },
+  {
+    what: 'a connection that is closed without an answer',
+    reason: 'unreachable',
+    fail: (response) => response.destroy(),
+  },
+  {
+    what: 'a connection that is cut in the middle of a page',
+    reason: 'unreachable',
+    fail: (response) => {
+      response.writeHead(200, { ...JSON_TYPE, 'content-length': '5000' });
+      response.write('{"results":[{"id":"9"', () => response.destroy());
+    },
+  },
+  {
+    what: 'a body that is not JSON',
+    reason: 'invalid_response',
+    fail: (response) => response.writeHead(200, JSON_TYPE).end('{"results":[{"id":"9"'),
+  },
+  {
+    what: 'a page of HTML',
+    reason: 'invalid_response',
+    fail: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Maintenance</html>'),
+  },
+  {
+    what: 'JSON of another shape',
+    reason: 'invalid_response',
+    fail: (response) => answer(response, 200, { items: [] }),
+  },
+];
+
+/** Valid JSON so far, a byte every 50 ms. */
+function trickle(response: ServerResponse): void {
+  response.writeHead(200, JSON_TYPE);
+  const timer = setInterval(() => response.write(' '), 50);
+  response.on('close', () => clearInterval(timer));
+}
+
+const IMPATIENT = { timeoutMs: 300, allowBaseUrl: true };
+
+describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
+  const SECRET = 'the-secret-0123456789';
+
+  test.each(FAILURES)(
+    'answered by $what fails as $reason, without the credentials in the error',
+    async ({ reason, fail }) => {
+      const crm = await startWith(name);
+      crm.token = SECRET;
+      crm.intercept = (_request, response) => {
+        fail(response);
+        return true;
+      };
+      const storedCredentials = serializeCredentials(crm.connectInput().credentials);
+      const connection = { provider: name, storedCredentials, baseUrl: crm.url, readsNotes: true };
+      const { lists } = await openProvider(IMPATIENT, connection);
+      const calls: ((client: ProviderClient) => Promise<unknown>)[] = [
+        (client) => client.check(),
+        (client) => client.listOwners(),
+        ...lists.map((list) => (client: ProviderClient) => client.readPage(list, { since: null, cursor: null })),
+      ];
+      expect(calls.length).toBeGreaterThan(3);
+      for (const call of calls) {
+        const client = await openProvider(IMPATIENT, connection);
+        const error = await call(client).catch((thrown: unknown) => thrown);
+        client.close();
+        expect(error).toMatchObject({ name: 'ProviderError', reason });
+        expect(inspect(error, { depth: null, showHidden: true })).not.toContain(SECRET);
+      }
+    },
+  );
+});

@@ -1,0 +1,179 @@
+// How a run must fail with every provider: with the documented reason, and without losing what it has
+// read before. `crm-providers-calls.test.ts` has more ways in which a CRM may fail.
+import type { ServerResponse } from 'node:http';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
+import type { TestApi } from '../support/api.ts';
+import { answer, type FakeCrm } from '../support/crm/fake.ts';
+import { ago, expected, makeDeals, MINUTE, NOW, startWith, useCrmSync } from '../support/crm-sync.ts';
+
+const crmSync = useCrmSync();
+const { clock, connect, connectionRow, events, rows, slept, stored, sync, syncLater } = crmSync;
+
+let api: TestApi;
+beforeEach(() => {
+  api = crmSync.api();
+});
+
+describe.each(PROVIDER_NAMES)('%s: connecting', (name) => {
+  test.each([
+    { what: 'invalid credentials', field: 'credentials', status: 401 },
+    { what: 'insufficient rights', field: 'credentials', status: 403 },
+    { what: 'a CRM that does not work', field: 'provider', status: 503 },
+  ])('refuses $what, and stores nothing', async ({ field, status }) => {
+    const crm = await startWith(name);
+    crm.intercept = (_request, response) => {
+      answer(response, status, {});
+      return true;
+    };
+    const refused = await connect(crm).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ data: { problem: { code: 'validation_error', field } } });
+    expect(await rows('select id from crm_connection')).toEqual([]);
+  });
+});
+
+describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
+  const failAtPage = (crm: FakeCrm, page: number, fail: (response: ServerResponse) => unknown): void => {
+    crm.intercept = (request, response) => {
+      if (crm.pages().length !== page || crm.pages().at(-1) !== request) return false;
+      fail(response);
+      return true;
+    };
+  };
+
+  test.each([
+    {
+      what: 'invalid credentials',
+      reason: 'unauthorized',
+      fail: (response: ServerResponse) => answer(response, 401, {}),
+    },
+    {
+      what: 'a 5xx',
+      reason: 'provider_error',
+      fail: (response: ServerResponse) => answer(response, 503, {}),
+    },
+    {
+      what: 'a connection that is cut in the middle of a page',
+      reason: 'unreachable',
+      fail: (response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
+        response.write('{"results":[{"id":"9"', () => response.destroy());
+      },
+    },
+    {
+      what: 'a body that is no JSON',
+      reason: 'invalid_response',
+      fail: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
+    },
+    { what: 'silence', reason: 'timeout', fail: () => undefined },
+  ])('by $what keeps the pages before it, and the next run goes on after them', async ({ reason, fail }) => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    failAtPage(crm, 2, fail);
+    expect(await sync(id, { settings: { timeoutMs: 300, allowBaseUrl: true } })).toBe('failed');
+    expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
+    expect(await events()).toEqual([{ team_id: 'team_a', connection_id: id, provider: name, reason }]);
+    const [, second] = crm.pages();
+    crm.intercept = null;
+    crm.requests.length = 0;
+    clock.advance(MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+    expect(crm.pages()[0]).toMatchObject({ body: second?.body });
+    expect(String(crm.pages()[0]?.query)).toBe(String(second?.query));
+  });
+
+  test.each([400, 410])(
+    'by a cursor that the CRM does not know any more (%i) starts the round again',
+    async (status) => {
+      const crm = await startWith(name);
+      const id = await connect(crm);
+      failAtPage(crm, 2, (response) => answer(response, status, {}));
+      expect(await sync(id)).toBe('failed');
+      expect(await events()).toMatchObject([{ reason: 'invalid_response' }]);
+      const [first] = crm.pages();
+      crm.intercept = null;
+      crm.requests.length = 0;
+      clock.advance(MINUTE);
+      expect(await sync(id)).toBe('done');
+      expect(await stored(id)).toEqual(expected(crm));
+      expect(crm.pages()[0]).toMatchObject({ body: first?.body });
+      expect(String(crm.pages()[0]?.query)).toBe(String(first?.query));
+    },
+  );
+
+  test('of our own, in the middle of a page, stores nothing of that page, and is told as such', async () => {
+    const crm = await startWith(
+      name,
+      makeDeals(7, (index) => ({ title: index === 4 ? 'poison' : `Deal ${index + 1}` })),
+    );
+    const id = await connect(crm);
+    await api.db.pool.query(`alter table crm_deal add constraint no_poison check (title <> 'poison')`);
+    await expect(sync(id)).rejects.toThrow(/no_poison/);
+    expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
+    expect(await events()).toMatchObject([{ reason: 'internal' }]);
+    await api.db.pool.query(`alter table crm_deal drop constraint no_poison`);
+    clock.advance(MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
+  test('raises one event a streak, backs off up to 15 minutes, and a success ends the streak', async () => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    crm.token = 'another';
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      expect(await sync(id)).toBe('failed');
+      const next = new Date(String((await connectionRow(id))['next_sync_at']));
+      waits.push((next.getTime() - clock.now().getTime()) / MINUTE);
+      clock.set(next);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 15, 15]);
+    expect(await events()).toEqual([{ team_id: 'team_a', connection_id: id, provider: name, reason: 'unauthorized' }]);
+    crm.token = 'the-token';
+    expect(await sync(id)).toBe('done');
+    expect(await connectionRow(id)).toMatchObject({ failure_streak: 0, last_error: null });
+    crm.token = 'another';
+    await syncLater(id);
+    expect(await events()).toHaveLength(2);
+    expect(
+      (await api.db.pool.query(`select action from audit_log where action = 'crm_connection.sync_failed'`)).rows,
+    ).toHaveLength(2);
+  });
+
+  test('a limit that ends soon is waited for; a longer one puts the rest off without a failure', async () => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    failAtPage(crm, 2, (response) => answer(response, 429, { message: 'limit' }, { 'retry-after': '3' }));
+    expect(await sync(id)).toBe('done');
+    expect(slept).toEqual([3000]);
+    expect(await stored(id)).toEqual(expected(crm));
+
+    crm.put({ id: 30, amount: '1', modified: ago(-10) });
+    for (let more = 31; more < 37; more += 1) crm.put({ id: more, amount: '1', modified: ago(-10 - (more - 30)) });
+    crm.requests.length = 0;
+    failAtPage(crm, 2, (response) => answer(response, 429, { message: 'limit' }, { 'retry-after': '120' }));
+    clock.advance(30 * MINUTE);
+    expect(await sync(id)).toBe('yielded');
+    expect(await events()).toEqual([]);
+    clock.advance(119_000);
+    expect(await sync(id)).toBe('skipped');
+    clock.advance(1_000);
+    crm.intercept = null;
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
+  test("a limit that is met at once is a failure, and the CRM's Retry-After is kept", async () => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    crm.intercept = (_request, response) => {
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '3600' });
+      return true;
+    };
+    expect(await sync(id)).toBe('failed');
+    expect(await events()).toMatchObject([{ reason: 'rate_limited' }]);
+    expect((await connectionRow(id))['next_sync_at']).toBe(new Date(NOW.getTime() + 60 * MINUTE).toISOString());
+  });
+});

@@ -1,0 +1,133 @@
+// A team with connections to fake CRMs, and the synchronization as a worker would run it.
+import { beforeEach } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import type { ProviderName } from '../../src/features/crm/providers/registry.ts';
+import { syncConnection, type SyncDependencies } from '../../src/features/crm/sync/sync-connection.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from './api.ts';
+import { appAs, tokenOf } from './app.ts';
+import { startCrm, type FakeCrm, type FakeDeal } from './crm/fake.ts';
+import { makeSeed, makeTeam, userId } from './seed.ts';
+
+export const NOW = new Date('2026-11-20T12:00:00.000Z');
+export const MINUTE = 60_000;
+const TEAM = 'team_a';
+
+/** A modification time, so many minutes before `NOW`. */
+export const ago = (minutes: number): string => new Date(NOW.getTime() - minutes * MINUTE).toISOString();
+
+/** Deals 1 to `count`, each modified a minute after the one before. */
+export function makeDeals(count: number, fields: (index: number) => Partial<FakeDeal> = () => ({})): FakeDeal[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: index + 1,
+    amount: `${index + 1}.50`,
+    modified: ago(1000 - index),
+    ...fields(index),
+  }));
+}
+
+/** A CRM with pages of three. */
+export async function startWith(name: ProviderName, deals: readonly FakeDeal[] = makeDeals(7)): Promise<FakeCrm> {
+  const crm = await startCrm(name);
+  crm.pageMax = 3;
+  for (const deal of deals) crm.put(deal);
+  return crm;
+}
+
+/** The deals of the CRM as `stored` should return them. */
+export function expected(crm: FakeCrm): unknown[] {
+  const there = [...crm.deals.values()].filter((deal) => !deal.deleted && !deal.purged);
+  return there
+    .toSorted((a, b) => a.id - b.id)
+    .map(({ id, title = `Deal ${id}`, amount = null, status: outcome = 'open', lostReason }) => ({
+      id,
+      title,
+      amount,
+      outcome,
+      lost_reason: outcome === 'lost' ? (lostReason ?? null) : null,
+    }));
+}
+
+const DEALS = `select external_id::int as id, title, amount, outcome, lost_reason
+  from crm_deal
+  where connection_id = $1
+  order by external_id::int`;
+
+/** A fresh API and the time `NOW` before each test. */
+export function useCrmSync() {
+  const clock = fixedClock(NOW);
+  const slept: number[] = [];
+  let api: TestApi;
+
+  beforeEach(async () => {
+    clock.set(NOW);
+    slept.length = 0;
+    const none = { crm_connections: [], crm_deals: [], crm_objections: [] };
+    const team = makeTeam('a', { ...none, privacy: { member_detail_enabled: true } });
+    api = await startTestApi({ clock, allowPrivateTargets: true, seed: makeSeed([team]) });
+  });
+
+  /** Signed in by the tests' clock, which the API uses. */
+  const signIn = async (): Promise<ReturnType<typeof appAs>> =>
+    appAs(api, await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: TEAM }, clock.now()));
+
+  const connect = async (crm: FakeCrm, marker?: string): Promise<string> => {
+    const app = await signIn();
+    const input = { ...crm.connectInput(), ...(marker === undefined ? {} : { objection_marker: marker }) };
+    const { id } = await app.admin.crm.connect.mutate(input);
+    crm.requests.length = 0;
+    return id;
+  };
+
+  const sync = (connectionId: string, overrides: Partial<SyncDependencies> = {}): ReturnType<typeof syncConnection> => {
+    const dependencies: SyncDependencies = {
+      db: api.db,
+      clock,
+      secrets: { current: TEST_APP_SECRET, previous: null },
+      settings: { timeoutMs: 5_000, allowBaseUrl: true },
+      random: () => 0.5,
+      sleep: async (ms) => {
+        slept.push(ms);
+      },
+      ...overrides,
+    };
+    return syncConnection(dependencies, { teamId: TEAM, connectionId });
+  };
+
+  /** The next regular round. */
+  const syncLater = (connectionId: string): ReturnType<typeof syncConnection> => {
+    clock.advance(16 * MINUTE);
+    return sync(connectionId);
+  };
+
+  const rows = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
+    (await api.db.pool.query<Record<string, unknown>>(text, values)).rows;
+
+  /** Data of `crm.sync.failed`, oldest first. */
+  const events = async (): Promise<unknown[]> => {
+    const found = await rows(`select data from event where type = 'crm.sync.failed' order by created_at, id`);
+    return found.map(({ data }) => data);
+  };
+
+  /** What a customer reads with an API key. */
+  const list = async (path: string): Promise<Record<string, unknown>[]> => {
+    const { body } = await api.call(api.key(TEAM), 'GET', path);
+    return (body as { data: Record<string, unknown>[] }).data;
+  };
+
+  return {
+    api: () => api,
+    clock,
+    /** How long the synchronization waited, in milliseconds. */
+    slept,
+    signIn,
+    connect,
+    sync,
+    syncLater,
+    rows,
+    stored: (connectionId: string): Promise<unknown[]> => rows(DEALS, [connectionId]),
+    connectionRow: async (id: string): Promise<Record<string, unknown>> =>
+      (await rows(`select * from crm_connection where id = $1`, [id]))[0] ?? {},
+    events,
+    list,
+  };
+}
