@@ -28,7 +28,9 @@ beforeEach(async () => {
     crm.put({ id, status: 'lost', lostReason: 'Too expensive', amount: '1', modified: '2026-10-01T00:00:00.000Z' });
 });
 
-const connect = (fields: Partial<Parameters<App['admin']['crm']['connect']['mutate']>[0]> = {}) =>
+type ConnectInput = Parameters<App['admin']['crm']['connect']['mutate']>[0];
+
+const connect = (fields: Partial<Extract<ConnectInput, { credentials: string }>> = {}) =>
   app.admin.crm.connect.mutate({ provider: 'pipedrive', credentials: crm.token, base_url: crm.url, ...fields });
 
 const sync = (connectionId: string, teamId = 'team_a') =>

@@ -177,8 +177,7 @@ async function findConnection({ app }: Team, id: string) {
 /** A connection that the worker has synchronized once, and whose CRM accepts its token no more. */
 async function connectAndSync(own: Team, crmName: ProviderName): Promise<string> {
   const crm = await startCrm(crmName);
-  const wanted = { provider: crmName, credentials: crm.token, base_url: crm.url };
-  const { id } = await own.app.admin.crm.connect.mutate(wanted);
+  const { id } = await own.app.admin.crm.connect.mutate(crm.connectInput());
   await until(async () => (await findConnection(own, id))?.last_synced_at);
   crm.token = 'another';
   return id;
