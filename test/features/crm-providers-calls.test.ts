@@ -1,5 +1,5 @@
-// How each call of every provider must fail: with the documented reason, and without the credentials
-// in the error.
+// How each call of every provider must fail: with the documented reason, and without the
+// credentials in the error.
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-// How a run must fail with every provider: with the documented reason, and without losing what it has
-// read before. `crm-providers-calls.test.ts` has more ways in which a CRM may fail.
+// How a run must fail with every provider: with the documented reason, and without losing what it
+// has read before. `crm-providers-calls.test.ts` has more ways in which a CRM may fail.
 import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';

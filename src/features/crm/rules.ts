@@ -6,8 +6,8 @@
  *  * The lists are sorted by when the service first read a row, newest first, then by id. A deal
  *    has no field for that time: `synced_at` changes with every round, so it could not carry a
  *    cursor.
- *  * Deals are not member details. They are listed while `member_detail_enabled` is off, but without
- *    `owner_user_id`.
+ *  * Deals are not member details. They are listed while `member_detail_enabled` is off, but
+ *    without `owner_user_id`.
  *  * Money and `close_date` are text, as the CRM gave them.
  */
 

@@ -44,7 +44,7 @@ const LIST_DEALS = statement<DealRow>(
    limit $2`,
 );
 
-/** Deals of active connections after `after`, newest first. `limit`: at most a page and one more. */
+/** Deals of active connections after `after`, newest first. `limit`: a page and one at most. */
 export function listDeals(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<DealRow[]> {
   return db.query(LIST_DEALS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }

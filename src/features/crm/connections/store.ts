@@ -171,7 +171,7 @@ const REMOVE_DEALS = statement<{ id: string }>(
    returning id`,
 );
 
-/** Removes a batch of a disconnected connection's deals, with their objections. True: none is left. */
+/** Removes a batch of a disconnected connection's deals and objections. True: none is left. */
 export async function removeDeals(db: Db, teamId: string, connectionId: string): Promise<boolean> {
   return (await db.query(REMOVE_DEALS, [teamId, connectionId])).length < REMOVE_BATCH;
 }

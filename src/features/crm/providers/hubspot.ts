@@ -4,7 +4,8 @@
  * The search pages by offset, and only up to 10,000 entries. An entry that changes between two
  * pages would shift the others, and one would be skipped. So a page starts by key instead: at the
  * modification time of the last entry of the previous page. If more entries share that time than a
- * page holds, they are read by id. Deleted deals are a separate list ("archived"), kept for 90 days.
+ * page holds, they are read by id. Deleted deals are a separate list ("archived"), kept for 90
+ * days.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';

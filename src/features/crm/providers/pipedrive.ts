@@ -18,7 +18,7 @@ import {
   type ProviderDeal,
   type ProviderPage,
 } from './provider.ts';
-import { decimalOf, instantOf, textOf } from './values.ts';
+import { decimalOf, instantOf, parseExactly, textOf } from './values.ts';
 
 const OWN_ADDRESS = 'https://api.pipedrive.com';
 const DEALS_PAGE = 500;
@@ -32,7 +32,7 @@ const text = z.string().nullish();
 const deal = z.object({
   id: z.union([z.string(), z.number()]),
   title: text,
-  // The text of a number; see `parseExactly`.
+  // `parseExactly` keeps the number's text.
   value: z.union([z.string(), z.null()]).optional(),
   currency: text,
   status: text,
@@ -239,15 +239,8 @@ function readAnswer(body: unknown, headers: Readonly<Record<string, unknown>>, s
     const waitMs = Number.isFinite(reset) && reset > 0 ? reset * 1000 : RATE_WINDOW_MS;
     return { refusal: errorOfStatus(status, headers, waitMs) } satisfies Refusal;
   }
-  // Of a response that was cut there is no text; the package throws an error of its own then.
-  return typeof body === 'string' ? parseExactly(body) : body;
-}
-
-/** Keeps amounts as the text that was sent: the number `12345678901234567.89` would be rounded. */
-function parseExactly(body: string): unknown {
-  const keepSource = (name: string, value: unknown, context?: { source?: string }): unknown =>
-    name === 'value' && typeof value === 'number' ? context?.source : value;
-  return JSON.parse(body, keepSource as (name: string, value: unknown) => unknown);
+  // A response that was cut has no text. The package throws an error of its own then.
+  return typeof body === 'string' ? parseExactly(body, ['value']) : body;
 }
 
 async function ask<T extends z.ZodType>(shape: T, work: () => Promise<unknown>): Promise<z.output<T>> {

@@ -66,14 +66,17 @@ export interface PagePlace {
  * twice, but must not make the next page skip another one.
  */
 export interface ProviderClient {
-  /** The names of the lists that a round reads, in this order. Deals come before their notes. */
+  /**
+   * The names of the lists that a round reads, in this order. Deals come before their notes. `sweep`
+   * and `end` are reserved.
+   */
   readonly lists: readonly string[];
   /** Reads one entry of each kind, to find out whether the credentials are sufficient. */
   check(): Promise<void>;
   /** The CRM's users: id → email. */
   listOwners(): Promise<ReadonlyMap<string, string>>;
   readPage(list: string, place: PagePlace): Promise<ProviderPage>;
-  /** Ends calls that are still running. */
+  /** Frees sockets. Calls that are still running may fail. */
   close(): void;
 }
 

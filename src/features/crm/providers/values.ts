@@ -15,6 +15,16 @@ export function instantOf(value: unknown): string | null {
   return /^\d{4}-/.test(iso) && !iso.startsWith('0000') ? iso : null;
 }
 
+/**
+ * Parses JSON, but keeps numbers in these fields as the text that was sent: as a number,
+ * `12345678901234567.89` would be rounded. Throws a `SyntaxError`.
+ */
+export function parseExactly(body: string, fields: readonly string[]): unknown {
+  const keepSource = (name: string, value: unknown, context?: { source?: string }): unknown =>
+    typeof value === 'number' && fields.includes(name) ? context?.source : value;
+  return JSON.parse(body, keepSource as (name: string, value: unknown) => unknown);
+}
+
 const NUMBER_FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** Plain decimal text, digit for digit: money must not pass through a float. Null for no number. */

@@ -1,6 +1,6 @@
 /**
- * What counts as an objection: the reason why a deal was lost, and a note on a deal that begins with
- * the connection's marker. Category and language are guessed from short word lists.
+ * What counts as an objection: the reason why a deal was lost, and a note on a deal that begins
+ * with the connection's marker. Category and language are guessed from short word lists.
  */
 import type { Language } from '../../../core/language.ts';
 
@@ -27,7 +27,8 @@ const STOP_WORDS: Readonly<Record<Language, ReadonlySet<string>>> = {
   de: new Set(
     (
       'aber als auch auf aus bei das dass dem den der des die doch ein eine einen er es für haben hat ' +
-      'ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von war wir wird zu zum zur'
+      'ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von war wir wird ' +
+      'zu zum zur'
     ).split(' '),
   ),
   en: new Set(
@@ -43,7 +44,7 @@ export function describeObjection(text: string): ObjectionText {
   return { category, text, lang: detectLanguage(text) };
 }
 
-/** The language with more stop words; in a draw German by its letters or a few words, else English. */
+/** The language with more stop words. In a draw: German by letters or a few words, else English. */
 export function detectLanguage(text: string): Language {
   const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
   const count = (language: Language): number => words.filter((word) => STOP_WORDS[language].has(word)).length;

@@ -1,11 +1,11 @@
 /**
  * When a connection is synchronized, and what a round reads.
  *
- * A round reads the provider's lists one after the other, each from the time that the previous round
- * reached (`since`). It may take several runs: after each page the place is kept in the connection's
- * `sync_state`, and the next run continues there. Once a day a round reads everything. At its end it
- * removes what it has not read: deals that were purged, merged, hidden from the credentials or
- * deleted longer ago than the CRM tells, and deleted notes.
+ * A round reads the provider's lists one after the other, each from the time that the previous
+ * round reached (`since`). It may take several runs: after each page the place is kept in the
+ * connection's `sync_state`, and the next run continues there. Once a day a round reads everything.
+ * At its end it removes what it has not read: deals that were purged, merged, hidden from the
+ * credentials or deleted longer ago than the CRM tells, and deleted notes.
  */
 import { z } from 'zod';
 import type { ProviderPage } from '../providers/provider.ts';
@@ -45,8 +45,9 @@ export function parseState(stored: unknown): SyncState {
   return stateShape.safeParse(stored).data ?? EMPTY;
 }
 
-/** Values of `Round.list` that are no lists: the removal at the end of a full round, and the end. */
+/** `Round.list` after the last list of a full round: what it has not read is removed. */
 export const SWEEP = 'sweep';
+/** `Round.list` when nothing is left to do. */
 export const END = 'end';
 
 /** The round to continue, or a new one. */
@@ -74,7 +75,7 @@ export function roundAfter(
   return { ...read, list: lists[lists.indexOf(list) + 1] ?? (current.full ? SWEEP : END) };
 }
 
-/** The state after a round. `since` never goes back, and stays `OVERLAP_MS` before the round's start. */
+/** The state after a round. `since` never goes back, nor beyond `OVERLAP_MS` before its start. */
 export function stateAfter(state: SyncState, done: Round): SyncState {
   const limit = new Date(Date.parse(done.startedAt) - OVERLAP_MS).toISOString();
   const since = { ...state.since };
@@ -91,8 +92,8 @@ export function nextRegular(now: Date, random: number): Date {
 }
 
 /**
- * After 1, 2, 4 and 8 minutes, then every 15, ± 10 %, but not before the time that the CRM asked for.
- * `streak` is the number of failures since the last success, `random` from 0 to 1.
+ * After 1, 2, 4 and 8 minutes, then every 15, ± 10 %, but not before the time that the CRM asked
+ * for. `streak` is the number of failures since the last success, `random` from 0 to 1.
  */
 export function nextRetry(now: Date, streak: number, options: { retryAfterMs: number | null; random: number }): Date {
   const { retryAfterMs, random } = options;

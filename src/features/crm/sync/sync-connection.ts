@@ -9,23 +9,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../core/clock.ts';
 import { decrypt, type AppSecrets } from '../../../core/encryption.ts';
-import { newRequestId } from '../../../core/ids.ts';
-import { privacyOf } from '../../../core/privacy.ts';
 import { ProblemError } from '../../../core/problem.ts';
-import type { Db, Tx } from '../../../db/client.ts';
-import { record } from '../../../db/outbox.ts';
+import type { Db } from '../../../db/client.ts';
 import { credentialsContext } from '../connections/rules.ts';
-import { isProviderError, providerError, type ProviderError } from '../providers/errors.ts';
+import { isProviderError, providerError } from '../providers/errors.ts';
 import type { ProviderClient, ProviderPage } from '../providers/provider.ts';
 import { openProvider, requireProviderName, type ProviderSettings } from '../providers/registry.ts';
 import { applyPage } from './apply-page.ts';
+import { giveUp } from './give-up.ts';
 import type { ConnectionKey } from './jobs.ts';
 import { sweep } from './page-store.ts';
 import * as store from './run-store.ts';
 import type { ClaimedConnection, RunKey } from './run-store.ts';
 import {
   nextRegular,
-  nextRetry,
   parseState,
   roundAfter,
   roundOf,
@@ -171,49 +168,6 @@ async function endRound({ db, clock, random }: SyncDependencies, run: RunKey, st
   const at = clock.now();
   const end = { state, at, next: nextRegular(at, random()) };
   return (await db.transaction((tx) => store.endRound(tx, run, end))) ? 'done' : 'lost';
-}
-
-/**
- * A rate limit after some pages is not a failure: the next run continues when the CRM allows it.
- * Everything else is, and the first failure of a streak emits the event.
- */
-function giveUp(
-  { db, clock, random }: SyncDependencies,
-  run: RunKey,
-  { error, madeProgress }: { error: ProviderError; madeProgress: boolean },
-): Promise<RunOutcome> {
-  const { reason, retryAfterMs, refusedPlace } = error;
-  const at = clock.now();
-  return db.transaction(async (tx) => {
-    if (reason === 'rate_limited' && madeProgress) {
-      await store.release(tx, run, new Date(at.getTime() + Math.max(retryAfterMs ?? 0, 1_000)));
-      return 'yielded';
-    }
-    const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });
-    if (!failed) return 'lost';
-    store.setNext(tx, run, nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }));
-    if (failed.failure_streak === 1) recordFailure(tx, run, { at, reason, provider: failed.provider });
-    return 'failed';
-  });
-}
-
-function recordFailure(
-  tx: Tx,
-  { teamId, connectionId }: RunKey,
-  { at, reason, provider }: { at: Date; reason: string; provider: string },
-): void {
-  const occasion = {
-    teamId,
-    actor: { kind: 'platform', id: 'crm_sync' },
-    // The event has no personal data.
-    privacy: privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false }),
-    requestId: newRequestId(),
-    at,
-  } as const;
-  record(tx, occasion, {
-    audit: { action: 'crm_connection.sync_failed', targetId: connectionId, details: { reason } },
-    events: [{ type: 'crm.sync.failed', data: { connection_id: connectionId, provider, reason } }],
-  });
 }
 
 /** Waits for rate limits that end soon, a few times per run. */

@@ -1,0 +1,53 @@
+import type { Clock } from '../../../core/clock.ts';
+import { newRequestId } from '../../../core/ids.ts';
+import { privacyOf } from '../../../core/privacy.ts';
+import type { Db, Tx } from '../../../db/client.ts';
+import { record } from '../../../db/outbox.ts';
+import type { ProviderError } from '../providers/errors.ts';
+import * as store from './run-store.ts';
+import type { RunKey } from './run-store.ts';
+import { nextRetry } from './schedule.ts';
+
+/**
+ * A rate limit after some pages is not a failure: the next run continues when the CRM allows it.
+ * Everything else is, and the first failure of a streak emits the event. `lost`: somebody else has
+ * the connection. Opens a transaction.
+ */
+export function giveUp(
+  { db, clock, random }: { db: Db; clock: Clock; random: () => number },
+  run: RunKey,
+  { error, madeProgress }: { error: ProviderError; madeProgress: boolean },
+): Promise<'yielded' | 'failed' | 'lost'> {
+  const { reason, retryAfterMs, refusedPlace } = error;
+  const at = clock.now();
+  return db.transaction(async (tx) => {
+    if (reason === 'rate_limited' && madeProgress) {
+      await store.release(tx, run, new Date(at.getTime() + Math.max(retryAfterMs ?? 0, 1_000)));
+      return 'yielded';
+    }
+    const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });
+    if (!failed) return 'lost';
+    store.setNext(tx, run, nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }));
+    if (failed.failure_streak === 1) recordFailure(tx, run, { at, reason, provider: failed.provider });
+    return 'failed';
+  });
+}
+
+function recordFailure(
+  tx: Tx,
+  { teamId, connectionId }: RunKey,
+  { at, reason, provider }: { at: Date; reason: string; provider: string },
+): void {
+  const occasion = {
+    teamId,
+    actor: { kind: 'platform', id: 'crm_sync' },
+    // The event has no personal data.
+    privacy: privacyOf({ memberDetailEnabled: false, leaderboardEnabled: false }),
+    requestId: newRequestId(),
+    at,
+  } as const;
+  record(tx, occasion, {
+    audit: { action: 'crm_connection.sync_failed', targetId: connectionId, details: { reason } },
+    events: [{ type: 'crm.sync.failed', data: { connection_id: connectionId, provider, reason } }],
+  });
+}
