@@ -1,7 +1,7 @@
 // oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
 // oxlint-disable vitest/expect-expect -- `compare` expects
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startCrm } from '../support/crm-servers.ts';
+import { startCrm } from '../support/crm/fake.ts';
 import { SIDES, type Side } from '../support/twins.ts';
 import { appOperations, REST_OPERATIONS, type Operation } from './twin-calls.ts';
 import { openWorld, type World } from './twin-worlds.ts';

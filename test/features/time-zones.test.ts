@@ -5,12 +5,12 @@ import { fixedClock } from '../../src/core/clock.ts';
 import { deprecationHeaders } from '../../src/core/deprecation.ts';
 import { weekOf } from '../../src/features/analytics/platform-rules.ts';
 import { periodOf } from '../../src/features/analytics/rules.ts';
-import { openProvider } from '../../src/features/crm/providers.ts';
+import { openProvider } from '../../src/features/crm/providers/registry.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { startUsageCounter } from '../../src/features/usage/counter.ts';
 import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
-import { startCrm } from '../support/crm-servers.ts';
+import { startCrm } from '../support/crm/fake.ts';
 import { describeEvaluation, describeTraining } from '../support/platform.ts';
 import { readRollups } from '../support/rollups.ts';
 import { makeEvaluation, makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
@@ -163,7 +163,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     crm.notes.set(1, { id: 1, dealId: 1, html: 'A note', modified: MONDAY });
     const provider = await openProvider(
       { timeoutMs: 5_000, allowBaseUrl: true },
-      { provider: 'pipedrive', token: crm.token, baseUrl: crm.url, readsNotes: true },
+      { provider: 'pipedrive', storedCredentials: crm.token, baseUrl: crm.url, readsNotes: true },
     );
     const { modifiedUntil } = await provider.readPage('notes', { since: null, cursor: null });
     provider.close();

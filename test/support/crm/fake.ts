@@ -39,7 +39,11 @@ export interface FakeNote {
   dealId: number;
   html: string;
   modified: string;
-  deleted?: boolean;
+  /**
+   * `listed`: Pipedrive still lists it, with `active_flag` false. Its documentation has that field
+   * for deleted notes but does not say whether the list leaves them out.
+   */
+  deleted?: boolean | 'listed';
 }
 
 export interface FakeRequest {

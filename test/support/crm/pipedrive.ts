@@ -62,11 +62,11 @@ function listNotes(crm: FakeCrm, query: URLSearchParams): unknown {
   const start = Number(query.get('start') ?? 0);
   const limit = pageSizeOf(crm, Number(query.get('limit') ?? 100));
   const rows = [...crm.notes.values()]
-    .filter((note) => !note.deleted && `${note.modified.slice(0, 19)}Z` >= since)
+    .filter((note) => note.deleted !== true && `${note.modified.slice(0, 19)}Z` >= since)
     .toSorted((a, b) => (a.modified < b.modified ? -1 : a.modified > b.modified ? 1 : a.id - b.id));
   const data = rows.slice(start, start + limit).map((note) => ({
     id: note.id,
-    active_flag: true,
+    active_flag: note.deleted === undefined,
     deal_id: note.dealId,
     content: note.html,
     update_time: note.modified.slice(0, 19).replace('T', ' '),

@@ -154,7 +154,11 @@ function change(
   });
 }
 
-async function requireConnection(tx: Tx, { teamId, at }: ChangeContext, connectionId: string): Promise<LockedConnection> {
+async function requireConnection(
+  tx: Tx,
+  { teamId, at }: ChangeContext,
+  connectionId: string,
+): Promise<LockedConnection> {
   const row = await store.findConnectionLocked(tx, teamId, { connectionId, now: at });
   if (!row) throw notFound();
   return row;
