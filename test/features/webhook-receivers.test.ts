@@ -248,6 +248,55 @@ describe('a receiver that speaks no HTTP', () => {
   });
 });
 
+describe('an informational response is no answer', () => {
+  const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nRetry-After: 7200\r\n\r\n';
+  const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const finish = (text: string): Behaviour => raw(`${text}Content-Length: 4\r\n\r\nbody`);
+
+  test.each([
+    ['early hints', HINTS],
+    ['early hints, twice', HINTS + HINTS],
+    ['nothing but "processing"', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['"continue"', CONTINUE],
+    ['early hints and "continue"', HINTS + CONTINUE],
+    ['early hints and half a status', `${HINTS}HTTP/1.1 20`],
+  ])('%s, and then the end of the connection: a failed attempt', async (_what, text) => {
+    const { row, path } = await pingTo((_response, _request, socket) => socket.end(text));
+    expect(row).toMatchObject({ ...FAILED, response_code: null, response_excerpt: null });
+    expect(row.error).toMatch(/^(connection_closed|invalid_response)$/);
+    expect(receiver.requestsTo(path)).toHaveLength(1);
+  });
+
+  test('what comes after it is: 200 is a success, with its body', async () => {
+    const { row } = await pingTo(finish(`${HINTS}HTTP/1.1 200 OK\r\n`));
+    expect(row).toMatchObject({ ...OK, response_code: 200, response_excerpt: 'body' });
+  });
+
+  test.each([500, 503])('what comes after it is: %i is a failure', async (code) => {
+    const { row } = await pingTo(finish(`${HINTS}HTTP/1.1 ${code} No\r\n`));
+    expect(row).toMatchObject({
+      ...FAILED,
+      response_code: code,
+      response_excerpt: 'body',
+      error: null,
+      // The wait that the early hints asked for is none of the answer's.
+      next_try_at: '2026-11-02T09:01:00.000Z',
+    });
+  });
+
+  test('on a kept connection that then closes: the request is made once more, on a new one', async () => {
+    const own = await startReceiver();
+    const close: Behaviour = (_response, _request, socket) => socket.end(HINTS);
+    own.on('/', inTurn(status(200), close, status(204), close));
+    const endpoint = await createEndpoint(own.url);
+    await ping(endpoint);
+    expect(await ping(endpoint)).toMatchObject({ ...OK, response_code: 204 });
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    expect(await ping(endpoint)).toMatchObject(failed('connection_closed'));
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 1, 2, 2, 3]);
+  });
+});
+
 describe('a receiver that breaks the connection', () => {
   test('before it answers: one request, one failed attempt', async () => {
     const { row, path } = await pingTo((_response, _request, socket) => socket.destroy());
