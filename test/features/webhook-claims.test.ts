@@ -1,0 +1,265 @@
+// What a worker takes first, and how much of it: the statements, then the loop that uses them.
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { fixedClock, type Clock } from '../../src/core/clock.ts';
+import { openDatabase, type Database } from '../../src/db/client.ts';
+import * as store from '../../src/features/webhooks/delivery-store.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
+import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+const NOW = new Date('2026-11-02T09:00:00.000Z');
+const WORKER = 1;
+const ENDPOINTS = ['a', 'b', 'c', 'd', 'e'];
+
+let database: TestDatabase;
+let client: Client;
+let db: Database;
+let receiver: Receiver;
+let deliveries: Deliveries | null;
+
+beforeEach(async () => {
+  deliveries = null;
+  receiver = await startReceiver();
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  const webhook_endpoints = ENDPOINTS.map((name) => ({
+    id: `whe_${name}`,
+    url: `${receiver.url}/${name}`,
+    events: [name === 'a' ? ('member.joined' as const) : ('crm.sync.failed' as const)],
+  }));
+  await loadTestSeed(database, makeSeed([makeTeam('x', { webhook_endpoints })]));
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await receiver.stop();
+  await deliveries?.stop();
+  await db.close();
+  await client.end();
+  await database.drop();
+});
+
+interface Waiting {
+  readonly endpoint: string;
+  /** Numbers; the names of events and deliveries sort as they do. */
+  readonly from: number;
+  readonly to: number;
+  readonly attempt?: number;
+  readonly urgent?: boolean;
+  /** How long the first has been due; each after it a second less. */
+  readonly dueForS?: number;
+}
+
+/** Deliveries that wait, older than any that the loop makes. Later numbers are due later. */
+async function writeDeliveries({
+  endpoint,
+  from,
+  to,
+  attempt = 0,
+  urgent = false,
+  dueForS = 100_000,
+}: Waiting): Promise<void> {
+  await writeEvents(from, to, true);
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, urgent, created_at,
+        next_try_at)
+     select 'team_x', 'whd_00' || $1 || lpad(i::text, 6, '0'), 'whe_' || $1,
+       'evt_' || lpad(i::text, 6, '0'), 'member.joined',
+       case when $4::int = 0 then 'pending' else 'retrying' end, $4, $5, $6,
+       $6::timestamptz + (i - $2 - $7::float8) * interval '1 second'
+     from generate_series($2::int, $3::int) i`,
+    [endpoint, from, to, attempt, urgent, NOW, dueForS],
+  );
+}
+
+/** Events that happened one after the other, a second apart. */
+async function writeEvents(from: number, to: number, isFannedOut: boolean): Promise<void> {
+  await client.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select 'team_x', 'evt_' || lpad(i::text, 6, '0'), 'member.joined', '{}',
+       $4::timestamptz - interval '1 day' + i * interval '1 second', case when $3 then now() end
+     from generate_series($1::int, $2::int) i
+     on conflict do nothing`,
+    [from, to, isFannedOut, NOW],
+  );
+}
+
+async function read<Row>(text: string): Promise<Row[]> {
+  return (await client.query(text)).rows as Row[];
+}
+
+const claimDue = async (kind: store.Kind, rooms: Record<string, number>): Promise<string[]> => {
+  const shares = Object.entries(rooms).map(([name, room]) => ({
+    lane: { teamId: 'team_x', endpointId: `whe_${name}` },
+    room,
+  }));
+  return idsOf(await store.claimDue(db, kind, { worker: WORKER, shares, now: NOW }));
+};
+
+/** `a1` for the delivery of event 1 to endpoint a. */
+const idsOf = (rows: readonly store.ClaimedRow[]): string[] =>
+  rows.map(({ id }) => id.slice('whd_00'.length).replace(/0+(?=\d)/, ''));
+
+describe('a claim', () => {
+  test('takes the oldest first attempts of each endpoint, as many as its share, in order', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 20 });
+    await writeDeliveries({ endpoint: 'b', from: 1, to: 2 });
+    await writeDeliveries({ endpoint: 'c', from: 1, to: 20 });
+    expect(await claimDue('pending', { a: 3, b: 3, c: 1 })).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+    expect(await claimDue('pending', { a: 2, c: 2 })).toEqual(['a4', 'a5', 'c2', 'c3']);
+  });
+
+  test('takes the retries that have been due longest, whichever event is older', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 5, attempt: 1, dueForS: 100 });
+    await writeDeliveries({ endpoint: 'a', from: 6, to: 10, attempt: 1, dueForS: 200 });
+    expect(await claimDue('retrying', { a: 7 })).toEqual(['a1', 'a2', 'a6', 'a7', 'a8', 'a9', 'a10']);
+  });
+
+  test('of first attempts takes no retry, and of retries no first attempt', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 500, attempt: 1 });
+    await writeDeliveries({ endpoint: 'a', from: 501, to: 502, dueForS: 10 });
+    expect(await claimDue('pending', { a: 100 })).toEqual(['a501', 'a502']);
+    expect(await claimDue('pending', { a: 100 })).toEqual([]);
+    expect(await claimDue('retrying', { a: 2 })).toEqual(['a1', 'a2']);
+  });
+
+  test('takes what is due at this moment, and nothing a millisecond earlier', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 1, attempt: 1, dueForS: 0 });
+    await writeDeliveries({ endpoint: 'a', from: 2, to: 2, attempt: 1, dueForS: -0.001 });
+    expect(await claimDue('retrying', { a: 10 })).toEqual(['a1']);
+  });
+
+  test('takes nothing that somebody has, and passes by what somebody is taking', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 4 });
+    await client.query(`update webhook_delivery set claimed_by = 2 where id = 'whd_00a000001'`);
+    await client.query('begin');
+    await client.query(`select from webhook_delivery where id = 'whd_00a000002' for update`);
+    expect(await claimDue('pending', { a: 10 })).toEqual(['a3', 'a4']);
+    await client.query('rollback');
+  });
+
+  test('of what somebody asked for takes the oldest, due or not, of any endpoint', async () => {
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 2, dueForS: 1 });
+    await writeDeliveries({ endpoint: 'a', from: 3, to: 5, attempt: 1, urgent: true, dueForS: -100 });
+    await writeDeliveries({ endpoint: 'b', from: 1, to: 2, urgent: true });
+    expect(idsOf(await store.claimUrgent(db, WORKER, 4))).toEqual(['a3', 'a4', 'a5', 'b1']);
+    expect(idsOf(await store.claimUrgent(db, WORKER, 4))).toEqual(['b2']);
+  });
+});
+
+describe('the look for endpoints with something due', () => {
+  const look = async (kind: store.Kind, after = store.FIRST_ENDPOINT, limit = 2) => {
+    const { due, next } = await store.findWaiting(db, kind, { after, limit, now: NOW });
+    return { due: due.map(({ endpoint_id }) => endpoint_id), next };
+  };
+  const at = (name: string) => expect.objectContaining({ team_id: 'team_x', endpoint_id: `whe_${name}` });
+
+  test('goes on where it ended, and begins again after the last', async () => {
+    for (const endpoint of ENDPOINTS) await writeDeliveries({ endpoint, from: 1, to: 20 });
+    const first = await look('pending');
+    expect(first).toEqual({ due: ['whe_a', 'whe_b'], next: at('b') });
+    const second = await look('pending', first.next);
+    expect(second).toEqual({ due: ['whe_c', 'whe_d'], next: at('d') });
+    expect(await look('pending', second.next)).toEqual({ due: ['whe_e'], next: store.FIRST_ENDPOINT });
+    expect(await look('retrying')).toEqual({ due: [], next: store.FIRST_ENDPOINT });
+  });
+
+  test('passes paused ones and those with nothing due yet, and still gets to the others', async () => {
+    for (const endpoint of ENDPOINTS)
+      await writeDeliveries({ endpoint, from: 1, to: 20, attempt: 1, dueForS: endpoint === 'a' ? -1 : 30 });
+    await client.query(`update webhook_endpoint set status = 'disabled_failures'
+      where id in ('whe_b', 'whe_c')`);
+    const first = await look('retrying');
+    expect(first).toEqual({ due: [], next: at('b') });
+    expect(await look('retrying', first.next)).toEqual({ due: ['whe_d'], next: at('d') });
+  });
+});
+
+/** A clock that goes on by a millisecond each time it is read, so it tells what came first. */
+function countingClock(): Clock {
+  let readings = 0;
+  return { now: () => new Date(NOW.getTime() + (readings += 1)), override: () => null };
+}
+
+const BLOCKED = `select from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+const CLAIMED = 'select event_id from webhook_delivery where claimed_by is not null';
+
+async function startLoop(clock: Clock = fixedClock(NOW)): Promise<void> {
+  deliveries = await startDeliveries({ databaseUrl: database.url }, { clock, timeoutMs: 60_000 });
+}
+
+describe('the delivery loop', () => {
+  const numbersAt = (path: string): number[] =>
+    receiver.requestsTo(path).map(({ headers }) => Number(String(headers['svc-event-id']).slice(4)));
+
+  test('first attempts do not wait for a large older backlog of retries', async () => {
+    const gate = held(status(200));
+    receiver.on('/a', gate.behaviour);
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 2000, attempt: 1 });
+    await writeDeliveries({ endpoint: 'a', from: 2001, to: 2040 });
+    await startLoop();
+    await receiver.arrived('/a');
+    gate.open();
+    await receiver.arrived('/a', 200);
+    // What is in flight at the same time may overtake each other: at most eight.
+    const arrived = numbersAt('/a');
+    expect(arrived.slice(0, 32).filter((number) => number <= 2000)).toEqual([]);
+    expect(arrived.filter((number) => number > 2000)).toHaveLength(40);
+  });
+
+  test('a new event of an endpoint comes after older ones that wait for it', async () => {
+    const gate = held(status(200));
+    receiver.on('/a', gate.behaviour);
+    await writeDeliveries({ endpoint: 'a', from: 1, to: 100 });
+    await startLoop();
+    await receiver.arrived('/a');
+    // The loop stops at its next look, while the attempt in flight ends and makes room.
+    await client.query('begin');
+    await client.query('lock table event in access exclusive mode');
+    await until(async () => (await read(BLOCKED)).length > 0);
+    gate.open();
+    await until(async () => (await read(CLAIMED)).length === 0);
+    await writeEvents(101, 101, false);
+    await client.query('commit');
+    await receiver.arrived('/a', 101);
+    expect(numbersAt('/a').indexOf(101)).toBeGreaterThanOrEqual(92);
+  });
+
+  test('of many events at once, it takes no more of an endpoint than it may attempt', async () => {
+    // Nothing is silent for long, so nothing that was taken is given back for that reason.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const gate = held(status(200));
+    receiver.on('/a', gate.behaviour);
+    await writeEvents(1, 40, false);
+    await startLoop();
+    await until(async () => (await read('select from webhook_delivery')).length === 40);
+    await receiver.arrived('/a');
+    expect(await read(CLAIMED)).toEqual([{ event_id: 'evt_000001' }]);
+    gate.open();
+  });
+
+  test('while very many events wait, oldest and newest take turns, 50 at a time', async () => {
+    await client.query(`update webhook_endpoint set status = 'disabled'`);
+    await writeEvents(1, 1000, false);
+    await startLoop(countingClock());
+    const waiting = 'select from event where fanned_out_at is null';
+    await until(async () => (await read(waiting)).length === 0);
+    const taken = await read<{ first: number; last: number; count: number }>(
+      `select min(right(id, 6)::int) as first, max(right(id, 6)::int) as last,
+         count(*)::int as count
+       from event group by fanned_out_at order by fanned_out_at`,
+    );
+    const turns = Array.from({ length: 20 }, (_, n) => {
+      const first = n % 2 ? 1000 - 50 * ((n + 1) / 2) + 1 : 50 * (n / 2) + 1;
+      return { first, last: first + 49, count: 50 };
+    });
+    expect(taken).toEqual(turns);
+  });
+});
