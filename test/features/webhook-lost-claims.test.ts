@@ -1,0 +1,181 @@
+// Postgres commits a claim, and the connection breaks before the worker hears of it.
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { loadTestSeed } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
+import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+const NOW = new Date('2026-11-02T09:00:00.000Z');
+/** How an answer ends when what was asked for has been committed. */
+const COMMITTED = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
+let database: TestDatabase;
+let client: Client;
+let receiver: Receiver;
+let proxy: Proxy;
+let deliveries: Deliveries;
+
+beforeEach(async () => {
+  // Time stands still: no later tick repairs what is lost, and nothing is given back for its age.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  receiver = await startReceiver();
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  const webhook_endpoints = ['one', 'other'].map(makeEndpoint);
+  await loadTestSeed(database, makeSeed([makeTeam('a', { webhook_endpoints })]));
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await receiver.stop();
+  await deliveries.stop();
+  await proxy.close();
+  await client.end();
+  await database.drop();
+});
+
+const makeEndpoint = (name: string) => ({
+  id: `whe_${name}`,
+  url: `${receiver.url}/${name}`,
+  events: ['member.joined' as const],
+});
+
+interface Proxy {
+  readonly url: string;
+  /** How many answers were lost. */
+  lost(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Stands between the worker and Postgres. It swallows what the server answers to the first request
+ * with these bytes in it, and breaks the connection once the server has committed.
+ */
+async function startProxy(request: string): Promise<Proxy> {
+  let state: 'waits' | 'swallows' | 'done' = 'waits';
+  const sockets = new Set<Socket>();
+  const { hostname, port } = new URL(database.url);
+  const server: Server = createServer((worker) => {
+    const postgres = connect(Number(port), hostname);
+    for (const [socket, peer] of [
+      [worker, postgres],
+      [postgres, worker],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => peer.destroy());
+    }
+    let swallowed: Buffer | null = null;
+    worker.on('data', (chunk) => {
+      if (state === 'waits' && chunk.includes(request)) {
+        state = 'swallows';
+        swallowed = Buffer.alloc(0);
+      }
+      postgres.write(chunk);
+    });
+    postgres.on('data', (chunk) => {
+      if (swallowed === null) return worker.write(chunk);
+      swallowed = Buffer.concat([swallowed, chunk]);
+      if (!swallowed.subarray(-COMMITTED.length).equals(COMMITTED)) return;
+      state = 'done';
+      worker.destroy();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(database.url);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    lost: () => (state === 'done' ? 1 : 0),
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+/** The delivery loop, which loses the answer to its first request with these bytes in it. */
+async function startLosing(request: string): Promise<void> {
+  proxy = await startProxy(request);
+  const clock = fixedClock(NOW);
+  deliveries = await startDeliveries({ databaseUrl: proxy.url }, { clock, timeoutMs: 60_000 });
+  // Every tenth tick, the one at the start included, looks for lost claims anyway. This is none.
+  vi.advanceTimersToNextTimer();
+}
+
+async function writeEvents(count: number, isFannedOut: boolean): Promise<void> {
+  await client.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select 'team_a', 'evt_' || i, 'member.joined', '{}', $3::timestamptz,
+       case when $2 then now() end
+     from generate_series(1, $1::int) i`,
+    [count, isFannedOut, NOW],
+  );
+}
+
+/** A due delivery of each event to the endpoint. */
+async function writeDeliveries(name: string, fields: { attempt: number; urgent: boolean }): Promise<void> {
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, urgent, created_at,
+        next_try_at)
+     select team_id, replace(id, 'evt', 'whd') || $1, 'whe_' || $1, id, type,
+       case when $2::int = 0 then 'pending' else 'retrying' end, $2, $3, $4, $4 from event`,
+    [name, fields.attempt, fields.urgent, NOW],
+  );
+}
+
+const count = async (where: string): Promise<number> =>
+  (await client.query(`select from webhook_delivery where ${where}`)).rowCount ?? 0;
+
+const arrivals = (path: string): unknown[] =>
+  receiver
+    .requestsTo(path)
+    .map(({ headers }) => headers['svc-event-id'])
+    .toSorted();
+
+const allDone = (deliveries: number) => until(async () => (await count(`status = 'ok'`)) === deliveries);
+
+test.each([
+  ['first attempts', 'webhooks.claimPending', { attempt: 0, urgent: false }],
+  ['retries', 'webhooks.claimRetrying', { attempt: 1, urgent: false }],
+  ['what somebody asked for', 'webhooks.claimUrgent', { attempt: 1, urgent: true }],
+])('a lost claim of %s is noticed by the worker itself, and each is made once', async (_what, name, fields) => {
+  await writeEvents(3, true);
+  await writeDeliveries('one', fields);
+  await startLosing(name);
+  await allDone(3);
+  expect(proxy.lost()).toBe(1);
+  expect(arrivals('/one')).toEqual(['evt_1', 'evt_2', 'evt_3']);
+});
+
+test('a lost fan-out, which claims what it makes, is noticed too: each event comes once', async () => {
+  await writeEvents(3, false);
+  await startLosing('COMMIT');
+  await allDone(6);
+  expect(proxy.lost()).toBe(1);
+  for (const path of ['/one', '/other']) expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+});
+
+test('what the worker has in hand then, in flight or waiting for its turn, is attempted once', async () => {
+  const gate = held(status(200));
+  receiver.on('/one', gate.behaviour);
+  await writeEvents(3, true);
+  await writeDeliveries('one', { attempt: 1, urgent: true });
+  await writeDeliveries('other', { attempt: 0, urgent: false });
+  // Of the first endpoint one attempt is in flight by then, and two wait for it to end.
+  await startLosing('webhooks.claimPending');
+  await receiver.arrived('/other', 3);
+  expect(proxy.lost()).toBe(1);
+  expect(arrivals('/one')).toHaveLength(1);
+  gate.open();
+  await allDone(6);
+  for (const path of ['/one', '/other']) expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+});
