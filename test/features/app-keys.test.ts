@@ -71,10 +71,16 @@ async function startKeyServer(): Promise<KeyServer> {
 
 let keys: KeyServer;
 let api: TestApi;
+
+/** An API that asks the key server each time, and waits so long for it. */
+function startApi(timeoutMs: number): Promise<TestApi> {
+  const tokenKey = { kind: 'jwks', url: keys.url, cooldownMs: 0, timeoutMs } as const;
+  return startTestApi({ seed: makeSeed([makeTeam('a')]), app: { tokenKey } });
+}
+
 beforeEach(async () => {
   keys = await startKeyServer();
-  const tokenKey = { kind: 'jwks', url: keys.url, cooldownMs: 0, timeoutMs: 300 } as const;
-  api = await startTestApi({ seed: makeSeed([makeTeam('a')]), app: { tokenKey } });
+  api = await startApi(20_000);
 });
 afterEach(async () => {
   await api.stop();
@@ -163,11 +169,14 @@ describe('a key server in trouble', () => {
     keys.published = [key];
     keys.trouble = trouble;
     const token = await signedBy(key);
+    await api.stop();
+    api = await startApi(1_500);
     const startedAt = performance.now();
     const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
       headers: { authorization: `Bearer ${token}` },
     });
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    // The library itself would wait for five seconds.
+    expect(performance.now() - startedAt).toBeLessThan(4_500);
     expect(response.status).toBe(503);
     const { error } = (await response.json()) as { error: { data: { problem: object } } };
     expect(error.data.problem).toMatchObject({ code: 'unavailable', status: 503 });

@@ -62,7 +62,7 @@ beforeAll(async () => {
   const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
   api = await startTestApi({ seed: makeSeed(names.map(makePausing)), clock, allowPrivateTargets: true });
   await query(`update member set language = 'en' where email like 'english@%'`);
-  await startDeliveries(api, { clock, timeoutMs: 300 });
+  await startDeliveries(api, { clock, timeoutMs: 2_000 });
   return () => new Promise<void>((done) => smtp.close(() => done()));
 });
 

@@ -44,7 +44,7 @@ beforeAll(async () => {
   inside = { server, port: (server.address() as AddressInfo).port, connections: 0 };
   const seed = makeSeed(Array.from({ length: 12 }, (_, index) => makeTeam(`t${index}`)));
   api = await startTestApi({ seed, clock, services: { lookup } });
-  await startDeliveries(api, { clock, lookup, allowPrivateTargets: false, timeoutMs: 1_000 });
+  await startDeliveries(api, { clock, lookup, allowPrivateTargets: false });
   return () => new Promise((done) => server.close(done));
 });
 
@@ -158,7 +158,6 @@ describe('where private targets are allowed', () => {
     own = await startTestApi({ seed: makeSeed([makeTeam('own')]), clock, allowPrivateTargets: true });
     deliveries = await startDeliveries(own, {
       clock,
-      timeoutMs: 1_000,
       lookup: async () => {
         lookups += 1;
         return answers;

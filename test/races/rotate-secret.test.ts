@@ -133,7 +133,7 @@ describe('the rotation', () => {
     await holder.connect();
     await holder.query(`begin; select from webhook_endpoint where id = 'whe_01200' for update`);
     const script = runScript(database.url, ['rotate-secret'], ROTATING);
-    await expect.poll(() => countOpened(NEW), { timeout: 10_000 }).toBe(1000);
+    await expect.poll(() => countOpened(NEW), { timeout: 25_000 }).toBe(1000);
     await script.kill('SIGKILL');
     // Its last statement still waits in Postgres, and would be done as soon as it could.
     await endWaiting();

@@ -173,7 +173,8 @@ describe('SIGTERM to an API process', () => {
     await once(silent, 'connect');
     const startedAt = performance.now();
     expect((await api.kill('SIGTERM')).code).toBe(0);
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    // It takes one second. To wait for the connection would take the 14 that requests in flight get.
+    expect(performance.now() - startedAt).toBeLessThan(13_500);
     silent.destroy();
   });
 
@@ -363,7 +364,8 @@ describe('a worker process', () => {
     await connected;
     const startedAt = performance.now();
     expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAt).toBeLessThan(15_500);
+    // At 15 s it would end without giving back the job; at 20 s the job would end by itself.
+    expect(performance.now() - startedAt).toBeLessThan(19_500);
     expect(await jobs(own.url)).toEqual([{ attempts: 1, locked: false }]);
   });
 
