@@ -3,7 +3,8 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fixedClock, type Clock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
-import * as store from '../../src/features/webhooks/delivery-store.ts';
+import * as store from '../../src/delivery/claim-store.ts';
+import { findWaiting, FIRST_ENDPOINT, type WaitingStatus } from '../../src/delivery/waiting-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
@@ -94,16 +95,16 @@ async function read<Row>(text: string): Promise<Row[]> {
   return (await client.query(text)).rows as Row[];
 }
 
-const claimDue = async (kind: store.Kind, rooms: Record<string, number>): Promise<string[]> => {
+const claimDue = async (kind: WaitingStatus, rooms: Record<string, number>): Promise<string[]> => {
   const shares = Object.entries(rooms).map(([name, room]) => ({
-    lane: { teamId: 'team_x', endpointId: `whe_${name}` },
+    queue: { teamId: 'team_x', endpointId: `whe_${name}` },
     room,
   }));
   return idsOf(await store.claimDue(db, kind, { worker: WORKER, shares, now: NOW }));
 };
 
 /** `a1` for the delivery of event 1 to endpoint a. */
-const idsOf = (rows: readonly store.ClaimedRow[]): string[] =>
+const idsOf = (rows: readonly store.ClaimedDelivery[]): string[] =>
   rows.map(({ id }) => id.slice('whd_00'.length).replace(/0+(?=\d)/, ''));
 
 describe('a claim', () => {
@@ -154,8 +155,8 @@ describe('a claim', () => {
 });
 
 describe('the look for endpoints with something due', () => {
-  const look = async (kind: store.Kind, after = store.FIRST_ENDPOINT, limit = 2) => {
-    const { due, next } = await store.findWaiting(db, kind, { after, limit, now: NOW });
+  const look = async (kind: WaitingStatus, after = FIRST_ENDPOINT, limit = 2) => {
+    const { due, next } = await findWaiting(db, kind, { after, limit, now: NOW });
     return { due: due.map(({ endpoint_id }) => endpoint_id), next };
   };
   const at = (name: string) => expect.objectContaining({ team_id: 'team_x', endpoint_id: `whe_${name}` });
@@ -166,8 +167,8 @@ describe('the look for endpoints with something due', () => {
     expect(first).toEqual({ due: ['whe_a', 'whe_b'], next: at('b') });
     const second = await look('pending', first.next);
     expect(second).toEqual({ due: ['whe_c', 'whe_d'], next: at('d') });
-    expect(await look('pending', second.next)).toEqual({ due: ['whe_e'], next: store.FIRST_ENDPOINT });
-    expect(await look('retrying')).toEqual({ due: [], next: store.FIRST_ENDPOINT });
+    expect(await look('pending', second.next)).toEqual({ due: ['whe_e'], next: FIRST_ENDPOINT });
+    expect(await look('retrying')).toEqual({ due: [], next: FIRST_ENDPOINT });
   });
 
   test('passes paused ones and those with nothing due yet, and still gets to the others', async () => {

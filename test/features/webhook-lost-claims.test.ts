@@ -138,7 +138,7 @@ const count = async (where: string): Promise<number> =>
 const arrivals = (path: string): unknown[] =>
   receiver
     .requestsTo(path)
-    .map(({ headers }) => headers['svc-event-id'])
+    .map(({ headers }) => String(headers['svc-event-id']))
     .toSorted();
 
 const allDone = (deliveries: number) => until(async () => (await count(`status = 'ok'`)) === deliveries);
