@@ -1,16 +1,16 @@
 // `npm run announce -- --version v1 --deprecation DATE --sunset DATE [--dry-run]`: mails the end of a version to every admin who has an active key.
 // May be ended and run again at any time: who was mailed is in the database.
-import '../src/node-version.ts';
+import '../src/runtime/node-version.ts';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { V1_DEPRECATION } from '../src/core/deprecation.ts';
 import { openDatabase, type Database } from '../src/db/client.ts';
 import { holdSessionLock } from '../src/db/session-lock.ts';
 import { requireAnnouncement, type Announcement } from '../src/features/announcements/rules.ts';
 import { announce, planAnnouncement } from '../src/features/announcements/service.ts';
-import { createLogger } from '../src/log.ts';
-import { createMailer } from '../src/mail.ts';
+import { createLogger } from '../src/runtime/log.ts';
+import { createMailer } from '../src/runtime/mail.ts';
 
 const USAGE = 'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD --sunset YYYY-MM-DD [--dry-run]';
 /** Of the lock that keeps two announcements from mailing the same people. */

@@ -1,4 +1,4 @@
-import '../src/node-version.ts';
+import '../src/runtime/node-version.ts';
 import { migrate } from '../src/db/migrate.ts';
 
 // Only DATABASE_URL is read here: a migration step of a deployment has no need of the application's secrets.

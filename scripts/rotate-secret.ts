@@ -1,6 +1,6 @@
 // `npm run rotate-secret`: encrypts with APP_SECRET what APP_SECRET_PREVIOUS wrote. May be ended and run again at any time.
-import '../src/node-version.ts';
-import { loadConfig } from '../src/config.ts';
+import '../src/runtime/node-version.ts';
+import { loadConfig } from '../src/runtime/config.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { rotateSecret } from '../src/db/rotate-secret.ts';
 

@@ -1,10 +1,10 @@
 // `npm run seed -- FILE.json [--replace]`: loads a seed file. Standard output gets one JSON object, the keys and secrets that
 // are shown once, and nothing else; words for people go to standard error.
-import '../src/node-version.ts';
+import '../src/runtime/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openDataFolder } from '../src/data-folder.ts';
+import { openDataFolder } from '../src/runtime/data-folder.ts';
 import { startEmbedded } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { loadSeed, type SeedResult } from '../src/seed/load.ts';

@@ -1,6 +1,6 @@
 // `npm test`: the static checks beside each other, then the tests. With arguments (a file, -t NAME …) only the tests.
 // The last line is `N passed, N failed, N skipped`; a static check that fails counts as one failed.
-import '../src/node-version.ts';
+import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

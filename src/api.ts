@@ -1,20 +1,20 @@
-import './node-version.ts';
+import './runtime/node-version.ts';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { loadConfig, type Config } from './config.ts';
+import { loadConfig, type Config } from './runtime/config.ts';
 import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
 import { startUsageCounter } from './features/usage/counter.ts';
-import { createApp } from './http/app.ts';
-import type { TokenKey } from './http/app-token.ts';
-import { IP_RATE_LIMIT_PER_MINUTE } from './http/authenticate.ts';
-import { openApiDocument } from './http/openapi.ts';
-import { answerBrokenRequest } from './http/broken-request.ts';
-import { createLogger } from './log.ts';
-import { createMetrics, serveMetrics } from './metrics.ts';
-import { runUntilSignal } from './process.ts';
+import { createApp } from './http/server.ts';
+import type { TokenKey } from './http/app/token.ts';
+import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authenticate.ts';
+import { openApiDocument } from './http/openapi/document.ts';
+import { answerBrokenRequest } from './http/api/broken-request.ts';
+import { createLogger } from './runtime/log.ts';
+import { createMetrics, serveMetrics } from './runtime/metrics.ts';
+import { runUntilSignal } from './runtime/process.ts';
 
 /** A little less than the 15 s of operations.md, which closing the database's connections counts in. */
 const DRAIN_MS = 14_000;

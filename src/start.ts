@@ -4,13 +4,13 @@
 //                              imports  ┴→ migrations → demo tenant if the database is empty → API and worker → greeting
 //
 // The API, the worker and the seed are imported while Postgres starts, because reading them takes as long.
-import './node-version.ts';
+import './runtime/node-version.ts';
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { loadConfig, type Config } from './config.ts';
-import { openDataFolder, type DataFolder } from './data-folder.ts';
+import { loadConfig, type Config } from './runtime/config.ts';
+import { openDataFolder, type DataFolder } from './runtime/data-folder.ts';
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts';
 
 interface Stoppable {

@@ -1,4 +1,4 @@
-import './node-version.ts';
+import './runtime/node-version.ts';
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -13,7 +13,7 @@ import {
 } from 'graphile-worker';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { loadConfig, type Config } from './config.ts';
+import { loadConfig, type Config } from './runtime/config.ts';
 import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
 import { keepJobLocks, type JobLocks } from './db/job-locks.ts';
@@ -27,10 +27,10 @@ import { memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { resendTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
-import { createLogger, redact } from './log.ts';
-import { createMailer } from './mail.ts';
-import { createWorkerMetrics, serveWorkerMetrics, type WorkerMetrics } from './worker-metrics.ts';
-import { runUntilSignal } from './process.ts';
+import { createLogger, redact } from './runtime/log.ts';
+import { createMailer } from './runtime/mail.ts';
+import { createWorkerMetrics, serveWorkerMetrics, type WorkerMetrics } from './runtime/worker-metrics.ts';
+import { runUntilSignal } from './runtime/process.ts';
 
 /** Jobs in flight get this long at the end; it leaves time to give back the rest, before `npm start` stops Postgres and before the 15 s of operations.md. */
 const DRAIN_MS = 11_000;

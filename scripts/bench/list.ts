@@ -1,6 +1,6 @@
 // A page of 50 assignments, ours against the floor: how many a second, and what processor time each costs the server.
 import { deepStrictEqual } from 'node:assert/strict';
-import { BASE_PATH } from '../../src/http/rest.ts';
+import { BASE_PATH } from '../../src/http/api/rest.ts';
 import { httpRequest } from './data.ts';
 import { createFloor } from './floor.ts';
 import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';

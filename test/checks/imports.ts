@@ -62,7 +62,7 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     { layer: 'part', feature: 'own' },
     { layer: 'schema', feature: 'own' },
     { layer: 'view', feature: 'own' },
-    { layer: 'trpc/init' },
+    { layer: 'trpc' },
     core,
   ],
   tasks: [
@@ -72,13 +72,15 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     db,
     core,
   ],
-  'trpc/init': [core, db],
-  trpc: [core, db, { layer: 'trpc/init' }, { layer: 'router' }],
-  http: [{ layer: 'trpc' }, { layer: 'trpc/init' }, core, db, { layer: 'entry', only: 'types' }],
-  'admin-ui': ['core', 'db', 'schema', 'trpc', 'trpc/init', 'router', 'view'].map((layer) => ({
+  trpc: [core, db],
+  routers: [core, db, { layer: 'trpc' }, { layer: 'router' }],
+  runtime: [core, db, { layer: 'delivery' }],
+  http: [{ layer: 'routers' }, { layer: 'trpc' }, core, db, { layer: 'runtime', only: 'types' }],
+  'admin-ui': ['core', 'db', 'schema', 'trpc', 'routers', 'router', 'view'].map((layer) => ({
     layer,
     only: 'types',
   })),
+  client: [],
   entry: 'everything',
 };
 
@@ -137,7 +139,6 @@ function fits(rule: Rule, from: Place, to: Place): boolean {
 function placeOf(name: string): Place {
   const [folder = '', feature = '', ...rest] = name.split('/');
   if (!name.includes('/') || folder === 'seed') return { layer: 'entry', feature: null };
-  if (name === 'trpc/init.ts') return { layer: 'trpc/init', feature: null };
   if (folder !== 'features') return { layer: folder, feature: null };
   if (rest.length > 1 && rest[0] === 'providers') return { layer: 'provider', feature };
   // Files for one kind of caller have a prefix: platform-service.ts is a service, too.

@@ -3,8 +3,8 @@
 // Whatever is sent: the documented refusal in the documented form, and nothing is written.
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BASE_PATH } from '../../src/http/rest.ts';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
 import { requireDocumentedResponse } from '../support/response-contract.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';

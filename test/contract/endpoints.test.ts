@@ -3,7 +3,7 @@
 // What every operation promises, from its declaration alone. A new endpoint gets all of it by being declared.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeTeam } from '../support/seed.ts';
 import {

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type CallOptions, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, EXISTING_IDS, validRequest } from './requests.ts';

@@ -2,8 +2,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { record } from '../../src/db/outbox.ts';
-import type { Identity } from '../../src/http/app-token.ts';
-import { ENDPOINTS, endpointsOf } from '../../src/trpc/endpoints.ts';
+import type { Identity } from '../../src/http/app/token.ts';
+import { ENDPOINTS, endpointsOf } from '../../src/routers/endpoints.ts';
 import { endpoint, changeContextOf, router } from '../../src/trpc/init.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';

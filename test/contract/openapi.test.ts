@@ -10,8 +10,8 @@ import addFormats from 'ajv-formats';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
-import { committedDocument, openApiDocument, strictOpenApiDocument } from '../../src/http/openapi.ts';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { committedDocument, openApiDocument, strictOpenApiDocument } from '../../src/http/openapi/document.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
 interface Media {
   readonly schema: object;

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { loadTestSeed, startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { makeEvaluation, makeFullTeam, makeSeed, makeTraining, type TeamSeed } from '../support/seed.ts';
 import { addDeliveries, validRequest } from './requests.ts';

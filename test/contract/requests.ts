@@ -2,7 +2,7 @@
 import { it } from 'vitest';
 import type { Database } from '../../src/db/client.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { makeFullTeam, makeSeed, memberId, userId, type TeamSeed } from '../support/seed.ts';
 
 export interface EndpointRequest {

@@ -5,8 +5,8 @@
  */
 import { z } from 'zod';
 import type { AnyProcedure } from '@trpc/server';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
-import { appRouter } from '../../src/trpc/routers.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
+import { appRouter } from '../../src/routers/routers.ts';
 import type { TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { ENTRY_IDS, teamIdOf, trainingUserOf, TWIN_IDS, TWINS_NOW, type Side } from '../support/twins.ts';

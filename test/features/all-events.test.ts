@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS, type EventType } from '../../src/core/events.ts';
 import type { ProviderName } from '../../src/features/crm/providers/registry.ts';
-import { verifyWebhook, type WebhookEvent } from '../../src/webhook-verification.ts';
+import { verifyWebhook, type WebhookEvent } from '../../src/client/webhook-verification.ts';
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';

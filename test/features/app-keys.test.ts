@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app-token.ts';
+import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app/token.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';

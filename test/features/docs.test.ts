@@ -5,9 +5,9 @@ import express from 'express';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
-import { isGenuine } from '../../src/http/docs-assets/verify-signature.js';
-import { docsRouter } from '../../src/http/docs.ts';
-import { html, withCode } from '../../src/http/docs-html.ts';
+import { isGenuine } from '../../src/http/docs/assets/verify-signature.js';
+import { docsRouter } from '../../src/http/docs/docs.ts';
+import { html, withCode } from '../../src/http/docs/html.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -144,7 +144,7 @@ describe('/docs/webhooks', () => {
   it.each(['verify-signature.js', 'receive-webhook.js', 'verify-delivery.sh', 'send-delivery.sh'])(
     'shows the sample %s as it is',
     async (name) => {
-      const source = await readFile(new URL(`../../src/http/docs-assets/${name}`, import.meta.url), 'utf8');
+      const source = await readFile(new URL(`../../src/http/docs/assets/${name}`, import.meta.url), 'utf8');
       expect(plain(await textOf('/docs/webhooks'))).toContain(source);
     },
   );

@@ -1,7 +1,7 @@
 import type { TRPCClient } from '@trpc/client';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { platform } from '../../src/trpc/routers.ts';
-import type { AppRouter } from '../../src/trpc/routers.ts';
+import { platform } from '../../src/routers/routers.ts';
+import type { AppRouter } from '../../src/routers/routers.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { describeEvaluation, describeTraining } from '../support/platform.ts';

@@ -7,7 +7,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { PAUSE_ENDPOINTS, WEBHOOK_CRON, webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
-import { createMailer } from '../../src/mail.ts';
+import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries, until } from '../support/deliveries.ts';
 import { hang, inTurn, startReceiver, status, type Behaviour, type Receiver } from '../support/receiver.ts';

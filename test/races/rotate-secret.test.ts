@@ -5,7 +5,7 @@ import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { decrypt, encrypt } from '../../src/core/encryption.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { rotateSecret } from '../../src/db/rotate-secret.ts';
-import { verifyWebhook } from '../../src/webhook-verification.ts';
+import { verifyWebhook } from '../../src/client/webhook-verification.ts';
 import {
   createCall,
   loadTestSeed,

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/core/events.ts';
 import { withEventTypes } from '../../scripts/webhook-types.ts';
 import { deliveryHeaders, envelopeText } from '../../src/delivery/envelope.ts';
-import { eventExample } from '../../src/http/openapi-webhooks.ts';
+import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import {
   verifyWebhook,
   WebhookVerificationError,
@@ -15,7 +15,7 @@ import {
   type WebhookEventType,
   type WebhookHeaders,
   type WebhookVerificationOptions,
-} from '../../src/webhook-verification.ts';
+} from '../../src/client/webhook-verification.ts';
 
 const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
 const NOW = new Date('2026-11-20T10:00:00.000Z');
@@ -97,7 +97,7 @@ describe('the published types', () => {
   });
 
   it('are those that `npm run webhook-types` writes', async () => {
-    const source = await readFile(new URL('../../src/webhook-verification.ts', import.meta.url), 'utf8');
+    const source = await readFile(new URL('../../src/client/webhook-verification.ts', import.meta.url), 'utf8');
     expect(source).toBe(withEventTypes(source));
   });
 

@@ -32,7 +32,7 @@ async function write(name: string, text: string): Promise<void> {
 describe('the import check', () => {
   it.each([
     ['src/core/a.ts', `import { b } from '../db/b.ts';`],
-    ['src/core/a.ts', `import type { Config } from '../config.ts';`],
+    ['src/core/a.ts', `import type { Config } from '../runtime/config.ts';`],
     ['src/db/a.ts', `import { b } from '../features/x/store.ts';`],
     ['src/features/x/rules.ts', `import { b } from './store.ts';`],
     ['src/features/x/schema.ts', `import { b } from '../../db/client.ts';`],
@@ -55,7 +55,7 @@ describe('the import check', () => {
     ['src/http/a.ts', `import { b } from '../features/trainings/service.ts';`],
     ['src/http/a.ts', `import '../features/api-keys/store.ts';`],
     ['src/trpc/init.ts', `export { b } from '../features/x/router.ts';`],
-    ['src/admin-ui/a.tsx', `import { b } from '../trpc/routers.ts';`],
+    ['src/admin-ui/a.tsx', `import { b } from '../routers/routers.ts';`],
     ['src/features/x/service.ts', `import { b } from '../../../test/support/b.ts';`],
   ])('refuses in %s: %s', async (name, text) => {
     const violations = await check({ [name]: text });
@@ -72,10 +72,10 @@ describe('the import check', () => {
       'src/features/z/service.ts': `import { b } from '../../delivery/b.ts';`,
       'src/delivery/a.ts': `import { a } from '../core/a.ts';\nimport { c } from '../db/client.ts';`,
       'src/features/x/router.ts': `import { a } from './service.ts';\nimport { b } from '../../trpc/init.ts';`,
-      'src/trpc/routers.ts': `import { a } from '../features/x/router.ts';`,
-      'src/http/app.ts': `import { a } from '../trpc/endpoints.ts';\nimport { b } from '../trpc/routers.ts';`,
-      'src/admin-ui/a.tsx': `import type { AppRouter } from '../trpc/routers.ts';\nimport { b } from './b.tsx';`,
-      'src/api.ts': `import { a } from './http/app.ts';\nimport { b } from './features/x/store.ts';`,
+      'src/routers/routers.ts': `import { a } from '../features/x/router.ts';`,
+      'src/http/server.ts': `import { a } from '../routers/endpoints.ts';\nimport { b } from '../routers/routers.ts';`,
+      'src/admin-ui/a.tsx': `import type { AppRouter } from '../routers/routers.ts';\nimport { b } from './b.tsx';`,
+      'src/api.ts': `import { a } from './http/server.ts';\nimport { b } from './features/x/store.ts';`,
       'src/seed/load.ts': `import { a } from '../features/x/store.ts';`,
     });
     expect(violations).toEqual([]);

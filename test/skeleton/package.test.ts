@@ -13,11 +13,11 @@ import { EVENT_TYPES } from '../../src/core/events.ts';
 import type { AttemptResult } from '../../src/delivery/attempt-result.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { deliveryHeaders } from '../../src/delivery/envelope.ts';
-import { eventExample } from '../../src/http/openapi-webhooks.ts';
-import type { WebhookEvent } from '../../src/webhook-verification.ts';
+import { eventExample } from '../../src/http/openapi/webhooks.ts';
+import type { WebhookEvent } from '../../src/client/webhook-verification.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const samples = join(root, 'src/http/docs-assets');
+const samples = join(root, 'src/http/docs/assets');
 const run = promisify(execFile);
 
 const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';

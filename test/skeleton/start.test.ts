@@ -57,7 +57,7 @@ interface Greeting {
 /** In a process group of its own, as a terminal gives one to what is typed in it. */
 function start(program: 'npm' | 'node', env: Record<string, string> = {}): Started {
   const [command, ...args] =
-    program === 'npm' ? ['npm', 'start'] : [process.execPath, '--import', './src/node-version.js', 'src/start.ts'];
+    program === 'npm' ? ['npm', 'start'] : [process.execPath, '--import', './src/runtime/node-version.js', 'src/start.ts'];
   const { PATH, HOME } = process.env;
   const child = spawn(command, args, {
     cwd: folder,

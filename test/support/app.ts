@@ -1,6 +1,6 @@
 import { createTRPCClient, httpLink, TRPCClientError, type TRPCClient } from '@trpc/client';
-import { issueToken, type Identity } from '../../src/http/app-token.ts';
-import type { AppRouter } from '../../src/trpc/routers.ts';
+import { issueToken, type Identity } from '../../src/http/app/token.ts';
+import type { AppRouter } from '../../src/routers/routers.ts';
 import { TEST_APP_AUTH_SECRET, type TestApi } from './api.ts';
 import { userId } from './seed.ts';
 

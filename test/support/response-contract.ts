@@ -3,9 +3,9 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../../src/core/problem.ts';
-import { strictOpenApiDocument } from '../../src/http/openapi.ts';
-import { compileRoutes } from '../../src/http/routes.ts';
-import { ENDPOINTS, type Endpoint } from '../../src/trpc/endpoints.ts';
+import { strictOpenApiDocument } from '../../src/http/openapi/document.ts';
+import { compileRoutes } from '../../src/http/api/routes.ts';
+import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
 /** A response as the tests see it. */
 export interface ApiResponse {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../../src/seed/random.ts';
-import { verifyWebhook } from '../../../src/webhook-verification.ts';
+import { verifyWebhook } from '../../../src/client/webhook-verification.ts';
 
 export interface Receiver {
   /** Where the deliveries of an endpoint go; `secret` may come later, but before the first delivery. */

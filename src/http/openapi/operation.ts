@@ -1,10 +1,10 @@
 import type { oas31 } from 'zod-openapi';
 import { globalRegistry, type z } from 'zod';
-import type { ProblemCode } from '../core/problem.ts';
-import type { Endpoint } from '../trpc/endpoints.ts';
-import { problemHeaders, requestHeaders, successHeaders } from './openapi-headers.ts';
-import { codesByStatus, describeCodes, problemExample, problemRef } from './openapi-problems.ts';
-import { refTo, tidySchema } from './openapi-schemas.ts';
+import type { ProblemCode } from '../../core/problem.ts';
+import type { Endpoint } from '../../routers/endpoints.ts';
+import { problemHeaders, requestHeaders, successHeaders } from './headers.ts';
+import { codesByStatus, describeCodes, problemExample, problemRef } from './problems.ts';
+import { refTo, tidySchema } from './schemas.ts';
 
 /** Where an operation leaves what it shares with others. */
 export interface SharedComponents {

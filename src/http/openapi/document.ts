@@ -1,16 +1,16 @@
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi';
 import { createSchema, type oas31 } from 'zod-openapi';
 import { z } from 'zod';
-import { effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../core/deprecation.ts';
-import { endpointsOf, type Endpoint } from '../trpc/endpoints.ts';
-import { v1 } from '../trpc/routers.ts';
-import { describedHeaders, PARAMETERS } from './openapi-headers.ts';
-import { describeApi, describeTags, SECURITY_SCHEMES } from './openapi-info.ts';
-import { describeOperation, type SharedComponents } from './openapi-operation.ts';
-import { problem } from './openapi-problems.ts';
-import { closeObjects, mapValues, openObjects, tidySchema } from './openapi-schemas.ts';
-import { describeWebhooks } from './openapi-webhooks.ts';
-import { BASE_PATH } from './rest.ts';
+import { effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../../core/deprecation.ts';
+import { endpointsOf, type Endpoint } from '../../routers/endpoints.ts';
+import { v1 } from '../../routers/routers.ts';
+import { describedHeaders, PARAMETERS } from './headers.ts';
+import { describeApi, describeTags, SECURITY_SCHEMES } from './info.ts';
+import { describeOperation, type SharedComponents } from './operation.ts';
+import { problem } from './problems.ts';
+import { closeObjects, mapValues, openObjects, tidySchema } from './schemas.ts';
+import { describeWebhooks } from './webhooks.ts';
+import { BASE_PATH } from '../api/rest.ts';
 
 /** What is described, and until when it is there. */
 export interface DescribedVersion {

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { parseApiKey } from '../core/api-key.ts';
-import type { ApiKeyActor, MemberStatus, Role } from '../core/actor.ts';
-import type { Clock } from '../core/clock.ts';
-import type { Language } from '../core/language.ts';
-import { hasApi } from '../core/plans.ts';
-import { privacyOf, type Privacy } from '../core/privacy.ts';
-import type { Scope } from '../core/scopes.ts';
-import { statement, type Db } from '../db/client.ts';
-import { hashSecret } from '../core/api-key.ts';
-import type { TeamFacts } from '../trpc/init.ts';
+import { parseApiKey } from '../../core/api-key.ts';
+import type { ApiKeyActor, MemberStatus, Role } from '../../core/actor.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Language } from '../../core/language.ts';
+import { hasApi } from '../../core/plans.ts';
+import { privacyOf, type Privacy } from '../../core/privacy.ts';
+import type { Scope } from '../../core/scopes.ts';
+import { statement, type Db } from '../../db/client.ts';
+import { hashSecret } from '../../core/api-key.ts';
+import type { TeamFacts } from '../../trpc/init.ts';
 
 /** The bucket that the response's headers show. */
 export interface RateState {

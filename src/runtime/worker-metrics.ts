@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Config } from './config.ts';
-import { statement, type Database } from './db/client.ts';
-import { findOldestDue } from './delivery/waiting-store.ts';
-import type { Dispatcher } from './delivery/dispatcher.ts';
+import { statement, type Database } from '../db/client.ts';
+import { findOldestDue } from '../delivery/waiting-store.ts';
+import type { Dispatcher } from '../delivery/dispatcher.ts';
 import { serveMetrics } from './metrics.ts';
 
 export interface WorkerMetrics {

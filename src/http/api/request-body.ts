@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { ProblemError } from '../core/problem.ts';
+import { ProblemError } from '../../core/problem.ts';
 
 export const BODY_MAX_BYTES = 1024 * 1024;
 

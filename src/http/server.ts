@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type Request } from 'express';
-import type { Config } from '../config.ts';
-import { normalizeIp } from './authenticate.ts';
-import { docsRouter } from './docs.ts';
-import { BASE_PATH, createRest, type RestOptions } from './rest.ts';
-import { trpcRouter, type TrpcOptions } from './trpc.ts';
+import type { Config } from '../runtime/config.ts';
+import { normalizeIp } from './api/authenticate.ts';
+import { docsRouter } from './docs/docs.ts';
+import { BASE_PATH, createRest, type RestOptions } from './api/rest.ts';
+import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 
 export interface AppOptions extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];

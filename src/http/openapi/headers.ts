@@ -1,7 +1,7 @@
 import type { oas31 } from 'zod-openapi';
-import type { ProblemCode } from '../core/problem.ts';
-import type { Endpoint } from '../trpc/endpoints.ts';
-import { refTo } from './openapi-schemas.ts';
+import type { ProblemCode } from '../../core/problem.ts';
+import type { Endpoint } from '../../routers/endpoints.ts';
+import { refTo } from './schemas.ts';
 
 /** Headers of requests. */
 export const PARAMETERS = {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../core/clock.ts';
-import { ENCRYPTED_COLUMNS } from '../core/encrypted-columns.ts';
-import { decrypt, encrypt, type AppSecrets } from '../core/encryption.ts';
-import { canonicalJson } from '../core/json.ts';
-import { ProblemError } from '../core/problem.ts';
-import { statement, type Db, type Tx } from '../db/client.ts';
+import type { Clock } from '../../core/clock.ts';
+import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
+import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
+import { canonicalJson } from '../../core/json.ts';
+import { ProblemError } from '../../core/problem.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
 
 /** A response as it is stored and replayed. */
 export interface KeptResponse {

@@ -1,9 +1,9 @@
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
-import type { Language } from '../core/language.ts';
-import { PROBLEMS, ProblemError, type FieldError } from '../core/problem.ts';
-import { isUnavailable } from '../db/errors.ts';
-import type { RestFacts } from '../trpc/init.ts';
+import type { Language } from '../../core/language.ts';
+import { PROBLEMS, ProblemError, type FieldError } from '../../core/problem.ts';
+import { isUnavailable } from '../../db/errors.ts';
+import type { RestFacts } from '../../trpc/init.ts';
 
 /** The body of an error (RFC 9457; specification, "Errors"). */
 export interface ProblemBody {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import { newRequestId } from './core/ids.ts';
-import type { Mailer } from './core/mail.ts';
+import { newRequestId } from '../core/ids.ts';
+import type { Mailer } from '../core/mail.ts';
 
 const SMTP_TIMEOUT_MS = 20_000;
 

@@ -11,16 +11,16 @@ import { createExpressMiddleware } from '@trpc/server/adapters/express';
 import { Router, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import { newRequestId } from '../core/ids.ts';
-import { ProblemError } from '../core/problem.ts';
-import type { Db } from '../db/client.ts';
-import type { CallerContext, Services } from '../trpc/init.ts';
-import { appRouter } from '../trpc/routers.ts';
-import { findCaller, type Caller } from './app-actor.ts';
-import { createTokenVerifier, issueToken, type TokenKey } from './app-token.ts';
-import { negotiateLanguage } from './language.ts';
-import { BODY_MAX_BYTES } from './request-body.ts';
-import { problemBody, toProblem, type ProblemBody } from './problem-response.ts';
+import { newRequestId } from '../../core/ids.ts';
+import { ProblemError } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import type { CallerContext, Services } from '../../trpc/init.ts';
+import { appRouter } from '../../routers/routers.ts';
+import { findCaller, type Caller } from './caller.ts';
+import { createTokenVerifier, issueToken, type TokenKey } from './token.ts';
+import { negotiateLanguage } from '../api/language.ts';
+import { BODY_MAX_BYTES } from '../api/request-body.ts';
+import { problemBody, toProblem, type ProblemBody } from '../api/problem-response.ts';
 
 export interface TrpcOptions {
   readonly db: Db;

@@ -1,9 +1,9 @@
 import type { oas31 } from 'zod-openapi';
 import { z } from 'zod';
-import { PROBLEMS, ProblemError, type ProblemCode } from '../core/problem.ts';
-import type { Endpoint } from '../trpc/endpoints.ts';
-import { refTo } from './openapi-schemas.ts';
-import { problemBody } from './problem-response.ts';
+import { PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
+import type { Endpoint } from '../../routers/endpoints.ts';
+import { refTo } from './schemas.ts';
+import { problemBody } from '../api/problem-response.ts';
 
 /** `forbidden` occurs only in the tRPC API. A key that lacks a scope gets `insufficient_scope`. */
 const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter((code) => code !== 'forbidden');

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { newRequestId } from '../core/ids.ts';
-import { ProblemError } from '../core/problem.ts';
+import { newRequestId } from '../../core/ids.ts';
+import { ProblemError } from '../../core/problem.ts';
 import { problemBody } from './problem-response.ts';
 
 /** Answers what Node's HTTP parser refuses before there is a request (headers too large, not HTTP at all) in the documented form. */

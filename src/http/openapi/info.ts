@@ -1,8 +1,8 @@
 import type { oas31 } from 'zod-openapi';
-import { PERSONAL_EVENT_FIELDS } from '../core/events.ts';
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../core/page.ts';
-import { SCOPE_DESCRIPTIONS } from '../core/scopes.ts';
-import { listFields } from './openapi-webhooks.ts';
+import { PERSONAL_EVENT_FIELDS } from '../../core/events.ts';
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../core/page.ts';
+import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
+import { listFields } from './webhooks.ts';
 
 /** The version of the document's content; the path version is in `servers`. */
 const VERSION = '1.0.0';

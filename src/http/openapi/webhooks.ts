@@ -1,8 +1,8 @@
 import { createDocument, type oas31, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { z } from 'zod';
-import { EVENT_API_VERSION, EVENT_TYPES, EVENTS, type EventType } from '../core/events.ts';
-import { dateTime } from '../core/shapes.ts';
-import { mapValues, tidySchema } from './openapi-schemas.ts';
+import { EVENT_API_VERSION, EVENT_TYPES, EVENTS, type EventType } from '../../core/events.ts';
+import { dateTime } from '../../core/shapes.ts';
+import { mapValues, tidySchema } from './schemas.ts';
 
 const TEAM_ID = 'team_01jc4acme';
 const EVENT_ID = 'evt_01jc4f6k2m8q';

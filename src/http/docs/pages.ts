@@ -1,15 +1,15 @@
-import { EVENT_TYPES, EVENTS } from '../core/events.ts';
-import type { Language } from '../core/language.ts';
-import { PROBLEMS, type ProblemCode } from '../core/problem.ts';
-import { html, withCode, type Html } from './docs-html.ts';
-import { describeDelivery, eventExample } from './openapi-webhooks.ts';
-import { BASE_PATH } from './rest.ts';
+import { EVENT_TYPES, EVENTS } from '../../core/events.ts';
+import type { Language } from '../../core/language.ts';
+import { PROBLEMS, type ProblemCode } from '../../core/problem.ts';
+import { html, withCode, type Html } from './html.ts';
+import { describeDelivery, eventExample } from '../openapi/webhooks.ts';
+import { BASE_PATH } from '../api/rest.ts';
 
 /** The addresses that a page links to. */
 export interface PageLinks {
   /** The path of PUBLIC_URL, which precedes every path of the service; '' without one. */
   readonly prefix: string;
-  /** The versioned address of a file in docs-assets. */
+  /** The versioned address of a file in assets/. */
   readonly asset: (name: string) => string;
 }
 
@@ -79,7 +79,7 @@ export function errorsPage(links: PageLinks): string {
 }
 
 /**
- * Code samples for readers to copy. Each is a file in docs-assets, and a test runs each of them.
+ * Code samples for readers to copy. Each is a file in assets/, and a test runs each of them.
  */
 export interface WebhookSamples {
   readonly receive: string;

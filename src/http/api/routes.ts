@@ -1,4 +1,4 @@
-import type { Endpoint } from '../trpc/endpoints.ts';
+import type { Endpoint } from '../../routers/endpoints.ts';
 
 /** The route of a request, or which methods its path has. */
 export type Match =

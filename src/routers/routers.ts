@@ -22,7 +22,7 @@ import { usage } from '../features/usage/router.ts';
 import { adminDeliveries } from '../features/webhook-deliveries/admin-router.ts';
 import { webhookDeliveries } from '../features/webhook-deliveries/router.ts';
 import { webhookEndpoints } from '../features/webhook-endpoints/router.ts';
-import { router } from './init.ts';
+import { router } from '../trpc/init.ts';
 
 /** The REST API, which the tRPC API serves too. One line per feature. */
 export const v1 = router({

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Router, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
-import { errorsPage, explorerPage, webhooksPage, type PageLinks } from './docs-pages.ts';
+import { errorsPage, explorerPage, webhooksPage, type PageLinks } from './pages.ts';
 
 export interface DocsOptions {
   /** The service's outside URL; its path, if it has one, stands before every link. */
@@ -17,7 +17,7 @@ interface Asset {
   readonly version: string;
 }
 
-const OWN_FOLDER = join(import.meta.dirname, 'docs-assets');
+const OWN_FOLDER = join(import.meta.dirname, 'assets');
 // Not swagger-ui-dist's own entry, which loads the whole bundle into this process to tell where it is.
 const SWAGGER_FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 

@@ -1,8 +1,8 @@
 import { createRemoteJWKSet, errors, jwtVerify, SignJWT, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import { z } from 'zod';
-import type { Clock } from '../core/clock.ts';
-import { ProblemError } from '../core/problem.ts';
-import { unavailable } from '../db/errors.ts';
+import type { Clock } from '../../core/clock.ts';
+import { ProblemError } from '../../core/problem.ts';
+import { unavailable } from '../../db/errors.ts';
 
 /** Who the host application says is calling. What they may is read from the database at each call, never from the token. */
 export type Identity =

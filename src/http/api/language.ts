@@ -1,5 +1,5 @@
 import Negotiator from 'negotiator';
-import { LANGUAGES, type Language } from '../core/language.ts';
+import { LANGUAGES, type Language } from '../../core/language.ts';
 
 /** The language of titles and labels: German unless the caller prefers English (decisions 8). */
 export function negotiateLanguage(acceptLanguage: string | undefined): Language {
