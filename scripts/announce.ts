@@ -12,7 +12,8 @@ import { announce, planAnnouncement } from '../src/features/announcements/servic
 import { createLogger } from '../src/runtime/log.ts';
 import { createMailer } from '../src/runtime/mail.ts';
 
-const USAGE = 'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD --sunset YYYY-MM-DD [--dry-run]';
+const USAGE =
+  'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD --sunset YYYY-MM-DD [--dry-run]';
 /** Of the lock that keeps two announcements from mailing the same people. */
 const LOCK = { lockClass: 72_707_370, number: 1 };
 
@@ -34,11 +35,19 @@ try {
 
 function readArguments(): { announcement: Announcement; dryRun: boolean } {
   const date = { type: 'string' } as const;
-  const options = { version: date, deprecation: date, sunset: date, 'dry-run': { type: 'boolean' } } as const;
+  const options = {
+    version: date,
+    deprecation: date,
+    sunset: date,
+    'dry-run': { type: 'boolean' },
+  } as const;
   const { values } = parseArgs({ options });
   const { version, deprecation: since, sunset } = values;
   if (version === undefined || since === undefined || sunset === undefined) throw new Error(USAGE);
-  return { announcement: requireAnnouncement({ version, since, sunset }), dryRun: values['dry-run'] ?? false };
+  return {
+    announcement: requireAnnouncement({ version, since, sunset }),
+    dryRun: values['dry-run'] ?? false,
+  };
 }
 
 /** The specification wants both. They are two steps, a release and this, and either may come first. */
@@ -52,7 +61,9 @@ function warnUnlessInHeaders({ since, sunset }: Announcement): void {
 async function showPlan(db: Database, announcement: Announcement): Promise<void> {
   const { teams, mails, sentBefore } = await planAnnouncement(db, systemClock, announcement);
   for (const { teamId, mails: count } of teams) console.log(`${teamId}: ${count}`);
-  console.log(`${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`);
+  console.log(
+    `${mails} mails to ${teams.length} teams would be sent; ${sentBefore} were sent before.`,
+  );
 }
 
 async function sendMails(
@@ -63,14 +74,16 @@ async function sendMails(
   const lock = await holdSessionLock(config.databaseUrl, LOCK.lockClass, LOCK.number);
   const logger = createLogger(config.logLevel);
   try {
-    if (!(await lock.isHeld())) throw new Error('An announcement is being sent already, or the database is away.');
+    if (!(await lock.isHeld()))
+      throw new Error('An announcement is being sent already, or the database is away.');
     const { sent, failed } = await announce(
       {
         db,
         clock: systemClock,
         mailer: createMailer(config, logger),
         publicUrl: config.publicUrl,
-        onFailure: (teamId, error) => logger.warn({ err: error, team: teamId }, 'a mail was not taken'),
+        onFailure: (teamId, error) =>
+          logger.warn({ err: error, team: teamId }, 'a mail was not taken'),
       },
       announcement,
     );

@@ -7,19 +7,23 @@ import { rotateSecret } from '../src/db/rotate-secret.ts';
 const config = loadConfig(process.env);
 const { appSecret: current, appSecretPrevious: previous } = config;
 if (previous === undefined) {
-  console.error('APP_SECRET_PREVIOUS is required: it opens what is to be encrypted with APP_SECRET.');
+  console.error(
+    'APP_SECRET_PREVIOUS is required: it opens what is to be encrypted with APP_SECRET.',
+  );
   process.exit(1);
 }
 
 const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
 try {
   const { rotated, unreadable } = await rotateSecret(db, { current, previous });
-  for (const [column, count] of Object.entries(rotated)) console.log(`${column}: ${count} encrypted anew`);
+  for (const [column, count] of Object.entries(rotated))
+    console.log(`${column}: ${count} encrypted anew`);
   for (const [column, count] of Object.entries(unreadable).filter(([, values]) => values > 0)) {
     console.error(`${column}: ${count} that neither secret opens`);
     process.exitCode = 1;
   }
-  if (!process.exitCode) console.log('APP_SECRET opens everything now; APP_SECRET_PREVIOUS may go.');
+  if (!process.exitCode)
+    console.log('APP_SECRET opens everything now; APP_SECRET_PREVIOUS may go.');
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

@@ -42,9 +42,12 @@ function readJson(path: string): unknown {
     // Fatal: a wrongly encoded name must not be stored as question marks.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)));
   } catch (error) {
-    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -52,7 +55,10 @@ async function load(file: unknown, replace: boolean): Promise<SeedResult> {
   const target = await openTarget(file);
   try {
     const startedAt = performance.now();
-    const result = await loadSeed(target.databaseUrl, file, { replace, appSecret: target.appSecret });
+    const result = await loadSeed(target.databaseUrl, file, {
+      replace,
+      appSecret: target.appSecret,
+    });
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.error(`Loaded ${Object.keys(result.teams).length} team(s) in ${seconds} s.`);
     return result;
@@ -77,13 +83,16 @@ async function openTarget(file: unknown): Promise<Target> {
 function hasEndpoints(file: unknown): boolean {
   const { teams } = (file ?? {}) as { teams?: unknown };
   if (!Array.isArray(teams)) return false;
-  return teams.some((team: { webhook_endpoints?: unknown[] } | null) => (team?.webhook_endpoints?.length ?? 0) > 0);
+  return teams.some(
+    (team: { webhook_endpoints?: unknown[] } | null) => (team?.webhook_endpoints?.length ?? 0) > 0,
+  );
 }
 
 /** The database of `npm start`. When that runs, its Postgres is used and left running. */
 async function openEmbedded(): Promise<Target> {
   const folder = openDataFolder(resolve('.data'));
-  const appSecret = process.env['APP_SECRET'] || (folder ? folder.readSecrets().appSecret : readSecretOfRunning());
+  const appSecret =
+    process.env['APP_SECRET'] || (folder ? folder.readSecrets().appSecret : readSecretOfRunning());
   const postgres = await startEmbedded({ dataDir: '.data' });
   const close = () => (folder ? postgres.stop() : Promise.resolve());
   try {
@@ -97,6 +106,8 @@ async function openEmbedded(): Promise<Target> {
 
 /** Another process holds the folder, and so has made its secrets. */
 function readSecretOfRunning(): string {
-  const kept = JSON.parse(readFileSync(join('.data', 'secrets.json'), 'utf8')) as { appSecret: string };
+  const kept = JSON.parse(readFileSync(join('.data', 'secrets.json'), 'utf8')) as {
+    appSecret: string;
+  };
   return kept.appSecret;
 }

@@ -51,7 +51,9 @@ async function runChecks(): Promise<number> {
       const startedAt = performance.now();
       const { code, output } = await run(checkArgs, 'collect');
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      console.log(`${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)${code === 0 ? '' : `\n${output.trim()}`}`);
+      console.log(
+        `${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)${code === 0 ? '' : `\n${output.trim()}`}`,
+      );
       return code;
     }),
   );
@@ -64,7 +66,14 @@ async function runTests(testArgs: readonly string[]): Promise<Counts> {
   try {
     const report = join(folder, 'report.json');
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-    const vitest = [bin('vitest'), 'run', '--config', 'test/vitest.config.ts', ...reporters, ...testArgs];
+    const vitest = [
+      bin('vitest'),
+      'run',
+      '--config',
+      'test/vitest.config.ts',
+      ...reporters,
+      ...testArgs,
+    ];
     const { code } = await run(vitest, 'show');
     const counts = readCounts(report);
     // A file that does not load, an unhandled error, a crash: Vitest fails without a failed test.
@@ -78,13 +87,20 @@ function readCounts(report: string): Counts {
   try {
     const json = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
     const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0 } = json;
-    return { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests + numTodoTests };
+    return {
+      passed: numPassedTests,
+      failed: numFailedTests,
+      skipped: numPendingTests + numTodoTests,
+    };
   } catch {
     return { passed: 0, failed: 1, skipped: 0 };
   }
 }
 
-async function run(nodeArgs: readonly string[], output: 'show' | 'collect'): Promise<{ code: number; output: string }> {
+async function run(
+  nodeArgs: readonly string[],
+  output: 'show' | 'collect',
+): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, nodeArgs, {
     cwd: root,
     stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],

@@ -43,7 +43,8 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
   const requests = trackRequests(server);
   try {
     const port = await listen(server, config);
-    const publicUrl = config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
+    const publicUrl =
+      config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
     const app = createApp({
       db,
       logger,
@@ -53,7 +54,10 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
         secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
         webhookAllowPrivateTargets: config.webhookAllowPrivateTargets,
       },
-      limits: { keyPerMinute: config.apiKeyRateLimitPerMinute, ipPerMinute: IP_RATE_LIMIT_PER_MINUTE },
+      limits: {
+        keyPerMinute: config.apiKeyRateLimitPerMinute,
+        ipPerMinute: IP_RATE_LIMIT_PER_MINUTE,
+      },
       document: JSON.stringify(openApiDocument(publicUrl)),
       observe: metrics.observeRequest,
       countUse: usage.count,
@@ -64,9 +68,13 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
     });
     server.on('request', app);
     server.on('clientError', answerBrokenRequest(publicUrl));
-    server.on('error', (error) => logger.error({ err: error }, 'a connection could not be accepted'));
+    server.on('error', (error) =>
+      logger.error({ err: error }, 'a connection could not be accepted'),
+    );
     const metricsServer =
-      config.metricsPort === undefined ? null : await serveMetrics(metrics.registry, config.host, config.metricsPort);
+      config.metricsPort === undefined
+        ? null
+        : await serveMetrics(metrics.registry, config.host, config.metricsPort);
     logger.info({ port }, 'api listens');
     const stop = async (): Promise<void> => {
       draining = true;

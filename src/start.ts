@@ -82,7 +82,10 @@ type Modules = Awaited<ReturnType<typeof importModules>>;
 /** What the environment does not say comes from `.data`. The database's URL is not known yet, only that there will be one. */
 function withKeptSecrets(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
   const kept = folder.readSecrets();
-  const auth = env['APP_AUTH_SECRET'] || env['APP_AUTH_JWKS_URL'] ? {} : { APP_AUTH_SECRET: kept.appAuthSecret };
+  const auth =
+    env['APP_AUTH_SECRET'] || env['APP_AUTH_JWKS_URL']
+      ? {}
+      : { APP_AUTH_SECRET: kept.appAuthSecret };
   return {
     ...env,
     ...auth,
@@ -101,7 +104,11 @@ async function withDatabase(config: Config, folder: DataFolder): Promise<Config>
  * Loads the demo tenant into a database without any team, never in production. Resolves with its API key, or null when
  * this database has none that we know: the key is shown once, at its making, so it is kept in `.data/demo.json`.
  */
-async function provideDemoTenant(config: Config, folder: DataFolder, modules: Modules): Promise<string | null> {
+async function provideDemoTenant(
+  config: Config,
+  folder: DataFolder,
+  modules: Modules,
+): Promise<string | null> {
   const record = folder.readDemo();
   const teams = await countTeams(config.databaseUrl);
   const cutOff = record?.state === 'loading' && teams.demo;
@@ -110,9 +117,13 @@ async function provideDemoTenant(config: Config, folder: DataFolder, modules: Mo
 
   folder.writeDemo({ state: 'loading' });
   const { databaseUrl, appSecret } = config;
-  const loaded = await modules.loadSeed(databaseUrl, modules.demoSeedFile(), { replace: cutOff, appSecret });
+  const loaded = await modules.loadSeed(databaseUrl, modules.demoSeedFile(), {
+    replace: cutOff,
+    appSecret,
+  });
   const apiKey = loaded.teams[demoTeamId]?.api_keys['demo'];
-  if (apiKey === undefined) throw new Error(`The demo seed file has no API key "demo" in ${demoTeamId}.`);
+  if (apiKey === undefined)
+    throw new Error(`The demo seed file has no API key "demo" in ${demoTeamId}.`);
   folder.writeDemo({ state: 'loaded', apiKey });
   return apiKey;
 }
@@ -137,10 +148,20 @@ function greet({ config, demoKey }: { config: Config; demoKey: string | null }):
   // PUBLIC_URL may be a proxy's that is not there yet; what is printed for pasting must work here and now.
   const site = own.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//127.0.0.1:');
   const base = `${site}/api/public/v1`;
-  const none = config.nodeEnv === 'production' ? 'no demo tenant in production' : 'this database had teams of its own';
+  const none =
+    config.nodeEnv === 'production'
+      ? 'no demo tenant in production'
+      : 'this database had teams of its own';
   const key = demoKey ?? `(none: ${none})`;
   console.log(
-    ['', 'Team Customer API', `  Base URL  ${base}`, `  API key   ${key}`, `  Docs      ${site}/docs`, ''].join('\n'),
+    [
+      '',
+      'Team Customer API',
+      `  Base URL  ${base}`,
+      `  API key   ${key}`,
+      `  Docs      ${site}/docs`,
+      '',
+    ].join('\n'),
   );
   if (demoKey === null) return;
   const auth = `-H 'Authorization: Bearer ${demoKey}'`;

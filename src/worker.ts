@@ -29,7 +29,11 @@ import { resendTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
 import { createLogger, redact } from './runtime/log.ts';
 import { createMailer } from './runtime/mail.ts';
-import { createWorkerMetrics, serveWorkerMetrics, type WorkerMetrics } from './runtime/worker-metrics.ts';
+import {
+  createWorkerMetrics,
+  serveWorkerMetrics,
+  type WorkerMetrics,
+} from './runtime/worker-metrics.ts';
 import { runUntilSignal } from './runtime/process.ts';
 
 /** Jobs in flight get this long at the end; it leaves time to give back the rest, before `npm start` stops Postgres and before the 15 s of operations.md. */
@@ -83,7 +87,12 @@ interface Parts {
 }
 
 function tasksOf({ config, db, logger, wake }: Parts & { readonly wake: () => void }): TaskList {
-  const shared = { db, clock: systemClock, mailer: createMailer(config, logger), publicUrl: config.publicUrl };
+  const shared = {
+    db,
+    clock: systemClock,
+    mailer: createMailer(config, logger),
+    publicUrl: config.publicUrl,
+  };
   return {
     ...memberTasks(shared),
     ...crmTasks({
@@ -116,7 +125,10 @@ async function startDeliveries({
     logger,
     clock: systemClock,
     secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
-    limits: { concurrency: config.workerConcurrency, maxPerEndpoint: config.webhookMaxInFlightPerEndpoint },
+    limits: {
+      concurrency: config.workerConcurrency,
+      maxPerEndpoint: config.webhookMaxInFlightPerEndpoint,
+    },
     retryDelaysS: config.webhookRetryDelaysS,
     observe: metrics.observeDelivery,
   });
@@ -164,7 +176,9 @@ async function keepRunning(options: RunOptions): Promise<{ stop(): Promise<void>
     if (!current.connections.ending) void current.connections.end();
     try {
       await current.locks.close();
-      await db.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [[current.pool.id]]);
+      await db.pool.query('select graphile_worker.force_unlock_workers($1::text[])', [
+        [current.pool.id],
+      ]);
       current = await startRun(options);
       // `stop` has seen only the run before.
       if (stopping.signal.aborted) await stopRun(current, logger);
@@ -224,7 +238,8 @@ async function startRun({ config, db, logger, taskList }: RunOptions): Promise<R
     databaseUrl: config.databaseUrl,
     poolId: pool.id,
     isInHand: (jobId) => inHand.has(jobId),
-    onReleased: (poolIds) => logger.warn({ poolIds }, 'jobs of workers that are gone are given back'),
+    onReleased: (poolIds) =>
+      logger.warn({ poolIds }, 'jobs of workers that are gone are given back'),
     onForgotten: (jobIds) => {
       logger.warn({ jobIds }, 'jobs whose locking was never answered');
       // It rejects when the run has ended already. The next one begins with giving back what this one had.
@@ -246,7 +261,8 @@ function openConnections(databaseUrl: string, logger: Logger): pg.Pool {
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  const report = (error: Error): void => logger.debug({ err: error }, 'a connection of the job runner broke');
+  const report = (error: Error): void =>
+    logger.debug({ err: error }, 'a connection of the job runner broke');
   pool.on('error', report);
   pool.on('connect', (client) => client.on('error', report));
   return pool;
@@ -270,7 +286,9 @@ function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
 async function stopRun({ runner, pool, locks, connections }: Run, logger: Logger): Promise<void> {
   const late = setTimeout(() => {
     logger.warn('jobs in flight are given back');
-    Promise.resolve(pool.forcefulShutdown('the worker was stopped meanwhile')).catch(() => undefined);
+    Promise.resolve(pool.forcefulShutdown('the worker was stopped meanwhile')).catch(
+      () => undefined,
+    );
   }, DRAIN_MS);
   // It rejects when the run has ended already.
   await runner.stop().catch(() => undefined);

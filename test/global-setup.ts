@@ -46,7 +46,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
  * neither Ctrl-C nor `kill -9` then leaves a server or a folder behind.
  */
 function removeWhenWeAreGone(dataDir: string, postgres: EmbeddedPostgres): () => Promise<void> {
-  const script = 'cat >/dev/null; kill -QUIT "$1" 2>/dev/null; sleep 0.2; rm -rf "$2" || { sleep 2; rm -rf "$2"; }';
+  const script =
+    'cat >/dev/null; kill -QUIT "$1" 2>/dev/null; sleep 0.2; rm -rf "$2" || { sleep 2; rm -rf "$2"; }';
   const shell = spawn('/bin/sh', ['-c', script, 'sh', String(postgres.pid), dataDir], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

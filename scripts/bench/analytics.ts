@@ -21,7 +21,12 @@ export async function benchAnalytics(
   const sent = await captureStatements((db) => summarizeTeam(db, teamId, at));
   const { planMs, executeMs } = await explain(world, sent, rounds);
   const requests = [httpRequest('GET', key, '/analytics/team')];
-  const { medianMs } = await world.load({ port: api.port, requests, concurrency: 1, until: { rounds } });
+  const { medianMs } = await world.load({
+    port: api.port,
+    requests,
+    concurrency: 1,
+    until: { rounds },
+  });
   const { rows } = await world.pool.query<{ trainings: string; members: string }>(
     `select (select count(*) from training where team_id = $1) as trainings,
        (select count(*) from member where team_id = $1 and status = 'active') as members`,

@@ -3,7 +3,11 @@ import type { SeedFileInput } from '../../src/seed/schema.ts';
 
 type TeamSeed = NonNullable<SeedFileInput['teams']>[number];
 
-export const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+export const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
 
 const CATALOG: SeedFileInput['catalog'] = [
   { kind: 'situation', id: COMBINATION.situation_id, name: { de: 'Kaltakquise', en: 'Cold call' } },
@@ -12,7 +16,9 @@ const CATALOG: SeedFileInput['catalog'] = [
 ];
 
 /** Tenants without limits, with an owner, a key and what `generate` makes. */
-export function seedFile(teams: readonly { id: string; generate: TeamSeed['generate'] }[]): SeedFileInput {
+export function seedFile(
+  teams: readonly { id: string; generate: TeamSeed['generate'] }[],
+): SeedFileInput {
   return {
     catalog: CATALOG,
     teams: teams.map(({ id, generate }) => ({
@@ -21,7 +27,9 @@ export function seedFile(teams: readonly { id: string; generate: TeamSeed['gener
       plan: 'enterprise',
       seats: 1_000_000_000,
       rate_limit_per_min: 1_000_000_000,
-      members: [{ id: `mem_${id}`, user_id: `usr_${id}`, email: `owner@${id}.example`, role: 'owner' }],
+      members: [
+        { id: `mem_${id}`, user_id: `usr_${id}`, email: `owner@${id}.example`, role: 'owner' },
+      ],
       api_keys: [{ name: 'bench', scopes: 'all' }],
       generate,
     })),
@@ -39,6 +47,7 @@ export function httpRequest(
   const text = body === undefined ? '' : JSON.stringify(body);
   // `{n}` stands for twelve digits; see load.ts.
   const length = text.replaceAll('{n}', '0'.repeat(12)).length;
-  const content = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`;
+  const content =
+    body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`;
   return `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n${headers}${content}\r\n${text}`;
 }

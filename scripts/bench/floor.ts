@@ -52,19 +52,33 @@ function digest(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 
-async function serve(pool: pg.Pool, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(
+  pool: pg.Pool,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const requestId = randomUUID();
   const seconds = Math.floor(Date.now() / 1000);
   const key = request.headers.authorization?.slice('Bearer '.length) ?? '';
-  const admitted = await pool.query({ name: 'admit', text: ADMIT, values: [digest(key), Math.floor(seconds / 60)] });
+  const admitted = await pool.query({
+    name: 'admit',
+    text: ADMIT,
+    values: [digest(key), Math.floor(seconds / 60)],
+  });
   const caller = admitted.rows[0];
-  const left = caller ? Math.min(caller.key_limit - caller.key_used, caller.tenant_limit - caller.tenant_used) : -1;
+  const left = caller
+    ? Math.min(caller.key_limit - caller.key_used, caller.tenant_limit - caller.tenant_used)
+    : -1;
   if (left < 0) {
     response.writeHead(caller ? 429 : 401, { 'Content-Length': 0 }).end();
     return;
   }
   const limit = Number(new URLSearchParams(request.url?.split('?')[1]).get('limit') ?? 50);
-  const { rows } = await pool.query({ name: 'page', text: PAGE, values: [caller.tenant_id, limit + 1] });
+  const { rows } = await pool.query({
+    name: 'page',
+    text: PAGE,
+    values: [caller.tenant_id, limit + 1],
+  });
   let cursor: string | null = null;
   if (rows.length > limit) {
     rows.length = limit;
@@ -86,7 +100,11 @@ async function serve(pool: pg.Pool, request: IncomingMessage, response: ServerRe
 if (import.meta.main) {
   // A date is text, as in the API; a time is left to pg.
   pg.types.setTypeParser(1082, (text) => text);
-  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 16, idleTimeoutMillis: 0 });
+  const pool = new pg.Pool({
+    connectionString: process.env['DATABASE_URL'],
+    max: 16,
+    idleTimeoutMillis: 0,
+  });
   const server = createServer((request, response) => {
     serve(pool, request, response).catch((error: unknown) => {
       console.error(error);

@@ -36,7 +36,11 @@ export async function benchList(
       until: { seconds },
     });
     const after = await readCpuMs(server.pid);
-    return { perSecond, medianMs, cpuUs: before === null || after === null ? null : ((after - before) * 1000) / count };
+    return {
+      perSecond,
+      medianMs,
+      cpuUs: before === null || after === null ? null : ((after - before) * 1000) / count,
+    };
   };
   // Compiled code is what is compared.
   for (const server of [...servers, ...servers]) await run(server, 16);
@@ -54,12 +58,20 @@ export async function benchList(
 }
 
 function printRuns(concurrency: number, floor: readonly Run[], api: readonly Run[]): void {
-  const compare = (what: string, figureOf: (run: Run) => number, target?: ReturnType<typeof atLeast>): void => {
+  const compare = (
+    what: string,
+    figureOf: (run: Run) => number,
+    target?: ReturnType<typeof atLeast>,
+  ): void => {
     const [least, ours] = [median(floor.map(figureOf)), median(api.map(figureOf))];
     const ratio = ours / least;
     const digits = least < 20 ? 2 : 0;
     const figures = [least.toFixed(digits), ours.toFixed(digits), ratio.toFixed(2)];
-    printFigures(`  concurrency ${concurrency}: ${what}`, figures, target && { value: ratio, target });
+    printFigures(
+      `  concurrency ${concurrency}: ${what}`,
+      figures,
+      target && { value: ratio, target },
+    );
   };
   compare('requests/s', (run) => run.perSecond, atLeast(0.9));
   if (api.every((run) => run.cpuUs !== null))
@@ -68,7 +80,10 @@ function printRuns(concurrency: number, floor: readonly Run[], api: readonly Run
 }
 
 /** A floor that answers something else is none. Only the cursors are each server's own. */
-async function requireSameAnswer([floor, api]: readonly [ServerProcess, ServerProcess], key: string): Promise<void> {
+async function requireSameAnswer(
+  [floor, api]: readonly [ServerProcess, ServerProcess],
+  key: string,
+): Promise<void> {
   const read = async ({ port }: ServerProcess): Promise<unknown> => {
     const answer = await fetch(`http://127.0.0.1:${port}${BASE_PATH}${PATH}`, {
       headers: { authorization: `Bearer ${key}` },

@@ -49,7 +49,12 @@ async function run(job: Job): Promise<Outcome> {
   await Promise.all(Array.from({ length: job.concurrency }, () => converse(job, take, record)));
   const seconds = (performance.now() - startedAt) / 1000;
   const all = times.flat();
-  return { count: all.length, perSecond: all.length / seconds, medianMs: median(all), mediansMs: times.map(median) };
+  return {
+    count: all.length,
+    perSecond: all.length / seconds,
+    medianMs: median(all),
+    mediansMs: times.map(median),
+  };
 }
 
 /** One connection, until there is nothing left to take. Rejects at the first answer that is not 2xx: figures of errors are worth nothing. */
@@ -86,7 +91,8 @@ function converse(
           socket.destroy(new Error(`${requests[place]?.split('\r\n', 1)[0]} → ${head.slice(9)}`));
           return;
         }
-        missingBytes = Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
+        missingBytes =
+          Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
         head = '';
       } else missingBytes -= chunk.length;
       if (missingBytes > 0) return;

@@ -75,7 +75,9 @@ try {
 }
 
 function readArguments(): { scale: Scale; only: readonly Part[] } {
-  const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } });
+  const { values } = parseArgs({
+    options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+  });
   const only = PARTS.filter((part) => values.only === undefined || values.only === part);
   if (only.length === 0) throw new Error(`--only takes one of ${PARTS.join(', ')}`);
   return { scale: values.quick ? QUICK : FULL, only };
@@ -105,9 +107,15 @@ async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
     if (has('pages')) await benchPages(world, api, { keys, rounds });
     const teamId = PAGE_TEAMS.big;
     if (has('analytics'))
-      await benchAnalytics(world, api, { teamId, key: keys.get(teamId) ?? '', rounds, at: new Date(DATA_TO) });
+      await benchAnalytics(world, api, {
+        teamId,
+        key: keys.get(teamId) ?? '',
+        rounds,
+        at: new Date(DATA_TO),
+      });
   }
-  if (has('webhooks')) await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
+  if (has('webhooks'))
+    await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
   console.log(`\nDone in ${elapsed()}.`);
 }
 
@@ -116,13 +124,26 @@ function warnOfOthers(): void {
   const [load = 0] = loadavg();
   const processors = availableParallelism();
   if (load > processors / 2)
-    console.log(`Others use this machine (load ${load.toFixed(1)} on ${processors} processors): figures will be off.`);
+    console.log(
+      `Others use this machine (load ${load.toFixed(1)} on ${processors} processors): figures will be off.`,
+    );
 }
 
-function largeTenants(scale: Scale, withPages: boolean, withAnalytics: boolean): Parameters<typeof seedFile>[0] {
+function largeTenants(
+  scale: Scale,
+  withPages: boolean,
+  withAnalytics: boolean,
+): Parameters<typeof seedFile>[0] {
   const { bigRows, bigMembers, analyticsTrainings, wideMembers } = scale;
-  const lists = withPages ? { assignments: bigRows, cases: bigRows, crm_deals: Math.ceil(bigRows / 10) } : {};
+  const lists = withPages
+    ? { assignments: bigRows, cases: bigRows, crm_deals: Math.ceil(bigRows / 10) }
+    : {};
   const trainings = withAnalytics ? analyticsTrainings : bigRows;
-  const big = { id: PAGE_TEAMS.big, generate: { members: bigMembers, trainings, ...lists, to: DATA_TO } };
-  return withPages ? [big, { id: PAGE_TEAMS.wide, generate: { members: wideMembers, to: DATA_TO } }] : [big];
+  const big = {
+    id: PAGE_TEAMS.big,
+    generate: { members: bigMembers, trainings, ...lists, to: DATA_TO },
+  };
+  return withPages
+    ? [big, { id: PAGE_TEAMS.wide, generate: { members: wideMembers, to: DATA_TO } }]
+    : [big];
 }

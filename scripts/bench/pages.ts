@@ -72,16 +72,19 @@ export async function benchPages(
 ): Promise<void> {
   printHeading('Pages of 50, median ms', ['page 2', 'deep', 'ratio']);
   for (const list of LISTS) {
-    const { rows } = await world.pool.query<{ count: number }>(`select count(*)::int from (${list.rows}) r`, [
-      list.team,
-    ]);
+    const { rows } = await world.pool.query<{ count: number }>(
+      `select count(*)::int from (${list.rows}) r`,
+      [list.team],
+    );
     const count = rows[0]?.count ?? 0;
     // The last page is a full one, so that there is as much to do.
     const after = [LIMIT, Math.floor(count / 2), count - LIMIT - 1];
     const key = options.keys.get(list.team) ?? '';
     const requests: string[] = [];
-    for (const offset of after) requests.push(httpRequest('GET', key, await pathAfter(world, list, offset)));
-    const ask = (rounds: number) => world.load({ port: api.port, requests, concurrency: 1, until: { rounds } });
+    for (const offset of after)
+      requests.push(httpRequest('GET', key, await pathAfter(world, list, offset)));
+    const ask = (rounds: number) =>
+      world.load({ port: api.port, requests, concurrency: 1, until: { rounds } });
     await ask(Math.ceil(options.rounds / 10));
     const [second = NaN, ...deep] = (await ask(options.rounds)).mediansMs;
     ['middle', 'last'].forEach((which, index) => {
@@ -94,7 +97,11 @@ export async function benchPages(
 }
 
 /** The page after the first `offset` rows. Its cursor is made as the API makes it: to walk there would take thousands of requests. */
-async function pathAfter(world: World, { path, name, rows, team }: List, offset: number): Promise<string> {
+async function pathAfter(
+  world: World,
+  { path, name, rows, team }: List,
+  offset: number,
+): Promise<string> {
   const select = `select to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id from (${rows}) r order by r.at desc, id desc offset $2 limit 1`;
   const { rows: found } = await world.pool.query<PagePosition>(select, [team, offset - 1]);
   const [row] = found;

@@ -4,7 +4,10 @@ export interface Target {
   readonly isMet: (value: number) => boolean;
 }
 
-export const atLeast = (limit: number): Target => ({ text: `≥ ${limit}`, isMet: (value) => value >= limit });
+export const atLeast = (limit: number): Target => ({
+  text: `≥ ${limit}`,
+  isMet: (value) => value >= limit,
+});
 export const atMost = (limit: number, unit = ''): Target => ({
   text: `≤ ${limit}${unit}`,
   isMet: (value) => value <= limit,
@@ -22,7 +25,9 @@ export function printFigures(
   figures: readonly string[],
   judged?: { value: number; target: Target },
 ): void {
-  const verdict = judged ? `   ${judged.target.text}  ${judged.target.isMet(judged.value) ? 'ok' : 'SHORT'}` : '';
+  const verdict = judged
+    ? `   ${judged.target.text}  ${judged.target.isMet(judged.value) ? 'ok' : 'SHORT'}`
+    : '';
   console.log([what, ...figures].map(pad).join('') + verdict);
 }
 

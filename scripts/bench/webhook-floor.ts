@@ -54,9 +54,20 @@ async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Pr
           'svc-signature': `t=${t},v1=${v1}`,
           'svc-event-id': row.event_id,
         };
-        const response = await agent.request({ origin, path: pathname, method: 'POST', headers, body });
+        const response = await agent.request({
+          origin,
+          path: pathname,
+          method: 'POST',
+          headers,
+          body,
+        });
         const excerpt = await response.body.text();
-        results.push([row.id, response.statusCode, Math.round(performance.now() - sentAt), excerpt.slice(0, 1000)]);
+        results.push([
+          row.id,
+          response.statusCode,
+          Math.round(performance.now() - sentAt),
+          excerpt.slice(0, 1000),
+        ]);
       }
     };
     await Promise.all(Array.from({ length: concurrency }, converse));
@@ -70,7 +81,8 @@ if (import.meta.main) {
   const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 4 });
   const server = createServer((request, response) => {
     const work = async (): Promise<void> => {
-      if (request.method === 'POST') await deliver(pool, JSON.parse(await text(request)) as FloorJob);
+      if (request.method === 'POST')
+        await deliver(pool, JSON.parse(await text(request)) as FloorJob);
       response.end();
     };
     work().catch((error: unknown) => {

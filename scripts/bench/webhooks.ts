@@ -31,15 +31,23 @@ export async function benchWebhooks(
   const receiver = await startReceiver(stack);
   const keys = await seed(world, receiver.url);
   const floor = await world.start(new URL('./webhook-floor.ts', import.meta.url), '/');
-  const worker = await world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
-    METRICS_PORT: String(port),
-    WORKER_CONCURRENCY: String(CONCURRENCY),
-    // The receiver is on this machine, which production does not deliver to.
-    NODE_ENV: 'development',
-    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-  }));
+  const worker = await world.start(
+    new URL('../../src/worker.ts', import.meta.url),
+    '/metrics',
+    (port) => ({
+      METRICS_PORT: String(port),
+      WORKER_CONCURRENCY: String(CONCURRENCY),
+      // The receiver is on this machine, which production does not deliver to.
+      NODE_ENV: 'development',
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+    }),
+  );
   const measure = async ({ pid }: ServerProcess, begin: () => Promise<unknown>): Promise<Run> => {
-    const [cpuMs, startedAt, before] = [await readCpuMs(pid), performance.now(), receiver.latenciesMs.length];
+    const [cpuMs, startedAt, before] = [
+      await readCpuMs(pid),
+      performance.now(),
+      receiver.latenciesMs.length,
+    ];
     await begin();
     while (receiver.latenciesMs.length < before + deliveries) {
       if (performance.now() - startedAt > PATIENCE_MS) throw new Error('deliveries are missing');
@@ -48,18 +56,31 @@ export async function benchWebhooks(
     const perSecond = deliveries / ((performance.now() - startedAt) / 1000);
     // The results of the last ones are still to be written.
     await delay(200);
-    return { perSecond, cpuUs: (((await readCpuMs(pid)) ?? NaN) - (cpuMs ?? NaN)) * (1000 / deliveries) };
+    return {
+      perSecond,
+      cpuUs: (((await readCpuMs(pid)) ?? NaN) - (cpuMs ?? NaN)) * (1000 / deliveries),
+    };
   };
-  const job: FloorJob = { url: `${receiver.url}/floor`, count: deliveries, concurrency: CONCURRENCY };
+  const job: FloorJob = {
+    url: `${receiver.url}/floor`,
+    count: deliveries,
+    concurrency: CONCURRENCY,
+  };
   const ofFloor = (): Promise<Run> =>
-    measure(floor, () => fetch(`http://127.0.0.1:${floor.port}/`, { method: 'POST', body: JSON.stringify(job) }));
-  const ofWorker = (): Promise<Run> => measure(worker, () => raiseEvents(world, deliveries / ENDPOINTS_PER_TEAM));
+    measure(floor, () =>
+      fetch(`http://127.0.0.1:${floor.port}/`, { method: 'POST', body: JSON.stringify(job) }),
+    );
+  const ofWorker = (): Promise<Run> =>
+    measure(worker, () => raiseEvents(world, deliveries / ENDPOINTS_PER_TEAM));
   await ofFloor();
   await ofWorker();
   const turns: { floor: Run; worker: Run }[] = [];
-  for (let turn = 0; turn < runs; turn += 1) turns.push({ floor: await ofFloor(), worker: await ofWorker() });
-  const middle = (who: 'floor' | 'worker', what: keyof Run): number => median(turns.map((turn) => turn[who][what]));
-  const ratio = (what: keyof Run): number => median(turns.map((turn) => turn.worker[what] / turn.floor[what]));
+  for (let turn = 0; turn < runs; turn += 1)
+    turns.push({ floor: await ofFloor(), worker: await ofWorker() });
+  const middle = (who: 'floor' | 'worker', what: keyof Run): number =>
+    median(turns.map((turn) => turn[who][what]));
+  const ratio = (what: keyof Run): number =>
+    median(turns.map((turn) => turn.worker[what] / turn.floor[what]));
 
   printHeading(`Webhooks, ${TEAMS * ENDPOINTS_PER_TEAM} endpoints, ${CONCURRENCY} in flight`, [
     'floor',
@@ -71,11 +92,18 @@ export async function benchWebhooks(
     middle('worker', what).toFixed(0),
     ratio(what).toFixed(2),
   ];
-  printFigures('  deliveries/s', figures('perSecond'), { value: ratio('perSecond'), target: atLeast(0.6) });
-  printFigures('  processor, µs/delivery', figures('cpuUs'), { value: ratio('cpuUs'), target: atMost(2) });
+  printFigures('  deliveries/s', figures('perSecond'), {
+    value: ratio('perSecond'),
+    target: atLeast(0.6),
+  });
+  printFigures('  processor, µs/delivery', figures('cpuUs'), {
+    value: ratio('cpuUs'),
+    target: atMost(2),
+  });
 
   receiver.latenciesMs.length = 0;
-  for (let round = 0; round < rounds; round += 1) await invite(api, [...keys.values()][round % keys.size] ?? '', round);
+  for (let round = 0; round < rounds; round += 1)
+    await invite(api, [...keys.values()][round % keys.size] ?? '', round);
   await delay(1000);
   const value = median(receiver.latenciesMs);
   const slowest = Math.max(...receiver.latenciesMs);
@@ -90,11 +118,15 @@ export async function benchWebhooks(
 }
 
 /** In this process: what it costs is neither side's. */
-async function startReceiver(stack: AsyncDisposableStack): Promise<{ url: string; latenciesMs: number[] }> {
+async function startReceiver(
+  stack: AsyncDisposableStack,
+): Promise<{ url: string; latenciesMs: number[] }> {
   const latenciesMs: number[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      latenciesMs.push(Date.now() - Date.parse((JSON.parse(body) as { created_at: string }).created_at));
+      latenciesMs.push(
+        Date.now() - Date.parse((JSON.parse(body) as { created_at: string }).created_at),
+      );
       response.end();
     });
   });
@@ -106,14 +138,18 @@ async function startReceiver(stack: AsyncDisposableStack): Promise<{ url: string
 }
 
 function seed(world: World, url: string): Promise<Map<string, string>> {
-  const file = seedFile(Array.from({ length: TEAMS }, (_, n) => ({ id: `team_hooks_${n}`, generate: undefined })));
+  const file = seedFile(
+    Array.from({ length: TEAMS }, (_, n) => ({ id: `team_hooks_${n}`, generate: undefined })),
+  );
   const endpoints = (teamId = ''): NonNullable<TeamSeed['webhook_endpoints']> =>
     Array.from({ length: ENDPOINTS_PER_TEAM }, (_, n) => ({
       id: `whe_${teamId}_${n}`,
       url: `${url}/${n}`,
       events: ['evaluation.completed', 'member.joined'],
     }));
-  return world.seed({ teams: (file.teams ?? []).map((team) => ({ ...team, webhook_endpoints: endpoints(team.id) })) });
+  return world.seed({
+    teams: (file.teams ?? []).map((team) => ({ ...team, webhook_endpoints: endpoints(team.id) })),
+  });
 }
 
 async function raiseEvents({ pool }: World, count: number): Promise<void> {
@@ -132,6 +168,7 @@ async function invite({ port }: ServerProcess, key: string, round: number): Prom
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ email: `hook-${round}@invited.example` }),
   });
-  if (response.status !== 201) throw new Error(`POST /users → ${response.status}: ${await response.text()}`);
+  if (response.status !== 201)
+    throw new Error(`POST /users → ${response.status}: ${await response.text()}`);
   await delay(50);
 }

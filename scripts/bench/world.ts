@@ -24,7 +24,11 @@ export interface World {
   /** Loads tenants and resolves with a key of each, by team id. */
   seed(file: SeedFileInput): Promise<Map<string, string>>;
   /** A server with `DATABASE_URL` and `PORT`, that answers `path` before this resolves. `env` comes on top. */
-  start(entry: URL, path: string, env?: (port: number) => Record<string, string>): Promise<ServerProcess>;
+  start(
+    entry: URL,
+    path: string,
+    env?: (port: number) => Record<string, string>,
+  ): Promise<ServerProcess>;
   load(job: Job): Promise<Outcome>;
 }
 
@@ -61,8 +65,13 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
   return {
     pool,
     seed: async (file) => {
-      const { teams } = await loadSeed(databaseUrl, file, { replace: false, appSecret: APP_SECRET });
-      return new Map(Object.entries(teams).map(([id, { api_keys }]) => [id, Object.values(api_keys)[0] ?? '']));
+      const { teams } = await loadSeed(databaseUrl, file, {
+        replace: false,
+        appSecret: APP_SECRET,
+      });
+      return new Map(
+        Object.entries(teams).map(([id, { api_keys }]) => [id, Object.values(api_keys)[0] ?? '']),
+      );
     },
     start: async (entry, path, env = () => ({})) => {
       const port = await findFreePort();
@@ -122,7 +131,9 @@ async function chooseCpus(): Promise<{ server: string | null; rest: string | nul
     const [from = NaN, to = from] = range.split('-').map(Number);
     return Array.from({ length: to - from + 1 || 0 }, (_, index) => String(from + index));
   });
-  return server !== undefined && rest.length > 0 ? { server, rest: rest.join(',') } : { server: null, rest: null };
+  return server !== undefined && rest.length > 0
+    ? { server, rest: rest.join(',') }
+    : { server: null, rest: null };
 }
 
 function pin(pid: number | undefined, cpus: string | null): void {

@@ -24,13 +24,20 @@ export async function benchWrites(
   options: { keys: ReadonlyMap<string, string>; runs: number; seconds: number },
 ): Promise<void> {
   const { keys, runs, seconds } = options;
-  printHeading(`Writes, ${keys.size} tenants, requests/s`, ['one at a time', `${CONCURRENCY} at a time`, 'ratio']);
+  printHeading(`Writes, ${keys.size} tenants, requests/s`, [
+    'one at a time',
+    `${CONCURRENCY} at a time`,
+    'ratio',
+  ]);
   for (const { path, body } of WRITES) {
     for (const headers of ['', KEY_HEADER]) {
-      const requests = [...keys.values()].map((key) => httpRequest('POST', key, path, { body, headers }));
+      const requests = [...keys.values()].map((key) =>
+        httpRequest('POST', key, path, { body, headers }),
+      );
       const run = async (concurrency: number): Promise<number> => {
         await withdrawInvitations(world);
-        return (await world.load({ port: api.port, requests, concurrency, until: { seconds } })).perSecond;
+        return (await world.load({ port: api.port, requests, concurrency, until: { seconds } }))
+          .perSecond;
       };
       await run(CONCURRENCY);
       const [alone, together]: [number[], number[]] = [[], []];

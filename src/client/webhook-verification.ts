@@ -260,7 +260,9 @@ function findHeaders(headers: WebhookHeaders, name: string): string[] {
   });
 }
 
-function toPairs(headers: WebhookHeaders): (readonly [string, string | readonly string[] | undefined])[] {
+function toPairs(
+  headers: WebhookHeaders,
+): (readonly [string, string | readonly string[] | undefined])[] {
   if (!(Symbol.iterator in headers)) return Object.entries(headers);
   const items = [...(headers as Iterable<string | readonly [string, string]>)];
   // In `rawHeaders`, names and values alternate.
@@ -284,19 +286,25 @@ function parseSignature(values: readonly string[]): { t: string; candidates: Buf
   });
   const [t] = times;
   const isClear = times.length === 1 && parts.filter((part) => part.startsWith('t=')).length === 1;
-  if (t === undefined || !isClear || candidates.length === 0) throw new WebhookVerificationError('signature_malformed');
+  if (t === undefined || !isClear || candidates.length === 0)
+    throw new WebhookVerificationError('signature_malformed');
   return { t, candidates };
 }
 
 /** The comparison is `<=` so that NaN, for instance from an invalid `now`, is refused. */
-function requireFresh(t: number, { toleranceS = TOLERANCE_S, now = new Date() }: WebhookVerificationOptions): void {
+function requireFresh(
+  t: number,
+  { toleranceS = TOLERANCE_S, now = new Date() }: WebhookVerificationOptions,
+): void {
   const ageS = now.getTime() / 1000 - t;
   if (Math.abs(ageS) <= toleranceS) return;
   throw new WebhookVerificationError(ageS < 0 ? 'timestamp_in_future' : 'timestamp_too_old');
 }
 
 function parseEvent(rawBody: string | Uint8Array): WebhookEvent {
-  const event = parseJson(typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody));
+  const event = parseJson(
+    typeof rawBody === 'string' ? rawBody : new TextDecoder().decode(rawBody),
+  );
   if (
     isObject(event) &&
     typeof event['id'] === 'string' &&

@@ -11,7 +11,9 @@ export interface Clock {
 export const systemClock: Clock = { now: () => new Date(), override: () => null };
 
 /** A clock that stands still until it is set. */
-export function fixedClock(start: Date): Clock & { set(now: Date): void; advance(ms: number): void } {
+export function fixedClock(
+  start: Date,
+): Clock & { set(now: Date): void; advance(ms: number): void } {
   let current = start;
   return {
     now: () => current,

@@ -20,15 +20,28 @@ export const V1_DEPRECATION: Deprecation | null = null;
 export const PARALLEL_MONTHS = 12;
 
 /** What holds for an operation, given its own deprecation and its version's: of two dates the earlier one. */
-export function effectiveDeprecation(own: Deprecation | null, version: Deprecation | null): Deprecation | null {
+export function effectiveDeprecation(
+  own: Deprecation | null,
+  version: Deprecation | null,
+): Deprecation | null {
   if (own === null || version === null) return own ?? version;
   const earlier = (a: string, b: string): string => (toInstant(a) <= toInstant(b) ? a : b);
-  return { ...version, ...own, since: earlier(own.since, version.since), sunset: earlier(own.sunset, version.sunset) };
+  return {
+    ...version,
+    ...own,
+    since: earlier(own.since, version.since),
+    sunset: earlier(own.sunset, version.sunset),
+  };
 }
 
 /** The headers of every response. Throws for dates that are none, or a sunset before the deprecation: made once, at the start. */
-export function deprecationHeaders({ since, sunset, link }: Deprecation): Readonly<Record<string, string>> {
-  if (toInstant(sunset) < toInstant(since)) throw new Error(`sunset ${sunset} is before the deprecation ${since}`);
+export function deprecationHeaders({
+  since,
+  sunset,
+  link,
+}: Deprecation): Readonly<Record<string, string>> {
+  if (toInstant(sunset) < toInstant(since))
+    throw new Error(`sunset ${sunset} is before the deprecation ${since}`);
   return {
     Deprecation: `@${toInstant(since) / 1000}`,
     Sunset: new Date(toInstant(sunset)).toUTCString(),

@@ -33,6 +33,7 @@ export const ENCRYPTED_COLUMNS = {
     column: 'credentials_encrypted',
     key: 'id',
     flag: null,
-    context: (teamId, connectionId) => `crm_connection.credentials_encrypted:${teamId}:${connectionId}`,
+    context: (teamId, connectionId) =>
+      `crm_connection.credentials_encrypted:${teamId}:${connectionId}`,
   },
 } as const satisfies Record<string, EncryptedColumn>;

@@ -52,8 +52,13 @@ function open(sealed: Buffer, appSecret: string, context: string): string {
   if (sealed[0] !== VERSION) throw new Error('unknown encryption version');
   const iv = sealed.subarray(1, 1 + IV_BYTES);
   const tag = sealed.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES);
-  const decipher = createDecipheriv('aes-256-gcm', keyOf(appSecret), iv).setAAD(Buffer.from(context)).setAuthTag(tag);
-  return Buffer.concat([decipher.update(sealed.subarray(1 + IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+  const decipher = createDecipheriv('aes-256-gcm', keyOf(appSecret), iv)
+    .setAAD(Buffer.from(context))
+    .setAuthTag(tag);
+  return Buffer.concat([
+    decipher.update(sealed.subarray(1 + IV_BYTES + TAG_BYTES)),
+    decipher.final(),
+  ]).toString('utf8');
 }
 
 /** Derived once per secret: a pure function's memory, not state. */

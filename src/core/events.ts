@@ -72,7 +72,9 @@ function integerOrNull(description: string, example: number): z.ZodNullable<z.Zo
 }
 
 const teamId = text('The team, same as `tenant_id`.', 'team_01');
-const userId = personal(textOrNull('The person; null while an invitation is not accepted.', 'usr_01'));
+const userId = personal(
+  textOrNull('The person; null while an invitation is not accepted.', 'usr_01'),
+);
 const trainingId = text('The training session.', 'trn_01');
 
 const assignmentFields = {
@@ -82,7 +84,10 @@ const assignmentFields = {
   member_id: text('The membership of the recipient.', 'mem_01'),
   user_id: userId,
   due_date: textOrNull('Calendar date, `YYYY-MM-DD`; null without one.', '2026-12-01'),
-  completed_training_id: textOrNull('The training session that completed it; null when none did.', 'trn_01'),
+  completed_training_id: textOrNull(
+    'The training session that completed it; null when none did.',
+    'trn_01',
+  ),
 };
 
 const memberFields = {

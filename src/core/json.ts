@@ -12,7 +12,9 @@ export interface JsonFault {
  * surrogate pair), a number beyond what JSON.parse can hold. Iterative, because depth is what it guards against.
  */
 export function findJsonFault(root: unknown): JsonFault | null {
-  const stack: { value: unknown; path: readonly (string | number)[] }[] = [{ value: root, path: [] }];
+  const stack: { value: unknown; path: readonly (string | number)[] }[] = [
+    { value: root, path: [] },
+  ];
   for (let entry = stack.pop(); entry; entry = stack.pop()) {
     const { value, path } = entry;
     if (typeof value === 'string') {
@@ -20,10 +22,18 @@ export function findJsonFault(root: unknown): JsonFault | null {
       if (fault) return fault;
     }
     if (typeof value === 'number' && !Number.isFinite(value))
-      return { path, message: 'The number is beyond the range of 64-bit floats.', code: 'invalid_number' };
+      return {
+        path,
+        message: 'The number is beyond the range of 64-bit floats.',
+        code: 'invalid_number',
+      };
     if (typeof value !== 'object' || value === null) continue;
     if (path.length >= MAX_DEPTH)
-      return { path: path.slice(0, 1), message: `Nested deeper than ${MAX_DEPTH} levels.`, code: 'too_deep' };
+      return {
+        path: path.slice(0, 1),
+        message: `Nested deeper than ${MAX_DEPTH} levels.`,
+        code: 'too_deep',
+      };
     if (Array.isArray(value)) {
       value.forEach((item, index) => stack.push({ value: item, path: [...path, index] }));
       continue;
@@ -49,11 +59,16 @@ export function canonicalJson(value: unknown): string {
 /** Whoever copies an object by assignment loses this name, Prisma does, and the value is no longer what was sent. */
 function nameFault(name: string, path: readonly (string | number)[]): JsonFault | null {
   if (name !== '__proto__') return null;
-  return { path: [...path, name], message: 'A field must not be called __proto__.', code: 'invalid_name' };
+  return {
+    path: [...path, name],
+    message: 'A field must not be called __proto__.',
+    code: 'invalid_name',
+  };
 }
 
 function textFault(text: string, path: readonly (string | number)[]): JsonFault | null {
-  if (text.includes('\0')) return { path, message: 'Text must not hold the character U+0000.', code: 'invalid_text' };
+  if (text.includes('\0'))
+    return { path, message: 'Text must not hold the character U+0000.', code: 'invalid_text' };
   if (!text.isWellFormed())
     return {
       path,

@@ -33,7 +33,9 @@ export function pageOf<T extends z.ZodType>(item: T) {
     next_cursor: z
       .string()
       .nullable()
-      .meta({ description: 'Pass it as `cursor` for the page that follows; null on the last page.' }),
+      .meta({
+        description: 'Pass it as `cursor` for the page that follows; null on the last page.',
+      }),
   });
 }
 
@@ -59,14 +61,26 @@ export function parseCursor(list: string, cursor: string | undefined): PagePosit
   const text = Buffer.from(cursor, 'base64url').toString();
   const [, name, at, id] = CURSOR_FORM.exec(text) ?? [];
   const position = at && id && isInstant(at) ? { at, id } : null;
-  if (position && name === list && !id?.includes('\0') && formatCursor(list, position) === cursor) return position;
+  if (position && name === list && !id?.includes('\0') && formatCursor(list, position) === cursor)
+    return position;
   throw new ProblemError('validation_error', {
-    errors: [{ path: 'query.cursor', message: 'This list did not issue the cursor.', code: 'invalid_cursor' }],
+    errors: [
+      {
+        path: 'query.cursor',
+        message: 'This list did not issue the cursor.',
+        code: 'invalid_cursor',
+      },
+    ],
   });
 }
 
 /** The page of `limit` rows out of `limit + 1` that were read: the one too many tells whether another page follows. */
-export function toPage<T>(list: string, rows: T[], limit: number, positionOf: (row: T) => PagePosition): Page<T> {
+export function toPage<T>(
+  list: string,
+  rows: T[],
+  limit: number,
+  positionOf: (row: T) => PagePosition,
+): Page<T> {
   if (rows.length <= limit) return { rows, nextCursor: null };
   rows.length = limit;
   const last = rows[limit - 1];

@@ -46,11 +46,17 @@ export function showsLeaderboard(privacy: Privacy, involvedMembers: number): boo
  * Removes the personal fields from event data while details are off. Removes all fields of an event
  * type that this version does not know, because it cannot tell which of them are personal.
  */
-export function redactEventData<T extends object>(privacy: Privacy, type: string, data: T): Partial<T> {
+export function redactEventData<T extends object>(
+  privacy: Privacy,
+  type: string,
+  data: T,
+): Partial<T> {
   if (read(privacy).memberDetailEnabled) return data;
   if (!isEventType(type)) return {};
   const { personal } = EVENTS[type];
-  return Object.fromEntries(Object.entries(data).filter(([name]) => !personal.includes(name))) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(data).filter(([name]) => !personal.includes(name)),
+  ) as Partial<T>;
 }
 
 /** Returns the `privacy` object of GET /me. */

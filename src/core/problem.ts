@@ -121,7 +121,10 @@ export const PROBLEMS = {
       de: 'Aktive und eingeladene Mitglieder belegen alle Plätze des Teams.',
       en: 'Active and invited members take all seats of the team.',
     },
-    remedy: { de: 'Ein Mitglied entfernen oder Plätze hinzubuchen.', en: 'Remove a member, or book more seats.' },
+    remedy: {
+      de: 'Ein Mitglied entfernen oder Plätze hinzubuchen.',
+      en: 'Remove a member, or book more seats.',
+    },
   },
   last_admin: {
     status: 409,
@@ -142,7 +145,10 @@ export const PROBLEMS = {
       de: 'Die Inhaberin kann über die API weder geändert noch entfernt werden.',
       en: 'The owner cannot be changed or removed through the API.',
     },
-    remedy: { de: 'Die Inhaberschaft wird in der App übertragen.', en: 'Ownership is transferred in the app.' },
+    remedy: {
+      de: 'Die Inhaberschaft wird in der App übertragen.',
+      en: 'Ownership is transferred in the app.',
+    },
   },
   validation_error: {
     status: 422,
@@ -189,7 +195,10 @@ export const PROBLEMS = {
   internal: {
     status: 500,
     title: { de: 'Interner Fehler', en: 'Internal error' },
-    cause: { de: 'Ein unerwarteter Fehler auf unserer Seite.', en: 'An unexpected fault on our side.' },
+    cause: {
+      de: 'Ein unerwarteter Fehler auf unserer Seite.',
+      en: 'An unexpected fault on our side.',
+    },
     remedy: {
       de: 'Später wiederholen; hält es an, dem Support die `request_id` nennen.',
       en: 'Repeat later; if it stays, tell support the `request_id`.',
@@ -198,13 +207,19 @@ export const PROBLEMS = {
   unavailable: {
     status: 503,
     title: { de: 'Vorübergehend nicht verfügbar', en: 'Temporarily unavailable' },
-    cause: { de: 'Die API ist vorübergehend nicht verfügbar.', en: 'The API is temporarily unavailable.' },
+    cause: {
+      de: 'Die API ist vorübergehend nicht verfügbar.',
+      en: 'The API is temporarily unavailable.',
+    },
     remedy: {
       de: 'Mit wachsendem Abstand wiederholen, POST mit demselben `Idempotency-Key`.',
       en: 'Repeat with growing pauses, a POST with the same `Idempotency-Key`.',
     },
   },
-} as const satisfies Record<string, { status: number; title: Localized; cause: Localized; remedy: Localized }>;
+} as const satisfies Record<
+  string,
+  { status: number; title: Localized; cause: Localized; remedy: Localized }
+>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
@@ -234,7 +249,9 @@ interface ProblemFields {
   unavailable: Record<never, never>;
 }
 
-export type FieldsOf<C extends ProblemCode> = C extends keyof ProblemFields ? ProblemFields[C] : Diagnostic;
+export type FieldsOf<C extends ProblemCode> = C extends keyof ProblemFields
+  ? ProblemFields[C]
+  : Diagnostic;
 
 type FieldArguments<C extends ProblemCode> =
   Record<never, never> extends FieldsOf<C> ? [fields?: FieldsOf<C>] : [fields: FieldsOf<C>];
@@ -244,7 +261,9 @@ export class ProblemError extends Error {
   readonly code: ProblemCode;
   readonly fields: Readonly<Record<string, unknown>>;
 
-  constructor(...[code, fields]: { [C in ProblemCode]: [code: C, ...FieldArguments<C>] }[ProblemCode]) {
+  constructor(
+    ...[code, fields]: { [C in ProblemCode]: [code: C, ...FieldArguments<C>] }[ProblemCode]
+  ) {
     super(code);
     this.name = 'ProblemError';
     this.code = code;
@@ -253,7 +272,9 @@ export class ProblemError extends Error {
 
   /** The HTTP status; only `bad_request` follows the cause. */
   get status(): number {
-    return typeof this.fields['status'] === 'number' ? this.fields['status'] : PROBLEMS[this.code].status;
+    return typeof this.fields['status'] === 'number'
+      ? this.fields['status']
+      : PROBLEMS[this.code].status;
   }
 }
 

@@ -23,7 +23,9 @@ export function toInstant(text: string): string {
 /** A real calendar date, `YYYY-MM-DD`. */
 export const dateInput = z.iso
   .date()
-  .refine((text) => !text.startsWith('0000'), { error: 'The date must lie in the years 1 to 9999.' });
+  .refine((text) => !text.startsWith('0000'), {
+    error: 'The date must lie in the years 1 to 9999.',
+  });
 
 /**
  * A date-time in a response: UTC, milliseconds, `Z`. Its form is the database client's work and the contract tests' to check: a pattern here is a third of what
@@ -47,7 +49,9 @@ const INVALID_TYPE = { params: { code: 'invalid_type' } };
 export const freeObject = z
   .unknown()
   .refine(isObject, { error: 'Expected an object.', ...INVALID_TYPE })
-  .meta({ type: 'object', additionalProperties: true }) as unknown as z.ZodType<Record<string, unknown>>;
+  .meta({ type: 'object', additionalProperties: true }) as unknown as z.ZodType<
+  Record<string, unknown>
+>;
 
 /** The same, where an array may stand too. */
 export const freeContainer = z

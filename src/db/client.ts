@@ -70,7 +70,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   const current = new AsyncLocalStorage<pg.PoolClient>();
   const prisma = openPrisma({ pool, current, watchdog });
   const context: DatabaseContext = { pool, prisma, current, watchdog };
-  const runShared = openSharedConnections(pool, Math.max(1, Math.floor(options.poolMax / CONNECTIONS_PER_SHARED)));
+  const runShared = openSharedConnections(
+    pool,
+    Math.max(1, Math.floor(options.poolMax / CONNECTIONS_PER_SHARED)),
+  );
   return {
     pool,
     prisma,
@@ -120,14 +123,19 @@ function openSharedConnections(pool: pg.Pool, count: number): RunShared {
   };
   const leave = (index: number, session: Session): void => {
     session.statements -= 1;
-    if (connections[index] === session && (session.broken || session.statements === 0)) connections[index] = null;
+    if (connections[index] === session && (session.broken || session.statements === 0))
+      connections[index] = null;
     if (session.statements > 0) return;
     // If there was no connection, the statement has rejected already.
     session.client.then((client) => client.release(session.broken)).catch(() => undefined);
   };
   return async (work) => {
     const index = leastBusy();
-    const session = (connections[index] ??= { client: pool.connect(), statements: 0, broken: false });
+    const session = (connections[index] ??= {
+      client: pool.connect(),
+      statements: 0,
+      broken: false,
+    });
     session.statements += 1;
     try {
       return await work(await session.client.catch(rethrow));
@@ -161,7 +169,10 @@ async function runAlone<T>(
   }
 }
 
-async function runTransaction<T>(context: DatabaseContext, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function runTransaction<T>(
+  context: DatabaseContext,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
   const { pool, prisma, current, watchdog } = context;
   const client = await pool.connect().catch(rethrow);
   const sent: Promise<unknown>[] = [];
@@ -184,7 +195,8 @@ async function runTransaction<T>(context: DatabaseContext, work: (tx: Tx) => Pro
     committed.catch(() => undefined);
     await Promise.all(sent);
     // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
-    if ((await committed).command !== 'COMMIT') throw new Error('the transaction was rolled back by the database');
+    if ((await committed).command !== 'COMMIT')
+      throw new Error('the transaction was rolled back by the database');
     return result;
   } catch (error) {
     await Promise.allSettled(sent);
@@ -213,10 +225,16 @@ async function run<Row>(
 /**
  * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
  */
-function ask(client: pg.PoolClient, what: Statement<unknown>, values: readonly unknown[]): Promise<pg.QueryResult> {
+function ask(
+  client: pg.PoolClient,
+  what: Statement<unknown>,
+  values: readonly unknown[],
+): Promise<pg.QueryResult> {
   return new Promise((resolve, reject) => {
     const config = { name: what.name, text: what.text, values: values as unknown[] };
-    client.query(config, (error: Error | null, result: pg.QueryResult) => (error ? reject(error) : resolve(result)));
+    client.query(config, (error: Error | null, result: pg.QueryResult) =>
+      error ? reject(error) : resolve(result),
+    );
   });
 }
 
@@ -225,10 +243,15 @@ function rethrow(error: unknown): never {
 }
 
 /** Opens Prisma on our pool. In a transaction it uses the transaction's connection. */
-function openPrisma({ pool, current, watchdog }: Pick<DatabaseContext, 'pool' | 'current' | 'watchdog'>): PrismaClient {
+function openPrisma({
+  pool,
+  current,
+  watchdog,
+}: Pick<DatabaseContext, 'pool' | 'current' | 'watchdog'>): PrismaClient {
   const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const client = current.getStore();
-    const send = (on: pg.PoolClient): Promise<pg.QueryResult> => watchdog.guard(on, on.query(config));
+    const send = (on: pg.PoolClient): Promise<pg.QueryResult> =>
+      watchdog.guard(on, on.query(config));
     return client ? send(client) : runAlone({ pool }, send);
   };
   // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.

@@ -52,6 +52,8 @@ async function readPidFile(cluster: string): Promise<string[]> {
 async function readCommand(pid: number): Promise<string> {
   const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   if (text !== null) return text.replaceAll('\0', ' ');
-  const listing = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => null);
+  const listing = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(
+    () => null,
+  );
   return listing?.stdout ?? '';
 }

@@ -38,10 +38,14 @@ export async function findPrograms(): Promise<Programs> {
  * Postgres refuses to run as root. A root therefore runs it as the owner of the existing data, else as the user
  * `postgres` where there is one, else as `nobody`, which every Linux has: no user is added to the machine.
  */
-export async function chooseProgramUser(dataDir: string, programs: Programs): Promise<ProgramUser | null> {
+export async function chooseProgramUser(
+  dataDir: string,
+  programs: Programs,
+): Promise<ProgramUser | null> {
   if (process.getuid?.() !== 0) return null;
   const owner = await stat(`${dataDir}/postgres`).catch(() => null);
-  const ids = owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await findServiceUser();
+  const ids =
+    owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await findServiceUser();
   await mkdir(dataDir, { recursive: true });
   const folders = [await realpath(dataDir), dirname(programs.postgres)];
   const closed = await Promise.all(folders.map((folder) => isClosedTo(folder, ids)));
@@ -75,7 +79,8 @@ export function spawnProgram(
     ...(signal && { signal }),
   };
   if (!user) return spawn(program, args, base);
-  if (!user.needsFolderAccess) return spawn(program, args, { ...base, uid: user.uid, gid: user.gid });
+  if (!user.needsFolderAccess)
+    return spawn(program, args, { ...base, uid: user.uid, gid: user.gid });
   const capability = ['--inh-caps', '+dac_override', '--ambient-caps', '+dac_override'];
   const ids = ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
   return spawn('setpriv', [...ids, ...capability, program, ...args], base);
@@ -91,8 +96,11 @@ async function makeExecutable(program: string): Promise<void> {
 
 /** Reads the ids from the user database itself, which `id` does not need to be installed for. */
 async function findServiceUser(): Promise<{ uid: number; gid: number }> {
-  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n').map((line) => line.split(':'));
-  const line = lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody');
+  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => ''))
+    .split('\n')
+    .map((line) => line.split(':'));
+  const line =
+    lines.find(([name]) => name === 'postgres') ?? lines.find(([name]) => name === 'nobody');
   const [uid, gid] = [Number(line?.[2]), Number(line?.[3])];
   if (uid > 0 && gid >= 0) return { uid, gid };
   throw new Error(

@@ -8,13 +8,36 @@
 // a postmaster.pid whose process is gone, or is by now something else (pids repeat after a container's restart), is
 // removed; only then is a server started.
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { chooseProgramUser, findPrograms, spawnProgram, type Programs, type ProgramUser } from './embedded-programs.ts';
-import { findServer, isAlive, isRunning, removePidFile, type RunningServer } from './embedded-process.ts';
+import {
+  chooseProgramUser,
+  findPrograms,
+  spawnProgram,
+  type Programs,
+  type ProgramUser,
+} from './embedded-programs.ts';
+import {
+  findServer,
+  isAlive,
+  isRunning,
+  removePidFile,
+  type RunningServer,
+} from './embedded-process.ts';
 
 /** A running cluster. Its only database is `postgres`, its only role the superuser in `databaseUrl`. */
 export interface EmbeddedPostgres {
@@ -52,9 +75,20 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
     const cluster = await requireCluster({ dataDir, programs, user, access, signal });
     const running = await takeOver(cluster, access);
     if (running) return running;
-    return await startServer({ dataDir, cluster, programs, user, access, settings: options.settings ?? {}, signal });
+    return await startServer({
+      dataDir,
+      cluster,
+      programs,
+      user,
+      access,
+      settings: options.settings ?? {},
+      signal,
+    });
   } catch (error) {
-    throw new Error(`The embedded Postgres in ${dataDir} did not start. ${explain(error, dataDir)}`, { cause: error });
+    throw new Error(
+      `The embedded Postgres in ${dataDir} did not start. ${explain(error, dataDir)}`,
+      { cause: error },
+    );
   }
 }
 
@@ -97,15 +131,28 @@ async function requireCluster(options: Omit<ServerStart, 'cluster' | 'settings'>
   const cluster = join(dataDir, 'postgres');
   if (await stat(join(cluster, 'PG_VERSION')).catch(() => null)) return realpath(cluster);
 
-  const leftovers = (await readdir(dataDir)).filter((name) => name === 'postgres' || name.startsWith('postgres.init-'));
-  await Promise.all(leftovers.map((name) => rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 })));
+  const leftovers = (await readdir(dataDir)).filter(
+    (name) => name === 'postgres' || name.startsWith('postgres.init-'),
+  );
+  await Promise.all(
+    leftovers.map((name) =>
+      rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 }),
+    ),
+  );
   const work = join(dataDir, `postgres.init-${process.pid}-${randomBytes(4).toString('hex')}`);
   await mkdir(work, { mode: 0o700 });
   const passwordFile = join(work, 'password');
   await writeFile(passwordFile, `${access.password}\n`, { mode: 0o600 });
-  if (user) await Promise.all([chown(work, user.uid, user.gid), chown(passwordFile, user.uid, user.gid)]);
+  if (user)
+    await Promise.all([chown(work, user.uid, user.gid), chown(passwordFile, user.uid, user.gid)]);
 
-  await runInitdb({ program: programs.initdb, user, pgdata: join(work, 'data'), passwordFile, signal });
+  await runInitdb({
+    program: programs.initdb,
+    user,
+    pgdata: join(work, 'data'),
+    passwordFile,
+    signal,
+  });
   await rename(join(work, 'data'), cluster);
   await rm(work, { recursive: true, force: true });
   return realpath(cluster);
@@ -123,7 +170,12 @@ async function runInitdb(options: {
   signal: AbortSignal | undefined;
 }): Promise<void> {
   const { program, user, pgdata, passwordFile, signal } = options;
-  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--encoding=UTF8'];
+  const locale = [
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    '--encoding=UTF8',
+  ];
   const access = [
     '--auth=scram-sha-256',
     '--username=postgres',
@@ -162,7 +214,8 @@ async function takeOver(cluster: string, access: Access): Promise<EmbeddedPostgr
     if (await isServing(cluster, { ...access, port: server.port })) {
       return handle(server, { ...access, port: server.port });
     }
-    if (Date.now() > deadline) throw new Error(`Its server (process ${server.pid}) runs but does not answer.`);
+    if (Date.now() > deadline)
+      throw new Error(`Its server (process ${server.pid}) runs but does not answer.`);
     await delay(50);
   }
 }
@@ -193,7 +246,12 @@ async function spawnServer({
 }: ServerStart): Promise<EmbeddedPostgres> {
   await removePidFile(cluster);
   const log = await open(join(dataDir, 'postgres.log'), 'w', 0o600);
-  const all = { listen_addresses: '127.0.0.1', port: String(access.port), unix_socket_directories: '', ...settings };
+  const all = {
+    listen_addresses: '127.0.0.1',
+    port: String(access.port),
+    unix_socket_directories: '',
+    ...settings,
+  };
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = spawnProgram(programs.postgres, ['-D', cluster, ...flags], {
     user,
@@ -222,7 +280,8 @@ async function spawnServer({
 async function waitUntilServing(cluster: string, access: Access): Promise<void> {
   const deadline = Date.now() + readyTimeoutMs;
   while (!(await isServing(cluster, access))) {
-    if (Date.now() > deadline) throw new Error(`It did not answer within ${readyTimeoutMs / 1000} s.`);
+    if (Date.now() > deadline)
+      throw new Error(`It did not answer within ${readyTimeoutMs / 1000} s.`);
     await delay(10);
   }
 }
@@ -233,11 +292,14 @@ async function isServing(cluster: string, access: Access): Promise<boolean> {
   client.on('error', () => null);
   try {
     await client.connect();
-    const { rows } = await client.query<{ path: string }>(`SELECT current_setting('data_directory') AS path`);
+    const { rows } = await client.query<{ path: string }>(
+      `SELECT current_setting('data_directory') AS path`,
+    );
     return rows[0]?.path === cluster;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === '28P01') throw new Error('Its password is not the one in postgres.json.', { cause: error });
+    if (code === '28P01')
+      throw new Error('Its password is not the one in postgres.json.', { cause: error });
     return false;
   } finally {
     await client.end().catch(() => null);

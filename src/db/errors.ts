@@ -25,12 +25,17 @@ export function isUnavailable(error: unknown): boolean {
   if (TRANSIENT_STATES.has(code) || NETWORK_CODES.has(code) || code.startsWith('08')) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || TRANSIENT_STATES.has(prismaState(error))) return true;
-  return BROKEN_CONNECTION.test(error.message) || (error.cause !== undefined && isUnavailable(error.cause));
+  return (
+    BROKEN_CONNECTION.test(error.message) ||
+    (error.cause !== undefined && isUnavailable(error.cause))
+  );
 }
 
 /** The SQLSTATE that Prisma's error keeps of the database's own, or nothing. */
 function prismaState(error: object): string {
-  const { meta } = error as { meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } } };
+  const { meta } = error as {
+    meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } };
+  };
   const state = meta?.driverAdapterError?.cause?.originalCode;
   return typeof state === 'string' ? state : '';
 }

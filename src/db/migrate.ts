@@ -55,7 +55,10 @@ async function migrateJobs(databaseUrl: string): Promise<void> {
  * Rejects when an applied file has been edited since, or when Prisma left a failed migration behind. Needs a direct
  * connection: the lock belongs to a session, which PgBouncer's transaction mode does not give.
  */
-export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  options: MigrateOptions = {},
+): Promise<string[]> {
   const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   // Without a listener a server that goes away between two queries ends the process; the next query rejects anyway.
   client.on('error', () => null);
@@ -80,7 +83,10 @@ export async function expectedMigrations(folder = migrationsFolder): Promise<Mig
  * Whether every migration of this version is applied, in one short query. More of them are no fault: during a rolling
  * deployment the new version migrates first, and the old processes must stay ready meanwhile.
  */
-export async function isMigrated(db: Pool | ClientBase, expected: readonly Migration[]): Promise<boolean> {
+export async function isMigrated(
+  db: Pool | ClientBase,
+  expected: readonly Migration[],
+): Promise<boolean> {
   try {
     const { rows } = await db.query<{ applied: number }>(
       `SELECT count(DISTINCT migration_name)::int AS applied
@@ -100,7 +106,10 @@ const silent = new Logger(() => () => undefined);
 /** Polls, because a blocking wait holds a snapshot, and `CREATE INDEX CONCURRENTLY` waits for every snapshot. */
 async function waitForLock(client: ClientBase): Promise<void> {
   for (;;) {
-    const { rows } = await client.query<{ got: boolean }>('SELECT pg_try_advisory_lock($1) AS got', [lockKey]);
+    const { rows } = await client.query<{ got: boolean }>(
+      'SELECT pg_try_advisory_lock($1) AS got',
+      [lockKey],
+    );
     if (rows[0]?.got) return;
     await delay(50);
   }
@@ -126,7 +135,10 @@ async function applyFiles(client: ClientBase, folder: string): Promise<string[]>
   return applied;
 }
 
-async function applyFile(client: ClientBase, migration: Migration & { sql: string }): Promise<void> {
+async function applyFile(
+  client: ClientBase,
+  migration: Migration & { sql: string },
+): Promise<void> {
   const startedAt = new Date();
   await client.query('BEGIN');
   try {
@@ -142,7 +154,10 @@ async function applyFile(client: ClientBase, migration: Migration & { sql: strin
   } catch (error) {
     await client.query('ROLLBACK');
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The migration ${migration.name} failed, and nothing of it was kept: ${reason}`, { cause: error });
+    throw new Error(
+      `The migration ${migration.name} failed, and nothing of it was kept: ${reason}`,
+      { cause: error },
+    );
   }
 }
 

@@ -30,7 +30,8 @@ export async function rotateSecret(db: Db, secrets: AppSecrets): Promise<Rotatio
       rotated[name] += pass.rotated;
       unreadable[name] = pass.unreadable;
       if (pass.found === 0) break;
-      if (passes === PASSES_MAX) throw new Error(`${name}: some process still writes with APP_SECRET_PREVIOUS.`);
+      if (passes === PASSES_MAX)
+        throw new Error(`${name}: some process still writes with APP_SECRET_PREVIOUS.`);
     }
   }
   return { rotated, unreadable };
@@ -50,7 +51,11 @@ interface Row {
   readonly sealed: Buffer | null;
 }
 
-async function rotateColumn(db: Db, secrets: AppSecrets, { column, read, write }: Target): Promise<Pass> {
+async function rotateColumn(
+  db: Db,
+  secrets: AppSecrets,
+  { column, read, write }: Target,
+): Promise<Pass> {
   const pass: Pass = { found: 0, rotated: 0, unreadable: 0 };
   let after: readonly [string, string] = ['', ''];
   for (;;) {

@@ -17,7 +17,8 @@ const QUERY_TIMEOUT_MS = 5_000;
 const NUMBER_MAX = 2 ** 31 - 1;
 
 /** The server ends a session whose host has lost its power after seconds, not after the hours that TCP takes by itself. */
-const NOTICE_DEAD_HOSTS = 'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
+const NOTICE_DEAD_HOSTS =
+  'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
 
 /** `number` is one of its own unless it is given. */
 export async function holdSessionLock(
@@ -43,10 +44,10 @@ export async function holdSessionLock(
     try {
       await client.connect();
       await client.query(NOTICE_DEAD_HOSTS);
-      const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1, $2) as taken', [
-        lockClass,
-        number,
-      ]);
+      const { rows } = await client.query<{ taken: boolean }>(
+        'select pg_try_advisory_lock($1, $2) as taken',
+        [lockClass, number],
+      );
       if (rows[0]?.taken === true) {
         session = client;
         return true;

@@ -51,7 +51,8 @@ export function statementsByFilters<Name extends string, Row>(
   );
   return (given) => {
     const isNamed = (name: Name): boolean => given[name] !== undefined;
-    const list = lists[filters.reduce((sum, name, place) => sum + (isNamed(name) ? 2 ** place : 0), 0)];
+    const list =
+      lists[filters.reduce((sum, name, place) => sum + (isNamed(name) ? 2 ** place : 0), 0)];
     if (!list) throw new Error('a combination of filters without a statement');
     return { list, values: filters.filter(isNamed).map((name) => given[name]) };
   };

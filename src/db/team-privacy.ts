@@ -19,12 +19,18 @@ const READ = statement<{ member_detail_enabled: boolean; leaderboard_enabled: bo
  * for its locks, so that its events follow the latest switches. Throws `not_found` for an unknown
  * team. The team may be suspended: the host application goes on recording.
  */
-export async function readChangeContext(tx: Tx, context: PlatformChangeContext): Promise<ChangeContext> {
+export async function readChangeContext(
+  tx: Tx,
+  context: PlatformChangeContext,
+): Promise<ChangeContext> {
   const [row] = await tx.query(READ, [context.teamId]);
   if (!row) throw notFound();
   const { member_detail_enabled, leaderboard_enabled } = row;
   return {
     ...context,
-    privacy: privacyOf({ memberDetailEnabled: member_detail_enabled, leaderboardEnabled: leaderboard_enabled }),
+    privacy: privacyOf({
+      memberDetailEnabled: member_detail_enabled,
+      leaderboardEnabled: leaderboard_enabled,
+    }),
   };
 }

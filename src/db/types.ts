@@ -22,6 +22,7 @@ export function isoFromText(text: string): string {
   if (!text.endsWith('+00') || text.length > 26)
     return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();
   const time = text.slice(11, -3);
-  const padded = time.length === 12 ? time : time.length === 8 ? `${time}.000` : time.padEnd(12, '0');
+  const padded =
+    time.length === 12 ? time : time.length === 8 ? `${time}.000` : time.padEnd(12, '0');
   return `${text.slice(0, 10)}T${padded}Z`;
 }

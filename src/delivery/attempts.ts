@@ -22,7 +22,8 @@ export function launch(loop: Loop): void {
   const { queues, state } = loop;
   if (state.mode !== 'running') return;
   const nowMs = performance.now();
-  for (let flight = queues.next(nowMs); flight; flight = queues.next(nowMs)) void attempt(loop, flight);
+  for (let flight = queues.next(nowMs); flight; flight = queues.next(nowMs))
+    void attempt(loop, flight);
 }
 
 /** Makes one attempt. Never rejects: what fails in here becomes the attempt's result. */

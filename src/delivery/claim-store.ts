@@ -159,7 +159,11 @@ const RELEASE_FORGOTTEN = statement(
  * Releases this worker's claims that are not in `inHand`: the answer to such a claim was lost, so
  * the worker does not know of it.
  */
-export async function releaseForgotten(db: Db, worker: number, inHand: readonly string[]): Promise<void> {
+export async function releaseForgotten(
+  db: Db,
+  worker: number,
+  inHand: readonly string[],
+): Promise<void> {
   await db.query(RELEASE_FORGOTTEN, [worker, inHand]);
 }
 

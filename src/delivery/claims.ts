@@ -12,14 +12,18 @@ const ENDPOINTS_PER_SEARCH = 500;
  * Finds the next endpoints with something due, from where the last search ended: deliveries whose
  * wake-up was lost, retries whose time has come, endpoints whose pause ended.
  */
-export async function findDue({ options, queues, state }: Loop, status: WaitingStatus): Promise<void> {
+export async function findDue(
+  { options, queues, state }: Loop,
+  status: WaitingStatus,
+): Promise<void> {
   const { due, next } = await findWaiting(options.db, status, {
     after: state.searchAfter[status],
     limit: ENDPOINTS_PER_SEARCH,
     now: options.clock.now(),
   });
   state.searchAfter[status] = next;
-  for (const { team_id, endpoint_id } of due) queues.setMore(queues.queueOf(team_id, endpoint_id), status);
+  for (const { team_id, endpoint_id } of due)
+    queues.setMore(queues.queueOf(team_id, endpoint_id), status);
 }
 
 /** Claims a share for each queue that has more in the database, and launches what it can. */
@@ -36,5 +40,6 @@ export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
   }
   accept(loop, rows);
   // Where the whole share came, there may be more.
-  for (const { queue, room } of shares) if (claimed.get(queue) === room) queues.setMore(queue, status);
+  for (const { queue, room } of shares)
+    if (claimed.get(queue) === room) queues.setMore(queue, status);
 }

@@ -51,12 +51,19 @@ export function newConnections(attemptTimeoutMs: number): Connections {
 }
 
 /** Finds or adds the route to one checked address of an origin. */
-export function routeTo({ routes, attemptTimeoutMs }: Connections, origin: string, address: HostAddress): Route {
+export function routeTo(
+  { routes, attemptTimeoutMs }: Connections,
+  origin: string,
+  address: HostAddress,
+): Route {
   const key = `${origin} ${address.address}`;
   const known = routes.get(key);
   if (known) return known;
-  const lookup = (_hostname: string, wanted: { all?: boolean }, done: (...result: unknown[]) => void): void =>
-    wanted.all ? done(null, [address]) : done(null, address.address, address.family);
+  const lookup = (
+    _hostname: string,
+    wanted: { all?: boolean },
+    done: (...result: unknown[]) => void,
+  ): void => (wanted.all ? done(null, [address]) : done(null, address.address, address.family));
   // Later than the attempt's own timer, which does not end a connection that is being made.
   const timeout = attemptTimeoutMs + 1_000;
   const connect = buildConnector({ timeout, allowH2: false, lookup } as never);

@@ -95,7 +95,8 @@ export function createEndpointQueues(limits: Limits): EndpointQueues {
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     isHungry: () => isHungry(state),
     ask: (status) => ask(state, status),
-    queuedIds: () => [...queues.values()].flatMap(({ waiting }) => waiting.map(({ row }) => row.id)),
+    queuedIds: () =>
+      [...queues.values()].flatMap(({ waiting }) => waiting.map(({ row }) => row.id)),
     forgetIdle: () => forgetIdle(state),
     stats: () => ({ inFlight: flights.size, parked: state.parked, queued: state.queued }),
   };

@@ -16,7 +16,14 @@ export interface EnvelopeParts {
 }
 
 /** The body of a delivery (specification, "Envelope"). */
-export function envelopeText({ id, type, createdAt, apiVersion, teamId, data }: EnvelopeParts): string {
+export function envelopeText({
+  id,
+  type,
+  createdAt,
+  apiVersion,
+  teamId,
+  data,
+}: EnvelopeParts): string {
   const head = JSON.stringify({
     id,
     type,

@@ -48,7 +48,11 @@ const TAKE_EVENTS = {
  * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
  * until the transaction ends; other workers skip them.
  */
-export function takeEvents(tx: Tx, which: 'oldest' | 'newest', limit: number): Promise<FanOutRow[]> {
+export function takeEvents(
+  tx: Tx,
+  which: 'oldest' | 'newest',
+  limit: number,
+): Promise<FanOutRow[]> {
   return tx.query(TAKE_EVENTS[which], [limit]);
 }
 
@@ -105,6 +109,7 @@ const DELIVERY_COLUMNS = ['teamId', 'id', 'endpointId', 'eventId', 'eventType', 
  */
 export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: FanOut): void {
   tx.send(NO_WAIT_FOR_DISK, []);
-  if (deliveries.length > 0) tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
+  if (deliveries.length > 0)
+    tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
   tx.send(MARK_FANNED_OUT, [at, ...columnsOf(events, ['teamId', 'id'])]);
 }

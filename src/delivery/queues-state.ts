@@ -1,5 +1,12 @@
 /** The state of all endpoint queues of a worker, and the one place that files a queue anew. */
-import { modeOf, newQueue, roomOf, type EndpointQueue, type Flight, type ReadyMode } from './endpoint-queue.ts';
+import {
+  modeOf,
+  newQueue,
+  roomOf,
+  type EndpointQueue,
+  type Flight,
+  type ReadyMode,
+} from './endpoint-queue.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
 /** How many attempts may be in flight. */

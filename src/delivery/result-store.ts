@@ -5,7 +5,10 @@ import type { DeliveryStatus } from './schedule.ts';
 // A crash of the database can lose a fan-out or a result that was committed this way. Then it is
 // made again, and a delivery may be sent twice, which receivers expect. Waiting for the disk at
 // every commit would cost more than that.
-export const NO_WAIT_FOR_DISK = statement('webhooks.noWaitForDisk', 'set local synchronous_commit = off');
+export const NO_WAIT_FOR_DISK = statement(
+  'webhooks.noWaitForDisk',
+  'set local synchronous_commit = off',
+);
 
 /** A delivery as it is after an attempt, and how that attempt ended. */
 export interface RecordedAttempt {
@@ -188,7 +191,8 @@ export async function recordAttempts(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     tx.send(NO_WAIT_FOR_DISK, []);
-    if (endpoints.length > 0) tx.send(HOLD_ENDPOINTS, columnsOf(endpoints, ['teamId', 'endpointId']));
+    if (endpoints.length > 0)
+      tx.send(HOLD_ENDPOINTS, columnsOf(endpoints, ['teamId', 'endpointId']));
     keepFailed(tx, worker, attempts);
     tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
     if (endpoints.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(endpoints, ENDPOINT_COLUMNS));

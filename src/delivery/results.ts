@@ -51,7 +51,11 @@ async function write(loop: Loop, batch: readonly RecordedAttempt[]): Promise<voi
  * The database refuses the batch: writes its halves apart. Drops a single result that is refused
  * and logs an error: one bad row must not block the others. That delivery is attempted again.
  */
-async function writeApart(loop: Loop, batch: readonly RecordedAttempt[], error: unknown): Promise<void> {
+async function writeApart(
+  loop: Loop,
+  batch: readonly RecordedAttempt[],
+  error: unknown,
+): Promise<void> {
   if (batch.length === 1) {
     const details = { err: error, delivery: batch[0]?.id };
     loop.options.logger.error(details, 'the result of a delivery is refused by the database');

@@ -37,7 +37,11 @@ const RETRY_AFTER_MAX_S = 86_400;
 /**
  * The delivery after an attempt. `delaysS`: the waits before the second attempt, the third one …
  */
-export function nextState(state: DeliveryState, end: AttemptEnd, delaysS: readonly number[]): DeliveryState {
+export function nextState(
+  state: DeliveryState,
+  end: AttemptEnd,
+  delaysS: readonly number[],
+): DeliveryState {
   const attempt = state.attempt + 1;
   const extraAttempts = state.extraAttempts + (end.isExtra ? 1 : 0);
   if (end.ok) return { status: 'ok', attempt, extraAttempts, nextTryAt: null };

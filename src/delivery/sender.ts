@@ -51,7 +51,11 @@ interface Delivery {
   readonly body: string;
 }
 
-async function send(options: SenderOptions, connections: Connections, delivery: Delivery): Promise<AttemptResult> {
+async function send(
+  options: SenderOptions,
+  connections: Connections,
+  delivery: Delivery,
+): Promise<AttemptResult> {
   const startedAt = performance.now();
   const deadline: Deadline = { isOver: false, abort: null };
   // The race also ends the wait for what cannot be aborted, such as a lookup.

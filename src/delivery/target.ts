@@ -24,7 +24,9 @@ export interface TargetOptions {
 export type ParsedTarget = { readonly ok: true; readonly url: URL } | Refusal;
 
 /** What `resolveTarget` returns; the addresses are those that it checked. */
-export type Target = { readonly ok: true; readonly url: URL; readonly addresses: readonly HostAddress[] } | Refusal;
+export type Target =
+  | { readonly ok: true; readonly url: URL; readonly addresses: readonly HostAddress[] }
+  | Refusal;
 
 /** Why deliveries may not go to a URL. */
 export interface Refusal {
@@ -125,9 +127,11 @@ function textFault(text: string, scheme: RegExp): Refusal | null {
   if (Array.from(text).length > URL_MAX_CHARACTERS)
     return refuse(`A URL has at most ${URL_MAX_CHARACTERS} characters.`);
   if (!scheme.test(text)) return refuse('The URL must begin with https://.');
-  if (/[\s\p{Cc}\\]/u.test(text)) return refuse('The URL must not hold spaces, control characters or backslashes.');
+  if (/[\s\p{Cc}\\]/u.test(text))
+    return refuse('The URL must not hold spaces, control characters or backslashes.');
   if (text.includes('#')) return refuse('The URL must not have a fragment.');
-  if (/^[^/]+\/\/[^/?]*@/.test(text)) return refuse('The URL must not hold a user name or password.');
+  if (/^[^/]+\/\/[^/?]*@/.test(text))
+    return refuse('The URL must not hold a user name or password.');
   return null;
 }
 
@@ -171,7 +175,10 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
 const lookupAll: Lookup = async (hostname) => {
   const resolver = new Resolver({ timeout: 800, tries: 2 });
   const timer = setTimeout(() => resolver.cancel(), LOOKUP_TIMEOUT_MS - 250);
-  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const [v4, v6] = await Promise.allSettled([
+    resolver.resolve4(hostname),
+    resolver.resolve6(hostname),
+  ]);
   clearTimeout(timer);
   const addressesOf = (found: PromiseSettledResult<string[]>, family: 4 | 6): HostAddress[] =>
     found.status === 'fulfilled' ? found.value.map((address) => ({ address, family })) : [];
@@ -179,4 +186,5 @@ const lookupAll: Lookup = async (hostname) => {
 };
 
 /** Private targets may have their names in the hosts file only. */
-const lookupWithHostsFile: Lookup = (hostname) => systemLookup(hostname, { all: true, order: 'ipv4first' });
+const lookupWithHostsFile: Lookup = (hostname) =>
+  systemLookup(hostname, { all: true, order: 'ipv4first' });

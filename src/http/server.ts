@@ -6,7 +6,8 @@ import { docsRouter } from './docs/docs.ts';
 import { BASE_PATH, createRest, type RestOptions } from './api/rest.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 
-export interface AppOptions extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
+export interface AppOptions
+  extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
   /** Whether the process may be sent requests: the database answers, its migrations are this version's, and it is not draining. */
   readonly isReady: () => Promise<boolean>;
@@ -18,7 +19,10 @@ export function createApp(options: AppOptions): Express {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('trust proxy', trusted(options.trustProxy));
-  const rest = createRest({ ...options, ipOf: (request: IncomingMessage) => normalizeIp((request as Request).ip) });
+  const rest = createRest({
+    ...options,
+    ipOf: (request: IncomingMessage) => normalizeIp((request as Request).ip),
+  });
   app.use(BASE_PATH, (request, response) => rest(request, response));
   app.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });

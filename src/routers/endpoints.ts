@@ -20,14 +20,19 @@ export interface Endpoint extends RestFacts {
 export const ENDPOINTS: readonly Endpoint[] = endpointsOf(v1);
 
 /** Lists the operations of a router. All of them must be declared with `endpoint()`. */
-export function endpointsOf(router: { readonly _def: { readonly procedures: object } }): readonly Endpoint[] {
+export function endpointsOf(router: {
+  readonly _def: { readonly procedures: object };
+}): readonly Endpoint[] {
   const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
   return procedures.map(([name, procedure]) => toEndpoint(name, procedure));
 }
 
 function toEndpoint(name: string, procedure: AnyProcedure): Endpoint {
   const meta = procedure._def.meta as Meta;
-  const { inputs, output } = procedure._def as unknown as { inputs: z.ZodObject[]; output: z.ZodType };
+  const { inputs, output } = procedure._def as unknown as {
+    inputs: z.ZodObject[];
+    output: z.ZodType;
+  };
   return {
     ...meta.rest,
     name,

@@ -2,7 +2,9 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /** What one process runs with. Made once, by {@link parseConfig}; nothing else reads the environment. */
-export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & { readonly publicUrl: string };
+export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
+  readonly publicUrl: string;
+};
 
 /** Whose word about the client's address is taken: `hops` counts the proxies in front, `cidrs` names them. */
 export type TrustProxy =
@@ -23,11 +25,18 @@ type Environment = Record<string, string | undefined>;
  * Throws a {@link ConfigError} that names every wrong variable, not only the first.
  */
 export function parseConfig(env: Environment): Config {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));
+  const set = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
+  );
   const result = environment.safeParse(set);
-  const faults = (result.error?.issues ?? []).map(({ path, message }) => `${String(path[0])} ${message}`);
+  const faults = (result.error?.issues ?? []).map(
+    ({ path, message }) => `${String(path[0])} ${message}`,
+  );
   // Beside the schema, because zod skips rules over several fields while a single one is wrong.
-  if (set['NODE_ENV'] === 'production' && flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data) {
+  if (
+    set['NODE_ENV'] === 'production' &&
+    flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data
+  ) {
     faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
   }
   if (!result.success || faults.length > 0) throw configError([...new Set(faults)]);
@@ -46,7 +55,9 @@ export function loadConfig(env: Environment): Config {
 }
 
 function configError(faults: readonly string[]): ConfigError {
-  const error = new Error(['The environment does not fit:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+  const error = new Error(
+    ['The environment does not fit:', ...faults.map((fault) => `  ${fault}`)].join('\n'),
+  );
   return Object.assign(error, { name: 'ConfigError' as const, faults });
 }
 
@@ -73,7 +84,8 @@ function integers(min: number, max: number) {
 }
 
 function url(protocols: readonly string[], message: string) {
-  const fits = (value: string) => URL.canParse(value) && protocols.includes(new URL(value).protocol);
+  const fits = (value: string) =>
+    URL.canParse(value) && protocols.includes(new URL(value).protocol);
   return z.string(message).refine(fits, message);
 }
 
@@ -83,10 +95,13 @@ const flag = z
   .enum(['1', 'true', '0', 'false'], 'must be 1, true, 0 or false')
   .transform((value) => value === '1' || value === 'true');
 
-const secret = z.string('is required, with at least 32 characters').min(32, 'must have at least 32 characters');
+const secret = z
+  .string('is required, with at least 32 characters')
+  .min(32, 'must have at least 32 characters');
 
 const trustProxy = z.string().transform((value, ctx): TrustProxy => {
-  if (/^\d{1,3}$/.test(value)) return Number(value) === 0 ? { kind: 'none' } : { kind: 'hops', hops: Number(value) };
+  if (/^\d{1,3}$/.test(value))
+    return Number(value) === 0 ? { kind: 'none' } : { kind: 'hops', hops: Number(value) };
   const cidrs = value.split(',').map((part) => part.trim());
   if (cidrs.every(isCidr)) return { kind: 'cidrs', cidrs };
   ctx.addIssue('must be a number of proxies or a list of CIDR ranges, separated by commas');
@@ -98,7 +113,9 @@ function isCidr(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+  );
 }
 
 const environment = z

@@ -1,6 +1,14 @@
 // What `npm start` keeps in `.data/` beside the database: the lock, the secrets it made, and the demo tenant's key.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -54,7 +62,8 @@ function lock(file: string): boolean {
 
 function readSecrets(file: string): KeptSecrets {
   const kept = readRecord<Partial<KeptSecrets>>(file);
-  if (kept?.appSecret && kept.appAuthSecret) return { appSecret: kept.appSecret, appAuthSecret: kept.appAuthSecret };
+  if (kept?.appSecret && kept.appAuthSecret)
+    return { appSecret: kept.appSecret, appAuthSecret: kept.appAuthSecret };
   const made = { appSecret: makeSecret(), appAuthSecret: makeSecret(), ...kept };
   writeRecord(file, made);
   return made;

@@ -27,7 +27,10 @@ export function createLogger(level: string): Logger & { flushNow(): void } {
 
 /** The text without what looks like an address, a key or a secret: errors of libraries quote what they were given. */
 export function redact(text: string): string {
-  return text.replace(/[^\s<>"'(),;:=]+@[^\s<>"'(),;]+|svck_live_\w+|whsec_[\w+/=-]+/g, '[redacted]');
+  return text.replace(
+    /[^\s<>"'(),;:=]+@[^\s<>"'(),;]+|svck_live_\w+|whsec_[\w+/=-]+/g,
+    '[redacted]',
+  );
 }
 
 /**

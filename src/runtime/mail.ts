@@ -9,7 +9,10 @@ import type { Mailer } from '../core/mail.ts';
 const SMTP_TIMEOUT_MS = 20_000;
 
 /** Sends by SMTP_URL; without one writes each mail as an `.eml` file to MAIL_DIR and logs where, so that development needs no mail server. */
-export function createMailer(config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>, logger: Logger): Mailer {
+export function createMailer(
+  config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>,
+  logger: Logger,
+): Mailer {
   const from = config.mailFrom ?? 'Team Customer API <no-reply@localhost>';
   if (config.smtpUrl !== undefined) {
     const limits = {

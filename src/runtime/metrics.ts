@@ -29,7 +29,10 @@ export function createMetrics(pool: pg.Pool): Metrics {
       connections.set({ state: 'waiting' }, pool.waitingCount);
     },
   });
-  return { registry, observeRequest: (route, status, seconds) => requests.observe({ route, status }, seconds) };
+  return {
+    registry,
+    observeRequest: (route, status, seconds) => requests.observe({ route, status }, seconds),
+  };
 }
 
 /** Prometheus text at `/metrics`, on a port of its own that is not for the public. */

@@ -4,7 +4,9 @@ const ECHO_MS = 300;
 const STOP_LIMIT_MS = 15_000;
 
 /** Runs a part of the service until SIGTERM or SIGINT, then lets it stop cleanly; a second signal ends the process at once. */
-export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void> }>): Promise<void> {
+export async function runUntilSignal(
+  start: () => Promise<{ stop(): Promise<void> }>,
+): Promise<void> {
   let stoppingSince: number | null = null;
   const running = start();
   const stop = (): void => {

@@ -52,7 +52,8 @@ export function createWorkerMetrics(db: Database): WorkerMetrics {
       inFlight.set({ state: 'queued' }, stats?.queued ?? 0);
     },
   });
-  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name, help, registers: [registry] });
   const oldestDue = gauge(
     'webhook_oldest_due_seconds',
     'Age of the oldest delivery that is due and that no worker has in hand; 0: none.',
@@ -85,7 +86,10 @@ export function createWorkerMetrics(db: Database): WorkerMetrics {
 }
 
 /** On METRICS_PORT, where that is set; `npm start` leaves it to the API. */
-export async function serveWorkerMetrics(config: Config, { registry }: WorkerMetrics): Promise<Server | null> {
+export async function serveWorkerMetrics(
+  config: Config,
+  { registry }: WorkerMetrics,
+): Promise<Server | null> {
   if (config.metricsPort === undefined) return null;
   return serveMetrics(registry, config.host, config.metricsPort);
 }

@@ -36,15 +36,21 @@ function checkCatalog(faults: Faults, seed: SeedFile, known: Known): void {
   const teams = new Set([...known.teams, ...seed.teams.map((team) => team.id)]);
   const seen = new Set<string>();
   seed.catalog.forEach((entry, index) => {
-    if (entry.team && !teams.has(entry.team)) faults.add(['catalog', index, 'team'], `no team ${entry.team}`);
+    if (entry.team && !teams.has(entry.team))
+      faults.add(['catalog', index, 'team'], `no team ${entry.team}`);
     const key = JSON.stringify([entry.team ?? null, entry.id]);
     if (seen.has(key)) faults.add(['catalog', index, 'id'], `${entry.id} stands twice`);
     seen.add(key);
   });
   seed.catalog_rules.forEach((rule, index) => {
-    const set = [rule.situation, rule.personality, rule.industry].filter((id) => typeof id === 'string');
+    const set = [rule.situation, rule.personality, rule.industry].filter(
+      (id) => typeof id === 'string',
+    );
     if (set.length < 2)
-      faults.add(['catalog_rules', index], 'must name two or three of situation, personality, industry');
+      faults.add(
+        ['catalog_rules', index],
+        'must name two or three of situation, personality, industry',
+      );
   });
 }
 
@@ -56,11 +62,17 @@ function checkReleases(
 ): void {
   if (!Array.isArray(team.released)) return;
   team.released.forEach((id, index) => {
-    if (!catalogIds.has(id)) faults.add([...path, 'released', index], `no global catalog entry ${id}`);
+    if (!catalogIds.has(id))
+      faults.add([...path, 'released', index], `no global catalog entry ${id}`);
   });
 }
 
-function checkMembers(faults: Faults, path: readonly PathPart[], team: SeedTeam, known: Known): void {
+function checkMembers(
+  faults: Faults,
+  path: readonly PathPart[],
+  team: SeedTeam,
+  known: Known,
+): void {
   const emails = new Set<string>();
   const users = new Set<string>();
   let owners = 0;
@@ -68,10 +80,12 @@ function checkMembers(faults: Faults, path: readonly PathPart[], team: SeedTeam,
     const at = [...path, 'members', index];
     if (member.status === 'ended') return;
     const email = known.lowerEmail(member.email);
-    if (emails.has(email)) faults.add([...at, 'email'], 'another active or invited member has this email');
+    if (emails.has(email))
+      faults.add([...at, 'email'], 'another active or invited member has this email');
     emails.add(email);
     if (member.user_id) {
-      if (users.has(member.user_id)) faults.add([...at, 'user_id'], 'another active or invited member is this person');
+      if (users.has(member.user_id))
+        faults.add([...at, 'user_id'], 'another active or invited member is this person');
       users.add(member.user_id);
     }
     if (member.role !== 'owner') return;
@@ -90,7 +104,8 @@ function checkKeys(faults: Faults, path: readonly PathPart[], team: SeedTeam): v
   checkUnique(faults, [...path, 'api_keys'], team.api_keys, 'name');
   team.api_keys.forEach((key, index) => {
     const by = key.created_by;
-    if (by !== undefined && !members.has(by)) faults.add([...path, 'api_keys', index, 'created_by'], `no member ${by}`);
+    if (by !== undefined && !members.has(by))
+      faults.add([...path, 'api_keys', index, 'created_by'], `no member ${by}`);
   });
 }
 
@@ -100,9 +115,13 @@ function checkTrainings(faults: Faults, path: readonly PathPart[], team: SeedTea
   team.trainings.forEach((training, index) => {
     const at = (field: string) => [...path, 'trainings', index, field];
     const assignment = training.assignment_id;
-    if (assignment && !assignments.has(assignment)) faults.add(at('assignment_id'), `no assignment ${assignment}`);
+    if (assignment && !assignments.has(assignment))
+      faults.add(at('assignment_id'), `no assignment ${assignment}`);
     if (training.evaluation && training.status !== 'scored') {
-      faults.add(at('evaluation'), `only a scored training has an evaluation; this one is ${training.status}`);
+      faults.add(
+        at('evaluation'),
+        `only a scored training has an evaluation; this one is ${training.status}`,
+      );
     }
   });
 }
@@ -113,8 +132,10 @@ function checkAssignments(faults: Faults, path: readonly PathPart[], team: SeedT
   team.assignments.forEach((assignment, index) => {
     const at = (field: string) => [...path, 'assignments', index, field];
     const { member_id: member, completed_training_id: training } = assignment;
-    if (member !== undefined && !members.has(member)) faults.add(at('member_id'), `no member ${member}`);
-    if (training && !trainings.has(training)) faults.add(at('completed_training_id'), `no training ${training}`);
+    if (member !== undefined && !members.has(member))
+      faults.add(at('member_id'), `no member ${member}`);
+    if (training && !trainings.has(training))
+      faults.add(at('completed_training_id'), `no training ${training}`);
   });
 }
 
@@ -134,7 +155,8 @@ function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): vo
       );
     }
     const key = JSON.stringify([connection, deal.external_id ?? deal.id]);
-    if (externalIds.has(key)) faults.add(at('external_id'), 'another deal of the connection has it');
+    if (externalIds.has(key))
+      faults.add(at('external_id'), 'another deal of the connection has it');
     externalIds.add(key);
   });
   team.crm_objections.forEach((objection, index) => {
@@ -179,10 +201,16 @@ function checkUniqueIds(faults: Faults, path: readonly PathPart[], team: SeedTea
   for (const list of LISTS) checkUnique<{ id: string }>(faults, [...path, list], team[list], 'id');
 }
 
-function checkUnique<T>(faults: Faults, path: readonly PathPart[], rows: readonly T[], field: keyof T & string): void {
+function checkUnique<T>(
+  faults: Faults,
+  path: readonly PathPart[],
+  rows: readonly T[],
+  field: keyof T & string,
+): void {
   const seen = new Set<unknown>();
   rows.forEach((row, index) => {
-    if (seen.has(row[field])) faults.add([...path, index, field], `${String(row[field])} stands twice`);
+    if (seen.has(row[field]))
+      faults.add([...path, index, field], `${String(row[field])} stands twice`);
     seen.add(row[field]);
   });
 }

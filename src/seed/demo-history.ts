@@ -9,8 +9,13 @@ export type Ago = (days: number, minutes?: number) => string;
 const DAY_MS = 86_400_000;
 
 export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
-  const due = (days: number): string => new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
-  const combination = { situation_id: 'sit_price_talk', personality_id: 'per_sceptical', industry_id: 'ind_software' };
+  const due = (days: number): string =>
+    new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+  const combination = {
+    situation_id: 'sit_price_talk',
+    personality_id: 'per_sceptical',
+    industry_id: 'ind_software',
+  };
   const asg = (number: number, title: string, rest: object) => ({
     id: `asg_${number}`,
     member_id: `mem_${number + 3}`,
@@ -49,7 +54,11 @@ export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
       completed_training_id: 'trn_2',
       created_at: ago(15),
     }),
-    asg(5, 'Reklamation auffangen', { situation_id: 'sit_complaint', status: 'revoked', created_at: ago(20) }),
+    asg(5, 'Reklamation auffangen', {
+      situation_id: 'sit_complaint',
+      status: 'revoked',
+      created_at: ago(20),
+    }),
     asg(6, 'Follow up on an offer', {
       situation_id: 'sit_follow_up',
       personality_id: 'per_friendly',
@@ -77,7 +86,11 @@ export function demoTrainings(ago: Ago): Team['trainings'] {
       impact: 'Kürzerer Weg zum Abschluss',
     },
   ];
-  const scored = (number: number, days: number, total: number): NonNullable<Team['trainings']>[number] => ({
+  const scored = (
+    number: number,
+    days: number,
+    total: number,
+  ): NonNullable<Team['trainings']>[number] => ({
     id: `trn_${number}`,
     user_id: `usr_${number + 5}`,
     status: 'scored',
@@ -138,12 +151,19 @@ export function demoCases(ago: Ago): Team['cases'] {
       created_at: ago(9),
     },
     { id: 'cas_3', user_id: 'usr_8', title: 'Verlängerung steht an', created_at: ago(5) },
-    { id: 'cas_4', user_id: 'usr_4', title: 'Übung für mich allein', private: true, created_at: ago(2) },
+    {
+      id: 'cas_4',
+      user_id: 'usr_4',
+      title: 'Übung für mich allein',
+      private: true,
+      created_at: ago(2),
+    },
   ];
 }
 
 export function demoDeals(now: Date, ago: Ago): Team['crm_deals'] {
-  const close = (days: number): string => new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
+  const close = (days: number): string =>
+    new Date(now.getTime() + days * DAY_MS).toISOString().slice(0, 10);
   const common = { connection_id: 'crm_demo', currency: 'EUR', pipeline_id: 'default' };
   return [
     {

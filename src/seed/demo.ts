@@ -62,7 +62,12 @@ function demoMembers(ago: Ago): Team['members'] {
   }));
   return [
     ...active,
-    { id: 'mem_11', email: 'nina.schaefer@hansa-vertrieb.example', status: 'invited', created_at: ago(2) },
+    {
+      id: 'mem_11',
+      email: 'nina.schaefer@hansa-vertrieb.example',
+      status: 'invited',
+      created_at: ago(2),
+    },
     {
       id: 'mem_12',
       user_id: 'usr_12',

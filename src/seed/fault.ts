@@ -11,7 +11,9 @@ export class SeedFault extends Error {
   readonly faults: readonly Fault[];
 
   constructor(faults: readonly Fault[]) {
-    super(`The seed file does not fit:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`);
+    super(
+      `The seed file does not fit:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
+    );
     this.name = 'SeedFault';
     this.faults = faults;
   }

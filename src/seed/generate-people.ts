@@ -1,5 +1,10 @@
 import { collectIds, type CatalogIds } from './generate-catalog.ts';
-import { generatedEmail, generatedId, generatedStatus, type GeneratePlan } from './generate-plan.ts';
+import {
+  generatedEmail,
+  generatedId,
+  generatedStatus,
+  type GeneratePlan,
+} from './generate-plan.ts';
 import type { Row } from './insert.ts';
 import type { SeedTeam } from './prepare.ts';
 import { createRandom, nextNormal, pick, STREAMS } from './random.ts';
@@ -27,7 +32,8 @@ export interface Cast {
 
 export function* personRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> {
   for (let index = 0; index < plan.members; index += 1) {
-    if (generatedStatus(index) !== 'invited') yield { team_id: team.id, id: generatedId('usr', index) };
+    if (generatedStatus(index) !== 'invited')
+      yield { team_id: team.id, id: generatedId('usr', index) };
   }
 }
 
@@ -37,7 +43,8 @@ export function* memberRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> 
     const status = generatedStatus(index);
     const name = `${pick(random, FIRST_NAMES)}.${pick(random, LAST_NAMES)}`;
     // In the year before the first training, in the order of the ids.
-    const created = plan.fromMs - 365 * DAY_MS + Math.floor(((index + random()) / plan.members) * 364 * DAY_MS);
+    const created =
+      plan.fromMs - 365 * DAY_MS + Math.floor(((index + random()) / plan.members) * 364 * DAY_MS);
     const createdAt = new Date(created).toISOString();
     yield {
       team_id: team.id,
@@ -55,7 +62,11 @@ export function* memberRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> 
 }
 
 /** The listed active members and the generated ones. */
-export function createCast(team: SeedTeam, plan: GeneratePlan, catalog: Parameters<typeof collectIds>[0]): Cast {
+export function createCast(
+  team: SeedTeam,
+  plan: GeneratePlan,
+  catalog: Parameters<typeof collectIds>[0],
+): Cast {
   const trainees: Trainee[] = [];
   const add = (memberId: string, userId: string): void => {
     trainees.push({ memberId, userId, ...skillOf(plan.seed, trainees.length) });
@@ -64,9 +75,14 @@ export function createCast(team: SeedTeam, plan: GeneratePlan, catalog: Paramete
     if ((member.status ?? 'active') === 'active' && member.user_id) add(member.id, member.user_id);
   }
   for (let index = 0; index < plan.members; index += 1) {
-    if (generatedStatus(index) === 'active') add(generatedId('mem', index), generatedId('usr', index));
+    if (generatedStatus(index) === 'active')
+      add(generatedId('mem', index), generatedId('usr', index));
   }
-  return { trainees, pickTrainee: createPicker(trainees, plan.seed), catalog: collectIds(catalog, team) };
+  return {
+    trainees,
+    pickTrainee: createPicker(trainees, plan.seed),
+    catalog: collectIds(catalog, team),
+  };
 }
 
 function skillOf(seed: number, index: number): Pick<Trainee, 'level' | 'growth' | 'strengths'> {

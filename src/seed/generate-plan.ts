@@ -63,20 +63,26 @@ export function checkGenerate(faults: Faults, path: readonly PathPart[], team: S
   const plan = planOf(team);
   if (!plan) return;
   if (plan.toMs <= plan.fromMs) faults.add([...path, 'generate', 'to'], 'must be after "from"');
-  const reserved = (value: string | null | undefined) => typeof value === 'string' && /^[a-z]+_gen_\d+$/.test(value);
+  const reserved = (value: string | null | undefined) =>
+    typeof value === 'string' && /^[a-z]+_gen_\d+$/.test(value);
   for (const list of LISTS) {
     team[list].forEach((row, index) => {
-      if (reserved(row.id)) faults.add([...path, list, index, 'id'], 'ids of this form are kept for generated rows');
+      if (reserved(row.id))
+        faults.add([...path, list, index, 'id'], 'ids of this form are kept for generated rows');
     });
   }
   team.members.forEach((member, index) => {
     const at = [...path, 'members', index];
-    if (reserved(member.user_id)) faults.add([...at, 'user_id'], 'ids of this form are kept for generated rows');
+    if (reserved(member.user_id))
+      faults.add([...at, 'user_id'], 'ids of this form are kept for generated rows');
     if (!member.email.toLowerCase().endsWith(EMAIL_DOMAIN)) return;
     faults.add([...at, 'email'], `emails of ${EMAIL_DOMAIN} are kept for generated members`);
   });
   team.crm_deals.forEach((deal, index) => {
     if (!reserved(deal.external_id)) return;
-    faults.add([...path, 'crm_deals', index, 'external_id'], 'ids of this form are kept for generated rows');
+    faults.add(
+      [...path, 'crm_deals', index, 'external_id'],
+      'ids of this form are kept for generated rows',
+    );
   });
 }

@@ -28,7 +28,10 @@ export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Ro
 }
 
 /** One deal with its objections: none, one or two. */
-export function* dealRows(scene: Scene, connectionId: string): Generator<{ deal: Row; objections: Row[] }> {
+export function* dealRows(
+  scene: Scene,
+  connectionId: string,
+): Generator<{ deal: Row; objections: Row[] }> {
   const { teamId, language, plan, cast } = scene;
   const words = VOCABULARY[language];
   const timeline = createTimeline(plan.fromMs, plan.toMs);

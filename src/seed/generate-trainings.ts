@@ -4,7 +4,15 @@ import { DIMENSIONS } from '../core/dimensions.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
 import type { Row } from './insert.ts';
-import { createRandom, nextInt, nextNormal, pick, pickOrNull, STREAMS, type Random } from './random.ts';
+import {
+  createRandom,
+  nextInt,
+  nextNormal,
+  pick,
+  pickOrNull,
+  STREAMS,
+  type Random,
+} from './random.ts';
 import { createTimeline } from './timeline.ts';
 import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
 
@@ -21,7 +29,11 @@ export interface Scene {
 function trainingFor({ plan }: Scene, assignment: number): number | null {
   if (plan.trainings === 0) return null;
   const step = Math.ceil(plan.assignments / plan.trainings);
-  if (assignment % step !== 0 || createRandom(plan.seed, STREAMS.assignment, -1 - assignment)() > 0.6) return null;
+  if (
+    assignment % step !== 0 ||
+    createRandom(plan.seed, STREAMS.assignment, -1 - assignment)() > 0.6
+  )
+    return null;
   // Just after the assignment's own place in time.
   const training = Math.ceil(((assignment + 1) / plan.assignments) * plan.trainings);
   return training < plan.trainings ? training : null;
@@ -37,7 +49,8 @@ function startOf({ plan, cast }: Scene, index: number): Start {
   const random = createRandom(plan.seed, STREAMS.training, index);
   const trainee = cast.pickTrainee(random());
   const chance = random();
-  const status = chance < 0.85 ? 'scored' : chance < 0.92 ? 'completed' : chance < 0.97 ? 'aborted' : 'started';
+  const status =
+    chance < 0.85 ? 'scored' : chance < 0.92 ? 'completed' : chance < 0.97 ? 'aborted' : 'started';
   return { trainee, status, random };
 }
 
@@ -103,7 +116,13 @@ function* fulfilments(scene: Scene): Generator<{ assignment: number; training: n
 
 function trainingRow(
   scene: Scene,
-  at: { index: number; start: Start; created: number; durationS: number; assignmentId: string | null },
+  at: {
+    index: number;
+    start: Start;
+    created: number;
+    durationS: number;
+    assignmentId: string | null;
+  },
 ): Row {
   const { start, created, durationS } = at;
   const { catalog } = scene.cast;
@@ -125,12 +144,18 @@ function trainingRow(
   };
 }
 
-function evaluationRow(scene: Scene, at: { index: number; start: Start; fraction: number; at: number }): Row {
+function evaluationRow(
+  scene: Scene,
+  at: { index: number; start: Start; fraction: number; at: number },
+): Row {
   const { trainee, random } = at.start;
   const level = trainee.level + trainee.growth * at.fraction + 5 * nextNormal(random);
-  const scores = DIMENSIONS.map((_, index) => clamp(level + (trainee.strengths[index] ?? 0) + 4 * nextNormal(random)));
+  const scores = DIMENSIONS.map((_, index) =>
+    clamp(level + (trainee.strengths[index] ?? 0) + 4 * nextNormal(random)),
+  );
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
-  const variance = scores.reduce((sum, score) => sum + (score - mean) * (score - mean), 0) / scores.length;
+  const variance =
+    scores.reduce((sum, score) => sum + (score - mean) * (score - mean), 0) / scores.length;
   const best = DIMENSIONS[scores.indexOf(Math.max(...scores))];
   const worst = DIMENSIONS[scores.indexOf(Math.min(...scores))];
   return {

@@ -34,10 +34,15 @@ export async function generateRows(
   return rows;
 }
 
-async function insertDeals(client: ClientBase, { team }: RowContext, scene: Scene): Promise<number> {
+async function insertDeals(
+  client: ClientBase,
+  { team }: RowContext,
+  scene: Scene,
+): Promise<number> {
   if (scene.plan.deals === 0) return 0;
   const listed =
-    team.crm_connections.find((connection) => (connection.status ?? 'active') === 'active') ?? team.crm_connections[0];
+    team.crm_connections.find((connection) => (connection.status ?? 'active') === 'active') ??
+    team.crm_connections[0];
   const connectionId = listed?.id ?? generatedId('crm', 0);
   if (!listed) {
     await insertRows(client, 'crm_connection', [
@@ -65,7 +70,8 @@ function* mapPairs(scene: Scene): Generator<Family> {
 }
 
 function* mapDeals(scene: Scene, connectionId: string): Generator<Family> {
-  for (const { deal, objections } of dealRows(scene, connectionId)) yield { parent: deal, children: objections };
+  for (const { deal, objections } of dealRows(scene, connectionId))
+    yield { parent: deal, children: objections };
 }
 
 /** Parents must be there before their children, and neither may be held whole. */

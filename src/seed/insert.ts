@@ -45,7 +45,11 @@ export async function insertRows(
 }
 
 /** `$1` is a JSON array of rows with these columns. */
-export function insertStatement(table: string, names: readonly string[], onConflict: string): string {
+export function insertStatement(
+  table: string,
+  names: readonly string[],
+  onConflict: string,
+): string {
   const columns = names.map((name) => `"${name}"`).join(', ');
   return `INSERT INTO "${table}" (${columns}) SELECT ${columns} FROM json_populate_recordset(null::"${table}", $1::json) ${onConflict}`;
 }

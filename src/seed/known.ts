@@ -15,12 +15,19 @@ export interface Known {
 export async function lockTeams(client: ClientBase, seed: SeedFile): Promise<void> {
   const ids = [...new Set(seed.teams.map((team) => team.id))].toSorted();
   for (const id of ids)
-    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('seed:' || $1, 0))::text`, [id]);
+    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('seed:' || $1, 0))::text`, [
+      id,
+    ]);
 }
 
 export async function readKnown(client: ClientBase, seed: SeedFile): Promise<Known> {
-  const teamIds = [...seed.teams.map((team) => team.id), ...seed.catalog.flatMap((entry) => entry.team ?? [])];
-  const released = seed.teams.flatMap((team) => (Array.isArray(team.released) ? team.released : []));
+  const teamIds = [
+    ...seed.teams.map((team) => team.id),
+    ...seed.catalog.flatMap((entry) => entry.team ?? []),
+  ];
+  const released = seed.teams.flatMap((team) =>
+    Array.isArray(team.released) ? team.released : [],
+  );
   const lowered = await lowerInDatabase(client, seed);
   return {
     teams: await findIds(client, 'team', teamIds),
@@ -35,14 +42,17 @@ async function findIds(
   ids: readonly string[],
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const { rows } = await client.query<{ id: string }>(`SELECT id FROM ${table} WHERE id = ANY ($1)`, [
-    [...new Set(ids)],
-  ]);
+  const { rows } = await client.query<{ id: string }>(
+    `SELECT id FROM ${table} WHERE id = ANY ($1)`,
+    [[...new Set(ids)]],
+  );
   return new Set(rows.map((row) => row.id));
 }
 
 async function lowerInDatabase(client: ClientBase, seed: SeedFile): Promise<Map<string, string>> {
-  const unusual = seed.teams.flatMap((team) => team.members.map((member) => member.email).filter(isBeyondAscii));
+  const unusual = seed.teams.flatMap((team) =>
+    team.members.map((member) => member.email).filter(isBeyondAscii),
+  );
   if (unusual.length === 0) return new Map();
   const { rows } = await client.query<{ email: string; lowered: string }>(
     'SELECT email, lower(email) AS lowered FROM unnest($1::text[]) AS given (email)',

@@ -30,7 +30,11 @@ const WRITTEN_TABLES =
  * Loads a seed file (seed-file.md) in one transaction of its own. Throws a {@link SeedFault} with every fault when the file
  * does not fit, a team of it exists, or another load makes one at this moment; nothing is written then.
  */
-export async function loadSeed(databaseUrl: string, file: unknown, options: SeedOptions): Promise<SeedResult> {
+export async function loadSeed(
+  databaseUrl: string,
+  file: unknown,
+  options: SeedOptions,
+): Promise<SeedResult> {
   const seed = prepareSeed(file);
   const client = new pg.Client({
     connectionString: databaseUrl,
@@ -82,13 +86,20 @@ async function writeSeed(
 /** The app may make a team meanwhile; it takes none of our locks, but is seen here. */
 async function writeTeams(client: pg.ClientBase, seed: SeedFile, now: string): Promise<void> {
   // In one order in every load, so that two of them cannot deadlock.
-  const rows = seed.teams.map((team) => teamRow(team, now)).toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const statement = insertStatement('team', Object.keys(rows[0] ?? { id: '' }), 'ON CONFLICT DO NOTHING RETURNING id');
+  const rows = seed.teams
+    .map((team) => teamRow(team, now))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const statement = insertStatement(
+    'team',
+    Object.keys(rows[0] ?? { id: '' }),
+    'ON CONFLICT DO NOTHING RETURNING id',
+  );
   const { rows: written } = await client.query<{ id: string }>(statement, [JSON.stringify(rows)]);
   const ids = new Set(written.map((row) => row.id));
   const faults = collectFaults();
   seed.teams.forEach((team, index) => {
-    if (!ids.has(team.id)) faults.add(['teams', index, 'id'], `the team ${team.id} was made by somebody else just now`);
+    if (!ids.has(team.id))
+      faults.add(['teams', index, 'id'], `the team ${team.id} was made by somebody else just now`);
   });
   if (faults.list.length > 0) throw new SeedFault(faults.list);
 }

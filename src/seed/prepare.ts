@@ -52,7 +52,10 @@ function makeIds(rows: { id?: string | undefined }[], makeId: () => string): voi
 type Issue = z.core.$ZodIssue;
 
 function addIssue(faults: Faults, issue: Issue, prefix: readonly PathPart[]): void {
-  const path = [...prefix, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))];
+  const path = [
+    ...prefix,
+    ...issue.path.map((part) => (typeof part === 'number' ? part : String(part))),
+  ];
   if (issue.code === 'unrecognized_keys') {
     for (const key of issue.keys) faults.add([...path, key], 'unknown field');
     return;

@@ -2,7 +2,14 @@
 export type Random = () => number;
 
 /** Each sequence of generated values has its own number, so that asking for more rows of one table changes no other's. */
-export const STREAMS = { member: 1, skill: 2, assignment: 3, training: 4, case: 5, deal: 6 } as const;
+export const STREAMS = {
+  member: 1,
+  skill: 2,
+  assignment: 3,
+  training: 4,
+  case: 5,
+  deal: 6,
+} as const;
 
 /**
  * The sequence of one row: sfc32, seeded by the file's `random_seed`, the table and the row's number. A row's values so depend

@@ -37,7 +37,9 @@ const REMOVALS = [
     `DELETE FROM rate_counter WHERE bucket = 'team:' || $1
        OR bucket IN (SELECT 'key:' || prefix FROM api_key WHERE team_id = $1)`,
   ),
-  ...TENANT_TABLES.map((table) => statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`)),
+  ...TENANT_TABLES.map((table) =>
+    statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
+  ),
   statement('seed.removeTeam', 'DELETE FROM team WHERE id = $1'),
 ];
 

@@ -5,7 +5,10 @@ import { instant, ownerOf, type RowContext } from './rows.ts';
 
 type Training = SeedTeam['trainings'][number];
 
-export function assignmentRow({ team, now }: RowContext, input: SeedTeam['assignments'][number]): Row {
+export function assignmentRow(
+  { team, now }: RowContext,
+  input: SeedTeam['assignments'][number],
+): Row {
   return {
     team_id: team.id,
     id: input.id,
@@ -84,9 +87,18 @@ export function caseRow({ team, now }: RowContext, input: SeedTeam['cases'][numb
   };
 }
 
-export function connectionRow({ team, now }: RowContext, input: SeedTeam['crm_connections'][number]): Row {
+export function connectionRow(
+  { team, now }: RowContext,
+  input: SeedTeam['crm_connections'][number],
+): Row {
   const { id, provider, status } = input;
-  return { team_id: team.id, id, provider: provider ?? 'hubspot', status: status ?? 'active', created_at: now };
+  return {
+    team_id: team.id,
+    id,
+    provider: provider ?? 'hubspot',
+    status: status ?? 'active',
+    created_at: now,
+  };
 }
 
 export function dealRow({ team, now }: RowContext, input: SeedTeam['crm_deals'][number]): Row {
@@ -112,7 +124,10 @@ export function dealRow({ team, now }: RowContext, input: SeedTeam['crm_deals'][
   };
 }
 
-export function objectionRow({ team, now }: RowContext, input: SeedTeam['crm_objections'][number]): Row {
+export function objectionRow(
+  { team, now }: RowContext,
+  input: SeedTeam['crm_objections'][number],
+): Row {
   return {
     team_id: team.id,
     id: input.id,

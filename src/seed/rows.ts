@@ -23,14 +23,22 @@ export interface RowContext {
 
 export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
   const rows = seed.catalog.map(({ team, id, kind, name, icon }) => {
-    const row = { id, kind, name_de: name?.de ?? null, name_en: name?.en ?? null, icon: icon ?? null };
+    const row = {
+      id,
+      kind,
+      name_de: name?.de ?? null,
+      name_en: name?.en ?? null,
+      icon: icon ?? null,
+    };
     return { team: team ?? null, row };
   });
   // In one order in every load, so that two loads of the same entries wait for, and never deadlock, each other.
   rows.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
   return {
     global: rows.filter(({ team }) => team === null).map(({ row }) => row),
-    own: rows.filter(({ team }) => team !== null).map(({ team, row }) => ({ team_id: team, ...row })),
+    own: rows
+      .filter(({ team }) => team !== null)
+      .map(({ team, row }) => ({ team_id: team, ...row })),
   };
 }
 
@@ -79,7 +87,10 @@ export function memberRow({ team, now }: RowContext, member: Member): Row {
     status,
     // The owner holds this right by default (specification, "What the service does", rule 4).
     rights: member.rights ?? (role === 'owner' ? ['schnittstellen'] : []),
-    joined_at: member.joined_at === undefined && status !== 'invited' ? createdAt : instant(member.joined_at),
+    joined_at:
+      member.joined_at === undefined && status !== 'invited'
+        ? createdAt
+        : instant(member.joined_at),
     created_at: createdAt,
     ended_at: status === 'ended' ? now : null,
   };
@@ -87,12 +98,16 @@ export function memberRow({ team, now }: RowContext, member: Member): Row {
 
 export function* blockRows(team: SeedTeam): Generator<Row> {
   for (const member of team.members) {
-    for (const entryId of new Set(member.blocked)) yield { team_id: team.id, member_id: member.id, entry_id: entryId };
+    for (const entryId of new Set(member.blocked))
+      yield { team_id: team.id, member_id: member.id, entry_id: entryId };
   }
 }
 
 /** The key itself is in no row: it is shown once. */
-export function makeKeyRow({ team, now }: RowContext, input: SeedTeam['api_keys'][number]): { row: Row; key: string } {
+export function makeKeyRow(
+  { team, now }: RowContext,
+  input: SeedTeam['api_keys'][number],
+): { row: Row; key: string } {
   const { key, prefix, secretHash } = makeApiKey();
   const row = {
     team_id: team.id,

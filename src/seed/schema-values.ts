@@ -11,12 +11,16 @@ export const INT4_MAX = 2_147_483_647;
 const SCORE_MAX = 10_000;
 
 const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
-export const text = z.string().refine(isStorable, { error: 'must not hold U+0000 or half of a surrogate pair' });
+export const text = z
+  .string()
+  .refine(isStorable, { error: 'must not hold U+0000 or half of a surrogate pair' });
 export const filled = text.min(1);
 export const id = filled.max(ID_MAX_CHARACTERS);
 export const state = z
   .string()
-  .regex(/^[a-z][a-z_]{0,39}$/, { error: 'must be lower-case letters and underscores, at most 40' });
+  .regex(/^[a-z][a-z_]{0,39}$/, {
+    error: 'must be lower-case letters and underscores, at most 40',
+  });
 export const count = z.int().min(0).max(INT4_MAX);
 export const score = z.int().min(-SCORE_MAX).max(SCORE_MAX);
 
@@ -25,25 +29,35 @@ function freeJson<T>(fits: (value: unknown) => boolean, refused: string) {
   return z.custom<T>().superRefine((value, ctx) => {
     if (!fits(value)) return ctx.addIssue(refused);
     const fault = findJsonFault(value);
-    if (fault) return ctx.addIssue({ code: 'custom', message: fault.message, path: [...fault.path] });
-    if (Buffer.byteLength(JSON.stringify(value)) > FREE_JSON_MAX_BYTES) ctx.addIssue('must not be more than 64 KiB');
+    if (fault)
+      return ctx.addIssue({ code: 'custom', message: fault.message, path: [...fault.path] });
+    if (Buffer.byteLength(JSON.stringify(value)) > FREE_JSON_MAX_BYTES)
+      ctx.addIssue('must not be more than 64 KiB');
   });
 }
 
 const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;
-export const freeObject = freeJson<object>((value) => isContainer(value) && !Array.isArray(value), 'must be an object');
+export const freeObject = freeJson<object>(
+  (value) => isContainer(value) && !Array.isArray(value),
+  'must be an object',
+);
 export const freeContainer = freeJson<object>(isContainer, 'must be an object or an array');
 
-export const network = z.string().refine(isNetwork, { error: 'must be an IP address or a network such as 10.0.0.0/8' });
+export const network = z
+  .string()
+  .refine(isNetwork, { error: 'must be an IP address or a network such as 10.0.0.0/8' });
 
 function isNetwork(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
   const family = address.includes('%') ? 0 : isIP(address);
   if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+  );
 }
 
-export const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+export const isHttpUrl = (value: string): boolean =>
+  URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 
 /** Code points, as Postgres counts. */
 export const isTitle = (value: string): boolean => Array.from(value).length <= 120;

@@ -23,7 +23,13 @@ import {
   text,
 } from './schema-values.ts';
 
-export const CATALOG_KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
+export const CATALOG_KINDS = [
+  'situation',
+  'personality',
+  'industry',
+  'role',
+  'methodology',
+] as const;
 
 const GENERATE_MAX = 10_000_000;
 
@@ -35,7 +41,11 @@ const catalogEntry = z.strictObject({
   team: id.nullish(),
 });
 
-const catalogRule = z.strictObject({ situation: id.nullish(), personality: id.nullish(), industry: id.nullish() });
+const catalogRule = z.strictObject({
+  situation: id.nullish(),
+  personality: id.nullish(),
+  industry: id.nullish(),
+});
 
 const member = z.strictObject({
   id: id.optional(),
@@ -174,7 +184,9 @@ const webhookEndpoint = z.strictObject({
 });
 
 const rowCount = z.int().min(0).max(GENERATE_MAX).optional();
-const dayOrInstant = z.union([dateInput, instant], { error: 'must be a date or a date-time with an offset' });
+const dayOrInstant = z.union([dateInput, instant], {
+  error: 'must be a date or a date-time with an offset',
+});
 
 const generate = z.strictObject({
   members: rowCount,
@@ -196,7 +208,10 @@ const team = z.strictObject({
   rate_limit_per_min: count.min(1).optional(),
   language: z.enum(['de', 'en']).optional(),
   privacy: z
-    .strictObject({ member_detail_enabled: z.boolean().optional(), leaderboard_enabled: z.boolean().optional() })
+    .strictObject({
+      member_detail_enabled: z.boolean().optional(),
+      leaderboard_enabled: z.boolean().optional(),
+    })
     .optional(),
   released: z.union([z.literal('all'), z.array(id)]).optional(),
   blocked: z.array(id).optional(),

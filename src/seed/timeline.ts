@@ -3,7 +3,9 @@ const DAY_MS = 86_400_000;
 /** Sunday first. People train on workdays, least on Fridays. */
 const DAY_WEIGHTS = [0.05, 1, 1.1, 1.1, 1, 0.7, 0.08];
 /** By the hour, UTC: two peaks around a lunch break, next to nothing at night. */
-const HOUR_WEIGHTS = [1, 1, 1, 1, 1, 5, 30, 100, 160, 150, 130, 80, 100, 140, 140, 100, 60, 30, 15, 15, 10, 5, 3, 2];
+const HOUR_WEIGHTS = [
+  1, 1, 1, 1, 1, 5, 30, 100, 160, 150, 130, 80, 100, 140, 140, 100, 60, 30, 15, 15, 10, 5, 3, 2,
+];
 const HOURS_TOTAL = HOUR_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
 
 /** Milliseconds since 1970 for a fraction (0 to 1) of all the activity. Ask with rising fractions only: it walks forward. */

@@ -68,7 +68,14 @@ export const LAST_NAMES: Words = [
 export const GOALS: Words = ['reached', 'partial', 'partial', 'missed'];
 export const TRAINING_SOURCES: Words = ['app', 'app', 'app', 'api'];
 export const STAGES: Words = ['qualified', 'demo', 'proposal', 'negotiation'];
-export const OBJECTION_CATEGORIES: Words = ['price', 'timing', 'competitor', 'authority', 'need', 'trust'];
+export const OBJECTION_CATEGORIES: Words = [
+  'price',
+  'timing',
+  'competitor',
+  'authority',
+  'need',
+  'trust',
+];
 
 export interface Tip {
   readonly issue: string;

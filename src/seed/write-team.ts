@@ -22,7 +22,11 @@ export async function writeTeam(client: ClientBase, context: RowContext): Promis
   const { team } = context;
   const entries = (ids: Iterable<string>) =>
     [...new Set(ids)].map((entryId) => ({ team_id: team.id, entry_id: entryId }));
-  await insertRows(client, 'catalog_release', entries(Array.isArray(team.released) ? team.released : []));
+  await insertRows(
+    client,
+    'catalog_release',
+    entries(Array.isArray(team.released) ? team.released : []),
+  );
   await insertRows(client, 'team_block', entries(team.blocked ?? []));
   const people = new Set(team.members.flatMap((member) => member.user_id ?? []));
   await insertRows(
@@ -77,7 +81,10 @@ async function writeHistory(client: ClientBase, context: RowContext): Promise<vo
 }
 
 async function writeAccess(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
-  const keys = context.team.api_keys.map((input) => ({ name: input.name, ...makeKeyRow(context, input) }));
+  const keys = context.team.api_keys.map((input) => ({
+    name: input.name,
+    ...makeKeyRow(context, input),
+  }));
   const endpoints = context.team.webhook_endpoints.map((input) => ({
     id: input.id,
     ...makeEndpointRow(context, input),

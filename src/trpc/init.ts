@@ -159,7 +159,10 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
    * after the input is parsed, but not for a replay. The work gets the result as `prepared`. Return
    * a refusal and let the work throw it, so that it is stored for a replay.
    */
-  readonly prepare?: (options: { readonly ctx: Context; readonly input: z.output<I> }) => Promise<P>;
+  readonly prepare?: (options: {
+    readonly ctx: Context;
+    readonly input: z.output<I>;
+  }) => Promise<P>;
   readonly example: { readonly body?: unknown; readonly output: z.output<O> };
 }
 
@@ -175,8 +178,13 @@ const t = initTRPC
     // Replaces tRPC's own messages, so that both APIs describe an error in the same way.
     errorFormatter: ({ shape, error, ctx }) => {
       const problem = ctx?.describeError(error);
-      if (!problem) return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
-      return { ...shape, message: problem.title, data: { code: shape.data.code, httpStatus: problem.status, problem } };
+      if (!problem)
+        return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
+      return {
+        ...shape,
+        message: problem.title,
+        data: { code: shape.data.code, httpStatus: problem.status, problem },
+      };
     },
   });
 
@@ -203,7 +211,9 @@ const COMMON_ERRORS: readonly ProblemCode[] = [
  * 15 µs of a request that takes 200. The tRPC procedure checks the scope first, lets tRPC parse the
  * input for the types, and then takes the same steps.
  */
-export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefined>(declaration: Declaration<I, O, P>) {
+export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefined>(
+  declaration: Declaration<I, O, P>,
+) {
   const declare = (work: Work<I, O, P>) => {
     const operation = operationOf(declaration, work);
     const scoped = t.procedure
@@ -251,18 +261,26 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
         prepare: prepare ? () => prepare({ ctx, input }) : null,
         perform: async (db, prepared) => {
           // Without `prepare`, `prepared` is undefined and so is P.
-          const checked = output.safeParse(await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }));
+          const checked = output.safeParse(
+            await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }),
+          );
           if (checked.success) return checked.data;
-          throw new Error(`the output of ${declaration.method} ${declaration.path} breaks its contract`, {
-            cause: checked.error.message,
-          });
+          throw new Error(
+            `the output of ${declaration.method} ${declaration.path} breaks its contract`,
+            {
+              cause: checked.error.message,
+            },
+          );
         },
       };
     },
   };
 }
 
-function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>, operation: Operation): Meta {
+function metaOf(
+  declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
+  operation: Operation,
+): Meta {
   const { method, path, scope, tag, summary, description } = declaration;
   const errors: ProblemCode[] = [...COMMON_ERRORS, ...(declaration.errors ?? [])];
   if (scope) errors.push('insufficient_scope');
@@ -295,7 +313,10 @@ function metaOf(declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
  * then the text and the shape of the input. It does *not* check who owns an id: each store function
  * does that by the team id that it takes.
  */
-export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodDiscriminatedUnion>(declaration: {
+export function appProcedure<
+  O extends z.ZodType,
+  I extends z.ZodObject | z.ZodDiscriminatedUnion,
+>(declaration: {
   readonly access: Exclude<Access, 'platform'>;
   readonly input: I;
   readonly output: O;
@@ -354,7 +375,10 @@ function requireActor({ actor, fault }: CallerContext): Actor {
 /** Checks the scope of a key. The rights of users and services depend on `Access` instead. */
 function requireScope(actor: Actor, scope: Scope | null): void {
   if (scope === null || actor.kind !== 'api_key' || actor.scopes.includes(scope)) return;
-  throw new ProblemError('insufficient_scope', { required_scope: scope, detail: `The key lacks the scope ${scope}.` });
+  throw new ProblemError('insufficient_scope', {
+    required_scope: scope,
+    detail: `The key lacks the scope ${scope}.`,
+  });
 }
 
 /**
@@ -364,7 +388,13 @@ function refuseUnstorableText(input: unknown): void {
   const fault = findJsonFault(input);
   if (!fault) return;
   throw new z.ZodError([
-    { code: 'custom', path: [...fault.path], message: fault.message, params: { code: fault.code }, input: undefined },
+    {
+      code: 'custom',
+      path: [...fault.path],
+      message: fault.message,
+      params: { code: fault.code },
+      input: undefined,
+    },
   ]);
 }
 
@@ -383,6 +413,9 @@ export function changeContextOf(ctx: Context): ChangeContext {
  * The change context of a call by the host application. The operation adds the team's privacy
  * switches in its transaction (`readChangeContext`).
  */
-export function platformChangeContextOf(ctx: PlatformContext, teamId: string): PlatformChangeContext {
+export function platformChangeContextOf(
+  ctx: PlatformContext,
+  teamId: string,
+): PlatformChangeContext {
   return { teamId, actor: ctx.actor, requestId: ctx.requestId, at: ctx.services.clock.now() };
 }

@@ -64,19 +64,29 @@ describe.skipIf(isMissing)(
       await page.getByRole('button', { name: 'Authorize' }).first().click();
       await page.locator('.auth-container input').fill(api.key('team_acme'));
       await page.locator('.auth-btn-wrapper .authorize').click();
-      const stored = await page.evaluate<string>('JSON.stringify([localStorage, sessionStorage, document.cookie])');
+      const stored = await page.evaluate<string>(
+        'JSON.stringify([localStorage, sessionStorage, document.cookie])',
+      );
       expect(stored).not.toContain('svck_live_');
       expect(complaints).toEqual([]);
     });
 
-    it.each(['light', 'dark'] as const)('shows every error without JavaScript (%s)', async (colorScheme) => {
-      const { page, complaints } = await openPage(browser, api.url, { javaScriptEnabled: false, colorScheme });
-      await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
-      await photograph(page, `errors-${colorScheme}`);
-      expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain('Alle Plätze sind belegt');
-      expect(await page.locator('#seat_limit_reached').isVisible()).toBe(true);
-      expect(complaints).toEqual([]);
-    });
+    it.each(['light', 'dark'] as const)(
+      'shows every error without JavaScript (%s)',
+      async (colorScheme) => {
+        const { page, complaints } = await openPage(browser, api.url, {
+          javaScriptEnabled: false,
+          colorScheme,
+        });
+        await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
+        await photograph(page, `errors-${colorScheme}`);
+        expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain(
+          'Alle Plätze sind belegt',
+        );
+        expect(await page.locator('#seat_limit_reached').isVisible()).toBe(true);
+        expect(complaints).toEqual([]);
+      },
+    );
 
     it('shows the webhook page', async () => {
       const { page, complaints } = await openPage(browser, api.url);
@@ -98,12 +108,14 @@ async function openPage(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`);
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) complaints.push(`request to ${url}`);
+    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:'))
+      complaints.push(`request to ${url}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);

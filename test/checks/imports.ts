@@ -39,7 +39,11 @@ const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   provider: [core],
   schema: [core, { layer: 'provider', feature: 'own' }],
   rules: [core],
-  view: [core, { layer: 'schema', feature: 'own', only: 'types' }, { layer: 'store', feature: 'own', only: 'types' }],
+  view: [
+    core,
+    { layer: 'schema', feature: 'own', only: 'types' },
+    { layer: 'store', feature: 'own', only: 'types' },
+  ],
   store: [
     db,
     core,
@@ -92,7 +96,9 @@ const statement =
 export async function checkImports(root: string): Promise<Violation[]> {
   const src = join(root, 'src');
   const names = await readdir(src, { recursive: true });
-  const files = names.filter((name) => /\.tsx?$/.test(name) && !name.startsWith(join('db', 'generated')));
+  const files = names.filter(
+    (name) => /\.tsx?$/.test(name) && !name.startsWith(join('db', 'generated')),
+  );
   const found = await Promise.all(files.map((name) => checkFile(src, name)));
   return found.flat().toSorted();
 }
@@ -110,10 +116,16 @@ async function checkFile(src: string, name: string): Promise<Violation[]> {
   });
 }
 
-function explainRefusal(edge: { src: string; name: string; target: string; typesOnly: boolean }): string | null {
+function explainRefusal(edge: {
+  src: string;
+  name: string;
+  target: string;
+  typesOnly: boolean;
+}): string | null {
   const { src, name, target, typesOnly } = edge;
   const generated = target.startsWith(join('db', 'generated'));
-  if (!generated && !existsSync(join(src, target))) return 'there is no such file; imports name it in full, with .ts';
+  if (!generated && !existsSync(join(src, target)))
+    return 'there is no such file; imports name it in full, with .ts';
   const from = placeOf(name);
   const rules = table[from.layer] ?? [];
   if (rules === 'everything') return null;
@@ -124,7 +136,9 @@ function explainRefusal(edge: { src: string; name: string; target: string; types
   if (fitting.some((rule) => rule.only !== 'types' || typesOnly)) return null;
   const what = to.feature === null ? to.layer : `${to.feature}'s ${to.layer}`;
   const who = from.feature === null ? from.layer : `a ${from.layer}`;
-  return fitting.length > 0 ? `${who} may import only types of ${what}` : `${who} may not import ${what}`;
+  return fitting.length > 0
+    ? `${who} may import only types of ${what}`
+    : `${who} may not import ${what}`;
 }
 
 function fits(rule: Rule, from: Place, to: Place): boolean {

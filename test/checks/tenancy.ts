@@ -22,12 +22,18 @@ export interface Tenancy {
  * `parameters`: names that stand for parameters beside `$n`. Needs `loadParser`. Throws for what
  * cannot be parsed, for tables that are not in `tables`, and for syntax that it does not know.
  */
-export function checkTenancy(sql: string, tables: Tables, parameters?: ReadonlySet<string>): Tenancy {
+export function checkTenancy(
+  sql: string,
+  tables: Tables,
+  parameters?: ReadonlySet<string>,
+): Tenancy {
   const { touches, lists, links } = readStatement(sql, tables, parameters);
   const bound = touches.map(({ label, team, scope }) => ({ label, to: parametersOf(team, scope) }));
   // Two references to one and the same row have one team.
   const sameRows = connect(touches, ({ row }) => row, links).flatMap((rows) =>
-    rows.filter(({ table }) => table === rows[0]?.table).map(({ team }) => [team, rows[0]?.team] as const),
+    rows
+      .filter(({ table }) => table === rows[0]?.table)
+      .map(({ team }) => [team, rows[0]?.team] as const),
   );
   const groups = connect([...touches, ...lists], ({ team }) => team, [...links, ...sameRows]);
   return {
@@ -51,11 +57,14 @@ export interface FunctionBody {
 /** `definition`: CREATE FUNCTION …, in plpgsql. Throws for SQL that the function makes at run time. */
 export function readFunctionBody(definition: string): FunctionBody {
   const [created] = parseSync(definition).stmts ?? [];
-  const given = created?.stmt && 'CreateFunctionStmt' in created.stmt ? created.stmt.CreateFunctionStmt : {};
+  const given =
+    created?.stmt && 'CreateFunctionStmt' in created.stmt ? created.stmt.CreateFunctionStmt : {};
   const parameters = (given.parameters ?? []).flatMap((node) => {
     if (!('FunctionParameter' in node)) return [];
     const { name, mode = '' } = node.FunctionParameter;
-    return name !== undefined && ['FUNC_PARAM_IN', 'FUNC_PARAM_DEFAULT'].includes(mode) ? [name] : [];
+    return name !== undefined && ['FUNC_PARAM_IN', 'FUNC_PARAM_DEFAULT'].includes(mode)
+      ? [name]
+      : [];
   });
   return { queries: queriesIn(parsePlPgSQLSync(definition)), parameters: new Set(parameters) };
 }
@@ -66,7 +75,8 @@ const EXPRESSION = 2;
 function queriesIn(node: unknown): string[] {
   if (typeof node !== 'object' || node === null) return [];
   return Object.entries(node).flatMap(([key, part]: [string, unknown]) => {
-    if (/^PLpgSQL_stmt_dyn|^dynquery$/.test(key)) throw new Error('a function makes SQL at run time');
+    if (/^PLpgSQL_stmt_dyn|^dynquery$/.test(key))
+      throw new Error('a function makes SQL at run time');
     if (key !== 'PLpgSQL_expr') return queriesIn(part);
     const { query, parseMode } = part as { query: string; parseMode: number };
     if (parseMode < EXPRESSION) return [query];

@@ -34,13 +34,18 @@ interface Procedure {
   readonly sample: unknown;
 }
 
-const PROCEDURES = Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>).map(
-  ([name, { _def }]): Procedure => {
-    const { inputs = [] } = _def as unknown as { inputs?: z.ZodType[] };
-    const { access } = (_def.meta ?? {}) as { access?: Access };
-    return { name, type: _def.type as Procedure['type'], access, sample: inputs[0] ? sampleOf(inputs[0]) : undefined };
-  },
-);
+const PROCEDURES = Object.entries(
+  appRouter._def.procedures as unknown as Record<string, AnyProcedure>,
+).map(([name, { _def }]): Procedure => {
+  const { inputs = [] } = _def as unknown as { inputs?: z.ZodType[] };
+  const { access } = (_def.meta ?? {}) as { access?: Access };
+  return {
+    name,
+    type: _def.type as Procedure['type'],
+    access,
+    sample: inputs[0] ? sampleOf(inputs[0]) : undefined,
+  };
+});
 
 let api: TestApi;
 beforeAll(async () => {
@@ -58,7 +63,10 @@ beforeAll(async () => {
   ]);
   api = await startTestApi({ seed });
   await addDeliveries(api.db);
-  await api.db.pool.query(`update member set rights = $1 where id = $2`, [[SCHNITTSTELLEN], memberId('a', 'granted')]);
+  await api.db.pool.query(`update member set rights = $1 where id = $2`, [
+    [SCHNITTSTELLEN],
+    memberId('a', 'granted'),
+  ]);
 });
 
 type Headers = Readonly<Record<string, string>>;
@@ -70,7 +78,11 @@ interface Answer {
   readonly body: unknown;
 }
 
-async function call(procedure: Pick<Procedure, 'name' | 'type'>, headers: Headers, input?: unknown): Promise<Answer> {
+async function call(
+  procedure: Pick<Procedure, 'name' | 'type'>,
+  headers: Headers,
+  input?: unknown,
+): Promise<Answer> {
   const url = `${api.url}/trpc/${procedure.name}`;
   const json = input === undefined ? undefined : JSON.stringify(input);
   const response = await (procedure.type === 'query'
@@ -84,7 +96,9 @@ async function call(procedure: Pick<Procedure, 'name' | 'type'>, headers: Header
     error?: { data?: { problem?: { code: string; request_id?: string } | null } };
   };
   const problem = body.error?.data?.problem;
-  expect(problem?.request_id ?? response.headers.get('x-request-id')).toBe(response.headers.get('x-request-id'));
+  expect(problem?.request_id ?? response.headers.get('x-request-id')).toBe(
+    response.headers.get('x-request-id'),
+  );
   if (problem) delete problem.request_id;
   return { status: response.status, code: body.error ? (problem?.code ?? 'none') : 'ok', body };
 }
@@ -111,7 +125,10 @@ const trusted = (access: Access | undefined): Identity =>
 const now = (): number => Math.floor(Date.now() / 1000);
 
 function payloadOf(identity: Identity): JWTPayload {
-  const who = identity.kind === 'user' ? { sub: identity.userId, team_id: identity.teamId } : { sub: identity.service };
+  const who =
+    identity.kind === 'user'
+      ? { sub: identity.userId, team_id: identity.teamId }
+      : { sub: identity.service };
   const registered = { iss: TOKEN_ISSUER, aud: TOKEN_AUDIENCE, iat: now(), exp: now() + 900 };
   return { kind: identity.kind, ...who, ...registered };
 }
@@ -150,17 +167,22 @@ const BAD_TOKENS: Readonly<Record<string, BadToken>> = {
   'an unknown kind': (who) => sign(who, { kind: 'api_key' }),
   'HS512 with the right secret': (who) => sign(who, {}, { alg: 'HS512' }),
   'the wrong secret': (who) => sign(who, {}, { secret: `${TEST_APP_AUTH_SECRET}!` }),
-  RS256: async (who) => new SignJWT(payloadOf(who)).setProtectedHeader({ alg: 'RS256' }).sign((await rsa).privateKey),
+  RS256: async (who) =>
+    new SignJWT(payloadOf(who)).setProtectedHeader({ alg: 'RS256' }).sign((await rsa).privateKey),
   'alg: none': (who) => new UnsecuredJWT(payloadOf(who)).encode(),
   'alg: none, spelt otherwise': (who) => {
     const [, claims] = new UnsecuredJWT(payloadOf(who)).encode().split('.');
     return `${Buffer.from('{"alg":"NONE","typ":"JWT"}').toString('base64url')}.${claims}.`;
   },
   'an API key': () => api.key('team_a'),
-  'a user of another team': () => tokenOf({ kind: 'user', userId: userId('b', 'owner'), teamId: 'team_a' }),
-  'a team that is none': () => tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_none' }),
-  'an admin who left': () => tokenOf({ kind: 'user', userId: userId('a', 'gone'), teamId: 'team_a' }),
-  'an admin who is invited': () => tokenOf({ kind: 'user', userId: userId('a', 'invited'), teamId: 'team_a' }),
+  'a user of another team': () =>
+    tokenOf({ kind: 'user', userId: userId('b', 'owner'), teamId: 'team_a' }),
+  'a team that is none': () =>
+    tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_none' }),
+  'an admin who left': () =>
+    tokenOf({ kind: 'user', userId: userId('a', 'gone'), teamId: 'team_a' }),
+  'an admin who is invited': () =>
+    tokenOf({ kind: 'user', userId: userId('a', 'invited'), teamId: 'team_a' }),
 };
 
 /** Codes of refusals; `none` is an answer that is no problem of ours. */
@@ -187,15 +209,27 @@ describe.each(PROCEDURES)('$name ($access)', (procedure) => {
     const before = await readState(api.db);
     for (const [what, make] of Object.entries(BAD_TOKENS)) {
       const token = await make(trusted(access));
-      expectRefusal(await call(procedure, token === '' ? {} : bearer(token), sample), 'unauthorized', 401, what);
+      expectRefusal(
+        await call(procedure, token === '' ? {} : bearer(token), sample),
+        'unauthorized',
+        401,
+        what,
+      );
     }
-    expectRefusal(await call(procedure, { authorization: 'Basic YTpi' }, sample), 'unauthorized', 401, 'Basic');
+    expectRefusal(
+      await call(procedure, { authorization: 'Basic YTpi' }, sample),
+      'unauthorized',
+      401,
+      'Basic',
+    );
     expect(await readState(api.db)).toEqual(before);
   });
 
   it('refuses everybody whom it does not let in, and does nothing', async () => {
     const before = await readState(api.db);
-    for (const [who, headersOf] of Object.entries(CALLERS).filter(([name]) => !allowed.includes(name)))
+    for (const [who, headersOf] of Object.entries(CALLERS).filter(
+      ([name]) => !allowed.includes(name),
+    ))
       expectRefusal(await call(procedure, await headersOf(), sample), 'forbidden', 403, who);
     expect(await readState(api.db)).toEqual(before);
   });
@@ -226,26 +260,44 @@ describe.each(PROCEDURES)('$name ($access)', (procedure) => {
 
   when(allowed.includes('owner'))('takes a session cookie with its CSRF token', async () => {
     const { headers, csrfToken } = await openSession('owner');
-    expect(REFUSALS).not.toContain((await call(procedure, { ...headers, 'x-csrf-token': csrfToken })).code);
+    expect(REFUSALS).not.toContain(
+      (await call(procedure, { ...headers, 'x-csrf-token': csrfToken })).code,
+    );
   });
 
-  when(allowed.includes('owner') && type === 'query')('takes a session cookie alone, for it only reads', async () => {
-    expect(REFUSALS).not.toContain((await call(procedure, (await openSession('owner')).headers)).code);
-  });
+  when(allowed.includes('owner') && type === 'query')(
+    'takes a session cookie alone, for it only reads',
+    async () => {
+      expect(REFUSALS).not.toContain(
+        (await call(procedure, (await openSession('owner')).headers)).code,
+      );
+    },
+  );
 
-  when(type === 'mutation')('refuses a session cookie without its own CSRF token, and does nothing', async () => {
-    const { headers, csrfToken } = await openSession('owner');
-    const others = await openSession('granted');
-    const before = await readState(api.db);
-    expectRefusal(await call(procedure, headers, sample), 'unauthorized', 401, 'no CSRF token');
-    for (const given of ['', 'x', others.csrfToken, `${csrfToken.slice(0, -1)}_`])
-      expectRefusal(await call(procedure, { ...headers, 'x-csrf-token': given }, sample), 'unauthorized', 401, given);
-    expect(await readState(api.db)).toEqual(before);
-  });
+  when(type === 'mutation')(
+    'refuses a session cookie without its own CSRF token, and does nothing',
+    async () => {
+      const { headers, csrfToken } = await openSession('owner');
+      const others = await openSession('granted');
+      const before = await readState(api.db);
+      expectRefusal(await call(procedure, headers, sample), 'unauthorized', 401, 'no CSRF token');
+      for (const given of ['', 'x', others.csrfToken, `${csrfToken.slice(0, -1)}_`])
+        expectRefusal(
+          await call(procedure, { ...headers, 'x-csrf-token': given }, sample),
+          'unauthorized',
+          401,
+          given,
+        );
+      expect(await readState(api.db)).toEqual(before);
+    },
+  );
 });
 
 async function openSession(name: string): Promise<{ headers: Headers; csrfToken: string }> {
-  const opened = await fetch(`${api.url}/trpc-session`, { method: 'POST', headers: await asMember('a', name) });
+  const opened = await fetch(`${api.url}/trpc-session`, {
+    method: 'POST',
+    headers: await asMember('a', name),
+  });
   const { csrf_token: csrfToken } = (await opened.json()) as { csrf_token: string };
   return { headers: { cookie: opened.headers.getSetCookie()[0]?.split(';')[0] ?? '' }, csrfToken };
 }
@@ -253,28 +305,51 @@ async function openSession(name: string): Promise<{ headers: Headers; csrfToken:
 it('there are no procedures but those under v1, admin and platform, and each tree has its own callers', () => {
   for (const { name, access } of PROCEDURES) {
     const [tree] = name.split('.');
-    const expected = { v1: ['admins'], admin: ['admins', 'schnittstellen', 'owner'], platform: ['platform'] }[
-      tree ?? ''
-    ];
+    const expected = {
+      v1: ['admins'],
+      admin: ['admins', 'schnittstellen', 'owner'],
+      platform: ['platform'],
+    }[tree ?? ''];
     expect(expected, name).toContain(access);
   }
 });
 
 it('refused calls bring an input that their procedure would take', () => {
-  const fitting = Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>).filter(
-    ([name, { _def }]) => {
-      const { inputs = [] } = _def as unknown as { inputs?: z.ZodType[] };
-      return inputs[0]?.safeParse(PROCEDURES.find((procedure) => procedure.name === name)?.sample).success ?? true;
-    },
-  );
+  const fitting = Object.entries(
+    appRouter._def.procedures as unknown as Record<string, AnyProcedure>,
+  ).filter(([name, { _def }]) => {
+    const { inputs = [] } = _def as unknown as { inputs?: z.ZodType[] };
+    return (
+      inputs[0]?.safeParse(PROCEDURES.find((procedure) => procedure.name === name)?.sample)
+        .success ?? true
+    );
+  });
   expect(PROCEDURES.map(({ name }) => name)).toEqual(fitting.map(([name]) => name));
 });
 
 describe('what is no procedure', () => {
   it.each([
-    { what: 'an unknown name', path: 'v1.nothing.here', method: 'GET', status: 404, code: 'not_found' },
-    { what: 'a query by POST', path: 'v1.me.get', method: 'POST', status: 405, code: 'bad_request' },
-    { what: 'a mutation by GET', path: 'v1.cases.create', method: 'GET', status: 405, code: 'bad_request' },
+    {
+      what: 'an unknown name',
+      path: 'v1.nothing.here',
+      method: 'GET',
+      status: 404,
+      code: 'not_found',
+    },
+    {
+      what: 'a query by POST',
+      path: 'v1.me.get',
+      method: 'POST',
+      status: 405,
+      code: 'bad_request',
+    },
+    {
+      what: 'a mutation by GET',
+      path: 'v1.cases.create',
+      method: 'GET',
+      status: 405,
+      code: 'bad_request',
+    },
     {
       what: 'a body that is no JSON',
       path: 'v1.cases.create',
@@ -283,15 +358,26 @@ describe('what is no procedure', () => {
       status: 400,
       code: 'bad_request',
     },
-    { what: 'an input that is no JSON', path: 'v1.me.get?input={', method: 'GET', status: 400, code: 'bad_request' },
-  ])('is told as a problem, and is no fault of ours: $what', async ({ path, method, body, status, code }) => {
-    const response = await fetch(`${api.url}/trpc/${path}`, {
-      method,
-      headers: { ...(await asMember('a', 'owner')), 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body }),
-    });
-    const answer = (await response.json()) as { error?: { data?: { problem?: { code?: string } | null } } };
-    expect([response.status, answer.error?.data?.problem?.code]).toEqual([status, code]);
-    expect(api.loggedErrors).toEqual([]);
-  });
+    {
+      what: 'an input that is no JSON',
+      path: 'v1.me.get?input={',
+      method: 'GET',
+      status: 400,
+      code: 'bad_request',
+    },
+  ])(
+    'is told as a problem, and is no fault of ours: $what',
+    async ({ path, method, body, status, code }) => {
+      const response = await fetch(`${api.url}/trpc/${path}`, {
+        method,
+        headers: { ...(await asMember('a', 'owner')), 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body }),
+      });
+      const answer = (await response.json()) as {
+        error?: { data?: { problem?: { code?: string } | null } };
+      };
+      expect([response.status, answer.error?.data?.problem?.code]).toEqual([status, code]);
+      expect(api.loggedErrors).toEqual([]);
+    },
+  );
 });

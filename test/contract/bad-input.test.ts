@@ -34,12 +34,15 @@ afterEach(async () => {
 
 const BODY_ENDPOINTS = ENDPOINTS.filter((endpoint) => endpoint.bodyName !== null);
 const QUERY_ENDPOINTS = ENDPOINTS.filter(
-  (endpoint) => endpoint.method === 'GET' && Object.keys(endpoint.input.shape).length > endpoint.pathParameters.length,
+  (endpoint) =>
+    endpoint.method === 'GET' &&
+    Object.keys(endpoint.input.shape).length > endpoint.pathParameters.length,
 );
 const PATH_ENDPOINTS = ENDPOINTS.filter((endpoint) => endpoint.pathParameters.length > 0);
 
 const pathOf = (endpoint: Endpoint): string => validRequest(endpoint, 'a').path;
-const validBody = (endpoint: Endpoint): Record<string, unknown> => validRequest(endpoint, 'a').body ?? {};
+const validBody = (endpoint: Endpoint): Record<string, unknown> =>
+  validRequest(endpoint, 'a').body ?? {};
 const queryOf = (endpoint: Endpoint): string[] =>
   Object.keys(endpoint.input.shape).filter((name) => !endpoint.pathParameters.includes(name));
 const send = (endpoint: Endpoint, options: CallOptions): Promise<ApiResponse> =>
@@ -65,12 +68,18 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       ' ',
       Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
       Buffer.from([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]),
-      Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+      Buffer.concat([
+        Buffer.from('{"title":"'),
+        Buffer.from([0xed, 0xa0, 0x80]),
+        Buffer.from('"}'),
+      ]),
       Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xc0, 0x80]), Buffer.from('"}')]),
       Buffer.from('{"title":"ä"}', 'latin1'),
     ];
     for (const rawBody of wrong)
-      expect(await send(endpoint, { rawBody }), rawBody.toString('hex')).toMatchObject(invalid('body', 'invalid_json'));
+      expect(await send(endpoint, { rawBody }), rawBody.toString('hex')).toMatchObject(
+        invalid('body', 'invalid_json'),
+      );
   });
 
   it('must be there', async () => {
@@ -92,14 +101,18 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
               ? [text]
               : { nested: [{ deeper: text }] }
             : text;
-        expect(await send(endpoint, { body: { ...validBody(endpoint), [name]: bad } }), name).toMatchObject({
+        expect(
+          await send(endpoint, { body: { ...validBody(endpoint), [name]: bad } }),
+          name,
+        ).toMatchObject({
           status: 422,
           body: { code: 'validation_error' },
         });
         if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
-        expect(await send(endpoint, { body: { ...validBody(endpoint), [name]: { [text]: 1 } } }), name).toMatchObject(
-          invalid(`body.${name}`, 'invalid_text'),
-        );
+        expect(
+          await send(endpoint, { body: { ...validBody(endpoint), [name]: { [text]: 1 } } }),
+          name,
+        ).toMatchObject(invalid(`body.${name}`, 'invalid_text'));
       }
     }
     for (const name of ['\0', SURROGATE]) {
@@ -116,7 +129,10 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       const objects = '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);
       for (const nested of [arrays, objects]) {
         for (const name of [...Object.keys(validBody(endpoint)), 'unheard_of']) {
-          const rawBody = JSON.stringify({ ...validBody(endpoint), [name]: '@' }).replace('"@"', nested);
+          const rawBody = JSON.stringify({ ...validBody(endpoint), [name]: '@' }).replace(
+            '"@"',
+            nested,
+          );
           expect(await send(endpoint, { rawBody }), `${depth} in ${name}`).toMatchObject({
             status: 422,
             body: { code: 'validation_error' },
@@ -131,7 +147,15 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
   });
 
   it('has no field that every object has by birth', async () => {
-    for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'then', 'toJSON']) {
+    for (const name of [
+      '__proto__',
+      'constructor',
+      'prototype',
+      'toString',
+      'hasOwnProperty',
+      'then',
+      'toJSON',
+    ]) {
       const own = JSON.stringify(validBody(endpoint)).slice(0, -1);
       const rawBody = `${own}${own === '{' ? '' : ','}"${name}":{"polluted":true}}`;
       expect(await send(endpoint, { rawBody }), name).toMatchObject(
@@ -140,8 +164,15 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     }
     for (const [name, value] of Object.entries(validBody(endpoint))) {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
-      for (const nested of ['{"__proto__":null}', '{"__proto__":{"polluted":true}}', '{"a":[{"__proto__":1}]}']) {
-        const rawBody = JSON.stringify({ ...validBody(endpoint), [name]: '@' }).replace('"@"', nested);
+      for (const nested of [
+        '{"__proto__":null}',
+        '{"__proto__":{"polluted":true}}',
+        '{"a":[{"__proto__":1}]}',
+      ]) {
+        const rawBody = JSON.stringify({ ...validBody(endpoint), [name]: '@' }).replace(
+          '"@"',
+          nested,
+        );
         expect(await send(endpoint, { rawBody }), nested).toMatchObject({
           status: 422,
           body: { errors: [{ code: 'invalid_name' }] },
@@ -163,7 +194,10 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
         '{"$ne":null}',
         '[null]',
       ]) {
-        const rawBody = JSON.stringify({ ...validBody(endpoint), [name]: '@' }).replace('"@"', value);
+        const rawBody = JSON.stringify({ ...validBody(endpoint), [name]: '@' }).replace(
+          '"@"',
+          value,
+        );
         // Free-form fields take any object.
         if (typeof validBody(endpoint)[name] === 'object' && value.startsWith('{')) continue;
         if (name === 'fields' && value.startsWith('[')) continue;
@@ -188,10 +222,16 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       ';',
     ]) {
       const answer = await send(endpoint, { rawBody, headers: { 'content-type': type } });
-      expect(answer, type).toMatchObject({ status: 415, body: { code: 'bad_request', detail: expect.any(String) } });
+      expect(answer, type).toMatchObject({
+        status: 415,
+        body: { code: 'bad_request', detail: expect.any(String) },
+      });
     }
     for (const encoding of ['gzip', 'deflate', 'br', 'nonsense']) {
-      const answer = await send(endpoint, { rawBody: gzipSync(rawBody), headers: { 'content-encoding': encoding } });
+      const answer = await send(endpoint, {
+        rawBody: gzipSync(rawBody),
+        headers: { 'content-encoding': encoding },
+      });
       expect(answer, encoding).toMatchObject({ status: 415, body: { code: 'bad_request' } });
     }
   });
@@ -207,7 +247,9 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       ),
     ).toMatchObject(wanted);
     const largest = Buffer.alloc(MIB, ' ');
-    expect(await send(endpoint, { rawBody: largest })).toMatchObject(invalid('body', 'invalid_json'));
+    expect(await send(endpoint, { rawBody: largest })).toMatchObject(
+      invalid('body', 'invalid_json'),
+    );
   });
 });
 
@@ -215,7 +257,11 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
 async function sendLength(endpoint: Endpoint, length: number): Promise<ApiResponse> {
   const { method } = endpoint;
   const path = pathOf(endpoint);
-  const headers = [`Authorization: Bearer ${key}`, 'Content-Type: application/json', `Content-Length: ${length}`];
+  const headers = [
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${length}`,
+  ];
   return checked(
     method,
     path,
@@ -226,7 +272,11 @@ async function sendLength(endpoint: Endpoint, length: number): Promise<ApiRespon
 async function chunked(endpoint: Endpoint, chunks: Buffer[]): Promise<ApiResponse> {
   const { method } = endpoint;
   const path = pathOf(endpoint);
-  const headers = [`Authorization: Bearer ${key}`, 'Content-Type: application/json', 'Transfer-Encoding: chunked'];
+  const headers = [
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    'Transfer-Encoding: chunked',
+  ];
   const parts = chunks.flatMap((chunk) => [
     Buffer.from(`${chunk.length.toString(16)}\r\n`),
     chunk,
@@ -236,7 +286,10 @@ async function chunked(endpoint: Endpoint, chunks: Buffer[]): Promise<ApiRespons
   return checked(
     method,
     path,
-    await sendBytes(api.port, requestBytes(`${method} ${BASE_PATH}${path} HTTP/1.1`, headers, body)),
+    await sendBytes(
+      api.port,
+      requestBytes(`${method} ${BASE_PATH}${path} HTTP/1.1`, headers, body),
+    ),
   );
 }
 
@@ -302,67 +355,78 @@ describe.each(PATH_ENDPOINTS)('the path of $method $path', (endpoint) => {
 });
 
 describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
-  const ask = (query: string): Promise<ApiResponse> => api.call(key, 'GET', `${pathOf(endpoint)}?${query}`);
+  const ask = (query: string): Promise<ApiResponse> =>
+    api.call(key, 'GET', `${pathOf(endpoint)}?${query}`);
 
   it('is 422 with malformed percent-encoding, text that cannot be stored, or a repeated parameter', async () => {
     for (const name of queryOf(endpoint)) {
       for (const value of ['%', '%2', '%zz', '%ff', '%ed%a0%80'])
-        expect(await ask(`${name}=${value}`), name).toMatchObject(invalid(`query.${name}`, 'invalid_encoding'));
+        expect(await ask(`${name}=${value}`), name).toMatchObject(
+          invalid(`query.${name}`, 'invalid_encoding'),
+        );
       for (const value of ['%00', 'a%00b'])
         expect(await ask(`${name}=${value}`), name).toMatchObject(invalid(`query.${name}`));
-      expect(await ask(`${name}=1&${name}=1`), name).toMatchObject(invalid(`query.${name}`, 'repeated'));
-    }
-  });
-
-  when('limit' in endpoint.input.shape)('takes a limit from 1 to 200 in digits, nothing else', async () => {
-    for (const limit of [
-      '0',
-      '201',
-      '-1',
-      '1.5',
-      '1.0',
-      '1e2',
-      '0x10',
-      '%2B1',
-      '+1',
-      '%201',
-      '1%20',
-      '',
-      'x',
-      'null',
-      'NaN',
-      '99999999999999999999',
-      '٣',
-    ]) {
-      expect(await ask(`limit=${encodeURI(limit).replaceAll('%25', '%')}`), limit).toMatchObject(
-        invalid('query.limit'),
+      expect(await ask(`${name}=1&${name}=1`), name).toMatchObject(
+        invalid(`query.${name}`, 'repeated'),
       );
     }
-    for (const query of ['limit', 'limit=', 'limit[]=1', 'limit[a]=1', '%6cimit=0'].slice(0, 2))
-      expect(await ask(query), query).toMatchObject(invalid('query.limit'));
-    expect(await ask('%6cimit=0')).toMatchObject(invalid('query.limit'));
   });
 
-  when('cursor' in endpoint.input.shape)('takes no cursor that the list did not issue', async () => {
-    const position = (text: string): string => Buffer.from(text).toString('base64url');
-    const cursors = [
-      '',
-      'x',
-      'x'.repeat(1001),
-      '%20',
-      position('users'),
-      position('other|2026-01-01T00:00:00.000Z|x'),
-      position('users|2026-02-30T00:00:00.000Z|x'),
-      position('users|9999-99-99T99:99:99.999Z|x'),
-      position('users|2026-01-01T00:00:00.000Z|'),
-      position('users|2026-01-01T00:00:00.000Z|a\0b'),
-      position('users|2026-01-01T00:00:00Z|x'),
-    ];
-    for (const cursor of cursors) {
-      // Only the list of users issues cursors that begin like this; there the odd ones are the rest.
-      expect(await ask(`cursor=${cursor}`), cursor).toMatchObject(invalid('query.cursor'));
-    }
-  });
+  when('limit' in endpoint.input.shape)(
+    'takes a limit from 1 to 200 in digits, nothing else',
+    async () => {
+      for (const limit of [
+        '0',
+        '201',
+        '-1',
+        '1.5',
+        '1.0',
+        '1e2',
+        '0x10',
+        '%2B1',
+        '+1',
+        '%201',
+        '1%20',
+        '',
+        'x',
+        'null',
+        'NaN',
+        '99999999999999999999',
+        '٣',
+      ]) {
+        expect(await ask(`limit=${encodeURI(limit).replaceAll('%25', '%')}`), limit).toMatchObject(
+          invalid('query.limit'),
+        );
+      }
+      for (const query of ['limit', 'limit=', 'limit[]=1', 'limit[a]=1', '%6cimit=0'].slice(0, 2))
+        expect(await ask(query), query).toMatchObject(invalid('query.limit'));
+      expect(await ask('%6cimit=0')).toMatchObject(invalid('query.limit'));
+    },
+  );
+
+  when('cursor' in endpoint.input.shape)(
+    'takes no cursor that the list did not issue',
+    async () => {
+      const position = (text: string): string => Buffer.from(text).toString('base64url');
+      const cursors = [
+        '',
+        'x',
+        'x'.repeat(1001),
+        '%20',
+        position('users'),
+        position('other|2026-01-01T00:00:00.000Z|x'),
+        position('users|2026-02-30T00:00:00.000Z|x'),
+        position('users|9999-99-99T99:99:99.999Z|x'),
+        position('users|2026-01-01T00:00:00.000Z|'),
+        position('users|2026-01-01T00:00:00.000Z|a\0b'),
+        position('users|2026-01-01T00:00:00Z|x'),
+      ];
+      for (const cursor of cursors) {
+        // Only the list of users issues cursors that begin like this; there the odd ones are the rest.
+        expect(await ask(`cursor=${cursor}`), cursor).toMatchObject(invalid('query.cursor'));
+      }
+    },
+  );
 
   const times = queryOf(endpoint).filter((name) => name.includes('since'));
   it.each(times)('takes a real date-time with an offset as %s, nothing else', async (name) => {
@@ -384,9 +448,18 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
       '0001-01-01T00:00:00+23:59',
       '9999-12-31T23:59:59-23:59',
     ];
-    const odd = ['1767225600', 'now', 'yesterday', 'infinity', '2026-01-01T00:00:00+99:99', '2026-01-01T00:00:00+2400'];
+    const odd = [
+      '1767225600',
+      'now',
+      'yesterday',
+      'infinity',
+      '2026-01-01T00:00:00+99:99',
+      '2026-01-01T00:00:00+2400',
+    ];
     for (const value of [...wrong, ...outside, ...odd])
-      expect(await ask(`${name}=${encodeURIComponent(value)}`), value).toMatchObject(invalid(`query.${name}`));
+      expect(await ask(`${name}=${encodeURIComponent(value)}`), value).toMatchObject(
+        invalid(`query.${name}`),
+      );
     // In a query + is a space.
     expect(await ask(`${name}=2026-01-01T00:00:00+02:00`)).toMatchObject(invalid(`query.${name}`));
     for (const value of [
@@ -396,7 +469,9 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
       '9999-12-30T23:59:59.999999999Z',
       '2024-02-29T00:00:00Z',
     ]) {
-      expect(await ask(`${name}=${encodeURIComponent(value)}`), value).toMatchObject({ status: 200 });
+      expect(await ask(`${name}=${encodeURIComponent(value)}`), value).toMatchObject({
+        status: 200,
+      });
     }
   });
 
@@ -437,9 +512,10 @@ describe.each(BODY_ENDPOINTS.filter((endpoint) => 'due_date' in endpoint.input.s
         'infinity',
         '-2026-01-01',
       ]) {
-        expect(await send(endpoint, { body: { ...validBody(endpoint), due_date } }), due_date).toMatchObject(
-          invalid('body.due_date'),
-        );
+        expect(
+          await send(endpoint, { body: { ...validBody(endpoint), due_date } }),
+          due_date,
+        ).toMatchObject(invalid('body.due_date'));
       }
     });
   },
@@ -450,10 +526,17 @@ describe.each(ENDPOINTS.filter((endpoint) => endpoint.method === 'POST'))(
   (endpoint) => {
     it('has 1 to 100 characters and comes once', async () => {
       const body = endpoint.bodyName === null ? {} : { body: validBody(endpoint) };
-      for (const value of ['', 'x'.repeat(101), 'x'.repeat(5000), ['one', 'two'], ['same', 'same']]) {
-        expect(await send(endpoint, { ...body, headers: { 'idempotency-key': value } }), String(value)).toMatchObject(
-          invalid('header.Idempotency-Key'),
-        );
+      for (const value of [
+        '',
+        'x'.repeat(101),
+        'x'.repeat(5000),
+        ['one', 'two'],
+        ['same', 'same'],
+      ]) {
+        expect(
+          await send(endpoint, { ...body, headers: { 'idempotency-key': value } }),
+          String(value),
+        ).toMatchObject(invalid('header.Idempotency-Key'));
       }
     });
   },
@@ -511,7 +594,9 @@ describe('what the HTTP parser refuses', () => {
   });
 
   it('is not the absolute form of a target, which proxies send', async () => {
-    const bytes = requestBytes(`GET http://localhost:${api.port}${BASE_PATH}/me HTTP/1.1`, [authorization()]);
+    const bytes = requestBytes(`GET http://localhost:${api.port}${BASE_PATH}/me HTTP/1.1`, [
+      authorization(),
+    ]);
     expect(checked('GET', '/me', await sendBytes(api.port, bytes))).toMatchObject({ status: 200 });
   });
 

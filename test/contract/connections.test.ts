@@ -15,7 +15,10 @@ beforeAll(async () => {
     makeTeam('suspended', { status: 'suspended' }),
     makeTeam('busy', { rate_limit_per_min: 1 }),
   ];
-  api = await startTestApi({ clock: fixedClock(new Date('2026-11-02T09:00:00Z')), seed: makeSeed(teams) });
+  api = await startTestApi({
+    clock: fixedClock(new Date('2026-11-02T09:00:00Z')),
+    seed: makeSeed(teams),
+  });
   await api.call(api.key('team_busy'), 'GET', '/me');
 });
 
@@ -44,7 +47,12 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 /** The head of a request whose body is `BODY`. */
-function headOf({ method = 'POST', path = '/users', key = full, headers = [JSON_TYPE] }: Refusal): Buffer {
+function headOf({
+  method = 'POST',
+  path = '/users',
+  key = full,
+  headers = [JSON_TYPE],
+}: Refusal): Buffer {
   const authorization = key() === '' ? [] : [`Authorization: Bearer ${key()}`];
   return requestBytes(`${method} ${BASE_PATH}${path} HTTP/1.1`, [
     ...authorization,
@@ -55,7 +63,10 @@ function headOf({ method = 'POST', path = '/users', key = full, headers = [JSON_
 
 const me = () => requestBytes(`GET ${BASE_PATH}/me HTTP/1.1`, [`Authorization: Bearer ${full()}`]);
 
-function expectRefusal({ method = 'POST', path = '/users', status, code }: Refusal, answer: ApiResponse): void {
+function expectRefusal(
+  { method = 'POST', path = '/users', status, code }: Refusal,
+  answer: ApiResponse,
+): void {
   requireDocumentedResponse({ method, path }, answer);
   expect(answer).toMatchObject({ status, body: { code } });
 }

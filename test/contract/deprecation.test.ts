@@ -9,7 +9,11 @@ import { endpoint, router } from '../../src/trpc/init.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
-const OWN: Deprecation = { since: '2027-01-01', sunset: '2028-01-01', link: 'https://api.example.com/docs/old' };
+const OWN: Deprecation = {
+  since: '2027-01-01',
+  sunset: '2028-01-01',
+  link: 'https://api.example.com/docs/old',
+};
 const VERSIONS: Deprecation = { since: '2026-06-01', sunset: '2029-06-01' };
 
 const declare = (name: string, deprecated?: Deprecation) =>
@@ -41,7 +45,11 @@ beforeAll(async () => {
   ending = await startTestApi({ seed, app: { version: { endpoints, deprecated: VERSIONS } } });
 });
 
-const told = ({ headers }: ApiResponse) => [headers['deprecation'], headers['sunset'], headers['link']];
+const told = ({ headers }: ApiResponse) => [
+  headers['deprecation'],
+  headers['sunset'],
+  headers['link'],
+];
 const NOTHING = [undefined, undefined, undefined];
 
 /** Every way in which a request for a thing may end. */
@@ -62,7 +70,8 @@ describe('a deprecated operation', () => {
     const old = await answersOf(api, 'old');
     expect(old.map(({ status }) => status)).toEqual(STATUSES);
     const link = '<https://api.example.com/docs/old>; rel="deprecation"; type="text/html"';
-    for (const answer of old) expect(told(answer)).toEqual(['@1798761600', 'Sat, 01 Jan 2028 00:00:00 GMT', link]);
+    for (const answer of old)
+      expect(told(answer)).toEqual(['@1798761600', 'Sat, 01 Jan 2028 00:00:00 GMT', link]);
     const others = [...(await answersOf(api, 'current')), await api.call(null, 'GET', '/nowhere')];
     for (const answer of others) expect(told(answer)).toEqual(NOTHING);
   });
@@ -71,7 +80,10 @@ describe('a deprecated operation', () => {
     const document = openApiDocument('', { router: things, deprecated: null });
     const { get: old } = document.paths?.['/old/{thing_id}'] ?? {};
     const { get: current } = document.paths?.['/current/{thing_id}'] ?? {};
-    expect(old).toMatchObject({ deprecated: true, description: expect.stringContaining('2028-01-01') });
+    expect(old).toMatchObject({
+      deprecated: true,
+      description: expect.stringContaining('2028-01-01'),
+    });
     for (const response of Object.values(old?.responses ?? {}))
       expect(Object.keys((response as { headers: object }).headers)).toEqual(
         expect.arrayContaining(['Deprecation', 'Sunset', 'Link']),

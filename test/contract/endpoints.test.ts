@@ -49,17 +49,27 @@ const send = (
   key: string | null,
   { method, path, body }: EndpointRequest,
   options: CallOptions = {},
-): Promise<ApiResponse> => api.call(key, method, path, { ...(body === undefined ? {} : { body }), ...options });
+): Promise<ApiResponse> =>
+  api.call(key, method, path, { ...(body === undefined ? {} : { body }), ...options });
 
-const ownKey = (endpoint: Endpoint, name?: string): string => api.key(`team_${teamOf(endpoint)}`, name);
+const ownKey = (endpoint: Endpoint, name?: string): string =>
+  api.key(`team_${teamOf(endpoint)}`, name);
 
 /** A response without what differs between any two: the ids of the request, the time, the rest of the rate bucket. */
 function comparable({ status, headers, body }: ApiResponse): object {
-  const varying = ['x-request-id', 'date', 'ratelimit-remaining', 'ratelimit-reset', 'ratelimit-limit'];
+  const varying = [
+    'x-request-id',
+    'date',
+    'ratelimit-remaining',
+    'ratelimit-reset',
+    'ratelimit-limit',
+  ];
   const { request_id: _id, ...rest } = body as Record<string, unknown>;
   return {
     status,
-    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !varying.includes(name))),
+    headers: Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !varying.includes(name)),
+    ),
     body: rest,
   };
 }
@@ -96,55 +106,75 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     const answers: [unknown, object][] = [];
     for (const authorization of attempts) {
       const headers = authorization === null ? {} : { authorization };
-      answers.push([authorization, comparable(await send(null, validRequest(endpoint, team), { headers }))]);
+      answers.push([
+        authorization,
+        comparable(await send(null, validRequest(endpoint, team), { headers })),
+      ]);
     }
     const [, first] = answers[0] ?? [];
     expect(first).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
-    for (const [authorization, answer] of answers) expect(answer, String(authorization)).toEqual(first);
+    for (const [authorization, answer] of answers)
+      expect(answer, String(authorization)).toEqual(first);
     expect(await readState(api.db)).toEqual(before);
   });
 
-  when(endpoint.scope)('answers 403 to a key without its scope, before it looks at ids or values', async () => {
-    const wanted = { status: 403, body: { code: 'insufficient_scope', required_scope: endpoint.scope } };
-    const key = ownKey(endpoint, 'none');
-    expect(await send(key, validRequest(endpoint, team))).toMatchObject(wanted);
-    expect(
-      await send(
-        key,
-        requestOn(endpoint, team, () => 'unknown'),
-      ),
-    ).toMatchObject(wanted);
-    expect(
-      await send(
-        key,
-        requestOn(endpoint, team, () => '\0'),
-      ),
-    ).toMatchObject(wanted);
-    const { method, path } = validRequest(endpoint, team);
-    const malformed = [
-      { rawBody: '{"' },
-      { rawBody: 'x', headers: { 'content-type': 'text/plain', 'idempotency-key': '' } },
-    ];
-    for (const content of takesBody ? malformed : [{}]) {
-      expect(await api.call(key, method, `${path}?limit=x&cursor=%`, content)).toMatchObject(wanted);
-    }
-  });
+  when(endpoint.scope)(
+    'answers 403 to a key without its scope, before it looks at ids or values',
+    async () => {
+      const wanted = {
+        status: 403,
+        body: { code: 'insufficient_scope', required_scope: endpoint.scope },
+      };
+      const key = ownKey(endpoint, 'none');
+      expect(await send(key, validRequest(endpoint, team))).toMatchObject(wanted);
+      expect(
+        await send(
+          key,
+          requestOn(endpoint, team, () => 'unknown'),
+        ),
+      ).toMatchObject(wanted);
+      expect(
+        await send(
+          key,
+          requestOn(endpoint, team, () => '\0'),
+        ),
+      ).toMatchObject(wanted);
+      const { method, path } = validRequest(endpoint, team);
+      const malformed = [
+        { rawBody: '{"' },
+        { rawBody: 'x', headers: { 'content-type': 'text/plain', 'idempotency-key': '' } },
+      ];
+      for (const content of takesBody ? malformed : [{}]) {
+        expect(await api.call(key, method, `${path}?limit=x&cursor=%`, content)).toMatchObject(
+          wanted,
+        );
+      }
+    },
+  );
 
   when(endpoint.scope)('needs no other scope', async () => {
     // Refused for what it says, so that nothing is done.
     const { method, path } = requestOn(endpoint, team, () => 'unknown');
-    const answer = await api.call(ownKey(endpoint, endpoint.scope ?? ''), method, path, takesBody ? { body: [] } : {});
+    const answer = await api.call(
+      ownKey(endpoint, endpoint.scope ?? ''),
+      method,
+      path,
+      takesBody ? { body: [] } : {},
+    );
     expect(answer.body.code).not.toBe('insufficient_scope');
   });
 
-  it.each(['suspended', 'ended', 'starter'])('answers 403 to the key of a team that is %s', async (kind) => {
-    const keys = ['full', 'none'].map((name) => api.key(`team_${kind}`, name));
-    for (const key of keys)
-      expect(await send(key, validRequest(endpoint, kind))).toMatchObject({
-        status: 403,
-        body: { code: 'api_disabled' },
-      });
-  });
+  it.each(['suspended', 'ended', 'starter'])(
+    'answers 403 to the key of a team that is %s',
+    async (kind) => {
+      const keys = ['full', 'none'].map((name) => api.key(`team_${kind}`, name));
+      for (const key of keys)
+        expect(await send(key, validRequest(endpoint, kind))).toMatchObject({
+          status: 403,
+          body: { code: 'api_disabled' },
+        });
+    },
+  );
 
   it('answers 429 beyond the limit, and does nothing', async () => {
     const key = limited.key(`team_${team}`);
@@ -154,7 +184,12 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
       headers: { 'ratelimit-limit': '1', 'ratelimit-remaining': '0' },
     });
     const before = await readState(limited.db);
-    const answer = await limited.call(key, request.method, request.path, request.body ? { body: request.body } : {});
+    const answer = await limited.call(
+      key,
+      request.method,
+      request.path,
+      request.body ? { body: request.body } : {},
+    );
     expect(answer).toMatchObject({ status: 429, body: { code: 'rate_limited', retry_after: 40 } });
     expect(answer.headers).toMatchObject({
       'retry-after': '40',
@@ -165,35 +200,43 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     expect(await readState(limited.db)).toEqual(before);
   });
 
-  when(endpoint.pathParameters.length > 0)('hides what belongs to another team as if it never existed', async () => {
-    const before = await readState(api.db);
-    const foreign = await send(
-      ownKey(endpoint),
-      requestOn(endpoint, team, (name) => existingId(name, 'foreign')),
-    );
-    const unknown = await send(
-      ownKey(endpoint),
-      requestOn(endpoint, team, (name) => existingId(name, 'nowhere')),
-    );
-    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    expect(comparable(foreign)).toEqual(comparable(unknown));
-    expect(await readState(api.db)).toEqual(before);
-  });
+  when(endpoint.pathParameters.length > 0)(
+    'hides what belongs to another team as if it never existed',
+    async () => {
+      const before = await readState(api.db);
+      const foreign = await send(
+        ownKey(endpoint),
+        requestOn(endpoint, team, (name) => existingId(name, 'foreign')),
+      );
+      const unknown = await send(
+        ownKey(endpoint),
+        requestOn(endpoint, team, (name) => existingId(name, 'nowhere')),
+      );
+      expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      expect(comparable(foreign)).toEqual(comparable(unknown));
+      expect(await readState(api.db)).toEqual(before);
+    },
+  );
 
   const bodyIds = Object.keys(bodyOf()).filter(
     (name) =>
-      name.endsWith('_id') && name in endpoint.input.shape && /^(member|user|assignment|training|case)_id$/.test(name),
+      name.endsWith('_id') &&
+      name in endpoint.input.shape &&
+      /^(member|user|assignment|training|case)_id$/.test(name),
   );
-  it.each(bodyIds)('takes another team’s %s in the body as one that never existed', async (name) => {
-    const attempt = (owner: string) =>
-      send(ownKey(endpoint), {
-        ...validRequest(endpoint, team),
-        body: { ...bodyOf(), [name]: existingId(name, owner) },
-      });
-    const unknown = await attempt('nowhere');
-    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    expect(comparable(await attempt('foreign'))).toEqual(comparable(unknown));
-  });
+  it.each(bodyIds)(
+    'takes another team’s %s in the body as one that never existed',
+    async (name) => {
+      const attempt = (owner: string) =>
+        send(ownKey(endpoint), {
+          ...validRequest(endpoint, team),
+          body: { ...bodyOf(), [name]: existingId(name, owner) },
+        });
+      const unknown = await attempt('nowhere');
+      expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      expect(comparable(await attempt('foreign'))).toEqual(comparable(unknown));
+    },
+  );
 
   const queryIds =
     endpoint.method === 'GET'
@@ -203,7 +246,11 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
       : [];
   it.each(queryIds)('finds nothing for another team’s %s in the query', async (name) => {
     const { path } = validRequest(endpoint, team);
-    const answer = await api.call(ownKey(endpoint), 'GET', `${path}?${name}=${existingId(name, 'foreign')}`);
+    const answer = await api.call(
+      ownKey(endpoint),
+      'GET',
+      `${path}?${name}=${existingId(name, 'foreign')}`,
+    );
     expect(answer).toMatchObject({ status: 200, body: { data: [], next_cursor: null } });
   });
 
@@ -238,7 +285,10 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
           body: { code: 'validation_error', errors: [{ path: 'body' }] },
         });
       }
-      const misspelt = await send(key, { ...validRequest(endpoint, team), body: { ...bodyOf(), unheard_of: 1 } });
+      const misspelt = await send(key, {
+        ...validRequest(endpoint, team),
+        body: { ...bodyOf(), unheard_of: 1 },
+      });
       expect(misspelt).toMatchObject({ status: 422, body: { code: 'validation_error' } });
       expect(misspelt.body.errors).toContainEqual({
         path: 'body.unheard_of',
@@ -265,27 +315,37 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     },
   );
 
-  when(takesBody).each(endpoint.pathParameters)('does not let the body say what the path says: %s', async (name) => {
-    const before = await readState(api.db);
-    for (const value of [existingId(name, team), existingId(name, 'foreign'), null]) {
-      const answer = await send(ownKey(endpoint), {
-        ...validRequest(endpoint, team),
-        body: { ...bodyOf(), [name]: value },
-      });
-      expect(answer).toMatchObject({
-        status: 422,
-        body: { code: 'validation_error', errors: [{ path: `body.${name}` }] },
-      });
-    }
-    expect(await readState(api.db)).toEqual(before);
-  });
+  when(takesBody).each(endpoint.pathParameters)(
+    'does not let the body say what the path says: %s',
+    async (name) => {
+      const before = await readState(api.db);
+      for (const value of [existingId(name, team), existingId(name, 'foreign'), null]) {
+        const answer = await send(ownKey(endpoint), {
+          ...validRequest(endpoint, team),
+          body: { ...bodyOf(), [name]: value },
+        });
+        expect(answer).toMatchObject({
+          status: 422,
+          body: { code: 'validation_error', errors: [{ path: `body.${name}` }] },
+        });
+      }
+      expect(await readState(api.db)).toEqual(before);
+    },
+  );
 
-  when(!takesBody).each(endpoint.pathParameters)('does not let the query say what the path says: %s', async (name) => {
-    const { path } = requestOn(endpoint, team, () => 'unknown');
-    expect(
-      await api.call(ownKey(endpoint), endpoint.method, `${path}?${name}=${existingId(name, team)}`),
-    ).toMatchObject({ status: 404 });
-  });
+  when(!takesBody).each(endpoint.pathParameters)(
+    'does not let the query say what the path says: %s',
+    async (name) => {
+      const { path } = requestOn(endpoint, team, () => 'unknown');
+      expect(
+        await api.call(
+          ownKey(endpoint),
+          endpoint.method,
+          `${path}?${name}=${existingId(name, team)}`,
+        ),
+      ).toMatchObject({ status: 404 });
+    },
+  );
 
   when(endpoint.method !== 'POST')('answers a valid request as declared', async () => {
     expect(await send(ownKey(endpoint), validRequest(endpoint, team))).toMatchObject({
@@ -310,14 +370,17 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
       expect(first).toMatchObject({ status: endpoint.successStatus });
       expect(first.headers['idempotency-replayed']).toBeUndefined();
       expect(first.headers['location']).toBe(
-        endpoint.location === null ? undefined : `/api/public/v1${endpoint.location.replace('{id}', first.body.id)}`,
+        endpoint.location === null
+          ? undefined
+          : `/api/public/v1${endpoint.location.replace('{id}', first.body.id)}`,
       );
     });
 
     it('repeats the first answer for the same key and body, and does nothing again', async () => {
       const before = await readState(api.db);
       const { method, path, body } = validRequest(endpoint, team);
-      const reordered = body && JSON.stringify(Object.fromEntries(Object.entries(body).toReversed()), null, 2);
+      const reordered =
+        body && JSON.stringify(Object.fromEntries(Object.entries(body).toReversed()), null, 2);
       const again = await api.call(ownKey(endpoint), method, path, {
         headers,
         ...(reordered === undefined ? {} : { rawBody: reordered }),
@@ -336,14 +399,16 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
       const before = await readState(api.db);
       const request = validRequest(endpoint, team);
       const wanted = { status: 422, body: { code: 'idempotency_mismatch' } };
-      const onAnother = ENDPOINTS.filter((candidate) => candidate.method === 'POST' && candidate !== endpoint).map(
-        (another) => validRequest(another, team),
-      );
+      const onAnother = ENDPOINTS.filter(
+        (candidate) => candidate.method === 'POST' && candidate !== endpoint,
+      ).map((another) => validRequest(another, team));
       for (const misuse of [
         ...otherBodies(endpoint, request.body).map((body) => ({ ...request, body })),
         ...onAnother,
       ]) {
-        expect(await send(ownKey(endpoint), misuse, { headers }), misuse.path).toMatchObject(wanted);
+        expect(await send(ownKey(endpoint), misuse, { headers }), misuse.path).toMatchObject(
+          wanted,
+        );
       }
       expect(await readState(api.db)).toEqual(before);
     });
@@ -351,7 +416,10 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
 );
 
 /** The body with an optional field less. */
-function otherBodies(endpoint: Endpoint, body: Record<string, unknown> | undefined): Record<string, unknown>[] {
+function otherBodies(
+  endpoint: Endpoint,
+  body: Record<string, unknown> | undefined,
+): Record<string, unknown>[] {
   const bodies = Object.keys(body ?? {}).map((name) =>
     Object.fromEntries(Object.entries(body ?? {}).filter(([key]) => key !== name)),
   );
@@ -368,9 +436,16 @@ describe('paths and methods', () => {
       const declared = ENDPOINTS.filter((endpoint) => endpoint.path === path);
       const methods = declared.map((endpoint) => endpoint.method as string);
       const filled = path.replaceAll(/\{\w+\}/g, 'unknown');
-      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'].filter(
-        (name) => !methods.includes(name),
-      )) {
+      for (const method of [
+        'GET',
+        'HEAD',
+        'POST',
+        'PUT',
+        'PATCH',
+        'DELETE',
+        'OPTIONS',
+        'TRACE',
+      ].filter((name) => !methods.includes(name))) {
         if (method === 'HEAD' && methods.includes('GET')) continue;
         const answer = await api.call(null, method, filled);
         expect(answer.status, method).toBe(405);
@@ -397,7 +472,10 @@ describe('paths and methods', () => {
     '/users//',
   ])('answers 404 at %j, which is no path', async (path) => {
     for (const method of ['GET', 'POST', 'OPTIONS'])
-      expect(await api.call(null, method, path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      expect(await api.call(null, method, path)).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      });
   });
 
   it('serves the OpenAPI document without a key', async () => {
@@ -405,7 +483,10 @@ describe('paths and methods', () => {
       status: 200,
       body: { openapi: expect.stringMatching(/^3\.1/) },
     });
-    expect(await api.call(null, 'HEAD', '/openapi.v1.json')).toMatchObject({ status: 200, text: '' });
+    expect(await api.call(null, 'HEAD', '/openapi.v1.json')).toMatchObject({
+      status: 200,
+      text: '',
+    });
     expect(await api.call(null, 'POST', '/openapi.v1.json')).toMatchObject({
       status: 405,
       headers: { allow: 'GET, HEAD' },

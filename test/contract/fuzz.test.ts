@@ -36,9 +36,14 @@ describe('any request', () => {
       const failures: string[] = [];
       const work = async (): Promise<void> => {
         for (const [index, request] of cases) {
-          const answer = await run(request).catch((error: unknown) => ({ status: 599, text: String(error) }));
+          const answer = await run(request).catch((error: unknown) => ({
+            status: 599,
+            text: String(error),
+          }));
           if (answer.status >= 500)
-            failures.push(`case ${index} of FUZZ_SEED=${SEED}: ${JSON.stringify(request)}\n${answer.text}`);
+            failures.push(
+              `case ${index} of FUZZ_SEED=${SEED}: ${JSON.stringify(request)}\n${answer.text}`,
+            );
           if (failures.length > 5) return;
           const success = `${request.endpoint.name} ${answer.status < 400}`;
           counts.set(success, (counts.get(success) ?? 0) + 1);
@@ -61,12 +66,21 @@ interface FuzzCase {
   readonly options: CallOptions;
 }
 
-function run({ endpoint, team, path, options }: FuzzCase): Promise<{ status: number; text: string }> {
+function run({
+  endpoint,
+  team,
+  path,
+  options,
+}: FuzzCase): Promise<{ status: number; text: string }> {
   return api.call(api.key(`team_${team}`), endpoint.method, path, options);
 }
 
 function fuzzCase(): fc.Arbitrary<FuzzCase> {
-  return fc.oneof(...ENDPOINTS.map((endpoint) => fc.constantFrom(...TEAMS).chain((team) => caseOf(endpoint, team))));
+  return fc.oneof(
+    ...ENDPOINTS.map((endpoint) =>
+      fc.constantFrom(...TEAMS).chain((team) => caseOf(endpoint, team)),
+    ),
+  );
 }
 
 function caseOf(endpoint: Endpoint, team: string): fc.Arbitrary<FuzzCase> {
@@ -110,25 +124,38 @@ function queryOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
       value: mostly(fieldOf(name, properties[name] ?? {}, team), oddText()).map(textOf),
     }),
   );
-  const odd = fc.record({ name: fc.oneof(oddText(), fc.constantFrom(...names, 'x')), value: oddText() });
-  return fc.array(pairs.length > 0 ? mostly(fc.oneof(...pairs), odd) : odd, { maxLength: 3 }).map((given) => {
-    const text = given.map(({ name, value }) => `${encode(name)}=${encode(value)}`).join('&');
-    return text === '' ? '' : `?${text}`;
+  const odd = fc.record({
+    name: fc.oneof(oddText(), fc.constantFrom(...names, 'x')),
+    value: oddText(),
   });
+  return fc
+    .array(pairs.length > 0 ? mostly(fc.oneof(...pairs), odd) : odd, { maxLength: 3 })
+    .map((given) => {
+      const text = given.map(({ name, value }) => `${encode(name)}=${encode(value)}`).join('&');
+      return text === '' ? '' : `?${text}`;
+    });
 }
 
 /** The body of a valid request with fields replaced, left out or added; or anything at all. */
 function contentOf(endpoint: Endpoint, team: string): fc.Arbitrary<CallOptions> {
   if (endpoint.method === 'GET' || endpoint.method === 'DELETE') return fc.constant({});
   const { properties = {} } = schemaOf(endpoint);
-  const fields = Object.entries(properties).filter(([name]) => !endpoint.pathParameters.includes(name));
-  const replaced = fc.record(Object.fromEntries(fields.map(([name, schema]) => [name, fieldOf(name, schema, team)])), {
-    requiredKeys: [],
-  });
+  const fields = Object.entries(properties).filter(
+    ([name]) => !endpoint.pathParameters.includes(name),
+  );
+  const replaced = fc.record(
+    Object.fromEntries(fields.map(([name, schema]) => [name, fieldOf(name, schema, team)])),
+    {
+      requiredKeys: [],
+    },
+  );
   const valid = validRequest(endpoint, team).body;
   const base = valid === undefined ? fc.constant({}) : withFreshEmail(valid);
   const merged = fc
-    .tuple(base, fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 5, arbitrary: replaced }))
+    .tuple(
+      base,
+      fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 5, arbitrary: replaced }),
+    )
     .map(([own, other]) => ({ ...own, ...other }));
   const added = fc
     .tuple(merged, fc.dictionary(oddText(), anyJson(), { maxKeys: 2 }))
@@ -142,12 +169,18 @@ function contentOf(endpoint: Endpoint, team: string): fc.Arbitrary<CallOptions> 
   return fc.oneof(
     { weight: 16, arbitrary: json.map((body) => ({ rawBody: JSON.stringify(body) })) },
     { weight: none, arbitrary: fc.constant({}) },
-    { weight: 1, arbitrary: json.chain((body) => broken(JSON.stringify(body))).map((rawBody) => ({ rawBody })) },
+    {
+      weight: 1,
+      arbitrary: json.chain((body) => broken(JSON.stringify(body))).map((rawBody) => ({ rawBody })),
+    },
     {
       weight: 1,
       arbitrary: fc
         .tuple(json, fc.constantFrom('text/plain', 'application/json;charset=x', ''))
-        .map(([body, type]) => ({ rawBody: JSON.stringify(body), headers: { 'content-type': type } })),
+        .map(([body, type]) => ({
+          rawBody: JSON.stringify(body),
+          headers: { 'content-type': type },
+        })),
     },
   );
 }
@@ -195,7 +228,10 @@ function schemaOf(endpoint: Endpoint): JsonSchema {
 function fieldOf(name: string, schema: JsonSchema, team: string): fc.Arbitrary<unknown> {
   const existing = EXISTING_IDS[name];
   const known = KNOWN_VALUES[name] ?? [];
-  const plain = fc.oneof({ weight: 8, arbitrary: valueOf(schema) }, { weight: 1, arbitrary: anyJson() });
+  const plain = fc.oneof(
+    { weight: 8, arbitrary: valueOf(schema) },
+    { weight: 1, arbitrary: anyJson() },
+  );
   if (!existing && known.length === 0) return plain;
   return mostly(existing ? fc.constant(existing(team)) : fc.constantFrom(...known), plain);
 }
@@ -213,7 +249,13 @@ const KNOWN_VALUES: Readonly<Record<string, readonly unknown[]>> = {
     'http://0x7f.1/',
     'ftp://127.0.0.1/',
   ],
-  events: [['training.completed'], ['ping'], [], ['training.completed', 'training.completed'], ['unheard.of']],
+  events: [
+    ['training.completed'],
+    ['ping'],
+    [],
+    ['training.completed', 'training.completed'],
+    ['unheard.of'],
+  ],
   situation_id: ['sit_cold', 'sit_renewal', 'per_calm'],
   personality_id: ['per_calm', 'per_tough'],
   industry_id: ['ind_saas', 'ind_public'],
@@ -244,7 +286,11 @@ function valueOf(schema: JsonSchema): fc.Arbitrary<unknown> {
 
 function textFor(format: string | undefined): fc.Arbitrary<unknown> {
   const time = fc
-    .date({ min: new Date('-000002-01-01T00:00:00Z'), max: new Date('+010001-01-01T00:00:00Z'), noInvalidDate: true })
+    .date({
+      min: new Date('-000002-01-01T00:00:00Z'),
+      max: new Date('+010001-01-01T00:00:00Z'),
+      noInvalidDate: true,
+    })
     .map((date) => date.toISOString());
   switch (format) {
     case 'email':
@@ -286,7 +332,9 @@ function oddText(): fc.Arbitrary<string> {
     { weight: 3, arbitrary: fc.string({ unit: 'binary' }) },
     {
       weight: 1,
-      arbitrary: fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) }),
+      arbitrary: fc.string({
+        unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+      }),
     },
     { weight: 2, arbitrary: fc.constantFrom(...known) },
   );
@@ -305,12 +353,16 @@ function broken(json: string): fc.Arbitrary<string> {
   const place = fc.nat({ max: Math.max(0, json.length - 1) });
   return fc.oneof(
     place.map((index) => json.slice(0, index) + json.slice(index + 1)),
-    fc.tuple(place, oddText()).map(([index, text]) => json.slice(0, index) + text + json.slice(index)),
+    fc
+      .tuple(place, oddText())
+      .map(([index, text]) => json.slice(0, index) + text + json.slice(index)),
   );
 }
 
 function withFreshEmail(body: Record<string, unknown>): fc.Arbitrary<Record<string, unknown>> {
-  return 'email' in body ? fc.uuid().map((uuid) => ({ ...body, email: `${uuid}@example.com` })) : fc.constant(body);
+  return 'email' in body
+    ? fc.uuid().map((uuid) => ({ ...body, email: `${uuid}@example.com` }))
+    : fc.constant(body);
 }
 
 function mostly<A, B>(usual: fc.Arbitrary<A>, rare: fc.Arbitrary<B>): fc.Arbitrary<A | B> {
@@ -324,7 +376,9 @@ function textOf(value: unknown): string {
 /** Percent-encoded; half of a surrogate pair as the three bytes that UTF-8 would give it. */
 function encode(text: string): string {
   return Array.from(text, (character) =>
-    character.isWellFormed() ? encodeURIComponent(character) : surrogateBytes(character.charCodeAt(0)),
+    character.isWellFormed()
+      ? encodeURIComponent(character)
+      : surrogateBytes(character.charCodeAt(0)),
   ).join('');
 }
 

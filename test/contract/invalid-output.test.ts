@@ -62,10 +62,19 @@ async function send(url: string, init: RequestInit): Promise<ApiResponse> {
   return { status: response.status, headers: Object.fromEntries(response.headers), text, body };
 }
 
-async function rest(method: string, path: string, body?: object, headers = {}): Promise<ApiResponse> {
+async function rest(
+  method: string,
+  path: string,
+  body?: object,
+  headers = {},
+): Promise<ApiResponse> {
   const answer = await send(api.base + path, {
     method,
-    headers: { authorization: `Bearer ${api.key('team_a')}`, 'content-type': 'application/json', ...headers },
+    headers: {
+      authorization: `Bearer ${api.key('team_a')}`,
+      'content-type': 'application/json',
+      ...headers,
+    },
     ...(body && { body: JSON.stringify(body) }),
   });
   requireDocumentedResponse({ method, path }, answer);
@@ -74,7 +83,9 @@ async function rest(method: string, path: string, body?: object, headers = {}): 
 
 const bearer = async (who: Identity) => ({ authorization: `Bearer ${await tokenOf(who)}` });
 const query = async (who: Identity, name: string, input: object) =>
-  send(`${api.url}/trpc/${name}?input=${encodeURIComponent(JSON.stringify(input))}`, { headers: await bearer(who) });
+  send(`${api.url}/trpc/${name}?input=${encodeURIComponent(JSON.stringify(input))}`, {
+    headers: await bearer(who),
+  });
 const mutate = async (who: Identity, name: string, input: object) =>
   send(`${api.url}/trpc/${name}`, {
     method: 'POST',
@@ -91,9 +102,15 @@ describe('an answer that breaks its schema is 500 internal, logged, and tells no
     ['GET /trainings/{training_id}/evaluation', () => rest('GET', '/trainings/trn_a/evaluation')],
     ['a POST', () => create('plain')],
     ['a POST with an Idempotency-Key', () => create('keyed', { 'idempotency-key': 'logged' })],
-    ['the same operation in the app', () => query(OWNER, 'v1.evaluations.get', { training_id: 'trn_a' })],
+    [
+      'the same operation in the app',
+      () => query(OWNER, 'v1.evaluations.get', { training_id: 'trn_a' }),
+    ],
     ['a procedure of the app alone', () => query(OWNER, 'admin.auditLog.list', {})],
-    ['a procedure of the platform’s services', () => mutate(SERVICE, 'platform.trainings.start', TRAINING)],
+    [
+      'a procedure of the platform’s services',
+      () => mutate(SERVICE, 'platform.trainings.start', TRAINING),
+    ],
   ])('%s', async (_what, call) => {
     const logged = api.loggedErrors.length;
     const { status, headers, text, body } = await call();

@@ -10,7 +10,11 @@ import addFormats from 'ajv-formats';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../src/core/events.ts';
-import { committedDocument, openApiDocument, strictOpenApiDocument } from '../../src/http/openapi/document.ts';
+import {
+  committedDocument,
+  openApiDocument,
+  strictOpenApiDocument,
+} from '../../src/http/openapi/document.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
 interface Media {
@@ -38,7 +42,10 @@ interface Operation {
   readonly 'x-required-scope': string | null;
   readonly security: readonly object[];
   readonly parameters: readonly (Parameter | Ref)[];
-  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, Media>>;
+  };
   readonly responses: Readonly<Record<string, Response>>;
 }
 interface Document {
@@ -80,20 +87,33 @@ describe('openapi.v1.json', () => {
 
   it('names no address of a process in the committed file, and the public one where it is served', () => {
     expect(openApiDocument('').servers).toEqual([{ url: '/api/public/v1' }]);
-    expect(openApiDocument('https://team.example').servers).toEqual([{ url: 'https://team.example/api/public/v1' }]);
+    expect(openApiDocument('https://team.example').servers).toEqual([
+      { url: 'https://team.example/api/public/v1' },
+    ]);
   });
 
   it('describes every operation, each under a name of its own, and nothing else', () => {
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect(described.toSorted()).toEqual(ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted());
+    expect(described.toSorted()).toEqual(
+      ENDPOINTS.map(({ method, path }) => `${method} ${path}`).toSorted(),
+    );
     const ids = ENDPOINTS.map((endpoint) => operationOf(document, endpoint).operationId);
     expect(new Set(ids).size).toBe(ENDPOINTS.length);
   });
 
   it('has the components of the specification', () => {
-    const resources = ['Me', 'Member', 'Training', 'Evaluation', 'Assignment', 'Case', 'Catalog', 'TeamAnalytics'];
+    const resources = [
+      'Me',
+      'Member',
+      'Training',
+      'Evaluation',
+      'Assignment',
+      'Case',
+      'Catalog',
+      'TeamAnalytics',
+    ];
     const others = ['CrmDeal', 'CrmObjection', 'WebhookEndpoint', 'WebhookDelivery', 'Problem'];
     expect(Object.keys(document.components['schemas'] ?? {})).toEqual(
       expect.arrayContaining([...resources, ...others]),
@@ -101,7 +121,9 @@ describe('openapi.v1.json', () => {
   });
 
   it('has an item in a page as a reference to its component', () => {
-    const pages = Object.entries(document.components['schemas'] ?? {}).filter(([name]) => /(Page|List)$/.test(name));
+    const pages = Object.entries(document.components['schemas'] ?? {}).filter(([name]) =>
+      /(Page|List)$/.test(name),
+    );
     expect(pages.length).toBeGreaterThan(0);
     for (const [, page] of pages) {
       const $ref: unknown = expect.stringMatching(/^#\/components\/schemas\/\w+$/);
@@ -114,7 +136,9 @@ describe('openapi.v1.json', () => {
     const unused = Object.entries(document.components).flatMap(([kind, components]) =>
       kind === 'securitySchemes'
         ? []
-        : Object.keys(components).filter((name) => !text.includes(`"#/components/${kind}/${name}"`)),
+        : Object.keys(components).filter(
+            (name) => !text.includes(`"#/components/${kind}/${name}"`),
+          ),
     );
     expect(unused).toEqual([]);
   });
@@ -141,68 +165,75 @@ describe('openapi.v1.json', () => {
   });
 });
 
-describe.each(ENDPOINTS.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
-  '%s',
-  (_name, endpoint) => {
-    const operation = operationOf(document, endpoint);
+describe.each(
+  ENDPOINTS.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const),
+)('%s', (_name, endpoint) => {
+  const operation = operationOf(document, endpoint);
 
-    it('names its scope and wants a key', () => {
-      expect(operation['x-required-scope']).toBe(endpoint.scope);
-      expect(operation.description).toContain(endpoint.scope === null ? 'Needs no scope.' : `\`${endpoint.scope}\``);
-      expect(operation.security).toEqual([{ ApiKey: [] }]);
-    });
+  it('names its scope and wants a key', () => {
+    expect(operation['x-required-scope']).toBe(endpoint.scope);
+    expect(operation.description).toContain(
+      endpoint.scope === null ? 'Needs no scope.' : `\`${endpoint.scope}\``,
+    );
+    expect(operation.security).toEqual([{ ApiKey: [] }]);
+  });
 
-    it('documents every parameter', () => {
-      const names = operation.parameters.map((parameter) => resolve(parameter).name);
-      const fields = Object.keys(endpoint.input.shape).filter(
-        (name) => endpoint.method === 'GET' || endpoint.pathParameters.includes(name),
-      );
-      expect(names).toEqual([...fields, 'Accept-Language', ...(endpoint.method === 'POST' ? ['Idempotency-Key'] : [])]);
-      for (const parameter of operation.parameters)
-        expect(resolve(parameter)).toMatchObject({
-          description: expect.stringMatching(/./),
-          schema: { type: expect.anything() },
-        });
-    });
-
-    it('answers with one success, and with exactly the codes that are declared, each with an example', () => {
-      const successes = Object.keys(operation.responses).filter((status) => status < '400');
-      expect(successes).toEqual([String(endpoint.successStatus)]);
-      const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
-        if (status < '400') return [];
-        const examples = Object.entries(response.content['application/problem+json']?.examples ?? {});
-        expect(examples.length).toBeGreaterThan(0);
-        for (const [code, example] of examples)
-          expect(resolve(example)).toMatchObject({ value: { code, status: Number(status) } });
-        return examples.map(([code]) => code);
+  it('documents every parameter', () => {
+    const names = operation.parameters.map((parameter) => resolve(parameter).name);
+    const fields = Object.keys(endpoint.input.shape).filter(
+      (name) => endpoint.method === 'GET' || endpoint.pathParameters.includes(name),
+    );
+    expect(names).toEqual([
+      ...fields,
+      'Accept-Language',
+      ...(endpoint.method === 'POST' ? ['Idempotency-Key'] : []),
+    ]);
+    for (const parameter of operation.parameters)
+      expect(resolve(parameter)).toMatchObject({
+        description: expect.stringMatching(/./),
+        schema: { type: expect.anything() },
       });
-      expect([...new Set(codes)].toSorted()).toEqual([...endpoint.errors].toSorted());
-    });
+  });
 
-    it('tells the headers of every response', () => {
-      const statusesWith = (header: string): string[] =>
-        Object.keys(operation.responses).filter((status) => header in (operation.responses[status]?.headers ?? {}));
-      for (const header of [
-        'X-Request-Id',
-        'RateLimit-Limit',
-        'RateLimit-Remaining',
-        'RateLimit-Reset',
-        'Content-Language',
-      ]) {
-        expect(statusesWith(header)).toEqual(Object.keys(operation.responses));
-      }
-      expect(statusesWith('Location')).toEqual(endpoint.successStatus === 201 ? ['201'] : []);
-      expect(statusesWith('Retry-After')).toEqual(['429']);
-      expect(statusesWith('WWW-Authenticate')).toEqual(['401']);
-      const success = operation.responses[String(endpoint.successStatus)]?.headers ?? {};
-      expect('Idempotency-Replayed' in success).toBe(endpoint.method === 'POST');
+  it('answers with one success, and with exactly the codes that are declared, each with an example', () => {
+    const successes = Object.keys(operation.responses).filter((status) => status < '400');
+    expect(successes).toEqual([String(endpoint.successStatus)]);
+    const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
+      if (status < '400') return [];
+      const examples = Object.entries(response.content['application/problem+json']?.examples ?? {});
+      expect(examples.length).toBeGreaterThan(0);
+      for (const [code, example] of examples)
+        expect(resolve(example)).toMatchObject({ value: { code, status: Number(status) } });
+      return examples.map(([code]) => code);
     });
+    expect([...new Set(codes)].toSorted()).toEqual([...endpoint.errors].toSorted());
+  });
 
-    it('has a body exactly where the declaration has one', () => {
-      expect(operation.requestBody?.required).toBe(endpoint.bodyName === null ? undefined : true);
-    });
-  },
-);
+  it('tells the headers of every response', () => {
+    const statusesWith = (header: string): string[] =>
+      Object.keys(operation.responses).filter(
+        (status) => header in (operation.responses[status]?.headers ?? {}),
+      );
+    for (const header of [
+      'X-Request-Id',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+      'Content-Language',
+    ]) {
+      expect(statusesWith(header)).toEqual(Object.keys(operation.responses));
+    }
+    expect(statusesWith('Location')).toEqual(endpoint.successStatus === 201 ? ['201'] : []);
+    expect(statusesWith('Retry-After')).toEqual(['429']);
+    expect(statusesWith('WWW-Authenticate')).toEqual(['401']);
+    const success = operation.responses[String(endpoint.successStatus)]?.headers ?? {};
+    expect('Idempotency-Replayed' in success).toBe(endpoint.method === 'POST');
+  });
+
+  it('has a body exactly where the declaration has one', () => {
+    expect(operation.requestBody?.required).toBe(endpoint.bodyName === null ? undefined : true);
+  });
+});
 
 describe('examples', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -210,29 +241,35 @@ describe('examples', () => {
   ajv.addSchema(strict, 'openapi');
 
   const faultOf = (pointer: readonly string[], value: unknown): string | null => {
-    const path = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
+    const path = pointer
+      .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+      .join('/');
     const validate = ajv.getSchema(`openapi#/${path}/schema`);
     if (!validate) throw new Error(`no schema at ${path}`);
     return validate(value) ? null : `${path}: ${JSON.stringify(validate.errors)}`;
   };
 
   /** Every media object and parameter of an operation, with its place in the document. */
-  const examplesOf = (operation: Operation, at: readonly string[]): [readonly string[], unknown][] => {
-    const contents: [readonly string[], Readonly<Record<string, Media>>][] = Object.entries(operation.responses).map(
-      ([status, { content }]) => [[...at, 'responses', status, 'content'], content ?? {}],
-    );
-    if (operation.requestBody) contents.push([[...at, 'requestBody', 'content'], operation.requestBody.content]);
+  const examplesOf = (
+    operation: Operation,
+    at: readonly string[],
+  ): [readonly string[], unknown][] => {
+    const contents: [readonly string[], Readonly<Record<string, Media>>][] = Object.entries(
+      operation.responses,
+    ).map(([status, { content }]) => [[...at, 'responses', status, 'content'], content ?? {}]);
+    if (operation.requestBody)
+      contents.push([[...at, 'requestBody', 'content'], operation.requestBody.content]);
     const media = contents.flatMap(([place, content]) =>
       Object.entries(content).flatMap(([type, { example, examples = {} }]) => {
         const named = Object.values(examples).map((one) => resolve(one).value);
-        return (example === undefined ? named : [...named, example]).map((value): [readonly string[], unknown] => [
-          [...place, type],
-          value,
-        ]);
+        return (example === undefined ? named : [...named, example]).map(
+          (value): [readonly string[], unknown] => [[...place, type], value],
+        );
       }),
     );
-    const parameters = operation.parameters.flatMap((parameter, index): [readonly string[], unknown][] =>
-      'example' in parameter ? [[[...at, 'parameters', String(index)], parameter.example]] : [],
+    const parameters = operation.parameters.flatMap(
+      (parameter, index): [readonly string[], unknown][] =>
+        'example' in parameter ? [[[...at, 'parameters', String(index)], parameter.example]] : [],
     );
     return [...media, ...parameters];
   };
@@ -240,7 +277,10 @@ describe('examples', () => {
   it('are true to their schemas, without a field too many', () => {
     const operations = [
       ...Object.entries(strict.paths).flatMap(([path, methods]) =>
-        Object.entries(methods).map(([method, operation]) => ({ operation, at: ['paths', path, method] })),
+        Object.entries(methods).map(([method, operation]) => ({
+          operation,
+          at: ['paths', path, method],
+        })),
       ),
       ...Object.entries(strict.webhooks).map(([type, { post }]) => ({
         operation: post,
@@ -249,12 +289,15 @@ describe('examples', () => {
     ];
     const examples = operations.flatMap(({ operation, at }) => examplesOf(operation, at));
     expect(examples.length).toBeGreaterThan(ENDPOINTS.length * 5);
-    expect(examples.map(([at, value]) => faultOf(at, value)).filter((fault) => fault !== null)).toEqual([]);
+    expect(
+      examples.map(([at, value]) => faultOf(at, value)).filter((fault) => fault !== null),
+    ).toEqual([]);
   });
 
   it('would not pass with a field that nobody documented', () => {
     const at = ['paths', '/me', 'get', 'responses', '200', 'content', 'application/json'];
-    const { example } = strict.paths['/me']?.['get']?.responses['200']?.content['application/json'] ?? {};
+    const { example } =
+      strict.paths['/me']?.['get']?.responses['200']?.content['application/json'] ?? {};
     expect(faultOf(at, { ...(example as object), surprise: 1 })).toContain('surprise');
   });
 });
@@ -263,16 +306,33 @@ describe('tools', () => {
   it('passes the recommended rules of Redocly without an error or a warning', async () => {
     const file = join(folder, 'openapi.v1.json');
     await writeFile(file, committedDocument());
-    const args = ['lint', file, '--config', join(root, 'test/checks/redocly.yaml'), '--format', 'json'];
-    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-    const { stdout } = await run(process.execPath, [join(root, 'node_modules/@redocly/cli/bin/cli.js'), ...args], {
-      env,
-    }).catch((error: unknown) => error as { stdout: string });
+    const args = [
+      'lint',
+      file,
+      '--config',
+      join(root, 'test/checks/redocly.yaml'),
+      '--format',
+      'json',
+    ];
+    const env = {
+      ...process.env,
+      REDOCLY_TELEMETRY: 'off',
+      REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+    };
+    const { stdout } = await run(
+      process.execPath,
+      [join(root, 'node_modules/@redocly/cli/bin/cli.js'), ...args],
+      {
+        env,
+      },
+    ).catch((error: unknown) => error as { stdout: string });
     const { totals, problems } = JSON.parse(stdout) as {
       totals: object;
       problems: { message: string; location: { pointer: string }[] }[];
     };
-    expect(problems.map(({ message, location }) => `${location[0]?.pointer}: ${message}`)).toEqual([]);
+    expect(problems.map(({ message, location }) => `${location[0]?.pointer}: ${message}`)).toEqual(
+      [],
+    );
     expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 });
   });
 

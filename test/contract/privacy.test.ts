@@ -5,7 +5,13 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { loadTestSeed, startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
-import { makeEvaluation, makeFullTeam, makeSeed, makeTraining, type TeamSeed } from '../support/seed.ts';
+import {
+  makeEvaluation,
+  makeFullTeam,
+  makeSeed,
+  makeTraining,
+  type TeamSeed,
+} from '../support/seed.ts';
 import { addDeliveries, validRequest } from './requests.ts';
 
 const RUNS = 12;
@@ -16,11 +22,16 @@ const ALWAYS_ACTIVE = 6;
  * Where a person's id may stand although details are withheld. The specification withholds emails, scores and the fields that it says so of; ids of
  * persons only on the routes that it closes altogether.
  */
-const ALLOWED_USER_IDS: readonly { readonly operation: RegExp; readonly field: string; readonly reason: string }[] = [
+const ALLOWED_USER_IDS: readonly {
+  readonly operation: RegExp;
+  readonly field: string;
+  readonly reason: string;
+}[] = [
   {
     operation: /^members\./,
     field: 'user_id',
-    reason: 'Member.user_id has no condition, unlike email (specification, "Members", rule 6; decisions 43)',
+    reason:
+      'Member.user_id has no condition, unlike email (specification, "Members", rule 6; decisions 43)',
   },
   {
     operation: /^cases\.(create|update)$/,
@@ -81,7 +92,9 @@ describe('while member_detail_enabled is off', () => {
         const key = await load(tenant);
         for (const endpoint of inOrderOfDamage()) {
           const answer = await callOn(endpoint, tenant, key);
-          expect(leaksIn(endpoint, answer, tenant), `${endpoint.name} → ${answer.text}`).toEqual([]);
+          expect(leaksIn(endpoint, answer, tenant), `${endpoint.name} → ${answer.text}`).toEqual(
+            [],
+          );
         }
         for (const event of await readEvents(tenant)) {
           expect(event.data, event.type).not.toHaveProperty('user_id');
@@ -96,9 +109,10 @@ describe('while member_detail_enabled is off', () => {
   it('the same calls tell emails, scores and persons once it is on, so the test above can fail', async () => {
     const tenant = makeTenant(fc.sample(tenants, { numRuns: 1, seed: 20261102 })[0] ?? fail());
     const key = await load(tenant);
-    await api.db.pool.query('update team set member_detail_enabled = true, leaderboard_enabled = true where id = $1', [
-      tenant.seed.id,
-    ]);
+    await api.db.pool.query(
+      'update team set member_detail_enabled = true, leaderboard_enabled = true where id = $1',
+      [tenant.seed.id],
+    );
     const told: unknown[] = [];
     for (const endpoint of inOrderOfDamage())
       told.push(...leaksIn(endpoint, await callOn(endpoint, tenant, key), tenant));
@@ -110,7 +124,9 @@ describe('while member_detail_enabled is off', () => {
       ]),
     );
     const events = await readEvents(tenant);
-    expect(events.some(({ data }) => typeof data === 'object' && data !== null && 'user_id' in data)).toBe(true);
+    expect(
+      events.some(({ data }) => typeof data === 'object' && data !== null && 'user_id' in data),
+    ).toBe(true);
   });
 });
 
@@ -119,7 +135,9 @@ function inOrderOfDamage(): Endpoint[] {
   const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
   return [
     ...reads,
-    ...['POST', 'PATCH', 'DELETE'].flatMap((method) => ENDPOINTS.filter((endpoint) => endpoint.method === method)),
+    ...['POST', 'PATCH', 'DELETE'].flatMap((method) =>
+      ENDPOINTS.filter((endpoint) => endpoint.method === method),
+    ),
     ...reads,
   ];
 }
@@ -144,18 +162,35 @@ function makeTenant(facts: {
       status,
     })),
     trainings: persons.map(({ userId, total }, index) =>
-      makeTraining(name, `trn_${name}${index === 0 ? '' : index}`, { user_id: userId, evaluation: scoreOf(total) }),
+      makeTraining(name, `trn_${name}${index === 0 ? '' : index}`, {
+        user_id: userId,
+        evaluation: scoreOf(total),
+      }),
     ),
     cases: [{ id: `cas_${name}`, user_id: persons[0]?.userId ?? '', title: 'A case' }],
-    crm_deals: [{ id: `deal_${name}`, external_id: '1', outcome: 'open', owner_user_id: persons[1]?.userId ?? '' }],
+    crm_deals: [
+      {
+        id: `deal_${name}`,
+        external_id: '1',
+        outcome: 'open',
+        owner_user_id: persons[1]?.userId ?? '',
+      },
+    ],
   });
   // The members of every full team, whose ids the valid requests use, are persons to withhold too.
   const own = (full.members ?? []).slice(0, 3);
   return {
     name,
     seed: full,
-    emails: [...persons.map(({ email }) => email), ...own.map(({ email }) => email), `invited@${name}.leak.test`],
-    userIds: [...persons.map(({ userId }) => userId), ...own.flatMap(({ user_id }) => user_id ?? [])],
+    emails: [
+      ...persons.map(({ email }) => email),
+      ...own.map(({ email }) => email),
+      `invited@${name}.leak.test`,
+    ],
+    userIds: [
+      ...persons.map(({ userId }) => userId),
+      ...own.flatMap(({ user_id }) => user_id ?? []),
+    ],
     totals: persons.map(({ total }) => total),
   };
 }
@@ -175,17 +210,30 @@ async function load(tenant: Tenant): Promise<string> {
 function callOn(endpoint: Endpoint, tenant: Tenant, key: string): Promise<ApiResponse> {
   const { method, path, body } = validRequest(endpoint, tenant.name);
   const invitation = body && 'email' in body ? { email: `invited@${tenant.name}.leak.test` } : {};
-  return api.call(key, method, path, body === undefined ? {} : { body: { ...body, ...invitation } });
+  return api.call(
+    key,
+    method,
+    path,
+    body === undefined ? {} : { body: { ...body, ...invitation } },
+  );
 }
 
 function leaksIn(endpoint: Endpoint, { body, headers }: ApiResponse, secrets: Secrets): unknown[] {
-  const allowed = ALLOWED_USER_IDS.filter(({ operation }) => operation.test(endpoint.name)).map(({ field }) => field);
+  const allowed = ALLOWED_USER_IDS.filter(({ operation }) => operation.test(endpoint.name)).map(
+    ({ field }) => field,
+  );
   return [...secretsIn(body, secrets, allowed), ...secretsIn(headers, secrets)];
 }
 
 /** Every value in the JSON that is, or has in it, something to withhold; fields of `allowed` names may hold the id of a person. */
-function secretsIn(value: unknown, secrets: Secrets, allowed: readonly string[] = [], field = ''): unknown[] {
-  if (Array.isArray(value)) return value.flatMap((item) => secretsIn(item, secrets, allowed, field));
+function secretsIn(
+  value: unknown,
+  secrets: Secrets,
+  allowed: readonly string[] = [],
+  field = '',
+): unknown[] {
+  if (Array.isArray(value))
+    return value.flatMap((item) => secretsIn(item, secrets, allowed, field));
   if (typeof value === 'object' && value !== null)
     return Object.entries(value).flatMap(([name, item]) => secretsIn(item, secrets, allowed, name));
   if (typeof value === 'number') return secrets.totals.includes(value) ? [value] : [];

@@ -24,7 +24,8 @@ export function openConnection(port: number): RawConnection {
     return !done;
   };
   return {
-    send: (bytes) => void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
+    send: (bytes) =>
+      void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
     answer: async () => {
       for (;;) {
         const found = parseAnswer(received);
@@ -32,7 +33,8 @@ export function openConnection(port: number): RawConnection {
           received = received.subarray(found.length);
           return found.response;
         }
-        if (!(await receive())) throw new Error(`the connection ended after ${JSON.stringify(received.toString())}`);
+        if (!(await receive()))
+          throw new Error(`the connection ended after ${JSON.stringify(received.toString())}`);
       }
     },
     ended: async () => {
@@ -55,17 +57,26 @@ export async function sendBytes(port: number, bytes: string | Buffer): Promise<A
 }
 
 /** The head of a request with these lines, `Host` included, and the body after it. */
-export function requestBytes(requestLine: string, headers: readonly string[], body: string | Buffer = ''): Buffer {
+export function requestBytes(
+  requestLine: string,
+  headers: readonly string[],
+  body: string | Buffer = '',
+): Buffer {
   const head = `${[requestLine, 'Host: localhost', ...headers].join('\r\n')}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)]);
 }
 
-function parseAnswer(bytes: Buffer): { readonly response: ApiResponse; readonly length: number } | null {
+function parseAnswer(
+  bytes: Buffer,
+): { readonly response: ApiResponse; readonly length: number } | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return null;
   const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const headers = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]),
   );
   const length = end + 4 + Number(headers['content-length'] ?? 0);
   if (bytes.length < length) return null;

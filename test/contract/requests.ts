@@ -32,7 +32,11 @@ export function validRequest(endpoint: Endpoint, team: string): EndpointRequest 
 }
 
 /** The same with ids of the test's choice in the path; the body stays valid for `team`. */
-export function requestOn(endpoint: Endpoint, team: string, idOf: (parameter: string) => string): EndpointRequest {
+export function requestOn(
+  endpoint: Endpoint,
+  team: string,
+  idOf: (parameter: string) => string,
+): EndpointRequest {
   return { ...validRequest(endpoint, team), path: fillPath(endpoint, idOf) };
 }
 
@@ -44,12 +48,18 @@ function requestWith(endpoint: Endpoint, idOf: (name: string) => string): Endpoi
     name,
     name in EXISTING_IDS ? idOf(name) : (REPLACED_VALUES[name] ?? value),
   ]);
-  return { method: endpoint.method, path, body: Object.fromEntries(values) as Record<string, unknown> };
+  return {
+    method: endpoint.method,
+    path,
+    body: Object.fromEntries(values) as Record<string, unknown>,
+  };
 }
 
 /** The path with encoded ids. */
 export function fillPath(endpoint: Endpoint, idOf: (parameter: string) => string): string {
-  return endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(idOf(name)));
+  return endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
+    encodeURIComponent(idOf(name)),
+  );
 }
 
 export function existingId(name: string, team: string): string {
@@ -64,8 +74,14 @@ export function teamOf(endpoint: Endpoint): string {
 }
 
 /** A full team for each operation, and `others`. */
-export function seedForEveryEndpoint(others: TeamSeed[] = [], fields: Partial<TeamSeed> = {}): SeedFileInput {
-  return makeSeed([...ENDPOINTS.map((endpoint) => makeFullTeam(teamOf(endpoint), fields)), ...others]);
+export function seedForEveryEndpoint(
+  others: TeamSeed[] = [],
+  fields: Partial<TeamSeed> = {},
+): SeedFileInput {
+  return makeSeed([
+    ...ENDPOINTS.map((endpoint) => makeFullTeam(teamOf(endpoint), fields)),
+    ...others,
+  ]);
 }
 
 /** A delivery that was given up, `whd_<team>`, for each team's endpoint `whe_<team>`: seed files have none. */
@@ -91,13 +107,19 @@ export async function readState(db: Database): Promise<Record<string, string>> {
     (name) =>
       `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '' order by t::text)), '') as state from ${name} t`,
   );
-  const { rows } = await db.pool.query<{ name: string; state: string }>(selects.join(' union all '));
+  const { rows } = await db.pool.query<{ name: string; state: string }>(
+    selects.join(' union all '),
+  );
   return Object.fromEntries(rows.map(({ name, state }) => [name, state]));
 }
 
 /** `it` where the guarantee applies to the operation; else nothing, so that a run reports no test as skipped that could never run. */
-export function when(applies: unknown): Pick<typeof it, 'each'> & ((name: string, test: () => Promise<void>) => void) {
+export function when(
+  applies: unknown,
+): Pick<typeof it, 'each'> & ((name: string, test: () => Promise<void>) => void) {
   return applies ? it : nothing;
 }
 
-const nothing = Object.assign(() => undefined, { each: () => () => undefined }) as unknown as typeof it;
+const nothing = Object.assign(() => undefined, {
+  each: () => () => undefined,
+}) as unknown as typeof it;

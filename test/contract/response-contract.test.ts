@@ -29,13 +29,18 @@ const PROBLEM = {
 const PROBLEM_HEADERS = { ...HEADERS, 'content-type': 'application/problem+json' };
 const UNAUTHORIZED_HEADERS = { ...PROBLEM_HEADERS, 'www-authenticate': 'Bearer' };
 
-function check(fields: Partial<ApiResponse> & { readonly method?: string; readonly path?: string }): () => void {
+function check(
+  fields: Partial<ApiResponse> & { readonly method?: string; readonly path?: string },
+): () => void {
   const { method = 'GET', path = '/me', ...given } = fields;
   const response = { status: 200, headers: HEADERS, body: ME, text: '', ...given };
   return () => requireDocumentedResponse({ method, path }, response);
 }
 
-const problem = (fields: object, more: Partial<ApiResponse> & { readonly path?: string } = {}): (() => void) => {
+const problem = (
+  fields: object,
+  more: Partial<ApiResponse> & { readonly path?: string } = {},
+): (() => void) => {
   const headers = more.status === undefined ? UNAUTHORIZED_HEADERS : PROBLEM_HEADERS;
   return check({ status: 401, headers, body: { ...PROBLEM, ...fields }, ...more });
 };
@@ -49,14 +54,20 @@ describe('the check of every response', () => {
 
   it('refuses a missing or malformed header', () => {
     for (const name of Object.keys(HEADERS)) {
-      expect(check({ headers: { ...HEADERS, [name]: '' } }), name).toThrow(/header|cached|content type/);
+      expect(check({ headers: { ...HEADERS, [name]: '' } }), name).toThrow(
+        /header|cached|content type/,
+      );
     }
   });
 
   it('refuses a 401 that names no scheme, and anything else that names one', () => {
     expect(problem({}, { headers: PROBLEM_HEADERS })).toThrow(/www-authenticate/);
-    expect(problem({}, { headers: { ...PROBLEM_HEADERS, 'www-authenticate': 'Basic' } })).toThrow(/www-authenticate/);
-    expect(check({ headers: { ...HEADERS, 'www-authenticate': 'Bearer' } })).toThrow(/www-authenticate/);
+    expect(problem({}, { headers: { ...PROBLEM_HEADERS, 'www-authenticate': 'Basic' } })).toThrow(
+      /www-authenticate/,
+    );
+    expect(check({ headers: { ...HEADERS, 'www-authenticate': 'Bearer' } })).toThrow(
+      /www-authenticate/,
+    );
   });
 
   it('refuses a body with an unknown, missing or mistyped field, at any depth', () => {
@@ -71,7 +82,11 @@ describe('the check of every response', () => {
 
   it('refuses a status that is not the declared one, and a code that the operation does not declare', () => {
     expect(check({ status: 201 })).toThrow(/declared is 200/);
-    const seats = { type: 'https://x.test/docs/errors#seat_limit_reached', code: 'seat_limit_reached', status: 409 };
+    const seats = {
+      type: 'https://x.test/docs/errors#seat_limit_reached',
+      code: 'seat_limit_reached',
+      status: 409,
+    };
     expect(problem(seats, { status: 409 })).toThrow(/does not declare seat_limit_reached/);
   });
 

@@ -7,7 +7,13 @@ import { systemClock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { createApp } from '../../src/http/server.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
-import { createCall, startTestApi, TEST_APP_SECRET, type Call, type TestApi } from '../support/api.ts';
+import {
+  createCall,
+  startTestApi,
+  TEST_APP_SECRET,
+  type Call,
+  type TestApi,
+} from '../support/api.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
@@ -112,14 +118,20 @@ afterAll(async () => {
 
 const teamFor = (endpoint: Endpoint, use: string): string => `${teamOf(endpoint)}-${use}`;
 
-async function countOne(endpoint: Endpoint, team: string, idempotencyKey?: string): Promise<number> {
+async function countOne(
+  endpoint: Endpoint,
+  team: string,
+  idempotencyKey?: string,
+): Promise<number> {
   const { method, path, body } = validRequest(endpoint, team);
   const before = counter.count();
   const answer = await call(api.key(`team_${team}`), method, path, {
     ...(body && { body }),
     ...(idempotencyKey && { headers: { 'idempotency-key': idempotencyKey } }),
   });
-  expect({ status: answer.status, text: answer.text }).toMatchObject({ status: endpoint.successStatus });
+  expect({ status: answer.status, text: answer.text }).toMatchObject({
+    status: endpoint.successStatus,
+  });
   return counter.count() - before;
 }
 

@@ -6,7 +6,12 @@ import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredStatements } from '../../src/db/statement.ts';
 import { TENANT_TABLES } from '../../src/seed/remove.ts';
-import { namesOfStatements, otherWays, parseSource, unboundPrismaCalls } from '../checks/sql/sources.ts';
+import {
+  namesOfStatements,
+  otherWays,
+  parseSource,
+  unboundPrismaCalls,
+} from '../checks/sql/sources.ts';
 import { checkTenancy, keepsToOneTeam, loadParser, readFunctionBody } from '../checks/tenancy.ts';
 import type { Tables, Tenancy } from '../checks/tenancy.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -39,10 +44,16 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   {
     names: ['webhooks.releaseDead'],
     why: 'a worker lets go what dead workers had claimed, whosever it is',
-    apart: 'the workers are looked up in all claims; what is written is found by the number of a worker',
+    apart:
+      'the workers are looked up in all claims; what is written is found by the number of a worker',
   },
   {
-    names: ['webhooks.record', 'webhooks.keepFailed', 'webhooks.holdEndpoints', 'webhooks.recordEndpoints'],
+    names: [
+      'webhooks.record',
+      'webhooks.keepFailed',
+      'webhooks.holdEndpoints',
+      'webhooks.recordEndpoints',
+    ],
     why: 'results of many teams are written in batches, by team and id',
   },
   { names: ['webhooks.pause'], why: 'each minute, for all endpoints that have failed for long' },
@@ -54,41 +65,72 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   { names: ['usage.add'], why: 'a process adds what it has counted for the keys of all teams' },
   { names: ['crm.scheduleSyncs'], why: 'looks for connections that are due, whosever they are' },
   {
-    names: ['idempotency', 'deliveries', 'events', 'usage', 'resends', 'invitation_resends', 'audit'].map(
-      (kind) => `retention.${kind}`,
-    ),
+    names: [
+      'idempotency',
+      'deliveries',
+      'events',
+      'usage',
+      'resends',
+      'invitation_resends',
+      'audit',
+    ].map((kind) => `retention.${kind}`),
     why: 'what is old goes, whosever it is',
   },
   {
     names: ['read', 'write'].flatMap((step) =>
-      ['webhook_endpoint.secret_encrypted', 'idempotency_record.body', 'crm_connection.credentials_encrypted'].map(
-        (column) => `rotation.${step}.${column}`,
-      ),
+      [
+        'webhook_endpoint.secret_encrypted',
+        'idempotency_record.body',
+        'crm_connection.credentials_encrypted',
+      ].map((column) => `rotation.${step}.${column}`),
     ),
     why: 'the operator rotates APP_SECRET for all teams',
   },
-  { names: ['announcements.list', 'announcements.count'], why: 'the operator writes to the admins of all teams' },
-  { names: ['authenticate_request()'], why: 'looks up a key by its prefix to find out whose it is' },
+  {
+    names: ['announcements.list', 'announcements.count'],
+    why: 'the operator writes to the admins of all teams',
+  },
+  {
+    names: ['authenticate_request()'],
+    why: 'looks up a key by its prefix to find out whose it is',
+  },
 ];
 
 /** Files that may send SQL without `statement`, in how many calls. */
 const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why: string }>> = {
-  'src/db/client.ts': { calls: 5, why: "begins and ends transactions; sends statements and Prisma's SQL" },
+  'src/db/client.ts': {
+    calls: 5,
+    why: "begins and ends transactions; sends statements and Prisma's SQL",
+  },
   'src/db/embedded.ts': { calls: 1, why: 'asks a server which folder it serves' },
   'src/db/migrate.ts': { calls: 10, why: 'migrations and their ledger' },
-  'src/db/session-lock.ts': { calls: 2, why: 'settings and an advisory lock of a session of its own' },
-  'src/features/analytics/rollups.ts': { calls: 1, why: "texts of declared statements, in the seed's transaction" },
+  'src/db/session-lock.ts': {
+    calls: 2,
+    why: 'settings and an advisory lock of a session of its own',
+  },
+  'src/features/analytics/rollups.ts': {
+    calls: 1,
+    why: "texts of declared statements, in the seed's transaction",
+  },
   'src/seed/insert.ts': { calls: 1, why: 'rows of a seed file, which has passed its checks' },
   'src/seed/known.ts': { calls: 3, why: 'which ids of a seed file exist, teams among them' },
-  'src/seed/load.ts': { calls: 5, why: 'a transaction, the teams of a seed file, VACUUM and ANALYZE' },
-  'src/seed/remove.ts': { calls: 1, why: "texts of declared statements, in the seed's transaction" },
+  'src/seed/load.ts': {
+    calls: 5,
+    why: 'a transaction, the teams of a seed file, VACUUM and ANALYZE',
+  },
+  'src/seed/remove.ts': {
+    calls: 1,
+    why: "texts of declared statements, in the seed's transaction",
+  },
   'src/start.ts': { calls: 1, why: 'whether a database is empty or has the demo team' },
   'src/trpc/init.ts': { calls: 1, why: 'no SQL: a procedure of tRPC has a `query`, too' },
   'src/worker.ts': { calls: 1, why: 'gives the jobs of its own pool back' },
 };
 
 const root = join(import.meta.dirname, '../..');
-const exceptions = new Map(OVER_ALL_TEAMS.flatMap((one) => one.names.map((name) => [name, one] as const)));
+const exceptions = new Map(
+  OVER_ALL_TEAMS.flatMap((one) => one.names.map((name) => [name, one] as const)),
+);
 let sources: ReturnType<typeof parseSource>[];
 let tables: Tables;
 /** What each statement, and each query of a function, touches. */
@@ -101,28 +143,42 @@ beforeAll(async () => {
   for (const { fileName } of declaring) await import(join(root, fileName));
   const functions = await readDatabase();
   verdicts = [
-    ...declaredStatements().map(({ name, text }) => ({ name, tenancy: checkTenancy(text, tables) })),
+    ...declaredStatements().map(({ name, text }) => ({
+      name,
+      tenancy: checkTenancy(text, tables),
+    })),
     ...functions.flatMap(({ name, definition }) => {
       const { queries, parameters } = readFunctionBody(definition);
-      return queries.map((query) => ({ name: `${name}()`, tenancy: checkTenancy(query, tables, parameters) }));
+      return queries.map((query) => ({
+        name: `${name}()`,
+        tenancy: checkTenancy(query, tables, parameters),
+      }));
     }),
   ];
 });
 
 describe('a statement', () => {
   it('binds every table of tenants that it touches to one team, or is listed with the reason why not', () => {
-    const failing = verdicts.filter(({ name, tenancy }) => !keepsToOneTeam(tenancy) && !exceptions.has(name));
+    const failing = verdicts.filter(
+      ({ name, tenancy }) => !keepsToOneTeam(tenancy) && !exceptions.has(name),
+    );
     expect(failing).toEqual([]);
   });
 
   it('that goes over all teams joins only rows of one and the same team', () => {
-    const failing = verdicts.filter(({ name, tenancy }) => tenancy.groups.length > 1 && !exceptions.get(name)?.apart);
+    const failing = verdicts.filter(
+      ({ name, tenancy }) => tenancy.groups.length > 1 && !exceptions.get(name)?.apart,
+    );
     expect(failing).toEqual([]);
   });
 
   it('is listed only if it must be', () => {
-    const unbound = new Set(verdicts.filter(({ tenancy }) => !keepsToOneTeam(tenancy)).map(({ name }) => name));
-    const apart = new Set(verdicts.filter(({ tenancy }) => tenancy.groups.length > 1).map(({ name }) => name));
+    const unbound = new Set(
+      verdicts.filter(({ tenancy }) => !keepsToOneTeam(tenancy)).map(({ name }) => name),
+    );
+    const apart = new Set(
+      verdicts.filter(({ tenancy }) => tenancy.groups.length > 1).map(({ name }) => name),
+    );
     expect([...exceptions.keys()].filter((name) => !unbound.has(name))).toEqual([]);
     expect([...exceptions].filter(([name, one]) => one.apart && !apart.has(name))).toEqual([]);
   });
@@ -143,7 +199,9 @@ describe('the source', () => {
   });
 
   it('declares none in a program, which could not be loaded without starting it', async () => {
-    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object };
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+      scripts: object;
+    };
     const programs = Object.values(scripts).flatMap(
       (script: string) => /src\/(start|api|worker)\.ts/.exec(script)?.[0] ?? [],
     );
@@ -155,7 +213,9 @@ describe('the source', () => {
   it('sends SQL that is not declared only where that is listed', () => {
     const found = sources.map((source) => [source.fileName, otherWays(source).length] as const);
     const listed = Object.entries(OTHER_SQL).map(([file, { calls }]) => [file, calls]);
-    expect(Object.fromEntries(found.filter(([, calls]) => calls > 0))).toEqual(Object.fromEntries(listed));
+    expect(Object.fromEntries(found.filter(([, calls]) => calls > 0))).toEqual(
+      Object.fromEntries(listed),
+    );
   });
 
   it('names the team in whatever it asks of Prisma', () => {
@@ -172,7 +232,9 @@ async function readSources(): Promise<ReturnType<typeof parseSource>[]> {
     (name) => name.endsWith('.ts') && !name.startsWith(join('db', 'generated')),
   );
   const files = await Promise.all(
-    names.map(async (name) => [`src/${name}`, await readFile(join(root, 'src', name), 'utf8')] as const),
+    names.map(
+      async (name) => [`src/${name}`, await readFile(join(root, 'src', name), 'utf8')] as const,
+    ),
   );
   // What has none of these words has nothing that is looked for, and need not be parsed.
   return files

@@ -9,7 +9,14 @@ import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { appRouter } from '../../src/routers/routers.ts';
 import type { TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
-import { ENTRY_IDS, teamIdOf, trainingUserOf, TWIN_IDS, TWINS_NOW, type Side } from '../support/twins.ts';
+import {
+  ENTRY_IDS,
+  teamIdOf,
+  trainingUserOf,
+  TWIN_IDS,
+  TWINS_NOW,
+  type Side,
+} from '../support/twins.ts';
 import { sampleOf } from './samples.ts';
 import { SHARED_IDEMPOTENCY_KEY, type TwinCall } from './twin-worlds.ts';
 
@@ -28,7 +35,17 @@ const existing: Readonly<Record<string, readonly string[]>> = TWIN_IDS;
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   email: ['mem_3@twin.test', 'mem_4@twin.test', 'mem_7@twin.test', 'new@twin.test'],
   role: ['admin', 'member'],
-  status: ['scored', 'running', 'open', 'done', 'active', 'disabled', 'retrying', 'gave_up', 'suspended'],
+  status: [
+    'scored',
+    'running',
+    'open',
+    'done',
+    'active',
+    'disabled',
+    'retrying',
+    'gave_up',
+    'suspended',
+  ],
   since: ['2026-10-10T00:00:00Z', '2026-11-03'],
   until: ['2026-10-20T00:00:00Z', '2026-11-03'],
   updated_since: ['2026-10-10T00:00:00Z'],
@@ -52,7 +69,11 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
 
 /** Inputs that the generic ones cannot guess. */
 const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> = {
-  'admin.crm.connect': (_side, crmUrl) => ({ provider: 'hubspot', credentials: 'token', base_url: crmUrl }),
+  'admin.crm.connect': (_side, crmUrl) => ({
+    provider: 'hubspot',
+    credentials: 'token',
+    base_url: crmUrl,
+  }),
   'platform.teams.create': () => ({
     team_id: 'team_new',
     name: 'New',
@@ -85,14 +106,25 @@ export function appOperations(crmUrl: string): readonly Operation[] {
       const as =
         (user: string, input: Input): TwinCall =>
         (api, side) =>
-          callApp(api, side, { name, type: _def.type, user: isPlatform ? null : user, input: inputFor(side, input) });
+          callApp(api, side, {
+            name,
+            type: _def.type,
+            user: isPlatform ? null : user,
+            input: inputFor(side, input),
+          });
       const first = chosen[0] ?? {};
       return {
         name,
         changes: _def.type === 'mutation',
         calls: [
-          ...chosen.map((input) => ({ label: JSON.stringify(input), call: as('usr_owner', input) })),
-          ...(isPlatform ? [] : ['usr_1', 'usr_2', 'usr_3']).map((user) => ({ label: user, call: as(user, first) })),
+          ...chosen.map((input) => ({
+            label: JSON.stringify(input),
+            call: as('usr_owner', input),
+          })),
+          ...(isPlatform ? [] : ['usr_1', 'usr_2', 'usr_3']).map((user) => ({
+            label: user,
+            call: as(user, first),
+          })),
         ],
       };
     },
@@ -105,7 +137,9 @@ function withTeam(shape: z.ZodObject, input: Input, side: Side, name: string): I
   const { of_another: _, ...given } = input;
   return {
     ...given,
-    ...('team_id' in shape.shape && name !== 'platform.teams.create' ? { team_id: teamIdOf(side) } : {}),
+    ...('team_id' in shape.shape && name !== 'platform.teams.create'
+      ? { team_id: teamIdOf(side) }
+      : {}),
     ...(isOfTraining ? { user_id: trainingUserOf(side, String(input['training_id'])) } : {}),
   };
 }
@@ -127,10 +161,15 @@ function first(name: string): unknown {
 
 /** The base, then one field at a time with each of its values; optional ones left out otherwise. */
 function inputsOf(shape: z.ZodObject, sample: Input = {}): readonly Input[] {
-  const base = Object.fromEntries(Object.entries(sample).map(([name, value]) => [name, existing[name]?.[1] ?? value]));
+  const base = Object.fromEntries(
+    Object.entries(sample).map(([name, value]) => [name, existing[name]?.[1] ?? value]),
+  );
   const { properties = {} } = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
   const varied = Object.entries(properties).flatMap(([name, schema]) =>
-    valuesOf(name, schema as z.core.JSONSchema.JSONSchema).map((value) => ({ ...base, [name]: value })),
+    valuesOf(name, schema as z.core.JSONSchema.JSONSchema).map((value) => ({
+      ...base,
+      [name]: value,
+    })),
   );
   const others =
     'training_id' in properties && 'user_id' in properties
@@ -155,7 +194,12 @@ function valuesOf(name: string, schema: z.core.JSONSchema.JSONSchema): readonly 
   return [...new Set([...(schema.enum ?? []), ...(VALUES[name] ?? [])])];
 }
 
-async function callRest(api: TestApi, side: Side, endpoint: Endpoint, input: Input): Promise<unknown> {
+async function callRest(
+  api: TestApi,
+  side: Side,
+  endpoint: Endpoint,
+  input: Input,
+): Promise<unknown> {
   const { method, pathParameters } = endpoint;
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, name: string) =>
     encodeURIComponent(String(input[name])),
@@ -164,14 +208,19 @@ async function callRest(api: TestApi, side: Side, endpoint: Endpoint, input: Inp
   const key = api.key(teamIdOf(side));
   if (method === 'GET')
     return readPages(async (cursor) => {
-      const query = new URLSearchParams(Object.fromEntries(rest.map(([name, value]) => [name, String(value)])));
+      const query = new URLSearchParams(
+        Object.fromEntries(rest.map(([name, value]) => [name, String(value)])),
+      );
       if (cursor !== null) query.set('cursor', cursor);
       return comparable(await api.call(key, 'GET', `${path}?${query.toString()}`));
     });
   const headers = method === 'POST' ? { 'idempotency-key': SHARED_IDEMPOTENCY_KEY } : {};
   const hasBody = endpoint.bodyName !== null;
   return comparable(
-    await api.call(key, method, path, { headers, ...(hasBody ? { body: Object.fromEntries(rest) } : {}) }),
+    await api.call(key, method, path, {
+      headers,
+      ...(hasBody ? { body: Object.fromEntries(rest) } : {}),
+    }),
   );
 }
 
@@ -183,7 +232,12 @@ interface Answer {
 }
 
 function comparable({ status, headers, body }: Awaited<ReturnType<TestApi['call']>>): Answer {
-  return { status, location: headers['location'] ?? null, replayed: headers['idempotency-replayed'] ?? null, body };
+  return {
+    status,
+    location: headers['location'] ?? null,
+    replayed: headers['idempotency-replayed'] ?? null,
+    body,
+  };
 }
 
 /** A list's pages, to the last one. */
@@ -207,7 +261,10 @@ async function callApp(
     call.user === null
       ? ({ kind: 'platform', service: 'training' } as const)
       : ({ kind: 'user', userId: call.user, teamId: teamIdOf(side) } as const);
-  const headers = { authorization: `Bearer ${await tokenOf(identity, TWINS_NOW)}`, 'content-type': 'application/json' };
+  const headers = {
+    authorization: `Bearer ${await tokenOf(identity, TWINS_NOW)}`,
+    'content-type': 'application/json',
+  };
   const url = `${api.url}/trpc/${call.name}`;
   const json = JSON.stringify(call.input);
   const response = await (call.type === 'query'
@@ -215,6 +272,7 @@ async function callApp(
     : fetch(url, { method: 'POST', headers, body: json }));
   const body: unknown = await response.json();
   // A statement that fails does so with and without the twin: it must not count as an answer.
-  if (response.status >= 500) throw new Error(`${call.name} ${json} → ${response.status}\n${api.loggedErrors.at(-1)}`);
+  if (response.status >= 500)
+    throw new Error(`${call.name} ${json} → ${response.status}\n${api.loggedErrors.at(-1)}`);
   return { status: response.status, body };
 }

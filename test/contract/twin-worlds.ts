@@ -109,7 +109,11 @@ const JOBS = `(select k.identifier as task, j.payload, j.key, j.run_at
 type Digest = Readonly<Record<string, string>>;
 
 /** Of all rows, and of one team's. */
-async function digest({ db }: TestApi, tables: Tables, side: Side): Promise<{ all: Digest; ofTeam: Digest }> {
+async function digest(
+  { db }: TestApi,
+  tables: Tables,
+  side: Side,
+): Promise<{ all: Digest; ofTeam: Digest }> {
   const ownerOf = (name: string): string =>
     tables.tenant.includes(name) ? 't.team_id' : name === 'team' ? 't.id' : 'null';
   const parts = [
@@ -151,15 +155,28 @@ async function readRows(
       : name === 'team'
         ? `where t.id = ${team}`
         : '';
-    const from = name === 'jobs' ? `${JOBS} t where t.payload->>'teamId' = ${team}` : `${name} t ${own}`;
-    const { rows } = await api.db.pool.query<{ row: Record<string, unknown> }>(`select to_json(t) as row from ${from}`);
-    return [name, rows.map(({ row }) => JSON.stringify(masked(api, withoutRandom(row)))).toSorted()];
+    const from =
+      name === 'jobs' ? `${JOBS} t where t.payload->>'teamId' = ${team}` : `${name} t ${own}`;
+    const { rows } = await api.db.pool.query<{ row: Record<string, unknown> }>(
+      `select to_json(t) as row from ${from}`,
+    );
+    return [
+      name,
+      rows.map(({ row }) => JSON.stringify(masked(api, withoutRandom(row)))).toSorted(),
+    ];
   };
   return Object.fromEntries(await Promise.all(changed.map(read)));
 }
 
 /** Bytes that are random or encrypted, and what is derived from them. */
-const RANDOM_COLUMNS = ['prefix', 'secret_hash', 'secret_encrypted', 'credentials_encrypted', 'body', 'run_at'];
+const RANDOM_COLUMNS = [
+  'prefix',
+  'secret_hash',
+  'secret_encrypted',
+  'credentials_encrypted',
+  'body',
+  'run_at',
+];
 
 function withoutRandom(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !RANDOM_COLUMNS.includes(name)));
@@ -175,7 +192,10 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
 
 /** The value without what is random or names the process. */
 function masked({ url }: TestApi, value: unknown): unknown {
-  const text = MASKS.reduce((masking, [form, mask]) => masking.replaceAll(form, mask), JSON.stringify(value ?? null));
+  const text = MASKS.reduce(
+    (masking, [form, mask]) => masking.replaceAll(form, mask),
+    JSON.stringify(value ?? null),
+  );
   return JSON.parse(text.replaceAll(url, '<url>'));
 }
 
@@ -209,5 +229,7 @@ async function restore({ db }: TestApi, changed: readonly string[]): Promise<voi
       ? 'delete from graphile_worker._private_jobs'
       : `delete from ${name}; insert into ${name} select * from backup.${name}`,
   );
-  await db.pool.query(['begin', `set local session_replication_role = replica`, ...puts, 'commit'].join('; '));
+  await db.pool.query(
+    ['begin', `set local session_replication_role = replica`, ...puts, 'commit'].join('; '),
+  );
 }

@@ -37,7 +37,10 @@ export function describeTwin(side: Side): void {
       expect(await both.observe(side, call), label).toEqual(wanted);
       if (index >= TWIN_FIRST_CALLS) continue;
       const after = await both.observe(side, call, { twinFirst: true });
-      expect(after, `${label}, after the twin`).toMatchObject({ answer: wanted.answer, twinRowsChanged: [] });
+      expect(after, `${label}, after the twin`).toMatchObject({
+        answer: wanted.answer,
+        twinRowsChanged: [],
+      });
       expect(after.written, `${label}, after the twin`).toMatchObject(wanted.written);
     }
     expect(await both.listChanges()).toEqual([]);

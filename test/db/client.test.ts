@@ -7,7 +7,10 @@ import { createTestDatabase } from '../support/database.ts';
 const POOL_MAX = 8;
 const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
 const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
-const LOCK = statement<{ locked: string }>('test.lock', 'select pg_advisory_xact_lock(1)::text as locked');
+const LOCK = statement<{ locked: string }>(
+  'test.lock',
+  'select pg_advisory_xact_lock(1)::text as locked',
+);
 const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
 
 /** The last of a connection's statements to begin is one of these. */
@@ -29,7 +32,9 @@ const repeat = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]>
 
 describe('a statement', () => {
   test('has a name of its own: another one of that name is refused at once', () => {
-    expect(() => statement('test.echo', 'select $1::int as value')).toThrow('test.echo is declared twice');
+    expect(() => statement('test.echo', 'select $1::int as value')).toThrow(
+      'test.echo is declared twice',
+    );
   });
 });
 
@@ -37,7 +42,10 @@ describe('statements that stand alone', () => {
   test('share a few connections, and each gets its own answer', async () => {
     const pids = await repeat(100, async () => (await db.query(PID, []))[0]?.pid);
     expect(new Set(pids).size).toBe(POOL_MAX / 4);
-    const answers = await repeat(200, async (n) => (await db.query(ECHO, [`answer ${n}`]))[0]?.value);
+    const answers = await repeat(
+      200,
+      async (n) => (await db.query(ECHO, [`answer ${n}`]))[0]?.value,
+    );
     expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
   });
 
@@ -58,7 +66,9 @@ describe('statements that stand alone', () => {
   test('a refused one leaves the others on its connection alone', async () => {
     const wrong = statement('test.wrong', 'select 1 / $1::int');
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 30 }, (_, n) => (n % 3 ? db.query(ECHO, ['fine']) : db.query(wrong, [0]))),
+      Array.from({ length: 30 }, (_, n) =>
+        n % 3 ? db.query(ECHO, ['fine']) : db.query(wrong, [0]),
+      ),
     );
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(10);
     expect(await db.query(ECHO, ['still there'])).toEqual([{ value: 'still there' }]);
@@ -76,7 +86,8 @@ describe('statements that stand alone', () => {
         [],
       ),
     );
-    for (const outcome of await sleeping) expect((outcome as ProblemError).code).toBe('unavailable');
+    for (const outcome of await sleeping)
+      expect((outcome as ProblemError).code).toBe('unavailable');
     expect(await repeat(20, () => db.query(ECHO, ['back']))).toHaveLength(20);
     expect(db.pool.totalCount).toBeLessThanOrEqual(POOL_MAX);
   });
@@ -95,7 +106,10 @@ describe('statements that stand alone', () => {
 
 describe('a transaction', () => {
   test('takes back everything when a statement that nobody waited for fails', async () => {
-    const insert = statement('test.team', `insert into team (id, name, created_at) values ($1, 'x', now())`);
+    const insert = statement(
+      'test.team',
+      `insert into team (id, name, created_at) values ($1, 'x', now())`,
+    );
     const failed = db.transaction(async (tx) => {
       tx.send(insert, ['kept']);
       tx.send(insert, ['']);
@@ -110,7 +124,10 @@ describe('a transaction', () => {
     ['a statement', (tx) => tx.query(statement('test.divide', 'select 1 / $1::int'), [0])],
     ['a statement of Prisma', (tx) => tx.prisma.$queryRaw`select 1 / ${0}::int`],
   ])('is not acknowledged when %s failed and its failure was swallowed', async (_what, fail) => {
-    const insert = statement('test.insert', `insert into team (id, name, created_at) values ($1, 'x', now())`);
+    const insert = statement(
+      'test.insert',
+      `insert into team (id, name, created_at) values ($1, 'x', now())`,
+    );
     const swallowing = db.transaction(async (tx) => {
       await tx.query(insert, ['lost']);
       await expect(fail(tx)).rejects.toThrow('division by zero');

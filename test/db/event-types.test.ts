@@ -50,15 +50,21 @@ describe('event.type', () => {
     expect(await insertEvent(type)).toBeNull();
   });
 
-  it.each(['', 'Training.completed', 'a..b', '.a', 'a.', 'a,b', 'a b', 'a\nb'])('refuses %j', async (type) => {
-    expect(await insertEvent(type)).toBe('event_type_check');
-  });
+  it.each(['', 'Training.completed', 'a..b', '.a', 'a.', 'a,b', 'a b', 'a\nb'])(
+    'refuses %j',
+    async (type) => {
+      expect(await insertEvent(type)).toBe('event_type_check');
+    },
+  );
 });
 
 describe('webhook_endpoint.events', () => {
-  it.each([[SUBSCRIBABLE_EVENTS], [['training.reviewed_again']], [['x', 'y']]])('takes %j', async (events) => {
-    expect(await insertEndpoint(events)).toBeNull();
-  });
+  it.each([[SUBSCRIBABLE_EVENTS], [['training.reviewed_again']], [['x', 'y']]])(
+    'takes %j',
+    async (events) => {
+      expect(await insertEndpoint(events)).toBeNull();
+    },
+  );
 
   it.each([[[]], [['']], [['x', '']], [['x', null]], [[null]], [['x', 'Y']], [['a\nb']]])(
     'refuses %j',

@@ -47,7 +47,9 @@ afterEach(async () => {
 
 /** A job that the pool has locked. */
 async function lockJob(poolId: string): Promise<string> {
-  const { rows } = await client.query(`select id::text from graphile_worker.add_job('send_invitation', '{}')`);
+  const { rows } = await client.query(
+    `select id::text from graphile_worker.add_job('send_invitation', '{}')`,
+  );
   const lock = `update graphile_worker._private_jobs set locked_by = $1, locked_at = now()
     where id = $2`;
   await client.query(lock, [poolId, rows[0].id]);

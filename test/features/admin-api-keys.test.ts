@@ -2,7 +2,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
-import { createCall, loadTestSeed, startApiProcess, startTestApi, type Call, type TestApi } from '../support/api.ts';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  startTestApi,
+  type Call,
+  type TestApi,
+} from '../support/api.ts';
 import { appAs, appAsMember, codeOf, tokenOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
@@ -34,15 +41,24 @@ const auditOf = async (db: Database, team: string) =>
 
 let names = 0;
 const newName = () => `key ${(names += 1)}`;
-const create = (app: App, fields: Partial<Parameters<App['admin']['apiKeys']['create']['mutate']>[0]> = {}) =>
-  app.admin.apiKeys.create.mutate({ name: newName(), scopes: ['users:read'], ...fields });
+const create = (
+  app: App,
+  fields: Partial<Parameters<App['admin']['apiKeys']['create']['mutate']>[0]> = {},
+) => app.admin.apiKeys.create.mutate({ name: newName(), scopes: ['users:read'], ...fields });
 
 describe('on one process, with a clock that stands still', () => {
   const clock = fixedClock(START);
   let api: TestApi;
   const as = async (team: string, name: string): Promise<App> =>
-    appAs(api, await tokenOf({ kind: 'user', userId: userId(team, name), teamId: `team_${team}` }, clock.now()));
-  const statusOf = async (key: string, path = '/users') => (await api.call(key, 'GET', path)).status;
+    appAs(
+      api,
+      await tokenOf(
+        { kind: 'user', userId: userId(team, name), teamId: `team_${team}` },
+        clock.now(),
+      ),
+    );
+  const statusOf = async (key: string, path = '/users') =>
+    (await api.call(key, 'GET', path)).status;
 
   beforeAll(async () => {
     api = await startTestApi({
@@ -82,20 +98,35 @@ describe('on one process, with a clock that stands still', () => {
     });
 
     test('the rights of a key are those of whoever made it, as they are now', async () => {
-      const { key } = await create(await as('a', 'holder'), { scopes: ['users:read', 'users:write'] });
-      const promote = (role: string) => api.call(key, 'PATCH', '/users/mem_a_member', { body: { role } });
+      const { key } = await create(await as('a', 'holder'), {
+        scopes: ['users:read', 'users:write'],
+      });
+      const promote = (role: string) =>
+        api.call(key, 'PATCH', '/users/mem_a_member', { body: { role } });
       expect((await promote('admin')).status).toBe(200);
       expect((await promote('member')).status).toBe(200);
-      await api.db.pool.query(`update member set role = 'member' where id = 'mem_a_holder' and team_id = 'team_a'`);
+      await api.db.pool.query(
+        `update member set role = 'member' where id = 'mem_a_holder' and team_id = 'team_a'`,
+      );
       expect((await promote('admin')).body).toMatchObject({ code: 'insufficient_scope' });
-      await api.db.pool.query(`update member set role = 'admin' where id = 'mem_a_holder' and team_id = 'team_a'`);
+      await api.db.pool.query(
+        `update member set role = 'admin' where id = 'mem_a_holder' and team_id = 'team_a'`,
+      );
     });
 
     test.each([
       { what: 'an empty name', fields: { name: ' ' }, path: 'input.name' },
       { what: 'no scope', fields: { scopes: [] }, path: 'input.scopes' },
-      { what: 'an unknown scope', fields: { scopes: ['users:all' as 'users:read'] }, path: 'input.scopes.0' },
-      { what: 'an empty list of addresses', fields: { allowed_ips: [] }, path: 'input.allowed_ips' },
+      {
+        what: 'an unknown scope',
+        fields: { scopes: ['users:all' as 'users:read'] },
+        path: 'input.scopes.0',
+      },
+      {
+        what: 'an empty list of addresses',
+        fields: { allowed_ips: [] },
+        path: 'input.allowed_ips',
+      },
       ...[
         '10.0.0.0/33',
         '10.0.0',
@@ -110,7 +141,11 @@ describe('on one process, with a clock that stands still', () => {
         fields: { allowed_ips: ['127.0.0.1', address] },
         path: 'input.allowed_ips.1',
       })),
-      { what: 'an expiry without offset', fields: { expires_at: '2027-01-01T00:00:00' }, path: 'input.expires_at' },
+      {
+        what: 'an expiry without offset',
+        fields: { expires_at: '2027-01-01T00:00:00' },
+        path: 'input.expires_at',
+      },
     ])('refuses $what', async ({ fields, path }) => {
       const problem = await problemOf(create(await as('a', 'owner'), fields));
       expect(problem).toMatchObject({ code: 'validation_error', errors: [{ path }] });
@@ -131,7 +166,9 @@ describe('on one process, with a clock that stands still', () => {
       const app = await as('a', 'owner');
       const past = await problemOf(create(app, { expires_at: START.toISOString() }));
       expect(past).toMatchObject({ code: 'validation_error', field: 'expires_at' });
-      const here = await create(app, { allowed_ips: ['10.0.0.0/8', '127.0.0.0/8', '127.0.0.0/8', '::1'] });
+      const here = await create(app, {
+        allowed_ips: ['10.0.0.0/8', '127.0.0.0/8', '127.0.0.0/8', '::1'],
+      });
       expect(here.allowed_ips).toEqual(['10.0.0.0/8', '127.0.0.0/8', '::1']);
       expect(await statusOf(here.key)).toBe(200);
       const elsewhere = await create(app, { allowed_ips: ['10.0.0.0/8'] });
@@ -141,7 +178,9 @@ describe('on one process, with a clock that stands still', () => {
       expect(await statusOf(brief.key)).toBe(200);
       clock.advance(1000);
       expect(await statusOf(brief.key)).toBe(401);
-      expect(await app.admin.apiKeys.get.query({ key_id: brief.id })).toMatchObject({ state: 'expired' });
+      expect(await app.admin.apiKeys.get.query({ key_id: brief.id })).toMatchObject({
+        state: 'expired',
+      });
     });
 
     test.each(['starter', 'team', 'enterprise'])(
@@ -155,20 +194,31 @@ describe('on one process, with a clock that stands still', () => {
         const page = await app.admin.apiKeys.list.query({});
         const seeded = page.data.find(({ name }) => name === 'none')?.id ?? '';
         expect(await codeOf(create(app))).toBe(refusal);
-        expect(await codeOf(app.admin.apiKeys.rotate.mutate({ key_id: seeded, grace_s: 0 }))).toBe(refusal);
+        expect(await codeOf(app.admin.apiKeys.rotate.mutate({ key_id: seeded, grace_s: 0 }))).toBe(
+          refusal,
+        );
         expect(await codeOf(app.admin.apiKeys.revoke.mutate({ key_id: seeded }))).toBe('ok');
       },
     );
 
     test('a team has at most 50 live keys; ended ones and a rotation without grace make room', async () => {
       const app = await as('room', 'owner');
-      const { rows } = await api.db.pool.query(`select count(*)::int as n from api_key where team_id = 'team_room'`);
+      const { rows } = await api.db.pool.query(
+        `select count(*)::int as n from api_key where team_id = 'team_room'`,
+      );
       const last = [];
       for (let made = rows[0].n; made < 50; made += 1) last.push(await create(app));
       const [first, second] = last;
-      expect(await problemOf(create(app))).toMatchObject({ code: 'validation_error', field: 'name' });
-      const rotate = (grace_s: number) => app.admin.apiKeys.rotate.mutate({ key_id: first?.id ?? '', grace_s });
-      expect(await problemOf(rotate(60))).toMatchObject({ code: 'validation_error', field: 'grace_s' });
+      expect(await problemOf(create(app))).toMatchObject({
+        code: 'validation_error',
+        field: 'name',
+      });
+      const rotate = (grace_s: number) =>
+        app.admin.apiKeys.rotate.mutate({ key_id: first?.id ?? '', grace_s });
+      expect(await problemOf(rotate(60))).toMatchObject({
+        code: 'validation_error',
+        field: 'grace_s',
+      });
       expect(await statusOf(first?.key ?? '')).toBe(200);
       expect(await codeOf(rotate(0))).toBe('ok');
       expect(await codeOf(create(app))).toBe('validation_error');
@@ -210,12 +260,17 @@ describe('on one process, with a clock that stands still', () => {
     });
 
     test('offers the templates of the specification, and every scope', async () => {
-      const { templates, scopes } = await (await as('a', 'admin')).admin.apiKeys.templates.query({});
+      const { templates, scopes } = await (
+        await as('a', 'admin')
+      ).admin.apiKeys.templates.query({});
       const reads = SCOPES.filter((scope) => scope.endsWith(':read'));
       expect(reads).toHaveLength(7);
       expect(templates).toMatchObject([
         { id: 'read_only', scopes: reads },
-        { id: 'read_and_assignments', scopes: expect.arrayContaining([...reads, 'assignments:write']) },
+        {
+          id: 'read_and_assignments',
+          scopes: expect.arrayContaining([...reads, 'assignments:write']),
+        },
       ]);
       expect(templates[1]?.scopes).toHaveLength(8);
       expect(scopes.map(({ scope }) => scope)).toEqual(SCOPES);
@@ -247,7 +302,10 @@ describe('on one process, with a clock that stands still', () => {
   describe('rotate', () => {
     test('both keys work until the grace ends, then the new one alone', async () => {
       const app = await as('a', 'owner');
-      const old = await create(await as('a', 'holder'), { name: 'Import', allowed_ips: ['127.0.0.1'] });
+      const old = await create(await as('a', 'holder'), {
+        name: 'Import',
+        allowed_ips: ['127.0.0.1'],
+      });
       const made = await app.admin.apiKeys.rotate.mutate({ key_id: old.id, grace_s: 30 * 86_400 });
       expect(made).toMatchObject({
         name: 'Import (2)',
@@ -257,7 +315,8 @@ describe('on one process, with a clock that stands still', () => {
         creator: { member_id: memberId('a', 'owner') },
       });
       const end = new Date(clock.now().getTime() + 30 * DAY_MS);
-      const oldNow = async () => (await as('a', 'owner')).admin.apiKeys.get.query({ key_id: old.id });
+      const oldNow = async () =>
+        (await as('a', 'owner')).admin.apiKeys.get.query({ key_id: old.id });
       expect(await oldNow()).toMatchObject({ state: 'active', revoked_at: end.toISOString() });
       clock.set(new Date(end.getTime() - 1));
       expect([await statusOf(old.key), await statusOf(made.key)]).toEqual([200, 200]);
@@ -268,16 +327,22 @@ describe('on one process, with a clock that stands still', () => {
 
     test('goes on counting in the name, and happens once a key', async () => {
       const app = await as('a', 'owner');
-      const rotate = (key_id: string, grace_s = 60) => app.admin.apiKeys.rotate.mutate({ key_id, grace_s });
+      const rotate = (key_id: string, grace_s = 60) =>
+        app.admin.apiKeys.rotate.mutate({ key_id, grace_s });
       const first = await create(app, { name: 'Export' });
       const second = await rotate(first.id);
       const third = await rotate(second.id, 0);
       expect([second.name, third.name]).toEqual(['Export (2)', 'Export (3)']);
-      expect([await statusOf(first.key), await statusOf(second.key), await statusOf(third.key)]).toEqual([
-        200, 401, 200,
-      ]);
+      expect([
+        await statusOf(first.key),
+        await statusOf(second.key),
+        await statusOf(third.key),
+      ]).toEqual([200, 401, 200]);
       for (const ended of [first, second])
-        expect(await problemOf(rotate(ended.id))).toMatchObject({ code: 'validation_error', field: 'key_id' });
+        expect(await problemOf(rotate(ended.id))).toMatchObject({
+          code: 'validation_error',
+          field: 'key_id',
+        });
     });
 
     test('a long name is cut to make room for the number, and a taken number is passed over', async () => {
@@ -315,8 +380,13 @@ describe('on one process, with a clock that stands still', () => {
 
     test.each([-1, 1.5, 30 * 86_400 + 1])('refuses a grace of %d seconds', async (grace_s) => {
       const app = await as('a', 'owner');
-      const problem = await problemOf(app.admin.apiKeys.rotate.mutate({ key_id: 'key_x', grace_s }));
-      expect(problem).toMatchObject({ code: 'validation_error', errors: [{ path: 'input.grace_s' }] });
+      const problem = await problemOf(
+        app.admin.apiKeys.rotate.mutate({ key_id: 'key_x', grace_s }),
+      );
+      expect(problem).toMatchObject({
+        code: 'validation_error',
+        errors: [{ path: 'input.grace_s' }],
+      });
     });
   });
 
@@ -332,7 +402,10 @@ describe('on one process, with a clock that stands still', () => {
     const codesOf = async (app: App, key_id: string) =>
       Object.fromEntries(
         await Promise.all(
-          Object.entries(attempts(app, key_id)).map(async ([name, call]) => [name, await codeOf(call)]),
+          Object.entries(attempts(app, key_id)).map(async ([name, call]) => [
+            name,
+            await codeOf(call),
+          ]),
         ),
       );
     const all = (code: string) => ({
@@ -354,7 +427,10 @@ describe('on one process, with a clock that stands still', () => {
       });
       expect(await codesOf(await as('b', 'member'), id)).toEqual(all('forbidden'));
       expect(await codesOf(await as('b', 'nobody'), id)).toEqual(all('unauthorized'));
-      const service = appAs(api, await tokenOf({ kind: 'platform', service: 'training' }, clock.now()));
+      const service = appAs(
+        api,
+        await tokenOf({ kind: 'platform', service: 'training' }, clock.now()),
+      );
       expect(await codesOf(service, id)).toEqual(all('forbidden'));
       expect(await codesOf(appAs(api, api.key('team_b')), id)).toEqual(all('unauthorized'));
       const { state } = await (await as('b', 'admin')).admin.apiKeys.get.query({ key_id: id });
@@ -366,9 +442,13 @@ describe('on one process, with a clock that stands still', () => {
       const foreign = await create(await as('b', 'owner'));
       const app = await as('a', 'owner');
       for (const key_id of [foreign.id, 'key_unknown']) {
-        expect(await problemOf(app.admin.apiKeys.get.query({ key_id }))).toMatchObject({ code: 'not_found' });
+        expect(await problemOf(app.admin.apiKeys.get.query({ key_id }))).toMatchObject({
+          code: 'not_found',
+        });
         expect(await codeOf(app.admin.apiKeys.revoke.mutate({ key_id }))).toBe('not_found');
-        expect(await codeOf(app.admin.apiKeys.rotate.mutate({ key_id, grace_s: 0 }))).toBe('not_found');
+        expect(await codeOf(app.admin.apiKeys.rotate.mutate({ key_id, grace_s: 0 }))).toBe(
+          'not_found',
+        );
       }
       expect(await statusOf(foreign.key)).toBe(200);
       const { data } = await app.admin.apiKeys.list.query({ limit: 200 });
@@ -386,7 +466,10 @@ describe('on two processes', () => {
   beforeAll(async () => {
     const database = await createTestDatabase();
     await loadTestSeed(database, makeSeed([makeTeam('a'), makeTeam('race')]));
-    const [one, two] = await Promise.all([startApiProcess(database.url), startApiProcess(database.url)]);
+    const [one, two] = await Promise.all([
+      startApiProcess(database.url),
+      startApiProcess(database.url),
+    ]);
     calls = [createCall(one.url), createCall(two.url)];
     apps = [await appAsMember(one, 'a', 'owner'), await appAsMember(two, 'a', 'owner')];
     db = openDatabase({ url: database.url, poolMax: 2, onError: () => undefined });
@@ -398,7 +481,8 @@ describe('on two processes', () => {
     };
   });
 
-  const statuses = (key: string) => Promise.all(calls.map(async (call) => (await call(key, 'GET', '/users')).status));
+  const statuses = (key: string) =>
+    Promise.all(calls.map(async (call) => (await call(key, 'GET', '/users')).status));
 
   test('a key works at once on every process, and not once more after its revocation', async () => {
     for (let round = 0; round < 10; round += 1) {
@@ -438,10 +522,14 @@ describe('on two processes', () => {
   });
 
   test('creations that race for the last places never make more than 50 live keys', async () => {
-    const { rows } = await db.pool.query(`select count(*)::int as n from api_key where team_id = 'team_race'`);
+    const { rows } = await db.pool.query(
+      `select count(*)::int as n from api_key where team_id = 'team_race'`,
+    );
     const free = 50 - rows[0].n;
     const codes = await Promise.all(
-      Array.from({ length: free + 10 }, (_, index) => codeOf(create(raceApps[index % 2] ?? raceApps[0]))),
+      Array.from({ length: free + 10 }, (_, index) =>
+        codeOf(create(raceApps[index % 2] ?? raceApps[0])),
+      ),
     );
     expect(codes.filter((code) => code === 'ok')).toHaveLength(free);
     expect(codes.filter((code) => code === 'validation_error')).toHaveLength(10);

@@ -25,13 +25,24 @@ beforeEach(async () => {
   crm = await startCrm('pipedrive');
   crm.token = 'secret-token-0123456789';
   for (let id = 1; id <= 3; id += 1)
-    crm.put({ id, status: 'lost', lostReason: 'Too expensive', amount: '1', modified: '2026-10-01T00:00:00.000Z' });
+    crm.put({
+      id,
+      status: 'lost',
+      lostReason: 'Too expensive',
+      amount: '1',
+      modified: '2026-10-01T00:00:00.000Z',
+    });
 });
 
 type ConnectInput = Parameters<App['admin']['crm']['connect']['mutate']>[0];
 
 const connect = (fields: Partial<Extract<ConnectInput, { credentials: string }>> = {}) =>
-  app.admin.crm.connect.mutate({ provider: 'pipedrive', credentials: crm.token, base_url: crm.url, ...fields });
+  app.admin.crm.connect.mutate({
+    provider: 'pipedrive',
+    credentials: crm.token,
+    base_url: crm.url,
+    ...fields,
+  });
 
 const sync = (connectionId: string, teamId = 'team_a') =>
   syncConnection(
@@ -56,9 +67,11 @@ async function listed(path: string): Promise<number> {
 }
 
 const audit = async () =>
-  (await rows(`select action, actor_id from audit_log where team_id = 'team_a' order by created_at, id`)).map(
-    ({ action, actor_id }) => `${String(action)} ${String(actor_id)}`,
-  );
+  (
+    await rows(
+      `select action, actor_id from audit_log where team_id = 'team_a' order by created_at, id`,
+    )
+  ).map(({ action, actor_id }) => `${String(action)} ${String(actor_id)}`);
 
 describe('connecting', () => {
   test('stores the connection, due at once, and tells it without its token', async () => {
@@ -84,7 +97,10 @@ describe('connecting', () => {
     const made = await connect();
     crm.token = 'another';
     await sync(made.id);
-    const texts: string[] = [JSON.stringify(await app.admin.crm.list.query({})), ...api.loggedErrors];
+    const texts: string[] = [
+      JSON.stringify(await app.admin.crm.list.query({})),
+      ...api.loggedErrors,
+    ];
     for (const table of ['crm_connection', 'audit_log', 'event', 'graphile_worker._private_jobs'])
       texts.push(JSON.stringify(await rows(`select to_jsonb(t) as row from ${table} t`)));
     const hex = Buffer.from('secret-token-0123456789').toString('hex');
@@ -115,7 +131,9 @@ describe('connecting', () => {
       answer(response, status, { success: false });
       return true;
     };
-    const refused = await connect().catch((error: unknown) => error as { data: { problem: unknown } });
+    const refused = await connect().catch(
+      (error: unknown) => error as { data: { problem: unknown } },
+    );
     expect(refused).toMatchObject({ data: { problem: { code: 'validation_error', field } } });
     expect(await rows(`select id from crm_connection`)).toEqual([]);
     expect(await audit()).toEqual([]);
@@ -123,9 +141,15 @@ describe('connecting', () => {
 
   test('asks HubSpot with the token as a bearer', async () => {
     const hubspot = await startCrm('hubspot');
-    const made = await connect({ provider: 'hubspot', credentials: 'the-token', base_url: hubspot.url });
+    const made = await connect({
+      provider: 'hubspot',
+      credentials: 'the-token',
+      base_url: hubspot.url,
+    });
     expect(made.provider).toBe('hubspot');
-    expect(hubspot.requests.every(({ headers }) => headers.authorization === 'Bearer the-token')).toBe(true);
+    expect(
+      hubspot.requests.every(({ headers }) => headers.authorization === 'Bearer the-token'),
+    ).toBe(true);
     expect(hubspot.requests.length).toBeGreaterThan(1);
   });
 
@@ -185,7 +209,11 @@ describe('a connection', () => {
     crm.token = 'another';
     await sync(id);
     const [failed] = (await app.admin.crm.list.query({})).data;
-    expect(failed).toMatchObject({ last_error: 'unauthorized', failure_streak: 1, last_synced_at: null });
+    expect(failed).toMatchObject({
+      last_error: 'unauthorized',
+      failure_streak: 1,
+      last_synced_at: null,
+    });
     expect(Date.parse(failed?.next_sync_at ?? '')).toBeGreaterThan(Date.now() + 30_000);
   });
 
@@ -199,17 +227,21 @@ describe('a connection', () => {
     expect(await app.admin.crm.disconnect.mutate({ connection_id: id })).toEqual({ ok: true });
     expect([await listed('/crm/deals'), await listed('/crm/objections')]).toEqual([0, 0]);
     expect(await app.admin.crm.list.query({})).toEqual({ data: [] });
-    expect(await rows(`select credentials_encrypted, sync_state, status from crm_connection`)).toEqual([
-      { credentials_encrypted: null, sync_state: null, status: 'disconnected' },
-    ]);
+    expect(
+      await rows(`select credentials_encrypted, sync_state, status from crm_connection`),
+    ).toEqual([{ credentials_encrypted: null, sync_state: null, status: 'disconnected' }]);
     expect(await codeOf(app.admin.crm.resume.mutate({ connection_id: id }))).toBe('not_found');
     expect(await codeOf(app.admin.crm.disconnect.mutate({ connection_id: id }))).toBe('not_found');
     expect(
-      await rows(`select task_identifier from graphile_worker.jobs where task_identifier = 'remove_crm_connection'`),
+      await rows(
+        `select task_identifier from graphile_worker.jobs where task_identifier = 'remove_crm_connection'`,
+      ),
     ).toHaveLength(1);
     await removeRows(api.db, { teamId: 'team_a', connectionId: id });
     expect(
-      await rows(`select 1 from crm_deal union all select 1 from crm_objection union all select 1 from crm_connection`),
+      await rows(
+        `select 1 from crm_deal union all select 1 from crm_objection union all select 1 from crm_connection`,
+      ),
     ).toEqual([]);
   });
 
@@ -230,7 +262,10 @@ describe('a connection', () => {
   });
 
   test('is for admins alone', async () => {
-    const [admin, member] = [await appAsMember(api, 'a', 'admin'), await appAsMember(api, 'a', 'member')];
+    const [admin, member] = [
+      await appAsMember(api, 'a', 'admin'),
+      await appAsMember(api, 'a', 'member'),
+    ];
     expect(await codeOf(admin.admin.crm.list.query({}))).toBe('ok');
     expect(await codeOf(member.admin.crm.list.query({}))).toBe('forbidden');
   });

@@ -5,7 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
-import { startTestApi, startWorkerProcess, type RunningProcess, type TestApi } from '../support/api.ts';
+import {
+  startTestApi,
+  startWorkerProcess,
+  type RunningProcess,
+  type TestApi,
+} from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { RETRY_DELAYS_S, startDeliveries, until } from '../support/deliveries.ts';
 import { hang, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
@@ -19,7 +24,11 @@ let workers: RunningProcess[];
 beforeEach(async () => {
   workers = [];
   receiver = await startReceiver();
-  const endpoint = (id: string) => ({ id, url: `${receiver.url}/${id}`, events: ['member.joined' as const] });
+  const endpoint = (id: string) => ({
+    id,
+    url: `${receiver.url}/${id}`,
+    events: ['member.joined' as const],
+  });
   api = await startTestApi({
     allowPrivateTargets: true,
     seed: makeSeed([
@@ -36,7 +45,8 @@ afterEach(async () => {
   await receiver.stop();
 });
 
-const rows = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const rows = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
 
 interface Written {
   readonly team?: string;
@@ -52,9 +62,18 @@ interface Written {
 
 /** Deliveries `<prefix>0001` … with their events, as an earlier worker left them. */
 async function write(fields: Written): Promise<string[]> {
-  const { team = 'a', endpoint = 'whe_1', prefix, count, status: state = 'gave_up', type = 'member.joined' } = fields;
-  const { attempt = state === 'pending' ? 0 : state === 'gave_up' ? 8 : 1, createdAt = '2026-10-01T00:00:00Z' } =
-    fields;
+  const {
+    team = 'a',
+    endpoint = 'whe_1',
+    prefix,
+    count,
+    status: state = 'gave_up',
+    type = 'member.joined',
+  } = fields;
+  const {
+    attempt = state === 'pending' ? 0 : state === 'gave_up' ? 8 : 1,
+    createdAt = '2026-10-01T00:00:00Z',
+  } = fields;
   await rows(
     `with e as (insert into event (team_id, id, type, data, created_at, fanned_out_at)
        select 'team_' || $1, 'evt_' || $3 || lpad(n::text, 5, '0'), $5, '{"team_id":"team_a","member_id":"mem_1"}', $7::timestamptz + (n - 1) / 3 * interval '1 second', now() from generate_series(1, $4::int) n
@@ -75,7 +94,8 @@ async function startWorker(): Promise<RunningProcess> {
 describe('the list of deliveries', () => {
   const list = (input: Parameters<typeof app.admin.deliveries.list.query>[0] = {}) =>
     app.admin.deliveries.list.query({ limit: 200, ...input });
-  const ids = async (input: Parameters<typeof list>[0]) => (await list(input)).data.map(({ id }) => id);
+  const ids = async (input: Parameters<typeof list>[0]) =>
+    (await list(input)).data.map(({ id }) => id);
 
   test("shows those of all of the team's endpoints, newest first, and filters them", async () => {
     await write({ team: 'b', endpoint: 'whe_b', prefix: 'b', count: 5 });
@@ -89,8 +109,10 @@ describe('the list of deliveries', () => {
       type: 'member.removed',
     });
     const waiting = await write({ endpoint: 'whe_1', prefix: 'p', count: 1, status: 'pending' });
-    const place = (id: string) => `${String(Math.floor((Number(id.slice(1)) - 1) / 3)).padStart(3, '0')} ${id}`;
-    const newestFirst = (...lists: string[][]) => lists.flat().toSorted((a, b) => (place(a) < place(b) ? 1 : -1));
+    const place = (id: string) =>
+      `${String(Math.floor((Number(id.slice(1)) - 1) / 3)).padStart(3, '0')} ${id}`;
+    const newestFirst = (...lists: string[][]) =>
+      lists.flat().toSorted((a, b) => (place(a) < place(b) ? 1 : -1));
     expect(await ids({})).toEqual(newestFirst(one, two, three, waiting));
     expect(await ids({ status: 'gave_up' })).toEqual(newestFirst(one));
     expect(await ids({ status: 'retrying' })).toEqual(newestFirst(three));
@@ -98,14 +120,18 @@ describe('the list of deliveries', () => {
     expect(await ids({ status: 'pending' })).toEqual(waiting);
     expect(await ids({ event_type: 'member.removed' })).toEqual(newestFirst(three));
     expect(await ids({ endpoint_id: 'whe_1' })).toEqual(newestFirst(one, waiting));
-    expect(await ids({ endpoint_id: 'whe_1', status: 'gave_up', event_type: 'member.joined' })).toEqual(
-      newestFirst(one),
-    );
+    expect(
+      await ids({ endpoint_id: 'whe_1', status: 'gave_up', event_type: 'member.joined' }),
+    ).toEqual(newestFirst(one));
     expect(await ids({ endpoint_id: 'whe_b' })).toEqual([]);
     const range = { since: '2026-10-01T02:00:02+02:00', until: '2026-10-01T00:00:04Z' };
-    const within = newestFirst(one, two, three).filter((id) => [7, 8, 9, 10, 11, 12].includes(Number(id.slice(1))));
+    const within = newestFirst(one, two, three).filter((id) =>
+      [7, 8, 9, 10, 11, 12].includes(Number(id.slice(1))),
+    );
     expect(await ids(range)).toEqual(within);
-    expect(await ids({ ...range, endpoint_id: 'whe_2', status: 'ok' })).toEqual(within.filter((id) => id[0] === 'y'));
+    expect(await ids({ ...range, endpoint_id: 'whe_2', status: 'ok' })).toEqual(
+      within.filter((id) => id[0] === 'y'),
+    );
   });
 
   test('pages neither repeat nor skip one that stays while others come, go and change', async () => {
@@ -116,7 +142,12 @@ describe('the list of deliveries', () => {
     do {
       const { data, next_cursor } = await list({ limit: 7, cursor });
       seen.push(...data.map(({ id }) => id));
-      await write({ endpoint: 'whe_3', prefix: `n${seen.length}`, count: 2, createdAt: '2026-10-02T00:00:00Z' });
+      await write({
+        endpoint: 'whe_3',
+        prefix: `n${seen.length}`,
+        count: 2,
+        createdAt: '2026-10-02T00:00:00Z',
+      });
       await rows(`delete from webhook_delivery where id = $1`, [data.at(-1)?.id]);
       await rows(`update webhook_delivery set status = 'ok' where id = $1`, [data[0]?.id]);
       cursor = next_cursor ?? undefined;
@@ -139,7 +170,8 @@ describe('one delivery', () => {
     const clock = fixedClock(new Date());
     await startDeliveries(api, { clock });
     await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'new@a.test' } });
-    const find = async () => (await app.admin.deliveries.list.query({ endpoint_id: 'whe_1' })).data[0];
+    const find = async () =>
+      (await app.admin.deliveries.list.query({ endpoint_id: 'whe_1' })).data[0];
     for (const attempt of [1, 2]) {
       await until(async () => (await find())?.attempt === attempt);
       clock.advance((RETRY_DELAYS_S[attempt - 1] ?? 0) * 1000);
@@ -173,15 +205,25 @@ describe('one delivery', () => {
     receiver.on('/whe_1', status(500));
     await startDeliveries(api, { clock: systemClock });
     for (let attempt = 9; attempt <= 20; attempt += 1) {
-      expect((await api.call(api.key('team_a'), 'POST', `/webhook-deliveries/${id}/retry`)).status).toBe(202);
-      await until(async () => (await app.admin.deliveries.get.query({ delivery_id: id })).attempt === attempt);
+      expect(
+        (await api.call(api.key('team_a'), 'POST', `/webhook-deliveries/${id}/retry`)).status,
+      ).toBe(202);
+      await until(
+        async () => (await app.admin.deliveries.get.query({ delivery_id: id })).attempt === attempt,
+      );
     }
     const { attempts } = await app.admin.deliveries.get.query({ delivery_id: id });
-    expect(attempts.map(({ attempt }) => attempt)).toEqual([20, 19, 18, 17, 16, 15, 14, 13, 12, 11]);
+    expect(attempts.map(({ attempt }) => attempt)).toEqual([
+      20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
+    ]);
     await api.call(api.key('team_a'), 'POST', '/webhook-endpoints/whe_2/test');
     await receiver.arrived('/whe_2');
-    const ping = await until(async () => (await app.admin.deliveries.list.query({ status: 'ok' })).data[0]);
-    expect((await app.admin.deliveries.get.query({ delivery_id: ping.id })).attempts).toHaveLength(1);
+    const ping = await until(
+      async () => (await app.admin.deliveries.list.query({ status: 'ok' })).data[0],
+    );
+    expect((await app.admin.deliveries.get.query({ delivery_id: ping.id })).attempts).toHaveLength(
+      1,
+    );
     expect(await rows('select from webhook_attempt where delivery_id = $1', [ping.id])).toEqual([]);
   });
 
@@ -192,7 +234,8 @@ describe('one delivery', () => {
       `update event set data = '{"team_id":"team_a","member_id":"mem_1","user_id":null}' where id = 'evt_' || $1`,
       [personal],
     );
-    const bodyOf = async (id: string) => (await app.admin.deliveries.get.query({ delivery_id: id })).request.body;
+    const bodyOf = async (id: string) =>
+      (await app.admin.deliveries.get.query({ delivery_id: id })).request.body;
     expect(JSON.parse((await bodyOf(personal)) ?? '')).toMatchObject({ data: { user_id: null } });
     await rows('update team set member_detail_enabled = false');
     expect(await bodyOf(personal)).toBeNull();
@@ -208,7 +251,8 @@ describe('one delivery', () => {
 
 describe('failed deliveries sent again', () => {
   const since = '2026-10-01T00:00:00Z';
-  const start = (endpointId = 'whe_1') => app.admin.deliveries.startResend.mutate({ endpoint_id: endpointId, since });
+  const start = (endpointId = 'whe_1') =>
+    app.admin.deliveries.startResend.mutate({ endpoint_id: endpointId, since });
   const get = (id: string) => app.admin.deliveries.getResend.query({ resend_id: id });
   const count = async (where: string): Promise<number> =>
     (await rows(`select count(*)::int as count from webhook_delivery where ${where}`))[0].count;
@@ -245,11 +289,19 @@ describe('failed deliveries sent again', () => {
     await startWorker();
     await until(async () => (await get(id)).state === 'done');
     await until(async () => (await count(`id ~ '^[gr]' and status = 'ok'`)) === 1200);
-    expect(await get(id)).toMatchObject({ sent: 1200, has_more: false, finished_at: expect.any(String) });
+    expect(await get(id)).toMatchObject({
+      sent: 1200,
+      has_more: false,
+      finished_at: expect.any(String),
+    });
     expect(await count(`id ~ '^g' and attempt = 9 and extra_attempts = 1`)).toBe(700);
     expect(await count(`id ~ '^r' and attempt = 2 and extra_attempts = 1`)).toBe(500);
-    expect(await rows(`select * from webhook_delivery where ${others} order by id`)).toEqual(before);
-    expect(new Set(receiver.requestsTo('/whe_1').map(({ headers }) => headers['svc-event-id'])).size).toBe(1200);
+    expect(await rows(`select * from webhook_delivery where ${others} order by id`)).toEqual(
+      before,
+    );
+    expect(
+      new Set(receiver.requestsTo('/whe_1').map(({ headers }) => headers['svc-event-id'])).size,
+    ).toBe(1200);
     expect(receiver.requestsTo('/whe_2')).toEqual([]);
   }, 60_000);
 
@@ -260,10 +312,15 @@ describe('failed deliveries sent again', () => {
     await startWorker();
     await until(async () => (await get(id)).sent > 0);
     const cancelled = await app.admin.deliveries.cancelResend.mutate({ resend_id: id });
-    expect(cancelled).toMatchObject({ state: 'cancelled', sent: 500, finished_at: expect.any(String) });
+    expect(cancelled).toMatchObject({
+      state: 'cancelled',
+      sent: 500,
+      finished_at: expect.any(String),
+    });
     await until(
       async () =>
-        (await rows(`select from graphile_worker.jobs where task_identifier = 'resend_deliveries'`)).length === 0,
+        (await rows(`select from graphile_worker.jobs where task_identifier = 'resend_deliveries'`))
+          .length === 0,
     );
     await delay(500);
     expect(await get(id)).toEqual(cancelled);
@@ -273,8 +330,16 @@ describe('failed deliveries sent again', () => {
       `select action, actor_id, details from audit_log where target_id = 'whe_1' order by created_at, id`,
     );
     expect(audited).toMatchObject([
-      { action: 'webhook_endpoint.resend_started', actor_id: 'mem_a_admin', details: { resend_id: id, total: 1200 } },
-      { action: 'webhook_endpoint.resend_cancelled', actor_id: 'mem_a_admin', details: { resend_id: id, sent: 500 } },
+      {
+        action: 'webhook_endpoint.resend_started',
+        actor_id: 'mem_a_admin',
+        details: { resend_id: id, total: 1200 },
+      },
+      {
+        action: 'webhook_endpoint.resend_cancelled',
+        actor_id: 'mem_a_admin',
+        details: { resend_id: id, sent: 500 },
+      },
     ]);
   });
 
@@ -286,11 +351,17 @@ describe('failed deliveries sent again', () => {
     await batch(id);
     expect(await get(id)).toMatchObject({ sent: 500 });
     while ((await get(id)).state === 'running') {
-      await rows(`update webhook_delivery set status = 'ok', next_try_at = null where status = 'retrying'`);
+      await rows(
+        `update webhook_delivery set status = 'ok', next_try_at = null where status = 'retrying'`,
+      );
       await batch(id);
     }
     const done = await get(id);
-    expect(done).toMatchObject({ state: 'done', sent: 10_000, reached_at: '2026-10-01T00:55:33.000Z' });
+    expect(done).toMatchObject({
+      state: 'done',
+      sent: 10_000,
+      reached_at: '2026-10-01T00:55:33.000Z',
+    });
     expect(await count(`status = 'gave_up' and extra_attempts = 0`)).toBe(20);
     await batch(id);
     expect(await get(id)).toEqual(done);
@@ -318,7 +389,13 @@ describe('failed deliveries sent again', () => {
     expect(after).toEqual([
       { id: gaveUp, status: 'gave_up', attempt: 9, extra: 1, wait_s: null },
       // It keeps the time it had.
-      { id: inHand, status: 'retrying', attempt: 4, extra: 1, wait_s: expect.toSatisfy((s) => s > 3500 && s <= 3600) },
+      {
+        id: inHand,
+        status: 'retrying',
+        attempt: 4,
+        extra: 1,
+        wait_s: expect.toSatisfy((s) => s > 3500 && s <= 3600),
+      },
       { id: retrying, status: 'retrying', attempt: 4, extra: 1, wait_s: RETRY_DELAYS_S[2] },
       { id: asked, status: 'gave_up', attempt: 9, extra: 1, wait_s: null },
     ]);
@@ -336,7 +413,9 @@ describe('failed deliveries sent again', () => {
   test('with nothing to send it is done at once; one that ended is removed after 30 days', async () => {
     const resend = await start();
     expect(resend).toMatchObject({ state: 'done', total: 0, sent: 0, reached_at: null });
-    expect(await rows(`select from graphile_worker.jobs where task_identifier = 'resend_deliveries'`)).toEqual([]);
+    expect(
+      await rows(`select from graphile_worker.jobs where task_identifier = 'resend_deliveries'`),
+    ).toEqual([]);
     await rows(`update webhook_resend set finished_at = now() - interval '31 days'`);
     expect(await removeOld(api.db, systemClock)).toMatchObject({ resends: 1 });
     expect(await codeOf(get(resend.id))).toBe('not_found');
@@ -345,7 +424,9 @@ describe('failed deliveries sent again', () => {
   test('goes with its endpoint', async () => {
     await write({ prefix: 'g', count: 5 });
     const { id } = await start();
-    expect((await api.call(api.key('team_a'), 'DELETE', '/webhook-endpoints/whe_1')).status).toBe(200);
+    expect((await api.call(api.key('team_a'), 'DELETE', '/webhook-endpoints/whe_1')).status).toBe(
+      200,
+    );
     await batch(id);
     expect(await codeOf(get(id))).toBe('not_found');
   });
@@ -360,9 +441,13 @@ describe('failed deliveries sent again', () => {
       expect(await codeOf(cancelResend.mutate({ resend_id: resendId }))).toBe('not_found');
     }
     for (const endpointId of ['whe_1', 'whe_nothing'])
-      expect(await codeOf(startResend.mutate({ endpoint_id: endpointId, since }))).toBe('not_found');
+      expect(await codeOf(startResend.mutate({ endpoint_id: endpointId, since }))).toBe(
+        'not_found',
+      );
     expect(await get(id)).toMatchObject({ state: 'running' });
     const member = await appAsMember(api, 'a', 'member');
-    expect(await codeOf(member.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since }))).toBe('forbidden');
+    expect(
+      await codeOf(member.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since })),
+    ).toBe('forbidden');
   });
 });

@@ -12,7 +12,10 @@ const clock = fixedClock(new Date('2026-11-02T09:00:00Z'));
 
 /** Tokens are good for a quarter of an hour of the test's clock. */
 async function signIn(name: string): Promise<typeof app> {
-  const token = await tokenOf({ kind: 'user', userId: userId('a', name), teamId: 'team_a' }, clock.now());
+  const token = await tokenOf(
+    { kind: 'user', userId: userId('a', name), teamId: 'team_a' },
+    clock.now(),
+  );
   return appAs(api, token);
 }
 
@@ -27,7 +30,11 @@ beforeAll(async () => {
     clock,
     seed: makeSeed([
       makeTeam('a', {
-        members: [invited('new', 'a'), invited('gone', 'a'), makeMember('a', 'ended', { status: 'ended' })],
+        members: [
+          invited('new', 'a'),
+          invited('gone', 'a'),
+          makeMember('a', 'ended', { status: 'ended' }),
+        ],
         assignments: [
           { id: 'asg_open', member_id: 'mem_a_gone', title: 'Open' },
           { id: 'asg_done', member_id: 'mem_a_gone', title: 'Done', status: 'done' },
@@ -38,13 +45,14 @@ beforeAll(async () => {
   });
 });
 
-const rows = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const rows = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
 const mails = async (memberId: string) =>
   (
-    await rows(`select from graphile_worker.jobs where task_identifier = $1 and key like '%' || $2`, [
-      SEND_INVITATION,
-      memberId,
-    ])
+    await rows(
+      `select from graphile_worker.jobs where task_identifier = $1 and key like '%' || $2`,
+      [SEND_INVITATION, memberId],
+    )
   ).length;
 
 describe('an invitation mailed again', () => {
@@ -57,7 +65,11 @@ describe('an invitation mailed again', () => {
     });
     expect(await mails('mem_a_new')).toBe(1);
     expect(await rows(`select * from member where id = 'mem_a_new'`)).toEqual(before);
-    expect(await rows(`select action, actor_kind, actor_id from audit_log where target_id = 'mem_a_new'`)).toEqual([
+    expect(
+      await rows(
+        `select action, actor_kind, actor_id from audit_log where target_id = 'mem_a_new'`,
+      ),
+    ).toEqual([
       { action: 'member.invitation_resent', actor_kind: 'user', actor_id: 'mem_a_admin' },
     ]);
     expect(await rows(`select from event where team_id = 'team_a'`)).toEqual([]);
@@ -74,7 +86,10 @@ describe('an invitation mailed again', () => {
     }
     expect(await codeOf(resend())).toBe('rate_limited');
     expect(await codeOf(invite(30))).toBe('rate_limited');
-    expect((await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'x@limit.test' } })).status).toBe(429);
+    expect(
+      (await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'x@limit.test' } }))
+        .status,
+    ).toBe(429);
     clock.advance(3_600_000);
     app = await signIn('admin');
     expect(await codeOf(resend())).toBe('ok');
@@ -89,7 +104,9 @@ describe('an invitation mailed again', () => {
       [clock.now()],
     );
     const codes = await Promise.all(
-      Array.from({ length: 6 }, () => codeOf(app.admin.invitations.resend.mutate({ member_id: 'mem_a_new' }))),
+      Array.from({ length: 6 }, () =>
+        codeOf(app.admin.invitations.resend.mutate({ member_id: 'mem_a_new' })),
+      ),
     );
     expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
     expect(new Set(codes)).toEqual(new Set(['ok', 'rate_limited']));
@@ -98,7 +115,8 @@ describe('an invitation mailed again', () => {
 });
 
 describe.each(['resend', 'withdraw'] as const)('%s is refused', (name) => {
-  const call = (memberId: string) => codeOf(app.admin.invitations[name].mutate({ member_id: memberId }));
+  const call = (memberId: string) =>
+    codeOf(app.admin.invitations[name].mutate({ member_id: memberId }));
 
   test("another team's, unknown and ended members: as if they never existed", async () => {
     expect(await call('mem_b_new')).toBe('not_found');
@@ -109,24 +127,36 @@ describe.each(['resend', 'withdraw'] as const)('%s is refused', (name) => {
   test('active members and the owner', async () => {
     expect(await call('mem_a_member')).toBe('validation_error');
     expect(await call('mem_a_owner')).toBe('validation_error');
-    expect(await rows(`select status from member where id = 'mem_a_member'`)).toEqual([{ status: 'active' }]);
+    expect(await rows(`select status from member where id = 'mem_a_member'`)).toEqual([
+      { status: 'active' },
+    ]);
   });
 
   test('to members who are no admins', async () => {
     const member = await signIn('member');
-    expect(await codeOf(member.admin.invitations[name].mutate({ member_id: 'mem_a_new' }))).toBe('forbidden');
+    expect(await codeOf(member.admin.invitations[name].mutate({ member_id: 'mem_a_new' }))).toBe(
+      'forbidden',
+    );
   });
 });
 
 describe('an invitation withdrawn', () => {
   test('ends the membership, revokes its open assignments and tells so, once', async () => {
-    expect(await app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' })).toEqual({ ok: true });
-    expect(await rows(`select status from member where id = 'mem_a_gone'`)).toEqual([{ status: 'ended' }]);
-    expect(await rows(`select id, status from assignment where member_id = 'mem_a_gone' order by id`)).toEqual([
+    expect(await app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' })).toEqual({
+      ok: true,
+    });
+    expect(await rows(`select status from member where id = 'mem_a_gone'`)).toEqual([
+      { status: 'ended' },
+    ]);
+    expect(
+      await rows(`select id, status from assignment where member_id = 'mem_a_gone' order by id`),
+    ).toEqual([
       { id: 'asg_done', status: 'done' },
       { id: 'asg_open', status: 'revoked' },
     ]);
-    const events = await rows(`select type, data from event where data->>'member_id' = 'mem_a_gone'`);
+    const events = await rows(
+      `select type, data from event where data->>'member_id' = 'mem_a_gone'`,
+    );
     expect(events).toEqual([
       {
         type: 'member.removed',
@@ -136,7 +166,9 @@ describe('an invitation withdrawn', () => {
     expect(await rows(`select action from audit_log where target_id = 'mem_a_gone'`)).toEqual([
       { action: 'member.invitation_withdrawn' },
     ]);
-    expect(await codeOf(app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' }))).toBe('not_found');
+    expect(await codeOf(app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' }))).toBe(
+      'not_found',
+    );
     expect((await api.call(api.key('team_a'), 'GET', '/users/mem_a_gone')).status).toBe(404);
   });
 });

@@ -1,12 +1,38 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createCall, loadTestSeed, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, appAsMember, appAsPlatform, appWith, codeOf, openSession, tokenOf } from '../support/app.ts';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  startTestApi,
+  type TestApi,
+} from '../support/api.ts';
+import {
+  appAs,
+  appAsMember,
+  appAsPlatform,
+  appWith,
+  codeOf,
+  openSession,
+  tokenOf,
+} from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { CATALOG, makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import {
+  CATALOG,
+  makeFullTeam,
+  makeMember,
+  makeSeed,
+  makeTeam,
+  memberId,
+  userId,
+} from '../support/seed.ts';
 
 type App = Awaited<ReturnType<typeof appAsMember>>;
 
-const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
 const GLOBAL_IDS = CATALOG.map(({ id }) => id).toSorted();
 
 const rightsSeed = ['rights', 'demoted', 'again'].map((name) =>
@@ -26,7 +52,9 @@ beforeAll(async () => {
     seed: makeSeed(
       [
         ...rightsSeed,
-        makeFullTeam('privacy', { members: Array.from({ length: 5 }, (_, n) => makeMember('privacy', `m${n}`)) }),
+        makeFullTeam('privacy', {
+          members: Array.from({ length: 5 }, (_, n) => makeMember('privacy', `m${n}`)),
+        }),
         ...['policy', 'release', 'list', 'quiet', 'matrix'].map((name) =>
           makeTeam(name, {
             members: [
@@ -47,7 +75,12 @@ beforeAll(async () => {
             name: { de: 'Eigene' },
             team: `team_${team}`,
           })),
-          { kind: 'personality' as const, id: 'rol_buyer', name: { en: 'Own buyer' }, team: 'team_list' },
+          {
+            kind: 'personality' as const,
+            id: 'rol_buyer',
+            name: { en: 'Own buyer' },
+            team: 'team_list',
+          },
           { kind: 'situation' as const, id: 'sit_foreign', team: 'team_other' },
         ],
       },
@@ -67,7 +100,9 @@ async function problemOf(call: Promise<unknown>): Promise<Record<string, unknown
   throw new Error('the call was not refused');
 }
 
-async function auditOf(team: string): Promise<{ action: string; target_id: string; details: unknown }[]> {
+async function auditOf(
+  team: string,
+): Promise<{ action: string; target_id: string; details: unknown }[]> {
   const { rows } = await api.db.pool.query(
     `select action, target_id, details from audit_log where team_id = $1 and actor_kind = 'user' order by created_at, id`,
     [`team_${team}`],
@@ -76,7 +111,8 @@ async function auditOf(team: string): Promise<{ action: string; target_id: strin
 }
 
 describe('rights', () => {
-  const newKey = (app: App) => codeOf(app.admin.apiKeys.create.mutate({ name: 'made', scopes: ['users:read'] }));
+  const newKey = (app: App) =>
+    codeOf(app.admin.apiKeys.create.mutate({ name: 'made', scopes: ['users:read'] }));
   const grant = async (team: string, name: string) =>
     (await as(team, 'owner')).admin.team.grantRight.mutate({
       member_id: memberId(team, name),
@@ -119,14 +155,21 @@ describe('rights', () => {
   test.each(['member', 'invited', 'owner'])(
     'is not for the %s: only an active admin can be granted it',
     async (name) => {
-      expect(await problemOf(grant('rights', name))).toMatchObject({ code: 'validation_error', field: 'member_id' });
+      expect(await problemOf(grant('rights', name))).toMatchObject({
+        code: 'validation_error',
+        field: 'member_id',
+      });
       expect(await withdraw('rights', name)).toMatchObject({ rights: [] });
     },
   );
 
   test('people who left, and members of other teams, are unknown', async () => {
     const app = await as('rights', 'owner');
-    for (const member_id of [memberId('rights', 'gone'), memberId('other', 'admin'), 'mem_unknown']) {
+    for (const member_id of [
+      memberId('rights', 'gone'),
+      memberId('other', 'admin'),
+      'mem_unknown',
+    ]) {
       const input = { member_id, right: 'schnittstellen' } as const;
       expect(await codeOf(app.admin.team.grantRight.mutate(input))).toBe('not_found');
       expect(await codeOf(app.admin.team.withdrawRight.mutate(input))).toBe('not_found');
@@ -137,7 +180,9 @@ describe('rights', () => {
   const member_id = memberId('again', 'admin');
   const byApi = async (role: Role) => {
     const path = `/users/${member_id}`;
-    const { body } = await api.call(api.key('team_again', 'by_second'), 'PATCH', path, { body: { role } });
+    const { body } = await api.call(api.key('team_again', 'by_second'), 'PATCH', path, {
+      body: { role },
+    });
     return (body as { role: Role }).role;
   };
   const byApp = async (role: Role) =>
@@ -147,10 +192,16 @@ describe('rights', () => {
     ['an API key that an admin made', byApi],
     ['an admin in the app', byApp],
   ])('are gone with the role, and do not come back with it: changed by %s', async (_by, change) => {
-    const token = await tokenOf({ kind: 'user', userId: userId('again', 'admin'), teamId: 'team_again' });
+    const token = await tokenOf({
+      kind: 'user',
+      userId: userId('again', 'admin'),
+      teamId: 'team_again',
+    });
     const session = appWith(api, (await openSession(api, token)).headers);
     const makeKey = () =>
-      codeOf(session.admin.apiKeys.create.mutate({ name: `by ${change.name}`, scopes: ['users:read'] }));
+      codeOf(
+        session.admin.apiKeys.create.mutate({ name: `by ${change.name}`, scopes: ['users:read'] }),
+      );
     const rights = async () => {
       const { data } = await (await as('again', 'owner')).admin.team.admins.query({});
       return data.find((row) => row.member_id === member_id)?.rights;
@@ -167,7 +218,10 @@ describe('rights', () => {
 
   test('count for admins only, even where they are stored for a member', async () => {
     const set = (rights: string[]) =>
-      api.db.pool.query('update member set rights = $1 where id = $2', [rights, memberId('rights', 'member')]);
+      api.db.pool.query('update member set rights = $1 where id = $2', [
+        rights,
+        memberId('rights', 'member'),
+      ]);
     await set(['schnittstellen']);
     expect(await newKey(await as('rights', 'member'))).toBe('forbidden');
     await set([]);
@@ -188,10 +242,15 @@ describe('privacy', () => {
   test('the switches show in the API at the next request', async () => {
     const app = await as('privacy', 'admin');
     const email = async () => {
-      const { body } = await api.call(api.key('team_privacy'), 'GET', `/users/${memberId('privacy', 'member')}`);
+      const { body } = await api.call(
+        api.key('team_privacy'),
+        'GET',
+        `/users/${memberId('privacy', 'member')}`,
+      );
       return (body as { email?: string }).email;
     };
-    const trainings = async () => (await api.call(api.key('team_privacy'), 'GET', '/trainings')).status;
+    const trainings = async () =>
+      (await api.call(api.key('team_privacy'), 'GET', '/trainings')).status;
     expect(await app.admin.team.privacy.get.query({})).toEqual({
       member_detail_enabled: true,
       leaderboard_enabled: true,
@@ -208,9 +267,11 @@ describe('privacy', () => {
     await app.admin.team.privacy.set.mutate({ member_detail_enabled: true });
     expect([await email(), await trainings()]).toEqual(['member@privacy.test', 200]);
     expect(await auditOf('privacy')).toEqual(
-      [{ member_detail_enabled: false }, { leaderboard_enabled: false }, { member_detail_enabled: true }].map(
-        (details) => ({ action: 'team.privacy_changed', target_id: 'team_privacy', details }),
-      ),
+      [
+        { member_detail_enabled: false },
+        { leaderboard_enabled: false },
+        { member_detail_enabled: true },
+      ].map((details) => ({ action: 'team.privacy_changed', target_id: 'team_privacy', details })),
     );
   });
 
@@ -232,13 +293,18 @@ describe('privacy', () => {
   test('a switch of one process counts at the next request on another', async () => {
     const database = await createTestDatabase();
     const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
-    const [one, two] = await Promise.all([startApiProcess(database.url), startApiProcess(database.url)]);
+    const [one, two] = await Promise.all([
+      startApiProcess(database.url),
+      startApiProcess(database.url),
+    ]);
     const app = await appAsMember(one, 'a', 'owner');
     const call = createCall(two.url);
     const statuses = [];
     for (const member_detail_enabled of [false, true, false]) {
       await app.admin.team.privacy.set.mutate({ member_detail_enabled });
-      statuses.push((await call(teams['team_a']?.api_keys['full'] ?? '', 'GET', '/trainings')).status);
+      statuses.push(
+        (await call(teams['team_a']?.api_keys['full'] ?? '', 'GET', '/trainings')).status,
+      );
     }
     expect(statuses).toEqual([403, 200, 403]);
     await Promise.all([one.kill('SIGTERM'), two.kill('SIGTERM')]);
@@ -249,7 +315,12 @@ describe('privacy', () => {
 describe('policies', () => {
   const assign = async (team: string, name: string, combination = COMBINATION) => {
     const body = { member_id: memberId(team, name), title: 'Practise', ...combination };
-    const { status, body: answer } = await api.call(api.key(`team_${team}`), 'POST', '/assignments', { body });
+    const { status, body: answer } = await api.call(
+      api.key(`team_${team}`),
+      'POST',
+      '/assignments',
+      { body },
+    );
     return status === 201 ? 'ok' : (answer as { code: string }).code;
   };
 
@@ -262,10 +333,14 @@ describe('policies', () => {
     expect(await policy.get.query({})).toEqual({ blocked: [] });
     expect(await assign('policy', 'member')).toBe('ok');
     const both = { blocked: ['sit_cold', 'sit_policy'] };
-    expect(await policy.set.mutate({ blocked: ['sit_policy', 'sit_cold', 'sit_cold'] })).toEqual(both);
+    expect(await policy.set.mutate({ blocked: ['sit_policy', 'sit_cold', 'sit_cold'] })).toEqual(
+      both,
+    );
     expect(await assign('policy', 'member')).toBe('vorgabe_gesperrt');
     expect(await situations()).toEqual(['sit_renewal']);
-    expect(await policy.set.mutate({ blocked: ['sit_policy'] })).toEqual({ blocked: ['sit_policy'] });
+    expect(await policy.set.mutate({ blocked: ['sit_policy'] })).toEqual({
+      blocked: ['sit_policy'],
+    });
     expect(await policy.get.query({})).toEqual({ blocked: ['sit_policy'] });
     expect(await assign('policy', 'member')).toBe('ok');
     await policy.set.mutate({ blocked: ['sit_policy'] });
@@ -282,20 +357,36 @@ describe('policies', () => {
   test('a member’s policy blocks for this member only', async () => {
     const { memberPolicy } = (await as('quiet', 'admin')).admin.team;
     const member_id = memberId('quiet', 'member');
-    expect(await memberPolicy.set.mutate({ member_id, blocked: ['ind_saas'] })).toEqual({ blocked: ['ind_saas'] });
+    expect(await memberPolicy.set.mutate({ member_id, blocked: ['ind_saas'] })).toEqual({
+      blocked: ['ind_saas'],
+    });
     expect(await memberPolicy.get.query({ member_id })).toEqual({ blocked: ['ind_saas'] });
     expect(await assign('quiet', 'member')).toBe('vorgabe_gesperrt');
     expect(await assign('quiet', 'admin')).toBe('ok');
-    expect(await assign('quiet', 'member', { ...COMBINATION, industry_id: 'ind_public' })).toBe('ok');
+    expect(await assign('quiet', 'member', { ...COMBINATION, industry_id: 'ind_public' })).toBe(
+      'ok',
+    );
     expect(await memberPolicy.set.mutate({ member_id, blocked: [] })).toEqual({ blocked: [] });
     expect(await assign('quiet', 'member')).toBe('ok');
     const invited = memberId('quiet', 'invited');
     await memberPolicy.set.mutate({ member_id: invited, blocked: ['per_calm'] });
     expect(await assign('quiet', 'invited')).toBe('vorgabe_gesperrt');
     expect(await auditOf('quiet')).toEqual([
-      { action: 'member.policy_changed', target_id: member_id, details: { added: ['ind_saas'], removed: [] } },
-      { action: 'member.policy_changed', target_id: member_id, details: { added: [], removed: ['ind_saas'] } },
-      { action: 'member.policy_changed', target_id: invited, details: { added: ['per_calm'], removed: [] } },
+      {
+        action: 'member.policy_changed',
+        target_id: member_id,
+        details: { added: ['ind_saas'], removed: [] },
+      },
+      {
+        action: 'member.policy_changed',
+        target_id: member_id,
+        details: { added: [], removed: ['ind_saas'] },
+      },
+      {
+        action: 'member.policy_changed',
+        target_id: invited,
+        details: { added: ['per_calm'], removed: [] },
+      },
     ]);
   });
 
@@ -304,9 +395,15 @@ describe('policies', () => {
     const member_id = memberId('matrix', 'member');
     for (const unknown of ['sit_nowhere', 'sit_foreign']) {
       const blocked = ['sit_cold', unknown];
-      const refusal = { code: 'validation_error', field: 'blocked', detail: `Unknown catalog entry: ${unknown}` };
+      const refusal = {
+        code: 'validation_error',
+        field: 'blocked',
+        detail: `Unknown catalog entry: ${unknown}`,
+      };
       expect(await problemOf(policy.set.mutate({ blocked }))).toMatchObject(refusal);
-      expect(await problemOf(memberPolicy.set.mutate({ member_id, blocked }))).toMatchObject(refusal);
+      expect(await problemOf(memberPolicy.set.mutate({ member_id, blocked }))).toMatchObject(
+        refusal,
+      );
     }
     expect(await policy.get.query({})).toEqual({ blocked: [] });
     expect(await memberPolicy.get.query({ member_id })).toEqual({ blocked: [] });
@@ -322,7 +419,11 @@ describe('policies', () => {
 
   test('the policy of somebody who left or belongs to another team is unknown', async () => {
     const { memberPolicy } = (await as('quiet', 'owner')).admin.team;
-    for (const member_id of [memberId('quiet', 'gone'), memberId('other', 'member'), 'mem_unknown']) {
+    for (const member_id of [
+      memberId('quiet', 'gone'),
+      memberId('other', 'member'),
+      'mem_unknown',
+    ]) {
       expect(await codeOf(memberPolicy.get.query({ member_id }))).toBe('not_found');
       expect(await codeOf(memberPolicy.set.mutate({ member_id, blocked: [] }))).toBe('not_found');
     }
@@ -350,12 +451,18 @@ describe('release', () => {
     expect(await release.get.query({})).toEqual({ released: 'all' });
     expect(await visible()).toEqual([...GLOBAL_IDS, 'sit_release'].toSorted());
     const some = ['ind_saas', 'per_calm'];
-    expect(await release.set.mutate({ released: ['per_calm', 'ind_saas', 'per_calm'] })).toEqual({ released: some });
+    expect(await release.set.mutate({ released: ['per_calm', 'ind_saas', 'per_calm'] })).toEqual({
+      released: some,
+    });
     expect(await release.get.query({})).toEqual({ released: some });
     expect(await visible()).toEqual([...some, 'sit_release']);
     const body = { member_id: memberId('release', 'member'), title: 'Practise', ...COMBINATION };
     const refused = await api.call(api.key('team_release'), 'POST', '/assignments', { body });
-    expect(refused.body).toMatchObject({ code: 'kombination_ungueltig', dimension: 'situation', id: 'sit_cold' });
+    expect(refused.body).toMatchObject({
+      code: 'kombination_ungueltig',
+      dimension: 'situation',
+      id: 'sit_cold',
+    });
     expect(await release.set.mutate({ released: [] })).toEqual({ released: [] });
     expect(await visible()).toEqual(['sit_release']);
     await release.set.mutate({ released: [] });
@@ -371,16 +478,21 @@ describe('release', () => {
     );
   });
 
-  test.each(['sit_nowhere', 'sit_foreign', 'sit_release'])('names %s, which is no global entry', async (unknown) => {
-    const { release } = (await as('release', 'owner')).admin.team;
-    const before = await release.get.query({});
-    expect(await problemOf(release.set.mutate({ released: ['sit_cold', unknown] }))).toMatchObject({
-      code: 'validation_error',
-      field: 'released',
-      detail: `Unknown catalog entry: ${unknown}`,
-    });
-    expect(await release.get.query({})).toEqual(before);
-  });
+  test.each(['sit_nowhere', 'sit_foreign', 'sit_release'])(
+    'names %s, which is no global entry',
+    async (unknown) => {
+      const { release } = (await as('release', 'owner')).admin.team;
+      const before = await release.get.query({});
+      expect(
+        await problemOf(release.set.mutate({ released: ['sit_cold', unknown] })),
+      ).toMatchObject({
+        code: 'validation_error',
+        field: 'released',
+        detail: `Unknown catalog entry: ${unknown}`,
+      });
+      expect(await release.get.query({})).toEqual(before);
+    },
+  );
 });
 
 describe('catalog', () => {
@@ -391,7 +503,9 @@ describe('catalog', () => {
     const { data, next_cursor } = await team.catalog.query({});
     expect(next_cursor).toBeNull();
     expect(data.map(({ id }) => id)).toEqual([...GLOBAL_IDS, 'sit_list'].toSorted());
-    const flagsOf = Object.fromEntries(data.map(({ id, own, released, blocked }) => [id, { own, released, blocked }]));
+    const flagsOf = Object.fromEntries(
+      data.map(({ id, own, released, blocked }) => [id, { own, released, blocked }]),
+    );
     expect(flagsOf).toMatchObject({
       sit_cold: { own: false, released: true, blocked: false },
       per_calm: { own: false, released: true, blocked: true },
@@ -400,8 +514,14 @@ describe('catalog', () => {
       sit_list: { own: true, released: true, blocked: true },
       rol_buyer: { own: true, released: true, blocked: false },
     });
-    expect(data.find(({ id }) => id === 'rol_buyer')).toMatchObject({ kind: 'personality', name: 'Own buyer' });
-    expect(data.find(({ id }) => id === 'sit_cold')).toMatchObject({ name: 'Kaltakquise', icon: 'phone' });
+    expect(data.find(({ id }) => id === 'rol_buyer')).toMatchObject({
+      kind: 'personality',
+      name: 'Own buyer',
+    });
+    expect(data.find(({ id }) => id === 'sit_cold')).toMatchObject({
+      name: 'Kaltakquise',
+      icon: 'phone',
+    });
     const usable = data.filter(({ released, blocked }) => released && !blocked).map(({ id }) => id);
     const { body } = await api.call(api.key('team_list'), 'GET', '/catalog');
     const lists = Object.values(body as Record<string, { id: string }[]>);
@@ -425,7 +545,14 @@ describe('catalog', () => {
 });
 
 describe('who may', () => {
-  const READS = ['admins', 'privacy.get', 'policy.get', 'memberPolicy.get', 'release.get', 'catalog'];
+  const READS = [
+    'admins',
+    'privacy.get',
+    'policy.get',
+    'memberPolicy.get',
+    'release.get',
+    'catalog',
+  ];
   const WRITES = ['privacy.set', 'policy.set', 'memberPolicy.set', 'release.set'];
   const RIGHTS = ['grantRight', 'withdrawRight'];
 
@@ -448,7 +575,9 @@ describe('who may', () => {
   };
   const codesOf = async (app: App) =>
     Object.fromEntries(
-      await Promise.all(Object.entries(attempts(app)).map(async ([name, call]) => [name, await codeOf(call)])),
+      await Promise.all(
+        Object.entries(attempts(app)).map(async ([name, call]) => [name, await codeOf(call)]),
+      ),
     );
   const each = (procedures: readonly string[], code: string) =>
     Object.fromEntries(procedures.map((name) => [name, code]));
@@ -456,7 +585,10 @@ describe('who may', () => {
 
   test('admins set everything but rights, which are the owner’s to give; nobody else does anything', async () => {
     expect(await codesOf(await as('matrix', 'owner'))).toEqual(all('ok'));
-    expect(await codesOf(await as('matrix', 'admin'))).toEqual({ ...all('ok'), ...each(RIGHTS, 'forbidden') });
+    expect(await codesOf(await as('matrix', 'admin'))).toEqual({
+      ...all('ok'),
+      ...each(RIGHTS, 'forbidden'),
+    });
     expect(await codesOf(await as('matrix', 'member'))).toEqual(all('forbidden'));
     expect(await codesOf(await appAsPlatform(api))).toEqual(all('forbidden'));
     expect(await codesOf(appAs(api, null))).toEqual(all('unauthorized'));

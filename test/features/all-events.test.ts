@@ -17,7 +17,11 @@ import { describeEvaluation, describeTraining, eventsOf, platformOf } from '../s
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
-const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
 const END = { finished_at: '2026-11-17T09:12:00.000Z', duration_s: 700 };
 const API_VERSION = '2026-11';
 /** Short, so that what waits for its next attempt is soon overdue. */
@@ -28,7 +32,9 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  const teams = ['open', 'quiet', 'held'].map((name) => makeTeam(name, { members: [makeMember(name, 'leaver')] }));
+  const teams = ['open', 'quiet', 'held'].map((name) =>
+    makeTeam(name, { members: [makeMember(name, 'leaver')] }),
+  );
   api = await startTestApi({ seed: makeSeed(teams), allowPrivateTargets: true });
   const mailDir = await mkdtemp(join(tmpdir(), 'all-events-'));
   await startWorkerProcess(api.databaseUrl, {
@@ -66,12 +72,17 @@ async function enter(team: string) {
   const call = (method: string, path: string, body?: object) =>
     api.call(api.key(teamId), method, path, body ? { body } : {});
   const path = `/${team}`;
-  const created = await call('POST', '/webhook-endpoints', { url: receiver.url + path, events: SUBSCRIBABLE_EVENTS });
+  const created = await call('POST', '/webhook-endpoints', {
+    url: receiver.url + path,
+    events: SUBSCRIBABLE_EVENTS,
+  });
   const endpoint: Endpoint = { id: created.body.id, secret: created.body.secret, path };
-  const setDetail = (isOn: boolean) => app.admin.team.privacy.set.mutate({ member_detail_enabled: isOn });
+  const setDetail = (isOn: boolean) =>
+    app.admin.team.privacy.set.mutate({ member_detail_enabled: isOn });
   const endTraining = (id: string, fields: object = {}) =>
     platform.trainings.end.mutate(describeTraining(team, id, { ...END, ...fields }));
-  const saveEvaluation = (id: string) => platform.evaluations.save.mutate(describeEvaluation(team, id, 71));
+  const saveEvaluation = (id: string) =>
+    platform.evaluations.save.mutate(describeEvaluation(team, id, 71));
   return { team, teamId, app, call, endpoint, setDetail, endTraining, saveEvaluation };
 }
 
@@ -97,7 +108,10 @@ async function receive({ endpoint }: Team, count: number): Promise<WebhookEvent[
  * Raises one event of each type. The switch is set right before each, and set the other way right after it: what it is when the event is delivered must not
  * matter.
  */
-async function raiseAll(own: Team, { isOn, crmName }: { isOn: boolean; crmName: ProviderName }): Promise<Expected[]> {
+async function raiseAll(
+  own: Team,
+  { isOn, crmName }: { isOn: boolean; crmName: ProviderName },
+): Promise<Expected[]> {
   const { team, teamId, app, call, endpoint } = own;
   const expected: Expected[] = [];
   const raise = async (type: EventType, act: () => Promise<Said>): Promise<void> => {
@@ -112,7 +126,12 @@ async function raiseAll(own: Team, { isOn, crmName }: { isOn: boolean; crmName: 
   const member = { member_id: memberId(team, 'member') };
   const person = { user_id: userId(team, 'member') };
   const wanted = { ...member, title: 'Practise', due_date: '2026-12-01', ...COMBINATION };
-  const assignment = { ...member, title: 'Practise', due_date: '2026-12-01', completed_training_id: null };
+  const assignment = {
+    ...member,
+    title: 'Practise',
+    due_date: '2026-12-01',
+    completed_training_id: null,
+  };
 
   await raise('member.joined', async () => {
     const { body } = await call('POST', '/users', { email: `new@${team}.test`, role: 'member' });
@@ -121,7 +140,10 @@ async function raiseAll(own: Team, { isOn, crmName }: { isOn: boolean; crmName: 
   await raise('member.removed', async () => {
     const id = memberId(team, 'leaver');
     expect((await call('DELETE', `/users/${id}`)).status).toBe(200);
-    return { always: { member_id: id, role: 'member' }, person: { user_id: userId(team, 'leaver') } };
+    return {
+      always: { member_id: id, role: 'member' },
+      person: { user_id: userId(team, 'leaver') },
+    };
   });
   let made = '';
   await raise('assignment.created', async () => {
@@ -146,8 +168,14 @@ async function raiseAll(own: Team, { isOn, crmName }: { isOn: boolean; crmName: 
     await own.saveEvaluation(training);
     return { always: { training_id: training }, person: { ...person, score: 71 } };
   });
-  expect(await completedBy(own, linked.id)).toEqual({ status: 'done', completed_training_id: training });
-  expect(await completedBy(own, silent.id)).toEqual({ status: 'done', completed_training_id: null });
+  expect(await completedBy(own, linked.id)).toEqual({
+    status: 'done',
+    completed_training_id: training,
+  });
+  expect(await completedBy(own, silent.id)).toEqual({
+    status: 'done',
+    completed_training_id: null,
+  });
 
   const connectionId = await connectAndSync(own, crmName);
   await raise('crm.sync.failed', async () => {
@@ -186,31 +214,34 @@ async function connectAndSync(own: Team, crmName: ProviderName): Promise<string>
 describe.each([
   { team: 'open', isOn: true, crmName: 'hubspot' },
   { team: 'quiet', isOn: false, crmName: 'pipedrive' },
-] as const)('with member_detail_enabled $isOn at the time of the event', ({ team, isOn, crmName }) => {
-  test('each type is raised, and arrives signed, with the fields that are promised and no other', async () => {
-    const own = await enter(team);
-    const expected = await raiseAll(own, { isOn, crmName });
-    // One of each: the assignments of the app and the host application raised nothing.
-    const raised = (await eventsOf(api, own.teamId)).map(({ type }) => type);
-    expect(raised.toSorted()).toEqual(EVENT_TYPES.toSorted());
-    const received = await receive(own, expected.length);
-    expect(new Set(received.map(({ type }) => type))).toEqual(new Set(EVENT_TYPES));
-    for (const { type, data, from, to } of expected) {
-      const event = received.find((each) => each.type === type);
-      expect(event).toStrictEqual({
-        id: expect.stringMatching(/^evt_\w+$/),
-        type,
-        created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-        api_version: API_VERSION,
-        tenant_id: own.teamId,
-        data,
-      });
-      const at = Date.parse(event?.created_at ?? '');
-      expect(at).toBeGreaterThanOrEqual(from);
-      expect(at).toBeLessThanOrEqual(to);
-    }
-  });
-});
+] as const)(
+  'with member_detail_enabled $isOn at the time of the event',
+  ({ team, isOn, crmName }) => {
+    test('each type is raised, and arrives signed, with the fields that are promised and no other', async () => {
+      const own = await enter(team);
+      const expected = await raiseAll(own, { isOn, crmName });
+      // One of each: the assignments of the app and the host application raised nothing.
+      const raised = (await eventsOf(api, own.teamId)).map(({ type }) => type);
+      expect(raised.toSorted()).toEqual(EVENT_TYPES.toSorted());
+      const received = await receive(own, expected.length);
+      expect(new Set(received.map(({ type }) => type))).toEqual(new Set(EVENT_TYPES));
+      for (const { type, data, from, to } of expected) {
+        const event = received.find((each) => each.type === type);
+        expect(event).toStrictEqual({
+          id: expect.stringMatching(/^evt_\w+$/),
+          type,
+          created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+          api_version: API_VERSION,
+          tenant_id: own.teamId,
+          data,
+        });
+        const at = Date.parse(event?.created_at ?? '');
+        expect(at).toBeGreaterThanOrEqual(from);
+        expect(at).toBeLessThanOrEqual(to);
+      }
+    });
+  },
+);
 
 async function isBeingDelivered({ teamId }: Team): Promise<boolean> {
   const claimed = 'select from webhook_delivery where team_id = $1 and claimed_by is not null';
@@ -226,14 +257,17 @@ test('an event that waits, its endpoint disabled, while the switch goes off stil
   await own.endTraining('trn_held');
   await own.saveEvaluation('trn_held');
   const ofEvaluation = () =>
-    receiver.requestsTo(path).filter((request) => verify(request, endpoint).type === 'evaluation.completed');
+    receiver
+      .requestsTo(path)
+      .filter((request) => verify(request, endpoint).type === 'evaluation.completed');
   // Both have their delivery: none is made once the endpoint is disabled.
   await receive(own, 2);
 
   await call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'disabled' });
   await own.setDetail(false);
-  const list = async (): Promise<{ event_type: string; status: string; attempt: number; next_try_at: string }[]> =>
-    (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries`)).body.data;
+  const list = async (): Promise<
+    { event_type: string; status: string; attempt: number; next_try_at: string }[]
+  > => (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries`)).body.data;
   // What was under way when the endpoint was disabled has ended.
   const waiting = await until(async () => {
     const deliveries = await list();

@@ -5,7 +5,14 @@ import { periodOf } from '../../src/features/analytics/rules.ts';
 import { readTeam } from '../../src/features/analytics/store.ts';
 import { createRandom, nextInt } from '../../src/seed/random.ts';
 import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
-import { makeMember, makeSeed, makeTeam, makeTraining, userId, type TeamSeed } from '../support/seed.ts';
+import {
+  makeMember,
+  makeSeed,
+  makeTeam,
+  makeTraining,
+  userId,
+  type TeamSeed,
+} from '../support/seed.ts';
 
 /** A Wednesday: the current ISO week began on 2026-11-16. */
 const NOW = new Date('2026-11-18T15:30:00.000Z');
@@ -52,7 +59,12 @@ async function analyticsOf(team: TeamSeed): Promise<Analytics> {
 let trainingCount = 0;
 
 /** An ended training of the person; `total` null: not scored. */
-function session(user: string, at: string, total: number | null, fields: Partial<Training> = {}): Training {
+function session(
+  user: string,
+  at: string,
+  total: number | null,
+  fields: Partial<Training> = {},
+): Training {
   const evaluation = total === null ? null : { score: { total, dimensions: {} } };
   return makeTraining('x', `trn_${trainingCount++}`, {
     user_id: user,
@@ -85,14 +97,18 @@ describe('GET /analytics/team, over generated trainings', () => {
   let answer: Analytics;
   beforeAll(async () => {
     const members = [0, 1, 2, 3].map((index) => makeMember('g', `m${index}`));
-    const others = [makeMember('g', 'gone', { status: 'ended' }), makeMember('g', 'asked', { status: 'invited' })];
+    const others = [
+      makeMember('g', 'gone', { status: 'ended' }),
+      makeMember('g', 'asked', { status: 'invited' }),
+    ];
     answer = await analyticsOf(makeTeam('g', { members: [...members, ...others], trainings }));
   });
 
   const counted = trainings.filter((training) => training.user_id !== userId('g', 'gone'));
   const totalsOf = (list: readonly Training[]): number[] =>
     list.flatMap((training) => training.evaluation?.score?.total ?? []);
-  const isEnded = (training: Training): boolean => training.finished_at !== null || training.status === 'scored';
+  const isEnded = (training: Training): boolean =>
+    training.finished_at !== null || training.status === 'scored';
 
   test('the totals are those of a recount over the active members', () => {
     expect(answer.totals).toMatchObject({
@@ -106,10 +122,14 @@ describe('GET /analytics/team, over generated trainings', () => {
   test('each dimension is the mean of a recount, in alphabetical order; the gaps are those below 60, the lowest first', () => {
     const recount = DIMENSIONS.map((name) => ({
       name,
-      mean: mean(counted.flatMap((training) => training.evaluation?.score?.dimensions?.[name] ?? [])) ?? NaN,
+      mean:
+        mean(counted.flatMap((training) => training.evaluation?.score?.dimensions?.[name] ?? [])) ??
+        NaN,
     }));
     expect(answer.dimensions.map(({ dimension }) => dimension)).toEqual(DIMENSIONS);
-    answer.dimensions.forEach(({ value }, index) => expectRounded(value, recount[index]?.mean ?? null, 1));
+    answer.dimensions.forEach(({ value }, index) =>
+      expectRounded(value, recount[index]?.mean ?? null, 1),
+    );
     const gaps = recount.filter((each) => each.mean < 60).toSorted((a, b) => a.mean - b.mean);
     expect(gaps.length).toBeGreaterThan(1);
     expect(answer.skill_gaps).toEqual(gaps.map(({ name }) => name));
@@ -121,7 +141,9 @@ describe('GET /analytics/team, over generated trainings', () => {
       between(counted, firstMonday + index * 7 * DAY_MS, firstMonday + (index + 1) * 7 * DAY_MS),
     );
     expect(answer.trend).toHaveLength(12);
-    answer.trend.forEach(({ score }, index) => expectRounded(score, mean(totalsOf(weeks[index] ?? [])), 0));
+    answer.trend.forEach(({ score }, index) =>
+      expectRounded(score, mean(totalsOf(weeks[index] ?? [])), 0),
+    );
     expect(answer.trend.some(({ score }) => score === null)).toBe(true);
   });
 
@@ -134,7 +156,11 @@ describe('GET /analytics/team, over generated trainings', () => {
       const sessions = own.filter(isEnded).length;
       if (sessions === 0) return [];
       return [
-        { sessions, mean: mean(totalsOf(own)), delta: recent === null || previous === null ? null : recent - previous },
+        {
+          sessions,
+          mean: mean(totalsOf(own)),
+          delta: recent === null || previous === null ? null : recent - previous,
+        },
       ];
     });
     rows.sort((a, b) => (b.mean ?? -1) - (a.mean ?? -1));
@@ -146,7 +172,9 @@ describe('GET /analytics/team, over generated trainings', () => {
       expectRounded(member.avg_score, row?.mean ?? null, 1);
       expectRounded(member.trend_delta, row?.delta ?? null, 1);
     });
-    expect(answer.members.filter((member) => member.trend_delta !== null).length).toBeGreaterThan(2);
+    expect(answer.members.filter((member) => member.trend_delta !== null).length).toBeGreaterThan(
+      2,
+    );
   });
 });
 
@@ -182,12 +210,15 @@ describe('GET /analytics/team', () => {
     const db: Pick<Db, 'query'> = { query: (what) => (sent.push(what), Promise.resolve([])) };
     await readTeam(db as Db, 'any', periodOf(NOW)).catch(() => undefined);
     const plan = async (text = ''): Promise<string> => {
-      const { rows } = await api.db.pool.query<{ plan: unknown }>(`explain (generic_plan, format json) ${text}`);
+      const { rows } = await api.db.pool.query<{ plan: unknown }>(
+        `explain (generic_plan, format json) ${text}`,
+      );
       return JSON.stringify(rows);
     };
     expect(sent).toHaveLength(1);
     expect(await plan(sent[0]?.text)).not.toContain('Nested Loop');
-    const joined = 'select * from member join analytics_person_week w using (team_id, user_id) where team_id = $1';
+    const joined =
+      'select * from member join analytics_person_week w using (team_id, user_id) where team_id = $1';
     expect(await plan(joined)).toContain('Nested Loop');
   });
 
@@ -245,7 +276,12 @@ describe('GET /analytics/team', () => {
       session(owner, '2026-08-30T23:59:59.999Z', 10),
     ];
     const { trend } = await analyticsOf(makeTeam('weeks', { trainings }));
-    expect(trend.map(({ score }) => score)).toEqual([30, ...Array.from({ length: 9 }, () => null), 70, 90]);
+    expect(trend.map(({ score }) => score)).toEqual([
+      30,
+      ...Array.from({ length: 9 }, () => null),
+      70,
+      90,
+    ]);
   });
 });
 
@@ -255,7 +291,9 @@ describe('the members in the analytics', () => {
       status: 'running',
       finished_at: null,
     });
-    const four = await analyticsOf(teamOf('four', 4, { members: [makeMember('four', 'extra')], trainings: [running] }));
+    const four = await analyticsOf(
+      teamOf('four', 4, { members: [makeMember('four', 'extra')], trainings: [running] }),
+    );
     expect((await analyticsOf(teamOf('five', 5))).members).toHaveLength(5);
     expect(four.members).toEqual([]);
     expect(four.totals).toMatchObject({ active_members: 5, sessions: 4 });
@@ -310,10 +348,14 @@ function generateTrainings(names: readonly string[]): Training[] {
     if (at >= emptyFrom && at < emptyFrom + 7 * DAY_MS) at += 7 * DAY_MS;
     const kind = random();
     const dimensions = Object.fromEntries(
-      DIMENSIONS.filter(() => random() < 0.9).map((each, place) => [each, nextInt(random, 30, 84 + place)]),
+      DIMENSIONS.filter(() => random() < 0.9).map((each, place) => [
+        each,
+        nextInt(random, 30, 84 + place),
+      ]),
     );
     const createdAt = new Date(at).toISOString();
-    if (kind < 0.1) return session(userId('g', name), createdAt, null, { status: 'running', finished_at: null });
+    if (kind < 0.1)
+      return session(userId('g', name), createdAt, null, { status: 'running', finished_at: null });
     if (kind < 0.2) return session(userId('g', name), createdAt, null);
     const total = kind < 0.3 ? null : nextInt(random, 20, 100);
     return session(userId('g', name), createdAt, total, {
@@ -324,7 +366,9 @@ function generateTrainings(names: readonly string[]): Training[] {
 }
 
 function between(trainings: readonly Training[], fromMs: number, toMs: number): Training[] {
-  return trainings.filter(({ created_at = '' }) => Date.parse(created_at) >= fromMs && Date.parse(created_at) < toMs);
+  return trainings.filter(
+    ({ created_at = '' }) => Date.parse(created_at) >= fromMs && Date.parse(created_at) < toMs,
+  );
 }
 
 function mean(values: readonly number[]): number | null {

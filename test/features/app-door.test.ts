@@ -1,6 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, appAsMember, appAsPlatform, appWith, codeOf, openSession, tokenOf } from '../support/app.ts';
+import {
+  appAs,
+  appAsMember,
+  appAsPlatform,
+  appWith,
+  codeOf,
+  openSession,
+  tokenOf,
+} from '../support/app.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 let api: TestApi;
@@ -41,9 +49,13 @@ describe('who may come in', () => {
 
   test('a role that was taken away counts at the next call, whatever the token says', async () => {
     const app = await appAsMember(api, 'a', 'admin');
-    await api.db.pool.query(`update member set role = 'member' where team_id = 'team_a' and id = 'mem_a_admin'`);
+    await api.db.pool.query(
+      `update member set role = 'member' where team_id = 'team_a' and id = 'mem_a_admin'`,
+    );
     expect(await codeOf(app.v1.members.list.query({ limit: 50 }))).toBe('forbidden');
-    await api.db.pool.query(`update member set role = 'admin' where team_id = 'team_a' and id = 'mem_a_admin'`);
+    await api.db.pool.query(
+      `update member set role = 'admin' where team_id = 'team_a' and id = 'mem_a_admin'`,
+    );
     expect(await codeOf(app.v1.members.list.query({ limit: 50 }))).toBe('ok');
   });
 
@@ -51,17 +63,31 @@ describe('who may come in', () => {
     const identity = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
     const call = async (token: string) => codeOf(appAs(api, token).v1.me.get.query({}));
     expect(await call(await tokenOf(identity))).toBe('ok');
-    expect(await call(await tokenOf(identity, new Date(Date.now() - 3_600_000)))).toBe('unauthorized');
-    expect(await call(await tokenOf(identity, new Date(Date.now() - 7_200_000), 86_400))).toBe('unauthorized');
+    expect(await call(await tokenOf(identity, new Date(Date.now() - 3_600_000)))).toBe(
+      'unauthorized',
+    );
+    expect(await call(await tokenOf(identity, new Date(Date.now() - 7_200_000), 86_400))).toBe(
+      'unauthorized',
+    );
   });
 
   test('an assignment made in the app raises no event', async () => {
     const app = await appAsMember(api, 'a', 'owner');
-    const combination = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
-    await app.v1.assignments.create.mutate({ member_id: 'mem_a_member', title: 'From the app', ...combination });
+    const combination = {
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+    };
+    await app.v1.assignments.create.mutate({
+      member_id: 'mem_a_member',
+      title: 'From the app',
+      ...combination,
+    });
     const { rows } = await api.db.pool.query(`select type from event where team_id = 'team_a'`);
     expect(rows).toEqual([]);
-    const audit = await api.db.pool.query(`select actor_kind, actor_id from audit_log where team_id = 'team_a'`);
+    const audit = await api.db.pool.query(
+      `select actor_kind, actor_id from audit_log where team_id = 'team_a'`,
+    );
     expect(audit.rows).toEqual([{ actor_kind: 'user', actor_id: 'mem_a_owner' }]);
   });
 });
@@ -71,7 +97,10 @@ describe('the session of the admin page', () => {
 
   test('the cookie is httpOnly and strict, and changes need the CSRF token', async () => {
     const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' });
-    const opened = await send('/trpc-session', { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+    const opened = await send('/trpc-session', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    });
     expect(opened.status).toBe(200);
     const [cookie = ''] = opened.headers.getSetCookie();
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict$/);
@@ -81,10 +110,13 @@ describe('the session of the admin page', () => {
     const invite = (email: string, headers: Record<string, string>) =>
       send('/trpc/v1.members.create', { method: 'POST', headers, body: JSON.stringify({ email }) });
     expect((await invite('one@a.test', session)).status).toBe(401);
-    expect((await invite('one@a.test', { ...session, 'x-csrf-token': `${csrf_token.slice(0, -1)}_` })).status).toBe(
-      401,
+    expect(
+      (await invite('one@a.test', { ...session, 'x-csrf-token': `${csrf_token.slice(0, -1)}_` }))
+        .status,
+    ).toBe(401);
+    expect((await invite('one@a.test', { ...session, 'x-csrf-token': csrf_token })).status).toBe(
+      200,
     );
-    expect((await invite('one@a.test', { ...session, 'x-csrf-token': csrf_token })).status).toBe(200);
   });
 
   const tokenOfOwner = (team: string) =>
@@ -93,7 +125,8 @@ describe('the session of the admin page', () => {
   test.each(['suspended', 'ended'])(
     'of a team that is %s is not opened, and an open one is refused',
     async (status) => {
-      const set = (to: string) => api.db.pool.query(`update team set status = $1 where id = 'team_closing'`, [to]);
+      const set = (to: string) =>
+        api.db.pool.query(`update team set status = $1 where id = 'team_closing'`, [to]);
       const token = await tokenOfOwner('closing');
       const { headers } = await openSession(api, token);
       const app = appWith(api, headers);
@@ -102,7 +135,11 @@ describe('the session of the admin page', () => {
         await codeOf(app.v1.members.create.mutate({ email: `${status}@closing.test` })),
       ];
       await set(status);
-      expect(await openSession(api, token)).toEqual({ status: 403, code: 'api_disabled', headers: {} });
+      expect(await openSession(api, token)).toEqual({
+        status: 403,
+        code: 'api_disabled',
+        headers: {},
+      });
       expect(await codes()).toEqual(['api_disabled', 'api_disabled']);
       await set('active');
       expect(await codes()).toEqual(['ok', 'ok']);
@@ -126,7 +163,10 @@ describe('the session of the admin page', () => {
   });
 
   test('without a valid token there is no session', async () => {
-    const refused = await send('/trpc-session', { method: 'POST', headers: { authorization: 'Bearer no.token.here' } });
+    const refused = await send('/trpc-session', {
+      method: 'POST',
+      headers: { authorization: 'Bearer no.token.here' },
+    });
     expect(refused.status).toBe(401);
     expect(refused.headers.getSetCookie()).toEqual([]);
   });

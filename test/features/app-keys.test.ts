@@ -18,11 +18,20 @@ interface Key {
 
 async function makeKey(kid: string, alg: string): Promise<Key> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
-  return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+  return {
+    kid,
+    alg,
+    privateKey,
+    publicKey,
+    jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },
+  };
 }
 
-const signedBy = ({ kid, alg, privateKey }: Pick<Key, 'kid' | 'alg' | 'privateKey'>): Promise<string> =>
-  tokenFor(alg, kid).sign(privateKey);
+const signedBy = ({
+  kid,
+  alg,
+  privateKey,
+}: Pick<Key, 'kid' | 'alg' | 'privateKey'>): Promise<string> => tokenFor(alg, kid).sign(privateKey);
 
 function tokenFor(alg: string, kid: string): SignJWT {
   return new SignJWT({ kind: 'user', team_id: 'team_a' })
@@ -95,7 +104,8 @@ describe('published keys', () => {
     keys.published = await Promise.all(
       ['RS256', 'PS256', 'ES256', 'EdDSA'].map((alg) => makeKey(`the ${alg} key`, alg)),
     );
-    for (const key of keys.published) expect([key.alg, await call(signedBy(key))]).toEqual([key.alg, 'ok']);
+    for (const key of keys.published)
+      expect([key.alg, await call(signedBy(key))]).toEqual([key.alg, 'ok']);
     expect(keys.requests).toBe(1);
   });
 
@@ -124,13 +134,23 @@ describe('published keys', () => {
     const rsa = await makeKey('rsa', 'RS256');
     keys.published = [rsa];
     const pem = await exportSPKI(rsa.publicKey);
-    const forms = [pem, pem.trim(), JSON.stringify(rsa.jwk), rsa.jwk.n ?? '', JSON.stringify({ keys: [rsa.jwk] })];
+    const forms = [
+      pem,
+      pem.trim(),
+      JSON.stringify(rsa.jwk),
+      rsa.jwk.n ?? '',
+      JSON.stringify({ keys: [rsa.jwk] }),
+    ];
     for (const form of forms)
-      expect(await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(form)))).toBe('unauthorized');
-    expect(await call(tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' }))).toBe('unauthorized');
-    expect(await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET)))).toBe(
-      'unauthorized',
-    );
+      expect(await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(form)))).toBe(
+        'unauthorized',
+      );
+    expect(
+      await call(tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' })),
+    ).toBe('unauthorized');
+    expect(
+      await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET))),
+    ).toBe('unauthorized');
     // Refused for the algorithm alone: nobody had to be asked.
     expect(keys.requests).toBe(0);
   });
@@ -144,7 +164,9 @@ describe('published keys', () => {
     keys.published = [key];
     const codes = await Promise.all(
       Array.from({ length: 20 }, async (_, index) =>
-        codeOf(appAs(kept, await signedBy({ ...key, kid: `unknown ${index}` })).v1.me.get.query({})),
+        codeOf(
+          appAs(kept, await signedBy({ ...key, kid: `unknown ${index}` })).v1.me.get.query({}),
+        ),
       ),
     );
     expect(new Set(codes)).toEqual(new Set(['unauthorized']));
@@ -156,38 +178,47 @@ describe('published keys', () => {
 describe('a key server in trouble', () => {
   const troubles: { what: string; trouble: RequestListener }[] = [
     { what: 'answers nothing', trouble: () => undefined },
-    { what: 'never ends its answer', trouble: (_request, response) => response.writeHead(200).write('{"keys":[') },
+    {
+      what: 'never ends its answer',
+      trouble: (_request, response) => response.writeHead(200).write('{"keys":['),
+    },
     { what: 'answers 500', trouble: (_request, response) => response.writeHead(500).end() },
-    { what: 'leads elsewhere', trouble: (_request, response) => response.writeHead(302, { location: '/' }).end() },
+    {
+      what: 'leads elsewhere',
+      trouble: (_request, response) => response.writeHead(302, { location: '/' }).end(),
+    },
     { what: 'answers no JSON', trouble: (_request, response) => response.end('<html>') },
     { what: 'answers no keys', trouble: (_request, response) => response.end('{}') },
     { what: 'hangs up', trouble: (request) => request.socket.destroy() },
   ];
 
-  test.each(troubles)('that $what: 503, soon, and well again as soon as it is', async ({ trouble }) => {
-    const key = await makeKey('key', 'ES256');
-    keys.published = [key];
-    keys.trouble = trouble;
-    const token = await signedBy(key);
-    await api.stop();
-    api = await startApi(1_500);
-    const startedAt = performance.now();
-    const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    // The library itself would wait for five seconds.
-    expect(performance.now() - startedAt).toBeLessThan(4_500);
-    expect(response.status).toBe(503);
-    const { error } = (await response.json()) as { error: { data: { problem: object } } };
-    expect(error.data.problem).toMatchObject({ code: 'unavailable', status: 503 });
-    expect(error.data.problem).not.toHaveProperty('detail');
-    // Whoever has no token, or none that a published key could fit, is told so all the same.
-    expect(await codeOf(appAs(api, null).v1.me.get.query({}))).toBe('unauthorized');
-    expect(await call('no.token.here')).toBe('unauthorized');
-    keys.trouble = null;
-    expect(await call(token)).toBe('ok');
-    expect(api.loggedErrors.join('')).not.toContain(token);
-  });
+  test.each(troubles)(
+    'that $what: 503, soon, and well again as soon as it is',
+    async ({ trouble }) => {
+      const key = await makeKey('key', 'ES256');
+      keys.published = [key];
+      keys.trouble = trouble;
+      const token = await signedBy(key);
+      await api.stop();
+      api = await startApi(1_500);
+      const startedAt = performance.now();
+      const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      // The library itself would wait for five seconds.
+      expect(performance.now() - startedAt).toBeLessThan(4_500);
+      expect(response.status).toBe(503);
+      const { error } = (await response.json()) as { error: { data: { problem: object } } };
+      expect(error.data.problem).toMatchObject({ code: 'unavailable', status: 503 });
+      expect(error.data.problem).not.toHaveProperty('detail');
+      // Whoever has no token, or none that a published key could fit, is told so all the same.
+      expect(await codeOf(appAs(api, null).v1.me.get.query({}))).toBe('unauthorized');
+      expect(await call('no.token.here')).toBe('unauthorized');
+      keys.trouble = null;
+      expect(await call(token)).toBe('ok');
+      expect(api.loggedErrors.join('')).not.toContain(token);
+    },
+  );
 
   test('that is gone: 503; with keys read before, nobody notices', async () => {
     const key = await makeKey('key', 'ES256');

@@ -18,15 +18,26 @@ const BODY = {
   industry_id: 'ind_saas',
 };
 
-async function eventsOf(api: TestApi, teamId: string): Promise<{ type: string; data: Record<string, unknown> }[]> {
-  const { rows } = await api.db.pool.query('select type, data from event where team_id = $1 order by id', [teamId]);
+async function eventsOf(
+  api: TestApi,
+  teamId: string,
+): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  const { rows } = await api.db.pool.query(
+    'select type, data from event where team_id = $1 order by id',
+    [teamId],
+  );
   return rows as { type: string; data: Record<string, unknown> }[];
 }
 
 describe('POST /assignments', () => {
   let api: TestApi;
   beforeAll(async () => {
-    const own = { kind: 'situation', id: 'sit_own_b', name: { de: 'Eigene', en: 'Own' }, team: 'team_b' } as const;
+    const own = {
+      kind: 'situation',
+      id: 'sit_own_b',
+      name: { de: 'Eigene', en: 'Own' },
+      team: 'team_b',
+    } as const;
     api = await startTestApi({
       seed: makeSeed(
         [
@@ -42,7 +53,10 @@ describe('POST /assignments', () => {
           makeTeam('few', { released: ['sit_cold', 'per_calm', 'ind_saas'] }),
           makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
         ],
-        { catalog: [...CATALOG, own], catalog_rules: [{ situation: 'sit_renewal', personality: 'per_tough' }] },
+        {
+          catalog: [...CATALOG, own],
+          catalog_rules: [{ situation: 'sit_renewal', personality: 'per_tough' }],
+        },
       ),
     });
   });
@@ -66,7 +80,9 @@ describe('POST /assignments', () => {
     });
     const { id } = created.body as Assignment;
     expect(created.headers['location']).toBe(`/api/public/v1/assignments/${id}`);
-    expect((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body).toEqual(created.body);
+    expect((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body).toEqual(
+      created.body,
+    );
     expect(await eventsOf(api, 'team_a')).toEqual([
       {
         type: 'assignment.created',
@@ -82,12 +98,17 @@ describe('POST /assignments', () => {
         },
       },
     ]);
-    const audit = await api.db.pool.query(`select action, target_id from audit_log where team_id = 'team_a'`);
+    const audit = await api.db.pool.query(
+      `select action, target_id from audit_log where team_id = 'team_a'`,
+    );
     expect(audit.rows).toEqual([{ action: 'assignment.created', target_id: id }]);
   });
 
   test('201: an invited member may be a recipient', async () => {
-    expect(await create({ member_id: 'mem_a_asked' })).toMatchObject({ status: 201, body: { member_user_id: null } });
+    expect(await create({ member_id: 'mem_a_asked' })).toMatchObject({
+      status: 201,
+      body: { member_user_id: null },
+    });
   });
 
   test('201: a title of 120 characters counts as people count, not in UTF-16 units', async () => {
@@ -96,13 +117,19 @@ describe('POST /assignments', () => {
       status: 422,
       body: { errors: [{ path: 'body.title' }] },
     });
-    expect(await create({ title: '' })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.title' }] } });
+    expect(await create({ title: '' })).toMatchObject({
+      status: 422,
+      body: { errors: [{ path: 'body.title' }] },
+    });
   });
 
   test.each(['mem_a_gone', 'mem_b_member', 'nobody'])(
     '404: the recipient %s is no live member of this team',
     async (member_id) => {
-      expect(await create({ member_id })).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      expect(await create({ member_id })).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      });
     },
   );
 
@@ -110,9 +137,15 @@ describe('POST /assignments', () => {
     ['an unknown entry', { situation_id: 'sit_nowhere' }, 'situation', 'sit_nowhere'],
     ['an entry of another kind', { personality_id: 'sit_cold' }, 'personality', 'sit_cold'],
     ['another team’s own entry', { situation_id: 'sit_own_b' }, 'situation', 'sit_own_b'],
-  ])('422 kombination_ungueltig: %s, with dimension and id', async (_case, fields, dimension, id) => {
-    expect(await create(fields)).toMatchObject({ status: 422, body: { code: 'kombination_ungueltig', dimension, id } });
-  });
+  ])(
+    '422 kombination_ungueltig: %s, with dimension and id',
+    async (_case, fields, dimension, id) => {
+      expect(await create(fields)).toMatchObject({
+        status: 422,
+        body: { code: 'kombination_ungueltig', dimension, id },
+      });
+    },
+  );
 
   test('422 kombination_ungueltig: an entry that was not released to the team', async () => {
     expect(await create({}, 'few')).toMatchObject({ status: 201 });
@@ -125,7 +158,10 @@ describe('POST /assignments', () => {
 
   test('422 kombination_ungueltig: a rule of the catalog forbids it, told without an id', async () => {
     const refused = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough' });
-    expect(refused).toMatchObject({ status: 422, body: { code: 'kombination_ungueltig', dimension: 'situation' } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'kombination_ungueltig', dimension: 'situation' },
+    });
     expect(refused.body).not.toHaveProperty('id');
   });
 
@@ -141,16 +177,31 @@ describe('POST /assignments', () => {
   });
 
   test('catalog rules are told before the policy, unknown entries before both', async () => {
-    const ruled = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough', industry_id: 'ind_public' });
+    const ruled = await create({
+      situation_id: 'sit_renewal',
+      personality_id: 'per_tough',
+      industry_id: 'ind_public',
+    });
     expect(ruled.body).toMatchObject({ code: 'kombination_ungueltig' });
-    const unknown = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough', industry_id: 'nowhere' });
-    expect(unknown.body).toMatchObject({ code: 'kombination_ungueltig', dimension: 'industry', id: 'nowhere' });
+    const unknown = await create({
+      situation_id: 'sit_renewal',
+      personality_id: 'per_tough',
+      industry_id: 'nowhere',
+    });
+    expect(unknown.body).toMatchObject({
+      code: 'kombination_ungueltig',
+      dimension: 'industry',
+      id: 'nowhere',
+    });
   });
 
   test.each(['2026-02-30', '2026-13-01', '01.12.2026', '2026-12-01T00:00:00Z'])(
     '422: %s is no calendar date',
     async (due_date) => {
-      expect(await create({ due_date })).toMatchObject({ status: 422, body: { errors: [{ path: 'body.due_date' }] } });
+      expect(await create({ due_date })).toMatchObject({
+        status: 422,
+        body: { errors: [{ path: 'body.due_date' }] },
+      });
     },
   );
 
@@ -179,7 +230,8 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
       ]),
     });
   });
-  const patch = (id: string, body: object) => api.call(api.key('team_a'), 'PATCH', `/assignments/${id}`, { body });
+  const patch = (id: string, body: object) =>
+    api.call(api.key('team_a'), 'PATCH', `/assignments/${id}`, { body });
   const completions = async (id: string) =>
     (await eventsOf(api, 'team_a')).filter(
       (event) => event.type === 'assignment.completed' && event.data['assignment_id'] === id,
@@ -203,13 +255,21 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
       status: 200,
       body: { note: null, due_date: '2026-12-01', status: 'open' },
     });
-    expect(await patch('two', { due_date: null })).toMatchObject({ status: 200, body: { note: null, due_date: null } });
+    expect(await patch('two', { due_date: null })).toMatchObject({
+      status: 200,
+      body: { note: null, due_date: null },
+    });
   });
 
   test('an empty body is a 200 without change or trace', async () => {
     const before = await api.db.pool.query('select count(*)::int as n from audit_log');
-    expect(await patch('three', {})).toMatchObject({ status: 200, body: { status: 'open', note: 'first' } });
-    expect((await api.db.pool.query('select count(*)::int as n from audit_log')).rows).toEqual(before.rows);
+    expect(await patch('three', {})).toMatchObject({
+      status: 200,
+      body: { status: 'open', note: 'first' },
+    });
+    expect((await api.db.pool.query('select count(*)::int as n from audit_log')).rows).toEqual(
+      before.rows,
+    );
   });
 
   test.each(['revoked', 'DONE', ''])('422: status %o cannot be set', async (status) => {
@@ -241,7 +301,9 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
 
   test('404: another team neither changes nor deletes it', async () => {
     const key = api.key('team_b');
-    expect((await api.call(key, 'PATCH', '/assignments/two', { body: { note: 'mine' } })).status).toBe(404);
+    expect(
+      (await api.call(key, 'PATCH', '/assignments/two', { body: { note: 'mine' } })).status,
+    ).toBe(404);
     expect((await api.call(key, 'DELETE', '/assignments/two')).status).toBe(404);
     expect(await api.call(api.key('team_a'), 'GET', '/assignments/two')).toMatchObject({
       status: 200,

@@ -23,7 +23,8 @@ beforeAll(async () => {
 
 const list = (input: Parameters<typeof app.admin.auditLog.list.query>[0] = {}) =>
   app.admin.auditLog.list.query({ limit: 200, ...input });
-const ids = async (input: Parameters<typeof list>[0]) => (await list(input)).data.map(({ id }) => id);
+const ids = async (input: Parameters<typeof list>[0]) =>
+  (await list(input)).data.map(({ id }) => id);
 const numbers = (fits: (n: number) => boolean) =>
   Array.from({ length: 100 }, (_, n) => n)
     .filter(fits)
@@ -85,7 +86,9 @@ describe('the list', () => {
   });
 
   test('holds what was just written, by whom and in answer to what', async () => {
-    const created = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'new@a.test' } });
+    const created = await api.call(api.key('team_a'), 'POST', '/users', {
+      body: { email: 'new@a.test' },
+    });
     const { id } = created.body as { id: string };
     const { data } = await list({ target_id: id });
     expect(data).toMatchObject([

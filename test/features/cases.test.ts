@@ -36,18 +36,23 @@ beforeAll(async () => {
 
 const call = (method: string, path: string, body?: unknown, team = 'a') =>
   api.call(api.key(`team_${team}`), method, path, body === undefined ? {} : { body });
-const create = (fields: object = {}) => call('POST', '/cases', { user_id: 'usr_a_member', ...fields });
+const create = (fields: object = {}) =>
+  call('POST', '/cases', { user_id: 'usr_a_member', ...fields });
 const newCase = async (fields: object = {}): Promise<string> => (await create(fields)).body.id;
 
 async function auditOf(targetId: string) {
-  const { rows } = await api.db.pool.query('select action, details from audit_log where target_id = $1 order by id', [
-    targetId,
-  ]);
+  const { rows } = await api.db.pool.query(
+    'select action, details from audit_log where target_id = $1 order by id',
+    [targetId],
+  );
   return rows;
 }
 
 async function countCases(teamId = 'team_a'): Promise<number> {
-  const { rows } = await api.db.pool.query('select count(*)::int as n from training_case where team_id = $1', [teamId]);
+  const { rows } = await api.db.pool.query(
+    'select count(*)::int as n from training_case where team_id = $1',
+    [teamId],
+  );
   return rows[0].n;
 }
 
@@ -95,7 +100,10 @@ describe('GET /cases', () => {
 
   test("200: an unknown person, or another team's, has an empty page", async () => {
     for (const id of ['nobody', 'usr_b_member'])
-      expect((await call('GET', `/cases?user_id=${id}`)).body).toEqual({ data: [], next_cursor: null });
+      expect((await call('GET', `/cases?user_id=${id}`)).body).toEqual({
+        data: [],
+        next_cursor: null,
+      });
   });
 
   test('403: not while the team keeps details of its members to itself', async () => {
@@ -131,7 +139,9 @@ describe('POST /cases', () => {
     expect(created.headers['location']).toBe(`/api/public/v1/cases/${created.body.id}`);
     expect((await call('GET', `/cases/${created.body.id}`)).text).toBe(created.text);
     expect((await call('GET', '/cases')).body.data).toContainEqual(created.body);
-    expect(await auditOf(created.body.id)).toEqual([{ action: 'case.created', details: { user_id: 'usr_a_member' } }]);
+    expect(await auditOf(created.body.id)).toEqual([
+      { action: 'case.created', details: { user_id: 'usr_a_member' } },
+    ]);
   });
 
   test('201: what is left out, or null, is null', async () => {
@@ -152,7 +162,9 @@ describe('POST /cases', () => {
     expect((await call('GET', `/cases/${id}`)).text).toContain(expected);
     expect((await call('GET', '/cases?limit=1')).text).toContain(expected);
     expect((await call('PATCH', `/cases/${id}`, { title: 'x' })).text).toContain(expected);
-    const changed = await api.call(api.key('team_a'), 'PATCH', `/cases/${id}`, { rawBody: `{"fields":${text}}` });
+    const changed = await api.call(api.key('team_a'), 'PATCH', `/cases/${id}`, {
+      rawBody: `{"fields":${text}}`,
+    });
     expect(changed.text).toContain(expected);
   });
 
@@ -166,9 +178,15 @@ describe('POST /cases', () => {
     const second = await api.call(api.key('team_a'), 'POST', '/cases', options);
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(second.text).toBe(first.text);
-    expect(second.headers).toMatchObject({ 'idempotency-replayed': 'true', location: first.headers['location'] });
+    expect(second.headers).toMatchObject({
+      'idempotency-replayed': 'true',
+      location: first.headers['location'],
+    });
     expect(await countCases()).toBe(before + 1);
-    const other = { ...options, rawBody: '{"user_id":"usr_a_member","fields":{"b":1,"c":4,"a":3}}' };
+    const other = {
+      ...options,
+      rawBody: '{"user_id":"usr_a_member","fields":{"b":1,"c":4,"a":3}}',
+    };
     expect(await api.call(api.key('team_a'), 'POST', '/cases', other)).toMatchObject({
       status: 422,
       body: { code: 'idempotency_mismatch' },
@@ -301,7 +319,12 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
   );
 
   test('PATCH 200: changes what it names, leaves the rest, and says in the audit log which', async () => {
-    const id = await newCase({ title: 'Old', persona_id: 'per_calm', fields: { a: 1, b: 2 }, external_ref: { x: 1 } });
+    const id = await newCase({
+      title: 'Old',
+      persona_id: 'per_calm',
+      fields: { a: 1, b: 2 },
+      external_ref: { x: 1 },
+    });
     const changed = await call('PATCH', `/cases/${id}`, { title: 'New', fields: { c: 3 } });
     expect(changed).toMatchObject({
       status: 200,
@@ -309,24 +332,41 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
     });
     expect(changed.body.fields).toEqual({ c: 3 });
     expect((await call('GET', `/cases/${id}`)).body).toEqual(changed.body);
-    expect((await auditOf(id)).at(-1)).toEqual({ action: 'case.updated', details: { fields: ['title', 'fields'] } });
+    expect((await auditOf(id)).at(-1)).toEqual({
+      action: 'case.updated',
+      details: { fields: ['title', 'fields'] },
+    });
   });
 
   test('PATCH 200: null clears, an array is taken as fields', async () => {
-    const id = await newCase({ title: 'Old', persona_id: 'p', fields: { a: 1 }, external_ref: { x: 1 } });
+    const id = await newCase({
+      title: 'Old',
+      persona_id: 'p',
+      fields: { a: 1 },
+      external_ref: { x: 1 },
+    });
     const cleared = { title: null, persona_id: null, fields: null, external_ref: null };
-    expect(await call('PATCH', `/cases/${id}`, cleared)).toMatchObject({ status: 200, body: cleared });
+    expect(await call('PATCH', `/cases/${id}`, cleared)).toMatchObject({
+      status: 200,
+      body: cleared,
+    });
     const { rows } = await api.db.pool.query(
       'select fields is null as f, external_ref is null as e from training_case where id = $1',
       [id],
     );
     expect(rows).toEqual([{ f: true, e: true }]);
-    expect((await call('PATCH', `/cases/${id}`, { fields: [1, { a: 2 }] })).body.fields).toEqual([1, { a: 2 }]);
+    expect((await call('PATCH', `/cases/${id}`, { fields: [1, { a: 2 }] })).body.fields).toEqual([
+      1,
+      { a: 2 },
+    ]);
   });
 
   test('PATCH 200: an empty body changes nothing and leaves no trace', async () => {
     const id = await newCase({ title: 'Same' });
-    expect(await call('PATCH', `/cases/${id}`, {})).toMatchObject({ status: 200, body: { title: 'Same' } });
+    expect(await call('PATCH', `/cases/${id}`, {})).toMatchObject({
+      status: 200,
+      body: { title: 'Same' },
+    });
     expect(await auditOf(id)).toHaveLength(1);
   });
 
@@ -361,20 +401,28 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
 
   test('DELETE 200: the case is gone, once', async () => {
     const id = await newCase();
-    const answers = await Promise.all([call('DELETE', `/cases/${id}`), call('DELETE', `/cases/${id}`)]);
+    const answers = await Promise.all([
+      call('DELETE', `/cases/${id}`),
+      call('DELETE', `/cases/${id}`),
+    ]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404]);
     expect((await call('GET', `/cases/${id}`)).status).toBe(404);
-    expect((await auditOf(id)).map(({ action }) => action)).toEqual(['case.created', 'case.deleted']);
+    expect((await auditOf(id)).map(({ action }) => action)).toEqual([
+      'case.created',
+      'case.deleted',
+    ]);
   });
 
   test('created_at is the moment of the creation, in UTC with milliseconds', async () => {
     const clock = fixedClock(new Date('2026-11-20T08:00:00.050Z'));
     const still = await startTestApi({ seed: makeSeed([makeTeam('c')]), clock });
-    const { body } = await still.call(still.key('team_c'), 'POST', '/cases', { body: { user_id: 'usr_c_member' } });
+    const { body } = await still.call(still.key('team_c'), 'POST', '/cases', {
+      body: { user_id: 'usr_c_member' },
+    });
     expect(body.created_at).toBe('2026-11-20T08:00:00.050Z');
-    expect((await still.call(still.key('team_c'), 'GET', `/cases/${body.id}`)).body.created_at).toBe(
-      '2026-11-20T08:00:00.050Z',
-    );
+    expect(
+      (await still.call(still.key('team_c'), 'GET', `/cases/${body.id}`)).body.created_at,
+    ).toBe('2026-11-20T08:00:00.050Z');
     await still.stop();
   });
 

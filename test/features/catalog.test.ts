@@ -24,7 +24,12 @@ beforeAll(async () => {
       ],
       {
         catalog: [
-          { kind: 'situation', id: 'sit_both', name: { de: 'Übergabe', en: 'Handover' }, icon: 'swap' },
+          {
+            kind: 'situation',
+            id: 'sit_both',
+            name: { de: 'Übergabe', en: 'Handover' },
+            icon: 'swap',
+          },
           { kind: 'situation', id: 'sit_de', name: { de: 'zuletzt' } },
           { kind: 'situation', id: 'sit_en', name: { en: 'Arrival' } },
           { kind: 'situation', id: 'sit_nameless' },
@@ -34,8 +39,18 @@ beforeAll(async () => {
           { kind: 'industry', id: 'ind_x', name: { de: 'Global', en: 'Global' }, icon: 'globe' },
           { kind: 'industry', id: 'ind_x', name: { de: 'Eigene', en: 'Own' }, team: 'team_own' },
           { kind: 'role', id: 'rol_own', name: { de: 'Einkauf', en: 'Buyer' }, team: 'team_own' },
-          { kind: 'methodology', id: 'sit_both', name: { de: 'Umgewidmet', en: 'Repurposed' }, team: 'team_own' },
-          { kind: 'role', id: 'own_blocked', name: { de: 'Gesperrt', en: 'Blocked' }, team: 'team_strict' },
+          {
+            kind: 'methodology',
+            id: 'sit_both',
+            name: { de: 'Umgewidmet', en: 'Repurposed' },
+            team: 'team_own',
+          },
+          {
+            kind: 'role',
+            id: 'own_blocked',
+            name: { de: 'Gesperrt', en: 'Blocked' },
+            team: 'team_strict',
+          },
           { kind: 'role', id: 'own_free', name: { de: 'Frei', en: 'Free' }, team: 'team_strict' },
         ],
       },
@@ -45,17 +60,29 @@ beforeAll(async () => {
 
 async function read(team: string, language = 'de'): Promise<Catalog> {
   const headers = { 'accept-language': language };
-  const { status, body } = await api.call(api.key(`team_${team}`, 'catalog:read'), 'GET', '/catalog', { headers });
+  const { status, body } = await api.call(
+    api.key(`team_${team}`, 'catalog:read'),
+    'GET',
+    '/catalog',
+    { headers },
+  );
   expect(status).toBe(200);
   return body as Catalog;
 }
 
-const idsOf = (catalog: Catalog): string[] => Object.values(catalog).flatMap((entries) => entries.map(({ id }) => id));
+const idsOf = (catalog: Catalog): string[] =>
+  Object.values(catalog).flatMap((entries) => entries.map(({ id }) => id));
 
 describe('GET /catalog', () => {
   test('has a list for each of the five kinds, and an entry with id, name and icon', async () => {
     const catalog = await read('all');
-    expect(Object.keys(catalog)).toEqual(['situation', 'personality', 'industry', 'role', 'methodology']);
+    expect(Object.keys(catalog)).toEqual([
+      'situation',
+      'personality',
+      'industry',
+      'role',
+      'methodology',
+    ]);
     expect(catalog.situation).toContainEqual({ id: 'sit_both', name: 'Übergabe', icon: 'swap' });
     expect(catalog.personality).toEqual([{ id: 'per_a', name: 'Ruhig', icon: null }]);
     expect(catalog.role).toEqual([]);

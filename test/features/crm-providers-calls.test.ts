@@ -4,7 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/features/crm/providers/errors.ts';
-import { serializeCredentials, type ProviderClient } from '../../src/features/crm/providers/provider.ts';
+import {
+  serializeCredentials,
+  type ProviderClient,
+} from '../../src/features/crm/providers/provider.ts';
 import { openProvider, PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
 import { answer } from '../support/crm/fake.ts';
 import { startWith } from '../support/crm-sync.ts';
@@ -45,7 +48,8 @@ const FAILURES: readonly Failure[] = [
   {
     what: 'a page of HTML',
     reason: 'invalid_response',
-    fail: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Maintenance</html>'),
+    fail: (response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Maintenance</html>'),
   },
   {
     what: 'JSON of another shape',
@@ -81,7 +85,10 @@ describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
       const calls: ((client: ProviderClient) => Promise<unknown>)[] = [
         (client) => client.check(),
         (client) => client.listOwners(),
-        ...lists.map((list) => (client: ProviderClient) => client.readPage(list, { since: null, cursor: null })),
+        ...lists.map(
+          (list) => (client: ProviderClient) =>
+            client.readPage(list, { since: null, cursor: null }),
+        ),
       ];
       expect(calls.length).toBeGreaterThan(3);
       for (const call of calls) {

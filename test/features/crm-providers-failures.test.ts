@@ -5,7 +5,15 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
 import type { TestApi } from '../support/api.ts';
 import { answer, type FakeCrm } from '../support/crm/fake.ts';
-import { ago, expected, makeDeals, MINUTE, NOW, startWith, useCrmSync } from '../support/crm-sync.ts';
+import {
+  ago,
+  expected,
+  makeDeals,
+  MINUTE,
+  NOW,
+  startWith,
+  useCrmSync,
+} from '../support/crm-sync.ts';
 
 const crmSync = useCrmSync();
 const { clock, connect, connectionRow, events, rows, slept, stored, sync, syncLater } = crmSync;
@@ -33,7 +41,11 @@ describe.each(PROVIDER_NAMES)('%s: connecting', (name) => {
 });
 
 describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
-  const failAtPage = (crm: FakeCrm, page: number, fail: (response: ServerResponse) => unknown): void => {
+  const failAtPage = (
+    crm: FakeCrm,
+    page: number,
+    fail: (response: ServerResponse) => unknown,
+  ): void => {
     crm.intercept = (request, response) => {
       if (crm.pages().length !== page || crm.pages().at(-1) !== request) return false;
       fail(response);
@@ -63,25 +75,31 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     {
       what: 'a body that is no JSON',
       reason: 'invalid_response',
-      fail: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
+      fail: (response: ServerResponse) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
     },
     { what: 'silence', reason: 'timeout', fail: () => undefined },
-  ])('by $what keeps the pages before it, and the next run goes on after them', async ({ reason, fail }) => {
-    const crm = await startWith(name);
-    const id = await connect(crm);
-    failAtPage(crm, 2, fail);
-    expect(await sync(id, { settings: { timeoutMs: 300, allowBaseUrl: true } })).toBe('failed');
-    expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
-    expect(await events()).toEqual([{ team_id: 'team_a', connection_id: id, provider: name, reason }]);
-    const [, second] = crm.pages();
-    crm.intercept = null;
-    crm.requests.length = 0;
-    clock.advance(MINUTE);
-    expect(await sync(id)).toBe('done');
-    expect(await stored(id)).toEqual(expected(crm));
-    expect(crm.pages()[0]).toMatchObject({ body: second?.body });
-    expect(String(crm.pages()[0]?.query)).toBe(String(second?.query));
-  });
+  ])(
+    'by $what keeps the pages before it, and the next run goes on after them',
+    async ({ reason, fail }) => {
+      const crm = await startWith(name);
+      const id = await connect(crm);
+      failAtPage(crm, 2, fail);
+      expect(await sync(id, { settings: { timeoutMs: 300, allowBaseUrl: true } })).toBe('failed');
+      expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
+      expect(await events()).toEqual([
+        { team_id: 'team_a', connection_id: id, provider: name, reason },
+      ]);
+      const [, second] = crm.pages();
+      crm.intercept = null;
+      crm.requests.length = 0;
+      clock.advance(MINUTE);
+      expect(await sync(id)).toBe('done');
+      expect(await stored(id)).toEqual(expected(crm));
+      expect(crm.pages()[0]).toMatchObject({ body: second?.body });
+      expect(String(crm.pages()[0]?.query)).toBe(String(second?.query));
+    },
+  );
 
   test.each([400, 410])(
     'by a cursor that the CRM does not know any more (%i) starts the round again',
@@ -108,7 +126,9 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
       makeDeals(7, (index) => ({ title: index === 4 ? 'poison' : `Deal ${index + 1}` })),
     );
     const id = await connect(crm);
-    await api.db.pool.query(`alter table crm_deal add constraint no_poison check (title <> 'poison')`);
+    await api.db.pool.query(
+      `alter table crm_deal add constraint no_poison check (title <> 'poison')`,
+    );
     await expect(sync(id)).rejects.toThrow(/no_poison/);
     expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
     expect(await events()).toMatchObject([{ reason: 'internal' }]);
@@ -130,7 +150,9 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
       clock.set(next);
     }
     expect(waits).toEqual([1, 2, 4, 8, 15, 15]);
-    expect(await events()).toEqual([{ team_id: 'team_a', connection_id: id, provider: name, reason: 'unauthorized' }]);
+    expect(await events()).toEqual([
+      { team_id: 'team_a', connection_id: id, provider: name, reason: 'unauthorized' },
+    ]);
     crm.token = 'the-token';
     expect(await sync(id)).toBe('done');
     expect(await connectionRow(id)).toMatchObject({ failure_streak: 0, last_error: null });
@@ -138,22 +160,31 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     await syncLater(id);
     expect(await events()).toHaveLength(2);
     expect(
-      (await api.db.pool.query(`select action from audit_log where action = 'crm_connection.sync_failed'`)).rows,
+      (
+        await api.db.pool.query(
+          `select action from audit_log where action = 'crm_connection.sync_failed'`,
+        )
+      ).rows,
     ).toHaveLength(2);
   });
 
   test('a limit that ends soon is waited for; a longer one puts the rest off without a failure', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
-    failAtPage(crm, 2, (response) => answer(response, 429, { message: 'limit' }, { 'retry-after': '3' }));
+    failAtPage(crm, 2, (response) =>
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '3' }),
+    );
     expect(await sync(id)).toBe('done');
     expect(slept).toEqual([3000]);
     expect(await stored(id)).toEqual(expected(crm));
 
     crm.put({ id: 30, amount: '1', modified: ago(-10) });
-    for (let more = 31; more < 37; more += 1) crm.put({ id: more, amount: '1', modified: ago(-10 - (more - 30)) });
+    for (let more = 31; more < 37; more += 1)
+      crm.put({ id: more, amount: '1', modified: ago(-10 - (more - 30)) });
     crm.requests.length = 0;
-    failAtPage(crm, 2, (response) => answer(response, 429, { message: 'limit' }, { 'retry-after': '120' }));
+    failAtPage(crm, 2, (response) =>
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '120' }),
+    );
     clock.advance(30 * MINUTE);
     expect(await sync(id)).toBe('yielded');
     expect(await events()).toEqual([]);
@@ -174,6 +205,8 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     };
     expect(await sync(id)).toBe('failed');
     expect(await events()).toMatchObject([{ reason: 'rate_limited' }]);
-    expect((await connectionRow(id))['next_sync_at']).toBe(new Date(NOW.getTime() + 60 * MINUTE).toISOString());
+    expect((await connectionRow(id))['next_sync_at']).toBe(
+      new Date(NOW.getTime() + 60 * MINUTE).toISOString(),
+    );
   });
 });

@@ -4,7 +4,15 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
 import type { TestApi } from '../support/api.ts';
 import { answer, type FakeCrm, type FakeDeal } from '../support/crm/fake.ts';
-import { ago, expected, makeDeals, MINUTE, NOW, startWith, useCrmSync } from '../support/crm-sync.ts';
+import {
+  ago,
+  expected,
+  makeDeals,
+  MINUTE,
+  NOW,
+  startWith,
+  useCrmSync,
+} from '../support/crm-sync.ts';
 import { userId } from '../support/seed.ts';
 
 const crmSync = useCrmSync();
@@ -45,7 +53,9 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     const crm = await startWith(name);
     const id = await connect(crm);
     await sync(id);
-    const ids = new Map((await list('/crm/deals')).map((deal) => [deal['external_id'], deal['id']]));
+    const ids = new Map(
+      (await list('/crm/deals')).map((deal) => [deal['external_id'], deal['id']]),
+    );
     crm.put({ id: 2, title: 'Changed', amount: '99.90', status: 'won', modified: ago(-3) });
     crm.put({ id: 20, amount: null, modified: ago(-4) });
     for (const gone of [3, 4, 5, 6]) crm.put({ id: gone, modified: ago(-5), deleted: true });
@@ -90,7 +100,8 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     const crm = await startWith(name);
     const id = await connect(crm);
     crm.intercept = () => {
-      if (crm.pages().length === 2) crm.put({ id: 1, title: 'Changed meanwhile', amount: '5', modified: ago(0.1) });
+      if (crm.pages().length === 2)
+        crm.put({ id: 1, title: 'Changed meanwhile', amount: '5', modified: ago(0.1) });
       return false;
     };
     expect(await sync(id)).toBe('done');
@@ -110,7 +121,14 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
   });
 
   test('keeps amounts digit for digit', async () => {
-    const amounts = ['12345678901234567890.12', '0.1', '9007199254740993', '0.30000000000000004', '1e21', '-5.00'];
+    const amounts = [
+      '12345678901234567890.12',
+      '0.1',
+      '9007199254740993',
+      '0.30000000000000004',
+      '1e21',
+      '-5.00',
+    ];
     const crm = await startWith(
       name,
       makeDeals(6, (index) => ({ amount: amounts[index] ?? null })),
@@ -133,8 +151,14 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     crm.owners.set(71, 'nobody@elsewhere.test');
     const id = await connect(crm);
     await sync(id);
-    const owners = (await list('/crm/deals')).toSorted((a, b) => Number(a['external_id']) - Number(b['external_id']));
-    expect(owners.map((deal) => deal['owner_user_id'])).toEqual([userId('a', 'member'), null, null]);
+    const owners = (await list('/crm/deals')).toSorted(
+      (a, b) => Number(a['external_id']) - Number(b['external_id']),
+    );
+    expect(owners.map((deal) => deal['owner_user_id'])).toEqual([
+      userId('a', 'member'),
+      null,
+      null,
+    ]);
   });
 
   test('makes objections of reasons for a loss, and of notes that begin with the marker', async () => {
@@ -150,7 +174,12 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
       modified: ago(60),
     });
     crm.notes.set(6, { id: 6, dealId: 3, html: '<p>Call on Monday</p>', modified: ago(50) });
-    crm.notes.set(7, { id: 7, dealId: 2, html: 'Einwand:&nbsp;kein Bedarf &amp; keine Zeit', modified: ago(40) });
+    crm.notes.set(7, {
+      id: 7,
+      dealId: 2,
+      html: 'Einwand:&nbsp;kein Bedarf &amp; keine Zeit',
+      modified: ago(40),
+    });
     crm.notes.set(8, { id: 8, dealId: 2, html: 'Einwand:', modified: ago(30) });
     const id = await connect(crm, 'Einwand:');
     await sync(id);
@@ -166,7 +195,9 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     crm.put({ id: 1, status: 'open', modified: ago(-1) });
     crm.notes.set(5, { id: 5, dealId: 3, html: 'No objection any more', modified: ago(-2) });
     await syncLater(id);
-    expect(await told()).toEqual([{ category: 'need', text: 'kein Bedarf & keine Zeit', lang: 'de' }]);
+    expect(await told()).toEqual([
+      { category: 'need', text: 'kein Bedarf & keine Zeit', lang: 'de' },
+    ]);
     crm.notes.set(7, { id: 7, dealId: 2, html: '', modified: ago(-2), deleted: true });
     clock.advance(24 * 60 * MINUTE);
     await sync(id);
@@ -175,48 +206,56 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
 });
 
 describe.each(PROVIDER_NAMES)('%s: whatever happens', (name) => {
-  test.each([1, 2, 3])('what is stored becomes what the CRM has (%i)', { timeout: 60_000 }, async (seed) => {
-    const random = createRandom(seed * 7919);
-    const pick = (count: number): number => Math.floor(random() * count);
-    const crm = await startWith(name, makeDeals(12));
-    const id = await connect(crm);
-    let created = 12;
-    const mutate = (): void => {
-      const deal: FakeDeal = {
-        id: 1 + pick(created),
-        title: `Changed ${pick(1000)}`,
-        amount: `${pick(9999)}.25`,
-        modified: clock.now().toISOString(),
+  test.each([1, 2, 3])(
+    'what is stored becomes what the CRM has (%i)',
+    { timeout: 60_000 },
+    async (seed) => {
+      const random = createRandom(seed * 7919);
+      const pick = (count: number): number => Math.floor(random() * count);
+      const crm = await startWith(name, makeDeals(12));
+      const id = await connect(crm);
+      let created = 12;
+      const mutate = (): void => {
+        const deal: FakeDeal = {
+          id: 1 + pick(created),
+          title: `Changed ${pick(1000)}`,
+          amount: `${pick(9999)}.25`,
+          modified: clock.now().toISOString(),
+        };
+        const kind = pick(6);
+        if (kind === 0) crm.put({ ...deal, id: (created += 1) });
+        else if (kind === 1) crm.put({ ...deal, deleted: true });
+        else if (kind === 2) crm.put({ ...deal, status: 'lost', lostReason: `Reason ${pick(9)}` });
+        else crm.put(deal);
       };
-      const kind = pick(6);
-      if (kind === 0) crm.put({ ...deal, id: (created += 1) });
-      else if (kind === 1) crm.put({ ...deal, deleted: true });
-      else if (kind === 2) crm.put({ ...deal, status: 'lost', lostReason: `Reason ${pick(9)}` });
-      else crm.put(deal);
-    };
-    const disturb: NonNullable<FakeCrm['intercept']> = (_request, response) => {
-      const kind = pick(14);
-      if (kind < 3) mutate();
-      if (kind === 3) answer(response, 502, {});
-      else if (kind === 4) response.destroy();
-      else if (kind === 5) answer(response, 429, {}, { 'retry-after': pick(2) === 0 ? '1' : '60' });
-      else return false;
-      return true;
-    };
-    for (let step = 0; step < 25; step += 1) {
-      for (let count = pick(4); count > 0; count -= 1) mutate();
-      crm.intercept = disturb;
-      await sync(id);
-      clock.advance((1 + pick(20)) * MINUTE);
-      if (step % 5 !== 4) continue;
-      crm.intercept = null;
-      // The round that is under way, and one that begins after the last change.
-      for (let done = 0; done < 2; clock.advance(61 * MINUTE)) if ((await sync(id)) === 'done') done += 1;
-      expect(await stored(id)).toEqual(expected(crm));
-      const lost = (await stored(id)).filter((row) => (row as { lost_reason: string | null }).lost_reason !== null);
-      expect((await api.db.pool.query('select from crm_objection')).rowCount).toBe(lost.length);
-    }
-  });
+      const disturb: NonNullable<FakeCrm['intercept']> = (_request, response) => {
+        const kind = pick(14);
+        if (kind < 3) mutate();
+        if (kind === 3) answer(response, 502, {});
+        else if (kind === 4) response.destroy();
+        else if (kind === 5)
+          answer(response, 429, {}, { 'retry-after': pick(2) === 0 ? '1' : '60' });
+        else return false;
+        return true;
+      };
+      for (let step = 0; step < 25; step += 1) {
+        for (let count = pick(4); count > 0; count -= 1) mutate();
+        crm.intercept = disturb;
+        await sync(id);
+        clock.advance((1 + pick(20)) * MINUTE);
+        if (step % 5 !== 4) continue;
+        crm.intercept = null;
+        // The round that is under way, and one that begins after the last change.
+        for (let done = 0; done < 2; clock.advance(61 * MINUTE))
+          if ((await sync(id)) === 'done') done += 1;
+        expect(await stored(id)).toEqual(expected(crm));
+        const lost = (await stored(id)).filter(
+          (row) => (row as { lost_reason: string | null }).lost_reason !== null,
+        );
+        expect((await api.db.pool.query('select from crm_objection')).rowCount).toBe(lost.length);
+      }
+    },
+  );
 });
 
 /** Mulberry32: the same numbers for the same seed. */

@@ -7,16 +7,30 @@ import { defineProvider, serializeCredentials } from '../../src/features/crm/pro
 import { PROVIDERS } from '../../src/features/crm/providers/registry.ts';
 import { startWith, useCrmSync } from '../support/crm-sync.ts';
 
-const CREDENTIALS = { client_id: 'app', client_secret: 'the-client-secret', refresh_token: 'the-refresh-token' };
+const CREDENTIALS = {
+  client_id: 'app',
+  client_secret: 'the-client-secret',
+  refresh_token: 'the-refresh-token',
+};
 
 /** A provider with other credentials than a token. It returns them as its owners. */
 const other = defineProvider({
-  credentials: z.strictObject({ client_id: z.string(), client_secret: z.string(), refresh_token: z.string() }),
+  credentials: z.strictObject({
+    client_id: z.string(),
+    client_secret: z.string(),
+    refresh_token: z.string(),
+  }),
   open: async ({ client_id, client_secret, refresh_token }) => ({
     lists: [],
     check: async () => undefined,
     listOwners: async () => new Map(Object.entries({ client_id, client_secret, refresh_token })),
-    readPage: async () => ({ deals: [], deletedDealIds: [], notes: [], next: null, modifiedUntil: null }),
+    readPage: async () => ({
+      deals: [],
+      deletedDealIds: [],
+      notes: [],
+      next: null,
+      modifiedUntil: null,
+    }),
     close: () => undefined,
   }),
 });
@@ -24,21 +38,39 @@ const OPTIONS = { baseUrl: null, timeoutMs: 1_000, readsNotes: false };
 
 describe('credentials that are not a token', () => {
   test('are what the provider declares, in the input and when it is opened', async () => {
-    const input = connectInputOf({ ...PROVIDERS, other }).parse({ provider: 'other', credentials: CREDENTIALS });
+    const input = connectInputOf({ ...PROVIDERS, other }).parse({
+      provider: 'other',
+      credentials: CREDENTIALS,
+    });
     const client = await other.open(serializeCredentials(input.credentials), OPTIONS);
     expect(Object.fromEntries(await client.listOwners())).toEqual(CREDENTIALS);
   });
 
   test.each([
-    { what: 'a token for them', provider: 'other', credentials: 'the-token', path: ['credentials'] },
-    { what: 'them for a token', provider: 'hubspot', credentials: CREDENTIALS, path: ['credentials'] },
+    {
+      what: 'a token for them',
+      provider: 'other',
+      credentials: 'the-token',
+      path: ['credentials'],
+    },
+    {
+      what: 'them for a token',
+      provider: 'hubspot',
+      credentials: CREDENTIALS,
+      path: ['credentials'],
+    },
     {
       what: 'an unknown field',
       provider: 'other',
       credentials: { ...CREDENTIALS, nonsense: 'x' },
       path: ['credentials'],
     },
-    { what: 'an unknown provider', provider: 'nobody', credentials: 'the-token', path: ['provider'] },
+    {
+      what: 'an unknown provider',
+      provider: 'nobody',
+      credentials: 'the-token',
+      path: ['provider'],
+    },
   ])('do not pass as others: $what', ({ path, provider, credentials }) => {
     const { error } = connectInputOf({ ...PROVIDERS, other }).safeParse({ provider, credentials });
     expect(error?.issues.map((issue) => issue.path)).toEqual([path]);
@@ -71,15 +103,20 @@ describe('a stored connection', () => {
   test('with another address is not read at all where that is not allowed', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);
-    await expect(sync(id, { settings: { timeoutMs: 300, allowBaseUrl: false } })).rejects.toThrow('validation_error');
+    await expect(sync(id, { settings: { timeoutMs: 300, allowBaseUrl: false } })).rejects.toThrow(
+      'validation_error',
+    );
     expect(crm.requests).toEqual([]);
     expect(await events()).toMatchObject([{ reason: 'internal' }]);
   });
 
-  test.each(['', 'Salesforce', 'sales force', '1crm', 'x'.repeat(51)])('cannot be of a provider "%s"', async (name) => {
-    await connect(await startWith('hubspot'));
-    await expect(rows('update crm_connection set provider = $1', [name])).rejects.toThrow(
-      'crm_connection_provider_check',
-    );
-  });
+  test.each(['', 'Salesforce', 'sales force', '1crm', 'x'.repeat(51)])(
+    'cannot be of a provider "%s"',
+    async (name) => {
+      await connect(await startWith('hubspot'));
+      await expect(rows('update crm_connection set provider = $1', [name])).rejects.toThrow(
+        'crm_connection_provider_check',
+      );
+    },
+  );
 });

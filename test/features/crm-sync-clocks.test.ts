@@ -40,7 +40,12 @@ describe('a note that is deleted in Pipedrive', () => {
     for (const account of ['one', 'two']) {
       const crm = await startWith('pipedrive', [{ id: 1, modified: ago(90) }]);
       for (const { id, text } of NOTES)
-        crm.notes.set(id, { id, dealId: 1, html: `Einwand: ${text} (${account})`, modified: ago(60) });
+        crm.notes.set(id, {
+          id,
+          dealId: 1,
+          html: `Einwand: ${text} (${account})`,
+          modified: ago(60),
+        });
       const id = await connect(crm, 'Einwand:');
       await sync(id);
       accounts.push({ id, crm });
@@ -58,9 +63,20 @@ describe('a note that is deleted in Pipedrive', () => {
   test('takes its objection with it at the next round where it is listed as deleted, and no other', async () => {
     const { id, crm } = await connectTwo();
     const before = await told();
-    expect(textsOf(before)).toEqual(['kein Bedarf (one)', 'kein Bedarf (two)', 'zu teuer (one)', 'zu teuer (two)']);
+    expect(textsOf(before)).toEqual([
+      'kein Bedarf (one)',
+      'kein Bedarf (two)',
+      'zu teuer (one)',
+      'zu teuer (two)',
+    ]);
     for (const note of crm.notes.values()) note.modified = ago(-2);
-    crm.notes.set(5, { id: 5, dealId: 1, html: 'Einwand: zu teuer (one)', modified: ago(-2), deleted: 'listed' });
+    crm.notes.set(5, {
+      id: 5,
+      dealId: 1,
+      html: 'Einwand: zu teuer (one)',
+      modified: ago(-2),
+      deleted: 'listed',
+    });
     expect(await syncLater(id)).toBe('done');
     expect(await told()).toEqual(before.filter(({ text }) => text !== 'zu teuer (one)'));
   });
@@ -68,14 +84,23 @@ describe('a note that is deleted in Pipedrive', () => {
   test.each([
     ['no longer listed', true],
     ['listed with the time of its last change', 'listed'],
-  ] as const)('and %s takes its objection with it once a day, and no other', async (_how, deleted) => {
-    const { id, crm } = await connectTwo();
-    const before = await told();
-    crm.notes.set(5, { id: 5, dealId: 1, html: 'Einwand: zu teuer (one)', modified: ago(60), deleted });
-    clock.advance(24 * 60 * MINUTE);
-    expect(await sync(id)).toBe('done');
-    expect(await told()).toEqual(before.filter(({ text }) => text !== 'zu teuer (one)'));
-  });
+  ] as const)(
+    'and %s takes its objection with it once a day, and no other',
+    async (_how, deleted) => {
+      const { id, crm } = await connectTwo();
+      const before = await told();
+      crm.notes.set(5, {
+        id: 5,
+        dealId: 1,
+        html: 'Einwand: zu teuer (one)',
+        modified: ago(60),
+        deleted,
+      });
+      clock.advance(24 * 60 * MINUTE);
+      expect(await sync(id)).toBe('done');
+      expect(await told()).toEqual(before.filter(({ text }) => text !== 'zu teuer (one)'));
+    },
+  );
 });
 
 describe('two workers whose clocks differ', () => {
@@ -83,7 +108,8 @@ describe('two workers whose clocks differ', () => {
     'a round that a worker with a slow clock ends removes nothing that it has met (%s)',
     async (name) => {
       const crm = await startWith(name);
-      for (const id of [5, 6]) crm.notes.set(id, { id, dealId: 1, html: `Einwand: ${id}`, modified: ago(60) });
+      for (const id of [5, 6])
+        crm.notes.set(id, { id, dealId: 1, html: `Einwand: ${id}`, modified: ago(60) });
       const id = await connect(crm, 'Einwand:');
       await sync(id);
       crm.put({ id: 7, modified: ago(-1), purged: true });

@@ -3,7 +3,15 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
 import { scheduleDue } from '../../src/features/crm/sync/jobs.ts';
 import { startWorkerProcess, type TestApi } from '../support/api.ts';
-import { ago, expected, makeDeals, MINUTE, NOW, startWith, useCrmSync } from '../support/crm-sync.ts';
+import {
+  ago,
+  expected,
+  makeDeals,
+  MINUTE,
+  NOW,
+  startWith,
+  useCrmSync,
+} from '../support/crm-sync.ts';
 
 const crmSync = useCrmSync();
 const { clock, connect, list, signIn, stored, sync, syncLater } = crmSync;
@@ -19,7 +27,12 @@ describe('one at a time', () => {
     const id = await connect(crm);
     const other = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
     try {
-      const outcomes = await Promise.all([sync(id), sync(id, { db: other }), sync(id), sync(id, { db: other })]);
+      const outcomes = await Promise.all([
+        sync(id),
+        sync(id, { db: other }),
+        sync(id),
+        sync(id, { db: other }),
+      ]);
       expect(outcomes.toSorted()).toEqual(['done', 'skipped', 'skipped', 'skipped']);
       expect(crm.requests.filter(({ path }) => path.startsWith('/crm/v3/owners'))).toHaveLength(1);
       expect(await stored(id)).toEqual(expected(crm));
@@ -134,7 +147,9 @@ describe('the worker', () => {
           `select task_identifier, queue_name from graphile_worker.jobs where task_identifier = 'sync_crm_connection'`,
         )
       ).rows;
-    await api.db.pool.query(`update crm_connection set sync_lease_until = $1`, [new Date(NOW.getTime() + 1000)]);
+    await api.db.pool.query(`update crm_connection set sync_lease_until = $1`, [
+      new Date(NOW.getTime() + 1000),
+    ]);
     await scheduleDue(api.db, clock.now());
     expect(await jobs()).toEqual([]);
     await api.db.pool.query(`update crm_connection set sync_lease_until = null`);

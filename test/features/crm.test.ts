@@ -47,12 +47,19 @@ async function list(path: string, team = 'team_a'): Promise<Page> {
 const idsOf = (page: Page): unknown[] => page.data.map((row) => row['id']);
 
 function setConnection(id: string, status: string): Promise<unknown> {
-  return api.db.pool.query(`update crm_connection set status = $2 where team_id = 'team_a' and id = $1`, [id, status]);
+  return api.db.pool.query(
+    `update crm_connection set status = $2 where team_id = 'team_a' and id = $1`,
+    [id, status],
+  );
 }
 
 beforeEach(async () => {
   api = await startTestApi({
-    seed: makeSeed([crmTeam('a'), crmTeam('off', { privacy: { member_detail_enabled: false } }), makeTeam('bare')]),
+    seed: makeSeed([
+      crmTeam('a'),
+      crmTeam('off', { privacy: { member_detail_enabled: false } }),
+      makeTeam('bare'),
+    ]),
   });
 });
 
@@ -68,12 +75,15 @@ describe.each([
     expect(page.next_cursor).toBeNull();
   });
 
-  test.each(['paused', 'disconnected'])('hides those of a %s connection, until it is active again', async (status) => {
-    await setConnection('hub', status);
-    expect(idsOf(await list(path))).toEqual(ids(6, 4, 2));
-    await setConnection('hub', 'active');
-    expect(idsOf(await list(path))).toEqual(ids(6, 5, 4, 3, 2, 1));
-  });
+  test.each(['paused', 'disconnected'])(
+    'hides those of a %s connection, until it is active again',
+    async (status) => {
+      await setConnection('hub', status);
+      expect(idsOf(await list(path))).toEqual(ids(6, 4, 2));
+      await setConnection('hub', 'active');
+      expect(idsOf(await list(path))).toEqual(ids(6, 5, 4, 3, 2, 1));
+    },
+  );
 
   test('is an empty page without an active connection, and without any', async () => {
     await setConnection('hub', 'paused');
@@ -87,11 +97,15 @@ describe.each([
     await api.db.pool
       .query(`delete from ${table} where team_id = 'team_a' and id = $1`, [`${id}_5`])
       .catch(() => undefined);
-    await api.db.pool.query(`update ${table} set created_at = '2026-11-01' where team_id = 'team_a' and id = $1`, [
-      `${id}_1`,
-    ]);
+    await api.db.pool.query(
+      `update ${table} set created_at = '2026-11-01' where team_id = 'team_a' and id = $1`,
+      [`${id}_1`],
+    );
     const second = await list(`${path}?limit=2&cursor=${first.next_cursor}`);
-    const third = second.next_cursor === null ? null : await list(`${path}?limit=2&cursor=${second.next_cursor}`);
+    const third =
+      second.next_cursor === null
+        ? null
+        : await list(`${path}?limit=2&cursor=${second.next_cursor}`);
     expect(idsOf(first)).toEqual(ids(6, 5));
     expect([...idsOf(second), ...(third ? idsOf(third) : [])]).toEqual(ids(4, 3, 2));
   });
@@ -108,7 +122,9 @@ describe.each([
   });
 
   test('refuses a cursor of the other list', async () => {
-    const { next_cursor } = await list(`${path === '/crm/deals' ? '/crm/objections' : '/crm/deals'}?limit=1`);
+    const { next_cursor } = await list(
+      `${path === '/crm/deals' ? '/crm/objections' : '/crm/deals'}?limit=1`,
+    );
     const refused = await api.call(api.key('team_a'), 'GET', `${path}?cursor=${next_cursor}`);
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
   });
@@ -149,7 +165,9 @@ describe('a deal', () => {
   });
 
   test('without an owner has null for it', async () => {
-    await api.db.pool.query(`update crm_deal set owner_user_id = null where team_id = 'team_a' and id = 'deal_6'`);
+    await api.db.pool.query(
+      `update crm_deal set owner_user_id = null where team_id = 'team_a' and id = 'deal_6'`,
+    );
     expect((await list('/crm/deals?limit=1')).data[0]).toMatchObject({ owner_user_id: null });
   });
 });
@@ -159,7 +177,14 @@ describe('an objection', () => {
     for (const team of ['team_a', 'team_off']) {
       const { data } = await list('/crm/objections?limit=1', team);
       expect(data).toEqual([
-        { id: 'obj_6', deal_id: 'deal_6', category: 'price', text: 'Objection 6', lang: 'en', created_at: day(16) },
+        {
+          id: 'obj_6',
+          deal_id: 'deal_6',
+          category: 'price',
+          text: 'Objection 6',
+          lang: 'en',
+          created_at: day(16),
+        },
       ]);
     }
   });

@@ -38,30 +38,47 @@ describe('developer pages', () => {
     expect(policy).toMatch(/script-src 'self'(;|$)/);
     expect(policy).toMatch(/connect-src 'self'(;|$)/);
     for (const path of ['/docs/errors', '/docs/webhooks']) {
-      expect((await get(path)).headers.get('content-security-policy')).not.toMatch(/script-src|connect-src|data:/);
+      expect((await get(path)).headers.get('content-security-policy')).not.toMatch(
+        /script-src|connect-src|data:/,
+      );
     }
   });
 
-  it.each(PAGES)('names no other site, and holds neither inline script nor style on %s', async (path) => {
-    const page = await textOf(path);
-    expect(page).not.toMatch(/https?:\/\/|\/\/[a-z]/i);
-    expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
-  });
+  it.each(PAGES)(
+    'names no other site, and holds neither inline script nor style on %s',
+    async (path) => {
+      const page = await textOf(path);
+      expect(page).not.toMatch(/https?:\/\/|\/\/[a-z]/i);
+      expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
+    },
+  );
 
   it.each(PAGES)('links to nothing that is not there on %s', async (path) => {
     const page = await textOf(path);
-    const links = [...page.matchAll(/(?:href|src|data-document)="([^"#][^"]*)"/g)].map(([, link]) => link ?? '');
+    const links = [...page.matchAll(/(?:href|src|data-document)="([^"#][^"]*)"/g)].map(
+      ([, link]) => link ?? '',
+    );
     expect(links.length).toBeGreaterThan(4);
-    const statuses = await Promise.all(links.map(async (link) => `${link} ${(await get(link)).status}`));
+    const statuses = await Promise.all(
+      links.map(async (link) => `${link} ${(await get(link)).status}`),
+    );
     expect(statuses).toEqual(links.map((link) => `${link} 200`));
-    for (const [, fragment] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${fragment}"`);
+    for (const [, fragment] of page.matchAll(/href="#([^"]+)"/g))
+      expect(page).toContain(`id="${fragment}"`);
   });
 
   it('serves versioned files for ever, and others only to be checked again', async () => {
-    const [, versioned = ''] = /src="([^"]*swagger-ui-bundle\.js[^"]*)"/.exec(await textOf('/docs')) ?? [];
-    expect((await get(versioned)).headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-    expect((await get('/docs/assets/docs.css?v=old')).headers.get('cache-control')).toBe('public, max-age=0');
-    expect((await get('/docs/assets/docs.css')).headers.get('content-type')).toBe('text/css; charset=utf-8');
+    const [, versioned = ''] =
+      /src="([^"]*swagger-ui-bundle\.js[^"]*)"/.exec(await textOf('/docs')) ?? [];
+    expect((await get(versioned)).headers.get('cache-control')).toBe(
+      'public, max-age=31536000, immutable',
+    );
+    expect((await get('/docs/assets/docs.css?v=old')).headers.get('cache-control')).toBe(
+      'public, max-age=0',
+    );
+    expect((await get('/docs/assets/docs.css')).headers.get('content-type')).toBe(
+      'text/css; charset=utf-8',
+    );
   });
 
   it('starts Swagger UI with a script that names no other site and keeps no key', async () => {
@@ -92,8 +109,12 @@ describe('developer pages', () => {
       .listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
-    const page = await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`)).text();
-    const links = [...page.matchAll(/(?:href|src|data-document|data-server)="([^"]+)"/g)].map(([, link]) => link);
+    const page = await (
+      await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`)
+    ).text();
+    const links = [...page.matchAll(/(?:href|src|data-document|data-server)="([^"]+)"/g)].map(
+      ([, link]) => link,
+    );
     expect(links.filter((link) => !link?.startsWith('/tools/'))).toEqual([]);
   });
 });
@@ -108,8 +129,10 @@ describe('/docs/errors', () => {
         new RegExp(`<section class="problem" id="${code}">(.*?)</section>`, 's').exec(page) ?? [];
       expect(section).toContain(`>${status}<`);
       for (const language of ['de', 'en'] as const) {
-        const [, part = ''] = new RegExp(`<div lang="${language}">(.*?)</div>`, 's').exec(section) ?? [];
-        for (const text of [title, cause, remedy]) expect(plain(part)).toContain(text[language].replaceAll('`', ''));
+        const [, part = ''] =
+          new RegExp(`<div lang="${language}">(.*?)</div>`, 's').exec(section) ?? [];
+        for (const text of [title, cause, remedy])
+          expect(plain(part)).toContain(text[language].replaceAll('`', ''));
       }
     },
   );
@@ -144,7 +167,10 @@ describe('/docs/webhooks', () => {
   it.each(['verify-signature.js', 'receive-webhook.js', 'verify-delivery.sh', 'send-delivery.sh'])(
     'shows the sample %s as it is',
     async (name) => {
-      const source = await readFile(new URL(`../../src/http/docs/assets/${name}`, import.meta.url), 'utf8');
+      const source = await readFile(
+        new URL(`../../src/http/docs/assets/${name}`, import.meta.url),
+        'utf8',
+      );
       expect(plain(await textOf('/docs/webhooks'))).toContain(source);
     },
   );
@@ -157,12 +183,22 @@ describe('html', () => {
   });
 
   it('keeps what is HTML already, and escapes within marked code', () => {
-    expect(html`<p>${withCode('Send `a<b` & wait')}</p>`.html).toBe('<p>Send <code>a&lt;b</code> &amp; wait</p>');
+    expect(html`<p>${withCode('Send `a<b` & wait')}</p>`.html).toBe(
+      '<p>Send <code>a&lt;b</code> &amp; wait</p>',
+    );
   });
 });
 
 /** What a reader sees of HTML, without knowing how the pages escape. */
 function plain(page: string): string {
-  const named: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
-  return page.replaceAll(/<[^>]*>/g, '').replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => named[entity] ?? '');
+  const named: Record<string, string> = {
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#39;': "'",
+    '&amp;': '&',
+  };
+  return page
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => named[entity] ?? '');
 }

@@ -1,6 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeEvaluation, makeFullTeam, makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
+import {
+  makeEvaluation,
+  makeFullTeam,
+  makeMember,
+  makeSeed,
+  makeTeam,
+  makeTraining,
+  userId,
+} from '../support/seed.ts';
 
 interface Page {
   data: { id: string }[];
@@ -80,15 +88,26 @@ describe('GET /evaluations', () => {
     expect(seen).toEqual(['trn_1', 'trn_4', 'trn_3', 'trn_5']);
   });
 
-  test.each(['', '2026-10-08', '2026-10-08T10:00:00'])('refuses updated_since=%s and names it', async (since) => {
-    const refused = await api.call(api.key('team_a'), 'GET', `/evaluations?updated_since=${since}`);
-    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error' } });
-    expect(refused.body.errors[0].path).toBe('query.updated_since');
-  });
+  test.each(['', '2026-10-08', '2026-10-08T10:00:00'])(
+    'refuses updated_since=%s and names it',
+    async (since) => {
+      const refused = await api.call(
+        api.key('team_a'),
+        'GET',
+        `/evaluations?updated_since=${since}`,
+      );
+      expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error' } });
+      expect(refused.body.errors[0].path).toBe('query.updated_since');
+    },
+  );
 
   test('refuses a cursor of GET /trainings', async () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/trainings?limit=1');
-    const refused = await api.call(api.key('team_a'), 'GET', `/evaluations?cursor=${body.next_cursor}`);
+    const refused = await api.call(
+      api.key('team_a'),
+      'GET',
+      `/evaluations?cursor=${body.next_cursor}`,
+    );
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
   });
 
@@ -105,7 +124,9 @@ describe('GET /evaluations, while evaluations come and go', () => {
     await api.db.pool.query(
       `insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`,
     );
-    await api.db.pool.query(`delete from evaluation where team_id = 'team_a' and training_id in ('trn_4', 'trn_5')`);
+    await api.db.pool.query(
+      `delete from evaluation where team_id = 'team_a' and training_id in ('trn_4', 'trn_5')`,
+    );
     const second = await list(api, `limit=2&cursor=${first.next_cursor}`);
     expect(idsOf(first)).toEqual(['trn_1', 'trn_4']);
     expect(idsOf(second)).toEqual(['trn_3', 'trn_2']);
@@ -119,7 +140,8 @@ describe('GET /trainings/{training_id}/evaluation', () => {
     api = await startWithFive();
   });
 
-  const read = (id: string, key = api.key('team_a')) => api.call(key, 'GET', `/trainings/${id}/evaluation`);
+  const read = (id: string, key = api.key('team_a')) =>
+    api.call(key, 'GET', `/trainings/${id}/evaluation`);
 
   test('shows score, dimensions, tips and texts', async () => {
     const { status, body } = await read('trn_1', api.key('team_a', 'evaluations:read'));
@@ -157,12 +179,17 @@ describe('GET /trainings/{training_id}/evaluation', () => {
       goal: null,
       methodology: null,
     });
-    await api.db.pool.query(`delete from evaluation where team_id = 'team_a' and training_id = 'trn_unscored'`);
+    await api.db.pool.query(
+      `delete from evaluation where team_id = 'team_a' and training_id = 'trn_unscored'`,
+    );
   });
 
   test('with member details off it is refused before it tells whether there is one', async () => {
     for (const id of ['trn_off', 'trn_none']) {
-      expect(await read(id, api.key('team_off'))).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
+      expect(await read(id, api.key('team_off'))).toMatchObject({
+        status: 403,
+        body: { code: 'privacy_restricted' },
+      });
     }
   });
 

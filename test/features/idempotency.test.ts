@@ -15,7 +15,10 @@ describe('Idempotency-Key', () => {
     api = await startTestApi({ clock, seed: makeSeed([...teams, makeTeam('full', { seats: 3 })]) });
   });
   const post = (key: string, body: object, team = 'a') =>
-    api.call(api.key(`team_${team}`), 'POST', '/users', { body, headers: { 'idempotency-key': key } });
+    api.call(api.key(`team_${team}`), 'POST', '/users', {
+      body,
+      headers: { 'idempotency-key': key },
+    });
   const replayed = (response: { headers: Record<string, string> }) =>
     response.headers['idempotency-replayed'] === 'true';
 
@@ -44,7 +47,9 @@ describe('Idempotency-Key', () => {
       headers: { 'idempotency-key': 'k2' },
     });
     expect(elsewhere).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
-    expect((await api.call(api.key('team_a'), 'GET', '/assignments')).body).toMatchObject({ data: [] });
+    expect((await api.call(api.key('team_a'), 'GET', '/assignments')).body).toMatchObject({
+      data: [],
+    });
   });
 
   test('two teams may use the same key', async () => {
@@ -75,8 +80,13 @@ describe('Idempotency-Key', () => {
   test('faults of parsing and missing rights are not kept', async () => {
     expect((await post('parse', { email: 'no email' })).status).toBe(422);
     expect((await post('parse', { email: 'parse@a.test' })).status).toBe(201);
-    const boss = { body: { email: 'boss@a.test', role: 'admin' }, headers: { 'idempotency-key': 'boss' } };
-    expect((await api.call(api.key('team_a', 'by_member'), 'POST', '/users', boss)).status).toBe(403);
+    const boss = {
+      body: { email: 'boss@a.test', role: 'admin' },
+      headers: { 'idempotency-key': 'boss' },
+    };
+    expect((await api.call(api.key('team_a', 'by_member'), 'POST', '/users', boss)).status).toBe(
+      403,
+    );
     expect((await api.call(api.key('team_a'), 'POST', '/users', boss)).status).toBe(201);
   });
 
@@ -97,7 +107,11 @@ describe('Idempotency-Key', () => {
 
   test('the 429 of the rate limit is not kept: the call acts in the next minute', async () => {
     const still = fixedClock(START);
-    const limited = await startTestApi({ clock: still, keyLimitPerMinute: 1, seed: makeSeed([makeTeam('a')]) });
+    const limited = await startTestApi({
+      clock: still,
+      keyLimitPerMinute: 1,
+      seed: makeSeed([makeTeam('a')]),
+    });
     const call = (key: string) =>
       limited.call(limited.key('team_a'), 'POST', '/users', {
         body: { email: `${key}@a.test` },
@@ -135,7 +149,10 @@ describe('Idempotency-Key', () => {
     const release = await holdLock(api, `select from team where id = 'team_race' for update`);
     const refused = post(key, { ...body, ...change }, 'race');
     await untilWaiting(api, 1);
-    await api.db.pool.query('update idempotency_record set key = $1 where key = $2', [key, `${key} before`]);
+    await api.db.pool.query('update idempotency_record set key = $1 where key = $2', [
+      key,
+      `${key} before`,
+    ]);
     await release();
     const second = await refused;
     const third = await post(key, body, 'race');
@@ -172,7 +189,10 @@ describe('Idempotency-Key', () => {
     const body = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
     const lax = await startTestApi({ seed: makeSeed([makeTeam('w')]), allowPrivateTargets: true });
     const call = () =>
-      lax.call(lax.key('team_w'), 'POST', '/webhook-endpoints', { body, headers: { 'idempotency-key': 'hook' } });
+      lax.call(lax.key('team_w'), 'POST', '/webhook-endpoints', {
+        body,
+        headers: { 'idempotency-key': 'hook' },
+      });
     const first = await call();
     const { secret } = first.body as { secret: string };
     expect(first.status).toBe(201);

@@ -16,7 +16,10 @@ interface Member {
 
 /** What the traces of the team's writes say, oldest first. */
 async function traces(api: TestApi, teamId: string) {
-  const events = await api.db.pool.query('select type, data from event where team_id = $1 order by id', [teamId]);
+  const events = await api.db.pool.query(
+    'select type, data from event where team_id = $1 order by id',
+    [teamId],
+  );
   const audit = await api.db.pool.query(
     'select action, target_id, actor_kind, request_id from audit_log where team_id = $1 order by id',
     [teamId],
@@ -91,13 +94,16 @@ describe('GET /users', () => {
     });
   });
 
-  test.each(['0', '201', '-1', '1.5', 'ten', ''])('refuses limit=%s and names it', async (limit) => {
-    const refused = await api.call(api.key('team_a'), 'GET', `/users?limit=${limit}`);
-    expect(refused).toMatchObject({
-      status: 422,
-      body: { code: 'validation_error', errors: [{ path: 'query.limit' }] },
-    });
-  });
+  test.each(['0', '201', '-1', '1.5', 'ten', ''])(
+    'refuses limit=%s and names it',
+    async (limit) => {
+      const refused = await api.call(api.key('team_a'), 'GET', `/users?limit=${limit}`);
+      expect(refused).toMatchObject({
+        status: 422,
+        body: { code: 'validation_error', errors: [{ path: 'query.limit' }] },
+      });
+    },
+  );
 
   test('withholds emails while member_detail_enabled is off', async () => {
     const { body, text } = await api.call(api.key('team_b'), 'GET', '/users');
@@ -116,7 +122,9 @@ describe('POST /users', () => {
         makeTeam('a'),
         makeTeam('full', { seats: 3 }),
         makeTeam('limit'),
-        makeTeam('back', { members: [makeMember('back', 'gone', { status: 'ended', email: 'gone@back.test' })] }),
+        makeTeam('back', {
+          members: [makeMember('back', 'gone', { status: 'ended', email: 'gone@back.test' })],
+        }),
         makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
       ]),
     });
@@ -142,7 +150,10 @@ describe('POST /users', () => {
     });
     const { events, audit } = await traces(api, 'team_a');
     expect(events).toEqual([
-      { type: 'member.joined', data: { team_id: 'team_a', member_id: member.id, role: 'member', user_id: null } },
+      {
+        type: 'member.joined',
+        data: { team_id: 'team_a', member_id: member.id, role: 'member', user_id: null },
+      },
     ]);
     expect(audit).toMatchObject([
       {
@@ -159,19 +170,25 @@ describe('POST /users', () => {
   });
 
   test('an email that differs only in case is a conflict, and the owner has one too', async () => {
-    const first = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'same@a.test' } });
+    const first = await api.call(api.key('team_a'), 'POST', '/users', {
+      body: { email: 'same@a.test' },
+    });
     expect(first.status).toBe(201);
     for (const email of ['SAME@a.test', 'mem_a_owner']) {
       const taken = email.includes('@')
         ? email
         : ((await api.call(api.key('team_a'), 'GET', '/users/mem_a_owner')).body as Member).email;
-      const refused = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: taken } });
+      const refused = await api.call(api.key('team_a'), 'POST', '/users', {
+        body: { email: taken },
+      });
       expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
     }
   });
 
   test('the email of an ended membership makes a new membership', async () => {
-    const created = await api.call(api.key('team_back'), 'POST', '/users', { body: { email: 'gone@back.test' } });
+    const created = await api.call(api.key('team_back'), 'POST', '/users', {
+      body: { email: 'gone@back.test' },
+    });
     expect(created.status).toBe(201);
     expect((created.body as Member).id).not.toBe('mem_back_gone');
   });
@@ -179,21 +196,33 @@ describe('POST /users', () => {
   test('403: an admin is invited only by a key of the owner or of an active admin', async () => {
     const body = { email: 'boss@a.test', role: 'admin' };
     const refused = await api.call(api.key('team_a', 'by_member'), 'POST', '/users', { body });
-    expect(refused).toMatchObject({ status: 403, body: { code: 'insufficient_scope', required_scope: 'users:write' } });
-    expect(await api.call(api.key('team_a', 'by_admin'), 'POST', '/users', { body })).toMatchObject({
-      status: 201,
-      body: { role: 'admin' },
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope', required_scope: 'users:write' },
     });
+    expect(await api.call(api.key('team_a', 'by_admin'), 'POST', '/users', { body })).toMatchObject(
+      {
+        status: 201,
+        body: { role: 'admin' },
+      },
+    );
   });
 
   test.each(['owner', 'boss', ''])('422: role %o is refused with the field named', async (role) => {
-    const refused = await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'r@a.test', role } });
-    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'role' } });
+    const refused = await api.call(api.key('team_a'), 'POST', '/users', {
+      body: { email: 'r@a.test', role },
+    });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', field: 'role' },
+    });
     expect(refused.body).not.toHaveProperty('errors');
   });
 
   test('409: no seat is free', async () => {
-    const refused = await api.call(api.key('team_full'), 'POST', '/users', { body: { email: 'one@more.test' } });
+    const refused = await api.call(api.key('team_full'), 'POST', '/users', {
+      body: { email: 'one@more.test' },
+    });
     expect(refused).toMatchObject({ status: 409, body: { code: 'seat_limit_reached' } });
     expect((await traces(api, 'team_full')).events).toEqual([]);
   });
@@ -208,7 +237,11 @@ describe('POST /users', () => {
     const refused = await invite(60);
     expect(refused).toMatchObject({
       status: 429,
-      body: { code: 'rate_limited', retry_after: 3541, detail: expect.stringContaining('60 invitations') },
+      body: {
+        code: 'rate_limited',
+        retry_after: 3541,
+        detail: expect.stringContaining('60 invitations'),
+      },
     });
     expect(refused.headers['retry-after']).toBe('3541');
     clock.set(new Date(NOW.getTime() + 3600_000));
@@ -218,10 +251,16 @@ describe('POST /users', () => {
   });
 
   test('neither answer nor event carries details of a person while member_detail_enabled is off', async () => {
-    const created = await api.call(api.key('team_quiet'), 'POST', '/users', { body: { email: 'secret@quiet.test' } });
+    const created = await api.call(api.key('team_quiet'), 'POST', '/users', {
+      body: { email: 'secret@quiet.test' },
+    });
     expect(created.text).not.toContain('secret');
     const { events } = await traces(api, 'team_quiet');
-    expect(events[0]?.data).toEqual({ team_id: 'team_quiet', member_id: (created.body as Member).id, role: 'member' });
+    expect(events[0]?.data).toEqual({
+      team_id: 'team_quiet',
+      member_id: (created.body as Member).id,
+      role: 'member',
+    });
   });
 });
 
@@ -229,22 +268,33 @@ describe('PATCH /users/{member_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
     const asked = makeMember('a', 'asked', { status: 'invited', role: 'admin', user_id: null });
-    api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [asked] }), makeTeam('b')]) });
+    api = await startTestApi({
+      seed: makeSeed([makeTeam('a', { members: [asked] }), makeTeam('b')]),
+    });
   });
   const patch = (id: string, role: string, key = api.key('team_a')) =>
     api.call(key, 'PATCH', `/users/${id}`, { body: { role } });
 
   test('200: the role already held is no change and leaves no trace', async () => {
-    expect(await patch('mem_a_member', 'member')).toMatchObject({ status: 200, body: { role: 'member' } });
+    expect(await patch('mem_a_member', 'member')).toMatchObject({
+      status: 200,
+      body: { role: 'member' },
+    });
     expect((await traces(api, 'team_a')).audit).toEqual([]);
   });
 
   test('409: the owner is never changed, not even to the role held', async () => {
-    expect(await patch('mem_a_owner', 'member')).toMatchObject({ status: 409, body: { code: 'owner' } });
+    expect(await patch('mem_a_owner', 'member')).toMatchObject({
+      status: 409,
+      body: { code: 'owner' },
+    });
   });
 
   test('409: the only active admin stays; an invited admin is not one', async () => {
-    expect(await patch('mem_a_admin', 'member')).toMatchObject({ status: 409, body: { code: 'last_admin' } });
+    expect(await patch('mem_a_admin', 'member')).toMatchObject({
+      status: 409,
+      body: { code: 'last_admin' },
+    });
   });
 
   test('200: an invited admin is demoted although no other active admin would be needed', async () => {
@@ -269,7 +319,9 @@ describe('PATCH /users/{member_id}', () => {
   test('403 from the very next call: a key whose creator is no admin any more makes no admins', async () => {
     expect((await patch('mem_a_member', 'admin')).status).toBe(200);
     expect((await patch('mem_a_admin', 'member')).status).toBe(200);
-    expect(await patch('mem_a_asked', 'admin', api.key('team_a', 'by_admin'))).toMatchObject({ status: 403 });
+    expect(await patch('mem_a_asked', 'admin', api.key('team_a', 'by_admin'))).toMatchObject({
+      status: 403,
+    });
   });
 
   test('404: an unknown member and another team’s', async () => {
@@ -281,7 +333,12 @@ describe('PATCH /users/{member_id}', () => {
 describe('DELETE /users/{member_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
-    const work = { title: 'Work', situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+    const work = {
+      title: 'Work',
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+    };
     api = await startTestApi({
       seed: makeSeed([
         makeTeam('a', {
@@ -298,29 +355,38 @@ describe('DELETE /users/{member_id}', () => {
   });
   const remove = (id: string, key = api.key('team_a')) => api.call(key, 'DELETE', `/users/${id}`);
   const statusOf = async (id: string) =>
-    ((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body as { status: string }).status;
+    ((await api.call(api.key('team_a'), 'GET', `/assignments/${id}`)).body as { status: string })
+      .status;
 
   test('200: ends the membership, revokes open assignments only, and raises member.removed once', async () => {
     expect(await remove('mem_a_leaver')).toMatchObject({ status: 200, body: { ok: true } });
     expect((await api.call(api.key('team_a'), 'GET', '/users/mem_a_leaver')).status).toBe(404);
-    expect([await statusOf('asg_open'), await statusOf('asg_done'), await statusOf('asg_other')]).toEqual([
-      'revoked',
-      'done',
-      'open',
-    ]);
+    expect([
+      await statusOf('asg_open'),
+      await statusOf('asg_done'),
+      await statusOf('asg_other'),
+    ]).toEqual(['revoked', 'done', 'open']);
     expect((await remove('mem_a_leaver')).status).toBe(404);
     const { events } = await traces(api, 'team_a');
     expect(events).toEqual([
       {
         type: 'member.removed',
-        data: { team_id: 'team_a', member_id: 'mem_a_leaver', role: 'member', user_id: 'usr_a_leaver' },
+        data: {
+          team_id: 'team_a',
+          member_id: 'mem_a_leaver',
+          role: 'member',
+          user_id: 'usr_a_leaver',
+        },
       },
     ]);
   });
 
   test('409: neither the owner nor the only active admin is removed', async () => {
     expect(await remove('mem_a_owner')).toMatchObject({ status: 409, body: { code: 'owner' } });
-    expect(await remove('mem_a_admin')).toMatchObject({ status: 409, body: { code: 'last_admin' } });
+    expect(await remove('mem_a_admin')).toMatchObject({
+      status: 409,
+      body: { code: 'last_admin' },
+    });
   });
 
   test('403: removing an admin takes the role away, so it needs the right for that', async () => {

@@ -27,7 +27,10 @@ beforeAll(async () => {
     seed: makeSeed(
       [
         // Not released: the global sit_renewal, per_tough and ind_public.
-        makeTeam('own', { released: ['sit_cold', 'per_calm', 'ind_saas'], blocked: ['ind_public'] }),
+        makeTeam('own', {
+          released: ['sit_cold', 'per_calm', 'ind_saas'],
+          blocked: ['ind_public'],
+        }),
         makeTeam('other'),
       ],
       { catalog },
@@ -44,20 +47,30 @@ async function namesOf(team: string, kind: string): Promise<Record<string, strin
 }
 
 /** What an assignment of these three is answered with. */
-async function assign(team: string, situation_id: string, personality_id: string, industry_id: string) {
+async function assign(
+  team: string,
+  situation_id: string,
+  personality_id: string,
+  industry_id: string,
+) {
   const combination = { situation_id, personality_id, industry_id };
   const { status, body } = await api.call(api.key(`team_${team}`), 'POST', '/assignments', {
     body: { member_id: memberId(team, 'member'), title: 'Practise', ...combination },
   });
   const { code, dimension, id } = body as Record<string, string>;
-  return status === 201 ? 'ok' : [code, dimension, id].filter((part) => part !== undefined).join(' ');
+  return status === 201
+    ? 'ok'
+    : [code, dimension, id].filter((part) => part !== undefined).join(' ');
 }
 
 describe('a team’s own entry with the id of a global one', () => {
   test('stands in the catalog in its place: of its own kind, and without a release', async () => {
     expect(await namesOf('own', 'situation')).toEqual({ sit_renewal: 'Own renewal' });
     expect(await namesOf('own', 'personality')).toEqual({ sit_cold: 'Own calm', per_calm: 'Calm' });
-    expect(await namesOf('own', 'industry')).toEqual({ ind_saas: 'Own SaaS', per_tough: 'Own trade' });
+    expect(await namesOf('own', 'industry')).toEqual({
+      ind_saas: 'Own SaaS',
+      per_tough: 'Own trade',
+    });
   });
 
   test('is what an assignment means by the id', async () => {
@@ -66,7 +79,9 @@ describe('a team’s own entry with the id of a global one', () => {
   });
 
   test('takes the global one from assignments, released or not', async () => {
-    expect(await assign('own', 'sit_cold', 'per_calm', 'ind_saas')).toBe('kombination_ungueltig situation sit_cold');
+    expect(await assign('own', 'sit_cold', 'per_calm', 'ind_saas')).toBe(
+      'kombination_ungueltig situation sit_cold',
+    );
     expect(await assign('own', 'sit_renewal', 'per_tough', 'ind_saas')).toBe(
       'kombination_ungueltig personality per_tough',
     );
@@ -81,7 +96,9 @@ describe('a team’s own entry with the id of a global one', () => {
     const { catalog } = (await appAsMember(api, 'own', 'admin')).admin.team;
     const { data } = await catalog.query({});
     const flagsOf = (id: string) =>
-      data.filter((row) => row.id === id).map((row) => [row.kind, row.name, row.own, row.released, row.blocked]);
+      data
+        .filter((row) => row.id === id)
+        .map((row) => [row.kind, row.name, row.own, row.released, row.blocked]);
     expect(flagsOf('sit_cold')).toEqual([['personality', 'Own calm', true, true, false]]);
     expect(flagsOf('sit_renewal')).toEqual([['situation', 'Own renewal', true, true, false]]);
     expect(flagsOf('ind_public')).toEqual([['industry', 'Own public sector', true, true, true]]);
@@ -91,8 +108,14 @@ describe('a team’s own entry with the id of a global one', () => {
   });
 
   test('changes nothing for another team', async () => {
-    expect(await namesOf('other', 'situation')).toEqual({ sit_cold: 'Cold call', sit_renewal: 'Renewal' });
-    expect(await namesOf('other', 'industry')).toEqual({ ind_saas: 'SaaS', ind_public: 'Public sector' });
+    expect(await namesOf('other', 'situation')).toEqual({
+      sit_cold: 'Cold call',
+      sit_renewal: 'Renewal',
+    });
+    expect(await namesOf('other', 'industry')).toEqual({
+      ind_saas: 'SaaS',
+      ind_public: 'Public sector',
+    });
     const { data } = await (await appAsMember(api, 'other', 'admin')).admin.team.catalog.query({});
     const global = CATALOG.map(({ id, kind }) => ({ id, kind, own: false }));
     expect(data.map(({ id, kind, own: isOwn }) => ({ id, kind, own: isOwn }))).toEqual(
@@ -112,11 +135,16 @@ describe('a team’s own entry with the id of a global one', () => {
     expect(await namesOf('other', 'industry')).toHaveProperty('sit_cold', 'Changed');
     expect(await namesOf('own', 'situation')).toEqual({ sit_renewal: 'Own renewal' });
     expect(await namesOf('own', 'personality')).toEqual({ sit_cold: 'Own calm', per_calm: 'Calm' });
-    expect(await namesOf('own', 'industry')).toEqual({ ind_saas: 'Own SaaS', per_tough: 'Own trade' });
+    expect(await namesOf('own', 'industry')).toEqual({
+      ind_saas: 'Own SaaS',
+      per_tough: 'Own trade',
+    });
     expect(await assign('own', 'sit_renewal', 'per_tough', 'ind_saas')).toBe(
       'kombination_ungueltig personality per_tough',
     );
-    expect(await assign('own', 'sit_renewal', 'per_calm', 'sit_cold')).toBe('kombination_ungueltig industry sit_cold');
+    expect(await assign('own', 'sit_renewal', 'per_calm', 'sit_cold')).toBe(
+      'kombination_ungueltig industry sit_cold',
+    );
     expect(await assign('own', 'sit_renewal', 'sit_cold', 'per_tough')).toBe('ok');
   });
 });

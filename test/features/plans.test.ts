@@ -3,7 +3,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database, type Db, type Statement } from '../../src/db/client.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
-import { listEvaluatedTrainings, listTrainings, type TrainingFilters } from '../../src/features/trainings/store.ts';
+import {
+  listEvaluatedTrainings,
+  listTrainings,
+  type TrainingFilters,
+} from '../../src/features/trainings/store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -62,10 +66,14 @@ async function capture(
 /** The plan with which it really ran, as nodes. `generic`: the one that a prepared statement keeps, made without the values. */
 async function explain(list: (recorder: Db) => Promise<unknown>, mode: Mode): Promise<PlanNode[]> {
   const { statement, values } = await capture(list);
-  const literals = values.map((value) => (value === null ? 'null' : `'${JSON.stringify(value).replaceAll('"', '')}'`));
+  const literals = values.map((value) =>
+    value === null ? 'null' : `'${JSON.stringify(value).replaceAll('"', '')}'`,
+  );
   await db.pool.query(`set plan_cache_mode = force_${mode}_plan`);
   await db.pool.query(`prepare explained as ${statement.text}`);
-  const { rows } = await db.pool.query(`explain (analyze, format json) execute explained (${literals.join(', ')})`);
+  const { rows } = await db.pool.query(
+    `explain (analyze, format json) execute explained (${literals.join(', ')})`,
+  );
   await db.pool.query('deallocate explained');
   return flatten(rows[0]['QUERY PLAN'][0].Plan as PlanNode);
 }
@@ -100,16 +108,31 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     ['status', { status: 'scored' }, 'training_status_idx'],
     ['user_id and status', { user_id: USER, status: 'scored' }, 'training_user_idx'],
     ['assignment_id', { assignment_id: 'asg_gen_0000001' }, 'training_assignment_idx'],
-    ['user_id and assignment_id', { user_id: USER, assignment_id: 'asg_gen_0000001' }, 'training_assignment_idx'],
-    ['status and assignment_id', { status: 'scored', assignment_id: 'asg_gen_0000001' }, 'training_assignment_idx'],
-    ['all three', { user_id: USER, status: 'scored', assignment_id: 'asg_gen_0000001' }, 'training_assignment_idx'],
+    [
+      'user_id and assignment_id',
+      { user_id: USER, assignment_id: 'asg_gen_0000001' },
+      'training_assignment_idx',
+    ],
+    [
+      'status and assignment_id',
+      { status: 'scored', assignment_id: 'asg_gen_0000001' },
+      'training_assignment_idx',
+    ],
+    [
+      'all three',
+      { user_id: USER, status: 'scored', assignment_id: 'asg_gen_0000001' },
+      'training_assignment_idx',
+    ],
   ])(
     'GET /trainings with %s reads one index and stops after the page, at the beginning, in the middle, and with since',
     async (_, filters, index) => {
       for (const after of [null, MIDDLE]) {
         for (const since of [null, '2026-03-01T00:00:00.000Z']) {
           const slice = { limit: 51, after, since };
-          const nodes = await explain((recorder) => listTrainings(recorder, TEAM, slice, filters), mode);
+          const nodes = await explain(
+            (recorder) => listTrainings(recorder, TEAM, slice, filters),
+            mode,
+          );
           expect(faultsOf(nodes, index)).toEqual([]);
         }
       }
@@ -119,7 +142,10 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   test('GET /evaluations reads the index of evaluations and looks up the trainings of the page', async () => {
     for (const after of [null, MIDDLE]) {
       const slice = { limit: 51, after, since: null };
-      const nodes = await explain((recorder) => listEvaluatedTrainings(recorder, TEAM, slice), mode);
+      const nodes = await explain(
+        (recorder) => listEvaluatedTrainings(recorder, TEAM, slice),
+        mode,
+      );
       expect(faultsOf(nodes, 'evaluation_list_idx')).toEqual([]);
     }
   });
@@ -127,7 +153,10 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   test('the lists of the CRM read one index and stop after the page', async () => {
     for (const after of [null, MIDDLE]) {
       const deals = await explain((recorder) => listDeals(recorder, TEAM, 51, after), mode);
-      const objections = await explain((recorder) => listObjections(recorder, TEAM, 51, after), mode);
+      const objections = await explain(
+        (recorder) => listObjections(recorder, TEAM, 51, after),
+        mode,
+      );
       expect(faultsOf(deals, 'crm_deal_list_idx')).toEqual([]);
       expect(faultsOf(objections, 'crm_objection_list_idx')).toEqual([]);
     }

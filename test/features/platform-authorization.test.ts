@@ -64,5 +64,7 @@ describe.each(Object.keys(INPUTS))('platform.%s', (name) => {
 
 test('every procedure of the platform services stands here', () => {
   const names = Object.keys(platform._def.procedures);
-  expect(names.filter((name) => !name.startsWith('crm')).toSorted()).toEqual(Object.keys(INPUTS).toSorted());
+  expect(names.filter((name) => !name.startsWith('crm')).toSorted()).toEqual(
+    Object.keys(INPUTS).toSorted(),
+  );
 });

@@ -19,7 +19,12 @@ const read = (id: string) => api.call(api.key('team_a'), 'GET', `/cases/${id}`);
 
 describe('cases of a member', () => {
   test("a team's case is in the API at once, a private one never, until it is made the team's", async () => {
-    const content = { title: 'Renewal', persona_id: 'per_calm', fields: { b: [1], a: null }, external_ref: { crm: 7 } };
+    const content = {
+      title: 'Renewal',
+      persona_id: 'per_calm',
+      fields: { b: [1], a: null },
+      external_ref: { crm: 7 },
+    };
     const made = await create('cas_1', content);
     expect(made).toEqual({
       id: 'cas_1',
@@ -36,7 +41,9 @@ describe('cases of a member', () => {
     expect((await read('cas_2')).body).toMatchObject({ title: 'Shared' });
     await platform.cases.update.mutate(a('cas_1', { private: true, title: null }));
     expect((await read('cas_1')).status).toBe(404);
-    const list = (await api.call(api.key('team_a'), 'GET', '/cases')).body as { data: { id: string }[] };
+    const list = (await api.call(api.key('team_a'), 'GET', '/cases')).body as {
+      data: { id: string }[];
+    };
     expect(list.data.map(({ id }) => id)).toEqual(['cas_2']);
   });
 
@@ -44,11 +51,17 @@ describe('cases of a member', () => {
     const made = await create('cas_3', { fields: { x: 1, y: 2 } });
     expect(await create('cas_3', { fields: { y: 2, x: 1 } })).toEqual(made);
     expect(await codeOf(create('cas_3', { fields: { x: 2 } }))).toBe('conflict');
-    expect(await codeOf(create('cas_3', { fields: { x: 1, y: 2 }, private: true }))).toBe('conflict');
-    const codes = await Promise.all([1, 1, 1, 2, 2, 2].map((x) => codeOf(create('cas_race', { external_ref: { x } }))));
+    expect(await codeOf(create('cas_3', { fields: { x: 1, y: 2 }, private: true }))).toBe(
+      'conflict',
+    );
+    const codes = await Promise.all(
+      [1, 1, 1, 2, 2, 2].map((x) => codeOf(create('cas_race', { external_ref: { x } }))),
+    );
     expect(codes.filter((code) => code === 'ok')).toHaveLength(3);
     expect(codes.filter((code) => code === 'conflict')).toHaveLength(3);
-    const entries = (await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'cas_race');
+    const entries = (await auditOf(api, 'team_a')).filter(
+      ({ target_id }) => target_id === 'cas_race',
+    );
     expect(entries).toEqual([
       { actor_kind: 'platform', actor_id: 'cases', action: 'case.created', target_id: 'cas_race' },
     ]);
@@ -62,39 +75,58 @@ describe('cases of a member', () => {
     const actions = (await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'cas_4');
     expect(actions.map(({ action }) => action)).toEqual(['case.created', 'case.deleted']);
     expect(await codeOf(platform.cases.remove.mutate(a('cas_4')))).toBe('not_found');
-    expect(await codeOf(platform.cases.update.mutate(a('cas_4', { title: 'T' })))).toBe('not_found');
+    expect(await codeOf(platform.cases.update.mutate(a('cas_4', { title: 'T' })))).toBe(
+      'not_found',
+    );
   });
 
   test('needs an active member of the team, and JSON that can be kept', async () => {
     expect(await codeOf(create('cas_5', { user_id: userId('a', 'left') }))).toBe('not_found');
     expect(await codeOf(create('cas_5', { user_id: userId('b', 'member') }))).toBe('not_found');
-    expect(await codeOf(create('cas_5', { fields: { x: 'x'.repeat(70_000) } }))).toBe('validation_error');
+    expect(await codeOf(create('cas_5', { fields: { x: 'x'.repeat(70_000) } }))).toBe(
+      'validation_error',
+    );
     await create('cas_6');
-    expect(await codeOf(platform.cases.remove.mutate({ team_id: 'team_b', case_id: 'cas_6' }))).toBe('not_found');
+    expect(
+      await codeOf(platform.cases.remove.mutate({ team_id: 'team_b', case_id: 'cas_6' })),
+    ).toBe('not_found');
   });
 });
 
 describe('the catalog', () => {
   const catalogOf = async (teamId: string) =>
-    (await api.call(api.key(teamId), 'GET', '/catalog', { headers: { 'accept-language': 'en' } })).body as Record<
-      string,
-      { id: string; name: string | null }[]
-    >;
+    (await api.call(api.key(teamId), 'GET', '/catalog', { headers: { 'accept-language': 'en' } }))
+      .body as Record<string, { id: string; name: string | null }[]>;
 
   test("global entries are every team's, a team's own only its, and a save replaces the whole entry", async () => {
-    const entry = (id: string, en: string | null) => ({ kind: 'role' as const, id, name: { en }, icon: 'x' });
-    await platform.catalog.saveEntries.mutate({ entries: [entry('rol_1', 'One'), entry('rol_2', 'Two')] });
-    await platform.catalog.saveTeamEntries.mutate({ team_id: 'team_a', entries: [entry('rol_own', 'Own')] });
-    const names = async (teamId: string) => (await catalogOf(teamId))['role']?.map(({ name }) => name);
+    const entry = (id: string, en: string | null) => ({
+      kind: 'role' as const,
+      id,
+      name: { en },
+      icon: 'x',
+    });
+    await platform.catalog.saveEntries.mutate({
+      entries: [entry('rol_1', 'One'), entry('rol_2', 'Two')],
+    });
+    await platform.catalog.saveTeamEntries.mutate({
+      team_id: 'team_a',
+      entries: [entry('rol_own', 'Own')],
+    });
+    const names = async (teamId: string) =>
+      (await catalogOf(teamId))['role']?.map(({ name }) => name);
     expect(await names('team_a')).toEqual(['Buyer', 'One', 'Own', 'Two']);
     expect(await names('team_b')).toEqual(['Buyer', 'One', 'Two']);
-    await platform.catalog.saveEntries.mutate({ entries: [entry('rol_1', 'Eins'), { kind: 'role', id: 'rol_2' }] });
+    await platform.catalog.saveEntries.mutate({
+      entries: [entry('rol_1', 'Eins'), { kind: 'role', id: 'rol_2' }],
+    });
     expect((await catalogOf('team_b'))['role']).toEqual([
       { id: 'rol_buyer', name: 'Buyer', icon: null },
       { id: 'rol_1', name: 'Eins', icon: 'x' },
       { id: 'rol_2', name: null, icon: null },
     ]);
-    const entries = (await auditOf(api, 'team_a')).filter(({ action }) => action === 'catalog.saved');
+    const entries = (await auditOf(api, 'team_a')).filter(
+      ({ action }) => action === 'catalog.saved',
+    );
     expect(entries).toEqual([
       { actor_kind: 'platform', actor_id: 'cases', action: 'catalog.saved', target_id: 'team_a' },
     ]);
@@ -109,7 +141,9 @@ describe('the catalog', () => {
     expect((await assign()).status).toBe(201);
     const rules = [rule, { personality_id: 'per_calm', industry_id: 'ind_public' }, rule];
     const codes = await Promise.all(
-      [rules, rules.toReversed(), rules].map((each) => codeOf(platform.catalog.saveRules.mutate({ rules: each }))),
+      [rules, rules.toReversed(), rules].map((each) =>
+        codeOf(platform.catalog.saveRules.mutate({ rules: each })),
+      ),
     );
     expect(codes).toEqual(['ok', 'ok', 'ok']);
     expect((await assign()).body).toMatchObject({ code: 'kombination_ungueltig' });
@@ -120,10 +154,17 @@ describe('the catalog', () => {
   });
 
   test('saves of the same entries in different orders at once all succeed', async () => {
-    const entries = Array.from({ length: 50 }, (_, index) => ({ kind: 'industry' as const, id: `ind_${index}` }));
+    const entries = Array.from({ length: 50 }, (_, index) => ({
+      kind: 'industry' as const,
+      id: `ind_${index}`,
+    }));
     const codes = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
-        codeOf(platform.catalog.saveEntries.mutate({ entries: index % 2 ? entries : entries.toReversed() })),
+        codeOf(
+          platform.catalog.saveEntries.mutate({
+            entries: index % 2 ? entries : entries.toReversed(),
+          }),
+        ),
       ),
     );
     expect(new Set(codes)).toEqual(new Set(['ok']));

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
-import { describeEvaluation, describeTraining, eventsOf, platformOf, type Platform } from '../support/platform.ts';
+import {
+  describeEvaluation,
+  describeTraining,
+  eventsOf,
+  platformOf,
+  type Platform,
+} from '../support/platform.ts';
 import { readRollups, recount } from '../support/rollups.ts';
 import { makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
@@ -19,14 +25,18 @@ beforeAll(async () => {
     makeTeam('seeded', { trainings: [makeTraining('seeded', 'trn_seeded')] }),
     makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
     makeTeam('race'),
-    makeTeam('random', { assignments: [{ id: 'asg_random', member_id: memberId('random', 'member'), title: 'r' }] }),
+    makeTeam('random', {
+      assignments: [{ id: 'asg_random', member_id: memberId('random', 'member'), title: 'r' }],
+    }),
   ]);
   api = await startTestApi({ seed });
   platform = await platformOf(api, 'scoring');
 });
 
 const end = (team: string, id: string, fields: object = {}) =>
-  platform.trainings.end.mutate(describeTraining(team, id, { finished_at: '2026-11-17T09:12:00Z', ...fields }));
+  platform.trainings.end.mutate(
+    describeTraining(team, id, { finished_at: '2026-11-17T09:12:00Z', ...fields }),
+  );
 const save = (team: string, id: string, total: number | null, savedAt?: string) =>
   platform.evaluations.save.mutate(describeEvaluation(team, id, total, savedAt));
 const completions = async (team: string, id: string) =>
@@ -39,9 +49,15 @@ const readAssignment = async (id: string) =>
 describe('saving an evaluation', () => {
   test('scores the training and finishes its assignment: evaluation, analytics and event are there at once', async () => {
     await end('a', 'trn_1', { assignment_id: 'asg_open' });
-    expect(await save('a', 'trn_1', 71)).toEqual({ training_id: 'trn_1', saved_at: '2026-11-17T09:20:00.000Z' });
+    expect(await save('a', 'trn_1', 71)).toEqual({
+      training_id: 'trn_1',
+      saved_at: '2026-11-17T09:20:00.000Z',
+    });
     const get = async (path: string) => (await api.call(api.key('team_a'), 'GET', path)).body;
-    expect(await get('/trainings/trn_1')).toMatchObject({ status: 'scored', finished_at: '2026-11-17T09:12:00.000Z' });
+    expect(await get('/trainings/trn_1')).toMatchObject({
+      status: 'scored',
+      finished_at: '2026-11-17T09:12:00.000Z',
+    });
     expect(await get('/trainings/trn_1/evaluation')).toEqual({
       training_id: 'trn_1',
       user_id: userId('a', 'member'),
@@ -56,8 +72,16 @@ describe('saving an evaluation', () => {
       totals: { scored: 1, sessions: 1, avg_score: 71 },
       dimensions: [{ dimension: 'closing', value: 71 }],
     });
-    expect(await readAssignment('asg_open')).toMatchObject({ status: 'done', completed_training_id: 'trn_1' });
-    const data = { team_id: 'team_a', training_id: 'trn_1', user_id: userId('a', 'member'), score: 71 };
+    expect(await readAssignment('asg_open')).toMatchObject({
+      status: 'done',
+      completed_training_id: 'trn_1',
+    });
+    const data = {
+      team_id: 'team_a',
+      training_id: 'trn_1',
+      user_id: userId('a', 'member'),
+      score: 71,
+    };
     const events = await eventsOf(api, 'team_a');
     expect(events.map(({ type }) => type)).toEqual(['training.completed', 'evaluation.completed']);
     expect(events[1]?.data).toEqual(data);
@@ -99,7 +123,10 @@ describe('saving an evaluation', () => {
     await platform.trainings.start.mutate(describeTraining('a', 'trn_3'));
     await save('a', 'trn_3', 40);
     await expectTrueRollups('team_a');
-    expect(await end('a', 'trn_3')).toMatchObject({ status: 'scored', finished_at: '2026-11-17T09:12:00.000Z' });
+    expect(await end('a', 'trn_3')).toMatchObject({
+      status: 'scored',
+      finished_at: '2026-11-17T09:12:00.000Z',
+    });
     await expectTrueRollups('team_a');
     expect((await eventsOf(api, 'team_a', 'trn_3')).map(({ type }) => type)).toEqual([
       'evaluation.completed',
@@ -126,7 +153,10 @@ describe('saving an evaluation', () => {
 
   test('tells person and score only where the team wants it at that moment', async () => {
     const set = (on: boolean) =>
-      api.db.pool.query('update team set member_detail_enabled = $1 where id = $2', [on, 'team_quiet']);
+      api.db.pool.query('update team set member_detail_enabled = $1 where id = $2', [
+        on,
+        'team_quiet',
+      ]);
     for (const id of ['trn_q1', 'trn_q2']) await end('quiet', id);
     await save('quiet', 'trn_q1', 30);
     await set(true);
@@ -136,7 +166,12 @@ describe('saving an evaluation', () => {
       { team_id: 'team_quiet', training_id: 'trn_q1' },
     ]);
     expect((await completions('quiet', 'trn_q2')).map(({ data }) => data)).toEqual([
-      { team_id: 'team_quiet', training_id: 'trn_q2', user_id: userId('quiet', 'member'), score: 31 },
+      {
+        team_id: 'team_quiet',
+        training_id: 'trn_q2',
+        user_id: userId('quiet', 'member'),
+        score: 31,
+      },
     ]);
   });
 });
@@ -145,12 +180,17 @@ describe('the assignment of a scored training', () => {
   test('set back to open, stays open at a later save, and is done with the next training', async () => {
     await end('a', 'trn_t1', { assignment_id: 'asg_twice' });
     await save('a', 'trn_t1', 20, '2026-11-17T10:00:00Z');
-    await api.call(api.key('team_a'), 'PATCH', '/assignments/asg_twice', { body: { status: 'open' } });
+    await api.call(api.key('team_a'), 'PATCH', '/assignments/asg_twice', {
+      body: { status: 'open' },
+    });
     await save('a', 'trn_t1', 25, '2026-11-17T11:00:00Z');
     expect(await readAssignment('asg_twice')).toMatchObject({ status: 'open' });
     await end('a', 'trn_t2', { assignment_id: 'asg_twice' });
     await save('a', 'trn_t2', 30);
-    expect(await readAssignment('asg_twice')).toMatchObject({ status: 'done', completed_training_id: 'trn_t2' });
+    expect(await readAssignment('asg_twice')).toMatchObject({
+      status: 'done',
+      completed_training_id: 'trn_t2',
+    });
     await end('a', 'trn_t3', { assignment_id: 'asg_twice' });
     await save('a', 'trn_t3', 30);
     expect(await readAssignment('asg_twice')).toMatchObject({ completed_training_id: 'trn_t2' });
@@ -159,14 +199,22 @@ describe('the assignment of a scored training', () => {
   test('that is linked after the score is done by the link', async () => {
     await end('a', 'trn_l');
     await save('a', 'trn_l', 20);
-    await platform.trainings.start.mutate(describeTraining('a', 'trn_l', { assignment_id: 'asg_late' }));
-    expect(await readAssignment('asg_late')).toMatchObject({ status: 'done', completed_training_id: 'trn_l' });
+    await platform.trainings.start.mutate(
+      describeTraining('a', 'trn_l', { assignment_id: 'asg_late' }),
+    );
+    expect(await readAssignment('asg_late')).toMatchObject({
+      status: 'done',
+      completed_training_id: 'trn_l',
+    });
   });
 });
 
 test('thirty saves at once, of one person and of several, count each training once', async () => {
   const names = ['member', 'admin', 'owner'];
-  const ids = Array.from({ length: 15 }, (_, index) => ({ id: `trn_m${index}`, name: names[index % 3] ?? '' }));
+  const ids = Array.from({ length: 15 }, (_, index) => ({
+    id: `trn_m${index}`,
+    name: names[index % 3] ?? '',
+  }));
   for (const { id, name } of ids) await end('race', id, { user_id: userId('race', name) });
   const codes = await Promise.all(
     ids.flatMap(({ id }, index) => [
@@ -183,7 +231,9 @@ test('thirty saves at once, of one person and of several, count each training on
   await expectTrueRollups('team_race');
 });
 
-type Step = { kind: 'start' | 'end' | 'abort' } | { kind: 'save'; total: number | null; version: number };
+type Step =
+  | { kind: 'start' | 'end' | 'abort' }
+  | { kind: 'save'; total: number | null; version: number };
 type Call = Step & { training: number };
 
 let run = 0;
@@ -197,7 +247,9 @@ describe('any calls in any order from two workers at once, repeated at will', ()
       version: fc.integer({ min: 0, max: 3 }),
     }),
   );
-  const call = fc.tuple(step, fc.integer({ min: 0, max: 2 })).map(([each, training]): Call => ({ ...each, training }));
+  const call = fc
+    .tuple(step, fc.integer({ min: 0, max: 2 }))
+    .map(([each, training]): Call => ({ ...each, training }));
   const worker = fc.array(call, { minLength: 1, maxLength: 10 });
 
   test('come to the same end as in order, with each event once and true figures', async () => {
@@ -208,8 +260,13 @@ describe('any calls in any order from two workers at once, repeated at will', ()
         const prefix = `trn_p${run}_`;
         const calls = oneTotalPerVersion([...first, ...second]);
         const [a, b] = [calls.slice(0, first.length), calls.slice(first.length)];
-        const [codes, more] = await Promise.all([perform(platform, prefix, a), perform(other, prefix, b)]);
-        expect([...codes, ...more].filter((code) => code !== 'ok' && code !== 'not_found')).toEqual([]);
+        const [codes, more] = await Promise.all([
+          perform(platform, prefix, a),
+          perform(other, prefix, b),
+        ]);
+        expect([...codes, ...more].filter((code) => code !== 'ok' && code !== 'not_found')).toEqual(
+          [],
+        );
         // What came before its training was known is repeated, as a service does; so is everything else.
         await perform(platform, prefix, calls.toReversed());
         await perform(other, prefix, calls);
@@ -248,10 +305,18 @@ describe('any calls in any order from two workers at once, repeated at will', ()
       if (each.kind === 'start') codes.push(await codeOf(by.trainings.start.mutate(description)));
       if (each.kind === 'abort') codes.push(await codeOf(by.trainings.abort.mutate(description)));
       if (each.kind === 'end')
-        codes.push(await codeOf(by.trainings.end.mutate({ ...description, finished_at: '2026-11-17T09:30:00Z' })));
+        codes.push(
+          await codeOf(
+            by.trainings.end.mutate({ ...description, finished_at: '2026-11-17T09:30:00Z' }),
+          ),
+        );
       if (each.kind === 'save') {
         const savedAt = `2026-11-17T10:00:0${each.version}.000Z`;
-        codes.push(await codeOf(by.evaluations.save.mutate(describeEvaluation('random', id, each.total, savedAt))));
+        codes.push(
+          await codeOf(
+            by.evaluations.save.mutate(describeEvaluation('random', id, each.total, savedAt)),
+          ),
+        );
       }
     }
     return codes;
@@ -275,7 +340,12 @@ describe('any calls in any order from two workers at once, repeated at will', ()
       saved_at: last ? `2026-11-17T10:00:0${last.version}.000Z` : null,
     };
     expect(rows).toEqual(isKnown ? [stored] : []);
-    const expected = [...(last ? ['evaluation.completed'] : []), ...(has('end') ? ['training.completed'] : [])];
-    expect((await eventsOf(api, 'team_random', id)).map(({ type }) => type).toSorted()).toEqual(expected);
+    const expected = [
+      ...(last ? ['evaluation.completed'] : []),
+      ...(has('end') ? ['training.completed'] : []),
+    ];
+    expect((await eventsOf(api, 'team_random', id)).map(({ type }) => type).toSorted()).toEqual(
+      expected,
+    );
   }
 });

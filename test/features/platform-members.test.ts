@@ -14,7 +14,12 @@ beforeAll(async () => {
     members: [makeMember('gone', 'left', { status: 'ended' }), asked('gone', 'left2')],
     trainings: [makeTraining('gone', 'trn_gone')],
     assignments: [
-      { id: 'asg_done', member_id: memberId('gone', 'member'), status: 'done' as const, title: 'Done' },
+      {
+        id: 'asg_done',
+        member_id: memberId('gone', 'member'),
+        status: 'done' as const,
+        title: 'Done',
+      },
       { id: 'asg_open', member_id: memberId('gone', 'member'), title: 'Open' },
     ],
   };
@@ -28,8 +33,11 @@ beforeAll(async () => {
   platform = await platformOf(api);
 });
 
-const accept = (team: string, userIdOf: string, invitation: { member_id: string } | { email: string }) =>
-  platform.members.accept.mutate({ team_id: `team_${team}`, user_id: userIdOf, ...invitation });
+const accept = (
+  team: string,
+  userIdOf: string,
+  invitation: { member_id: string } | { email: string },
+) => platform.members.accept.mutate({ team_id: `team_${team}`, user_id: userIdOf, ...invitation });
 
 describe('accepting an invitation', () => {
   test("makes the membership the person's and active, once, without an event", async () => {
@@ -50,15 +58,23 @@ describe('accepting an invitation', () => {
   });
 
   test('by address, however it is written', async () => {
-    expect(await accept('a', 'usr_mail', { email: ' mail@a.TEST ' })).toMatchObject({ id: memberId('a', 'Mail') });
+    expect(await accept('a', 'usr_mail', { email: ' mail@a.TEST ' })).toMatchObject({
+      id: memberId('a', 'Mail'),
+    });
   });
 
   test('is refused to another person, to somebody who is in the team already, and for what is no invitation', async () => {
     await accept('a', 'usr_new_y', { member_id: memberId('a', 'y') });
-    expect(await codeOf(accept('a', 'usr_other', { member_id: memberId('a', 'y') }))).toBe('conflict');
-    expect(await codeOf(accept('a', userId('a', 'member'), { member_id: memberId('a', 'z') }))).toBe('conflict');
+    expect(await codeOf(accept('a', 'usr_other', { member_id: memberId('a', 'y') }))).toBe(
+      'conflict',
+    );
+    expect(
+      await codeOf(accept('a', userId('a', 'member'), { member_id: memberId('a', 'z') })),
+    ).toBe('conflict');
     expect(await codeOf(accept('a', 'usr_q', { member_id: 'mem_unknown' }))).toBe('not_found');
-    expect(await codeOf(accept('race', 'usr_q', { member_id: memberId('a', 'z') }))).toBe('not_found');
+    expect(await codeOf(accept('race', 'usr_q', { member_id: memberId('a', 'z') }))).toBe(
+      'not_found',
+    );
     const neither = platform.members.accept.mutate({ team_id: 'team_a', user_id: 'usr_q' });
     expect(await codeOf(neither)).toBe('validation_error');
   });
@@ -70,7 +86,9 @@ describe('accepting an invitation', () => {
     );
     expect(persons.toSorted()).toEqual([...Array<string>(5).fill('conflict'), 'ok']);
     const invitations = await Promise.all(
-      [1, 2, 3, 4].map((index) => codeOf(accept('race', 'usr_one', { member_id: memberId('race', `asked${index}`) }))),
+      [1, 2, 3, 4].map((index) =>
+        codeOf(accept('race', 'usr_one', { member_id: memberId('race', `asked${index}`) })),
+      ),
     );
     expect(invitations.toSorted()).toEqual(['conflict', 'conflict', 'conflict', 'ok']);
   });
@@ -108,19 +126,28 @@ describe('deleting a person', () => {
     const events = await eventsOf(api, 'team_gone');
     expect(events.map(({ type }) => type)).toEqual(['member.removed']);
     const assignments = await api.call(api.key('team_gone'), 'GET', '/assignments');
-    const { data } = assignments.body as { data: { id: string; status: string; member_email: string | null }[] };
-    expect(Object.fromEntries(data.map(({ id, status, member_email }) => [id, [status, member_email]]))).toEqual({
+    const { data } = assignments.body as {
+      data: { id: string; status: string; member_email: string | null }[];
+    };
+    expect(
+      Object.fromEntries(data.map(({ id, status, member_email }) => [id, [status, member_email]])),
+    ).toEqual({
       asg_done: ['done', null],
       asg_open: ['revoked', null],
     });
-    const { rows } = await api.db.pool.query(`select scored from analytics_person where team_id = 'team_gone'`);
+    const { rows } = await api.db.pool.query(
+      `select scored from analytics_person where team_id = 'team_gone'`,
+    );
     expect(rows).toEqual([{ scored: 1 }]);
     const { rows: texts } = await api.db.pool.query(
       `select (select string_agg(m::text, ' ') from member m) || (select string_agg(a::text, ' ') from audit_log a) ||
          (select string_agg(e::text, ' ') from event e) as all`,
     );
     expect(texts[0].all).not.toContain('member@gone.test');
-    expect((await auditOf(api, 'team_gone')).map(({ action }) => action)).toEqual(['member.removed', 'person.deleted']);
+    expect((await auditOf(api, 'team_gone')).map(({ action }) => action)).toEqual([
+      'member.removed',
+      'person.deleted',
+    ]);
   });
 
   test('again changes nothing; somebody new may have the address', async () => {

@@ -30,8 +30,13 @@ async function readTeam(id: string): Promise<Record<string, unknown>> {
 
 describe('creating a team', () => {
   test('makes it with its active owner, who may create keys', async () => {
-    const answer = await platform.teams.create.mutate(creation('team_new', { seats: 7, plan: 'enterprise' }));
-    expect(answer).toEqual({ team_id: 'team_new', owner_member_id: expect.stringMatching(/^mem_/) });
+    const answer = await platform.teams.create.mutate(
+      creation('team_new', { seats: 7, plan: 'enterprise' }),
+    );
+    expect(answer).toEqual({
+      team_id: 'team_new',
+      owner_member_id: expect.stringMatching(/^mem_/),
+    });
     expect(await readTeam('team_new')).toEqual({
       plan: 'enterprise',
       seats: 7,
@@ -45,15 +50,27 @@ describe('creating a team', () => {
       rights: ['schnittstellen'],
       members: 1,
     });
-    const joined = { member_id: answer.owner_member_id, role: 'owner', user_id: 'usr_team_new', team_id: 'team_new' };
+    const joined = {
+      member_id: answer.owner_member_id,
+      role: 'owner',
+      user_id: 'usr_team_new',
+      team_id: 'team_new',
+    };
     expect(await eventsOf(api, 'team_new')).toEqual([{ type: 'member.joined', data: joined }]);
     expect(await auditOf(api, 'team_new')).toEqual([
-      { actor_kind: 'platform', actor_id: 'billing', action: 'team.created', target_id: 'team_new' },
+      {
+        actor_kind: 'platform',
+        actor_id: 'billing',
+        action: 'team.created',
+        target_id: 'team_new',
+      },
     ]);
   });
 
   test('repeated with the same input is the same answer, also after the team has changed; with another it is a conflict', async () => {
-    const input = creation('team_again', { owner: { member_id: 'mem_mine', user_id: 'usr_x', email: 'x@y.test' } });
+    const input = creation('team_again', {
+      owner: { member_id: 'mem_mine', user_id: 'usr_x', email: 'x@y.test' },
+    });
     const first = await platform.teams.create.mutate(input);
     expect(first.owner_member_id).toBe('mem_mine');
     await platform.teams.update.mutate({ team_id: 'team_again', name: 'Renamed', seats: 99 });
@@ -71,7 +88,9 @@ describe('creating a team', () => {
     expect(new Set(same.map((answer) => answer.owner_member_id)).size).toBe(1);
     expect(await readTeam('team_race')).toMatchObject({ members: 1 });
     const codes = await Promise.all(
-      Array.from({ length: 8 }, (_, seats) => codeOf(platform.teams.create.mutate(creation('team_race2', { seats })))),
+      Array.from({ length: 8 }, (_, seats) =>
+        codeOf(platform.teams.create.mutate(creation('team_race2', { seats }))),
+      ),
     );
     expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
     expect(codes.filter((code) => code === 'conflict')).toHaveLength(7);
@@ -82,10 +101,20 @@ describe('creating a team', () => {
 describe('changing a team', () => {
   test('holds for the very next request of its keys', async () => {
     const get = () => api.call(api.key('team_small'), 'GET', '/me');
-    const invite = (email: string) => api.call(api.key('team_small'), 'POST', '/users', { body: { email } });
+    const invite = (email: string) =>
+      api.call(api.key('team_small'), 'POST', '/users', { body: { email } });
     expect((await invite('four@small.test')).body).toMatchObject({ code: 'seat_limit_reached' });
-    const changed = await platform.teams.update.mutate({ team_id: 'team_small', seats: 4, plan: 'enterprise' });
-    expect(changed).toMatchObject({ id: 'team_small', seats: 4, plan: 'enterprise', status: 'active' });
+    const changed = await platform.teams.update.mutate({
+      team_id: 'team_small',
+      seats: 4,
+      plan: 'enterprise',
+    });
+    expect(changed).toMatchObject({
+      id: 'team_small',
+      seats: 4,
+      plan: 'enterprise',
+      status: 'active',
+    });
     expect((await invite('four@small.test')).status).toBe(201);
     expect((await get()).body).toMatchObject({ kind: 'enterprise' });
     await platform.teams.update.mutate({ team_id: 'team_small', rate_limit_per_min: 77 });

@@ -1,14 +1,24 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
-import { auditOf, describeTraining, eventsOf, platformOf, type Platform } from '../support/platform.ts';
+import {
+  auditOf,
+  describeTraining,
+  eventsOf,
+  platformOf,
+  type Platform,
+} from '../support/platform.ts';
 import { readRollups, recount } from '../support/rollups.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
 let api: TestApi;
 let platform: Platform;
 beforeAll(async () => {
-  const assignment = (id: string, member: string) => ({ id, member_id: memberId('a', member), title: id });
+  const assignment = (id: string, member: string) => ({
+    id,
+    member_id: memberId('a', member),
+    title: id,
+  });
   const seed = makeSeed([
     makeTeam('a', {
       members: [makeMember('a', 'left', { status: 'ended' })],
@@ -30,7 +40,8 @@ const end = (team: string, id: string, fields = {}) =>
   platform.trainings.end.mutate(describeTraining(team, id, { ...END, ...fields }));
 const abort = (team: string, id: string, fields = {}) =>
   platform.trainings.abort.mutate(describeTraining(team, id, fields));
-const readTraining = async (id: string) => (await api.call(api.key('team_a'), 'GET', `/trainings/${id}`)).body;
+const readTraining = async (id: string) =>
+  (await api.call(api.key('team_a'), 'GET', `/trainings/${id}`)).body;
 const sessionsOf = async (team: string, name = 'member') =>
   (await readRollups(api.db.pool, `team_${team}`)).people[userId(team, name)]?.sessions ?? 0;
 
@@ -44,7 +55,10 @@ describe('start, end, abort', () => {
       role_id: 'rol_buyer',
       assignment_id: 'asg_member',
     };
-    const started = await start('a', 'trn_1', { ...details, created_at: '2026-11-17T10:00:00+01:00' });
+    const started = await start('a', 'trn_1', {
+      ...details,
+      created_at: '2026-11-17T10:00:00+01:00',
+    });
     expect(started).toEqual({
       id: 'trn_1',
       user_id: userId('a', 'member'),
@@ -69,39 +83,61 @@ describe('start, end, abort', () => {
       ...END,
     };
     expect(await eventsOf(api, 'team_a', 'trn_1')).toEqual([{ type: 'training.completed', data }]);
-    expect((await auditOf(api, 'team_a')).map((entry) => [entry.actor_kind, entry.action, entry.target_id])).toEqual([
+    expect(
+      (await auditOf(api, 'team_a')).map((entry) => [
+        entry.actor_kind,
+        entry.action,
+        entry.target_id,
+      ]),
+    ).toEqual([
       ['platform', 'training.started', 'trn_1'],
       ['platform', 'training.ended', 'trn_1'],
     ]);
   });
 
   test('repeated, each changes nothing more: no event, no figure, no audit entry', async () => {
-    const answers = [await end('a', 'trn_2'), await end('a', 'trn_2', { finished_at: '2026-11-17T11:00:00Z' })];
+    const answers = [
+      await end('a', 'trn_2'),
+      await end('a', 'trn_2', { finished_at: '2026-11-17T11:00:00Z' }),
+    ];
     answers.push(await start('a', 'trn_2'), await abort('a', 'trn_2'), await end('a', 'trn_2'));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]).toMatchObject({ status: 'completed', ...END });
     expect(await eventsOf(api, 'team_a', 'trn_2')).toHaveLength(1);
     expect(await sessionsOf('a')).toBe(2);
-    expect((await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'trn_2')).toHaveLength(1);
+    expect(
+      (await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'trn_2'),
+    ).toHaveLength(1);
   });
 
   test('in any order, each with something new: the first end alone is an event and a session', async () => {
     const steps = { start, end, abort };
     const kinds = ['start', 'end', 'abort'] as const;
-    const orders = kinds.flatMap((one) => kinds.flatMap((two) => kinds.map((three) => [one, two, three])));
+    const orders = kinds.flatMap((one) =>
+      kinds.flatMap((two) => kinds.map((three) => [one, two, three])),
+    );
     for (const [index, order] of orders.entries()) {
       const id = `trn_o${index}`;
-      const news = [{ situation_id: 'sit_cold' }, { personality_id: 'per_calm' }, { industry_id: 'ind_saas' }];
+      const news = [
+        { situation_id: 'sit_cold' },
+        { personality_id: 'per_calm' },
+        { industry_id: 'ind_saas' },
+      ];
       const endOf = (place: number) => (place < 0 ? null : `2026-11-17T09:1${place}:00.000Z`);
       const answers = [];
       for (const [place, kind] of order.entries())
         answers.push(
-          await steps[kind]('orders', id, { ...news[place], ...(kind === 'end' && { finished_at: endOf(place) }) }),
+          await steps[kind]('orders', id, {
+            ...news[place],
+            ...(kind === 'end' && { finished_at: endOf(place) }),
+          }),
         );
       const finished_at = endOf(order.indexOf('end'));
       expect(answers.at(-1)).toMatchObject({ ...Object.assign({}, ...news), finished_at });
       const ended = { type: 'training.completed', data: { training_id: id, finished_at } };
-      expect(await eventsOf(api, 'team_orders', id)).toMatchObject(finished_at === null ? [] : [ended]);
+      expect(await eventsOf(api, 'team_orders', id)).toMatchObject(
+        finished_at === null ? [] : [ended],
+      );
     }
     expect(await sessionsOf('orders')).toBe(orders.filter((order) => order.includes('end')).length);
   });
@@ -119,14 +155,22 @@ describe('start, end, abort', () => {
   test('what a call leaves out another fills in; what is stored stays', async () => {
     await end('a', 'trn_4');
     const filled = await start('a', 'trn_4', { situation_id: 'sit_cold', external_ref: { a: 1 } });
-    expect(filled).toMatchObject({ status: 'completed', situation_id: 'sit_cold', external_ref: { a: 1 } });
-    expect(await start('a', 'trn_4', { situation_id: 'sit_renewal', external_ref: { b: 2 } })).toEqual(filled);
+    expect(filled).toMatchObject({
+      status: 'completed',
+      situation_id: 'sit_cold',
+      external_ref: { a: 1 },
+    });
+    expect(
+      await start('a', 'trn_4', { situation_id: 'sit_renewal', external_ref: { b: 2 } }),
+    ).toEqual(filled);
   });
 
   test('another person or beginning is a conflict; so is the loser of two persons at once', async () => {
     await start('a', 'trn_5');
     expect(await codeOf(end('a', 'trn_5', { user_id: userId('a', 'admin') }))).toBe('conflict');
-    expect(await codeOf(end('a', 'trn_5', { created_at: '2026-11-17T09:00:00.001Z' }))).toBe('conflict');
+    expect(await codeOf(end('a', 'trn_5', { created_at: '2026-11-17T09:00:00.001Z' }))).toBe(
+      'conflict',
+    );
     for (let round = 0; round < 10; round += 1) {
       const codes = await Promise.all(
         ['member', 'admin', 'owner'].map((name) =>
@@ -140,21 +184,33 @@ describe('start, end, abort', () => {
   test('is recorded for somebody who left and for a suspended team, not for a person whom the team does not know', async () => {
     expect(await codeOf(end('a', 'trn_left', { user_id: userId('a', 'left') }))).toBe('ok');
     expect(await codeOf(end('suspended', 'trn_s'))).toBe('ok');
-    expect(await codeOf(start('a', 'trn_6', { user_id: userId('quiet', 'member') }))).toBe('not_found');
+    expect(await codeOf(start('a', 'trn_6', { user_id: userId('quiet', 'member') }))).toBe(
+      'not_found',
+    );
     expect(await codeOf(start('nowhere', 'trn_6'))).toBe('not_found');
   });
 
   test('an assignment must be of the person; one that is gone is left out', async () => {
-    expect(await codeOf(start('a', 'trn_7', { assignment_id: 'asg_admin' }))).toBe('validation_error');
-    expect(await start('a', 'trn_7', { assignment_id: 'asg_gone' })).toMatchObject({ assignment_id: null });
+    expect(await codeOf(start('a', 'trn_7', { assignment_id: 'asg_admin' }))).toBe(
+      'validation_error',
+    );
+    expect(await start('a', 'trn_7', { assignment_id: 'asg_gone' })).toMatchObject({
+      assignment_id: null,
+    });
     const linked = await end('a', 'trn_7', { assignment_id: 'asg_member' });
     expect(linked).toMatchObject({ assignment_id: 'asg_member', status: 'completed' });
   });
 
   test('what cannot be is a validation error', async () => {
-    expect(await codeOf(end('a', 'trn_8', { finished_at: '2026-11-17T08:59:59Z' }))).toBe('validation_error');
-    expect(await codeOf(start('a', 'trn_8', { external_ref: { x: 'x'.repeat(70_000) } }))).toBe('validation_error');
-    expect(await codeOf(start('a', 'trn_8', { sitaution_id: 'sit_cold' }))).toBe('validation_error');
+    expect(await codeOf(end('a', 'trn_8', { finished_at: '2026-11-17T08:59:59Z' }))).toBe(
+      'validation_error',
+    );
+    expect(await codeOf(start('a', 'trn_8', { external_ref: { x: 'x'.repeat(70_000) } }))).toBe(
+      'validation_error',
+    );
+    expect(await codeOf(start('a', 'trn_8', { sitaution_id: 'sit_cold' }))).toBe(
+      'validation_error',
+    );
     expect(await codeOf(start('a', 'trn_8', { source: 'The App' }))).toBe('validation_error');
   });
 
@@ -162,10 +218,15 @@ describe('start, end, abort', () => {
     await end('quiet', 'trn_q1');
     await api.db.pool.query(`update team set member_detail_enabled = true where id = 'team_quiet'`);
     await end('quiet', 'trn_q2');
-    await api.db.pool.query(`update team set member_detail_enabled = false where id = 'team_quiet'`);
+    await api.db.pool.query(
+      `update team set member_detail_enabled = false where id = 'team_quiet'`,
+    );
     await end('quiet', 'trn_q2');
     await end('quiet', 'trn_q3');
-    const persons = (await eventsOf(api, 'team_quiet')).map(({ data }) => [data['training_id'], data['user_id']]);
+    const persons = (await eventsOf(api, 'team_quiet')).map(({ data }) => [
+      data['training_id'],
+      data['user_id'],
+    ]);
     expect(persons).toEqual([
       ['trn_q1', undefined],
       ['trn_q2', userId('quiet', 'member')],
@@ -175,7 +236,11 @@ describe('start, end, abort', () => {
 });
 
 test('a training recorded while its assignment is deleted is kept without it, and neither call fails', async () => {
-  const combination = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+  const combination = {
+    situation_id: 'sit_cold',
+    personality_id: 'per_calm',
+    industry_id: 'ind_saas',
+  };
   for (let round = 0; round < 25; round += 1) {
     const body = { member_id: memberId('race', 'member'), title: 'Race', ...combination };
     const created = await api.call(api.key('team_race'), 'POST', '/assignments', { body });
@@ -192,12 +257,17 @@ test('a training recorded while its assignment is deleted is kept without it, an
         })
         .catch(() => null),
     ]);
-    const [removed] = await Promise.all([api.call(api.key('team_race'), 'DELETE', `/assignments/${id}`), ...steps]);
+    const [removed] = await Promise.all([
+      api.call(api.key('team_race'), 'DELETE', `/assignments/${id}`),
+      ...steps,
+    ]);
     expect(removed.status).toBe(200);
   }
   const { rows } = await api.db.pool.query(
     `select count(*)::int as trainings, count(assignment_id)::int as linked from training where team_id = 'team_race' and id ~ '^trn_[de]'`,
   );
   expect(rows).toEqual([{ trainings: 50, linked: 0 }]);
-  expect(await readRollups(api.db.pool, 'team_race')).toEqual(await recount(api.db.pool, 'team_race'));
+  expect(await readRollups(api.db.pool, 'team_race')).toEqual(
+    await recount(api.db.pool, 'team_race'),
+  );
 });

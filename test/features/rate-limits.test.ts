@@ -9,7 +9,11 @@ const twoKeys = { api_keys: [{ name: 'second', scopes: 'all' as const }] };
 describe('rate limits', () => {
   test('the key’s limit counts down to 429 with Retry-After, and starts anew with the minute', async () => {
     const clock = fixedClock(START);
-    const api = await startTestApi({ clock, keyLimitPerMinute: 3, seed: makeSeed([makeTeam('a')]) });
+    const api = await startTestApi({
+      clock,
+      keyLimitPerMinute: 3,
+      seed: makeSeed([makeTeam('a')]),
+    });
     const key = api.key('team_a');
     const left: string[] = [];
     for (let call = 0; call < 3; call++)
@@ -36,10 +40,20 @@ describe('rate limits', () => {
       keyLimitPerMinute: 4,
       seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 5 })]),
     });
-    const call = async (name: string) => (await api.call(api.key('team_a', name), 'GET', '/me')).headers;
-    expect(await call('full')).toMatchObject({ 'ratelimit-limit': '4', 'ratelimit-remaining': '3' });
-    expect(await call('full')).toMatchObject({ 'ratelimit-limit': '4', 'ratelimit-remaining': '2' });
-    expect(await call('second')).toMatchObject({ 'ratelimit-limit': '5', 'ratelimit-remaining': '2' });
+    const call = async (name: string) =>
+      (await api.call(api.key('team_a', name), 'GET', '/me')).headers;
+    expect(await call('full')).toMatchObject({
+      'ratelimit-limit': '4',
+      'ratelimit-remaining': '3',
+    });
+    expect(await call('full')).toMatchObject({
+      'ratelimit-limit': '4',
+      'ratelimit-remaining': '2',
+    });
+    expect(await call('second')).toMatchObject({
+      'ratelimit-limit': '5',
+      'ratelimit-remaining': '2',
+    });
   });
 
   test('a request that the tenant’s limit refuses is not counted for the key, and the other way round', async () => {
@@ -49,7 +63,8 @@ describe('rate limits', () => {
       keyLimitPerMinute: 3,
       seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 4 })]),
     });
-    const call = async (name: string) => (await api.call(api.key('team_a', name), 'GET', '/me')).status;
+    const call = async (name: string) =>
+      (await api.call(api.key('team_a', name), 'GET', '/me')).status;
     expect([
       await call('full'),
       await call('full'),
@@ -65,12 +80,18 @@ describe('rate limits', () => {
   });
 
   test('requests without a valid key count for the caller’s address, and never for a key’s team', async () => {
-    const api = await startTestApi({ clock: fixedClock(START), ipLimitPerMinute: 2, seed: makeSeed([makeTeam('a')]) });
+    const api = await startTestApi({
+      clock: fixedClock(START),
+      ipLimitPerMinute: 2,
+      seed: makeSeed([makeTeam('a')]),
+    });
     expect((await api.call(null, 'GET', '/me')).headers).toMatchObject({
       'ratelimit-limit': '2',
       'ratelimit-remaining': '1',
     });
-    expect((await api.call('svck_live_deadbeef_aaaaaaaaaaaaaaaaaaaaaaaa', 'GET', '/users')).status).toBe(401);
+    expect(
+      (await api.call('svck_live_deadbeef_aaaaaaaaaaaaaaaaaaaaaaaa', 'GET', '/users')).status,
+    ).toBe(401);
     expect((await api.call(null, 'GET', '/me')).status).toBe(429);
     expect((await api.call(null, 'GET', '/no/such/path')).status).toBe(429);
     expect((await api.call(api.key('team_a'), 'GET', '/me')).status).toBe(200);
@@ -86,7 +107,9 @@ describe('rate limits', () => {
     });
     expect((await trusted.call(null, 'GET', '/me', from('198.51.100.1'))).status).toBe(401);
     expect((await trusted.call(null, 'GET', '/me', from('198.51.100.2'))).status).toBe(401);
-    expect((await trusted.call(null, 'GET', '/me', from('203.0.113.9, 198.51.100.2'))).status).toBe(429);
+    expect((await trusted.call(null, 'GET', '/me', from('203.0.113.9, 198.51.100.2'))).status).toBe(
+      429,
+    );
     const direct = await startTestApi({
       ipLimitPerMinute: 1,
       clock: fixedClock(START),
@@ -98,15 +121,26 @@ describe('rate limits', () => {
 });
 
 describe('allowed addresses of a key', () => {
-  const key = (name: string, allowed_ips: string[]) => ({ name, scopes: 'all' as const, allowed_ips });
+  const key = (name: string, allowed_ips: string[]) => ({
+    name,
+    scopes: 'all' as const,
+    allowed_ips,
+  });
 
   test('IPv4 and IPv6 networks admit, anything else is the same 401 as an unknown key', async () => {
     const seed = makeSeed([
       makeTeam('a', {
-        api_keys: [key('local', ['127.0.0.0/8']), key('v6', ['2001:db8::/32']), key('one', ['198.51.100.7'])],
+        api_keys: [
+          key('local', ['127.0.0.0/8']),
+          key('v6', ['2001:db8::/32']),
+          key('one', ['198.51.100.7']),
+        ],
       }),
     ]);
-    const api = await startTestApi({ seed, trustProxy: { kind: 'cidrs', cidrs: ['127.0.0.1/32'] } });
+    const api = await startTestApi({
+      seed,
+      trustProxy: { kind: 'cidrs', cidrs: ['127.0.0.1/32'] },
+    });
     const status = async (name: string, address?: string) =>
       (
         await api.call(
@@ -130,14 +164,23 @@ describe('allowed addresses of a key', () => {
     const clock = fixedClock(START);
     const expires_at = new Date(START.getTime() + 1000).toISOString();
     const seed = makeSeed([
-      makeTeam('a', { api_keys: [key('listed', ['127.0.0.1']), { name: 'short', scopes: 'all', expires_at }] }),
+      makeTeam('a', {
+        api_keys: [key('listed', ['127.0.0.1']), { name: 'short', scopes: 'all', expires_at }],
+      }),
     ]);
     const api = await startTestApi({ clock, seed });
-    const status = async (name: string) => (await api.call(api.key('team_a', name), 'GET', '/me')).status;
-    expect([await status('full'), await status('listed'), await status('short')]).toEqual([200, 200, 200]);
+    const status = async (name: string) =>
+      (await api.call(api.key('team_a', name), 'GET', '/me')).status;
+    expect([await status('full'), await status('listed'), await status('short')]).toEqual([
+      200, 200, 200,
+    ]);
     await api.db.pool.query(`update api_key set revoked_at = $1 where name = 'full'`, [START]);
-    await api.db.pool.query(`update api_key set allowed_ips = '{10.0.0.0/8}' where name = 'listed'`);
+    await api.db.pool.query(
+      `update api_key set allowed_ips = '{10.0.0.0/8}' where name = 'listed'`,
+    );
     clock.advance(1000);
-    expect([await status('full'), await status('listed'), await status('short')]).toEqual([401, 401, 401]);
+    expect([await status('full'), await status('listed'), await status('short')]).toEqual([
+      401, 401, 401,
+    ]);
   });
 });

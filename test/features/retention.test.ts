@@ -18,7 +18,8 @@ beforeAll(async () => {
   await query('delete from audit_log');
 });
 
-const query = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const query = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
 const remove = (batch?: number) => removeOld(api.db, clock, batch);
 const ago = (ms: number) => new Date(clock.now().getTime() - ms);
 
@@ -65,13 +66,26 @@ interface DeliveryOptions {
   readonly isUrgent?: boolean;
 }
 
-async function addDelivery({ event, lastAttemptAt, status = 'ok', isUrgent = false }: DeliveryOptions): Promise<Row> {
+async function addDelivery({
+  event,
+  lastAttemptAt,
+  status = 'ok',
+  isUrgent = false,
+}: DeliveryOptions): Promise<Row> {
   const id = newId('webhookDelivery');
   const waits = status === 'pending' || status === 'retrying';
   const insert = `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, last_attempt_at, urgent)
     values ('team_a', $1, 'whe_a', $2, 'member.joined', $3, $4, $5, $6, $7)`;
   const createdAt = lastAttemptAt ?? ago(900 * DAY_MS);
-  await query(insert, [id, event.id, status, createdAt, waits ? createdAt : null, lastAttemptAt, isUrgent]);
+  await query(insert, [
+    id,
+    event.id,
+    status,
+    createdAt,
+    waits ? createdAt : null,
+    lastAttemptAt,
+    isUrgent,
+  ]);
   return inTable('webhook_delivery', id);
 }
 
@@ -86,7 +100,8 @@ describe('each kind is kept to its last moment, and removed the moment after', (
     [
       'a delivery that gave up 30 days after its last attempt',
       30 * DAY_MS,
-      async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at, status: 'gave_up' }),
+      async (at) =>
+        addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at, status: 'gave_up' }),
     ],
     ['an event that nobody subscribed to 30 days', 30 * DAY_MS, (at) => addEvent(at)],
     ['an audit entry 400 days', 400 * DAY_MS, (at) => addAuditEntry(at)],
@@ -101,14 +116,14 @@ describe('each kind is kept to its last moment, and removed the moment after', (
 
   test('a rate counter an hour', async () => {
     const minute = Math.floor(clock.now().getTime() / 60_000);
-    await query(`insert into rate_counter (bucket, minute, count) values ('ip:old', $1, 1), ('ip:young', $2, 1)`, [
-      minute - 61,
-      minute - 60,
-    ]);
+    await query(
+      `insert into rate_counter (bucket, minute, count) values ('ip:old', $1, 1), ('ip:young', $2, 1)`,
+      [minute - 61, minute - 60],
+    );
     await remove();
-    expect(await query(`select bucket from rate_counter where bucket in ('ip:old', 'ip:young')`)).toEqual([
-      { bucket: 'ip:young' },
-    ]);
+    expect(
+      await query(`select bucket from rate_counter where bucket in ('ip:old', 'ip:young')`),
+    ).toEqual([{ bucket: 'ip:young' }]);
   });
 
   test('the counters of teams and addresses go, and that of a key stays: it tells the last use', async () => {
@@ -116,12 +131,17 @@ describe('each kind is kept to its last moment, and removed the moment after', (
     expect((await api.call(api.key('team_a', 'users:read'), 'GET', '/users')).status).toBe(200);
     expect((await api.call('svck_live_of_nobody', 'GET', '/users')).status).toBe(401);
     const kinds = async () =>
-      (await query(`select distinct split_part(bucket, ':', 1) as kind from rate_counter order by 1`)).map(
-        ({ kind }) => kind,
-      );
+      (
+        await query(
+          `select distinct split_part(bucket, ':', 1) as kind from rate_counter order by 1`,
+        )
+      ).map(({ kind }) => kind);
     expect(await kinds()).toEqual(['ip', 'key', 'team']);
     const lastUse = async () => {
-      const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' }, clock.now());
+      const token = await tokenOf(
+        { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' },
+        clock.now(),
+      );
       const { data } = await appAs(api, token).admin.apiKeys.list.query({ limit: 200 });
       return data.find(({ name }) => name === 'users:read')?.last_used_at;
     };
@@ -135,10 +155,17 @@ describe('each kind is kept to its last moment, and removed the moment after', (
   });
 
   test('the same for every team', async () => {
-    const rows = [await addAuditEntry(ago(401 * DAY_MS)), await addAuditEntry(ago(401 * DAY_MS), 'team_b')];
+    const rows = [
+      await addAuditEntry(ago(401 * DAY_MS)),
+      await addAuditEntry(ago(401 * DAY_MS), 'team_b'),
+    ];
     const young = await addAuditEntry(ago(399 * DAY_MS), 'team_b');
     await remove();
-    expect(await Promise.all([...rows, young].map((row) => row.exists()))).toEqual([false, false, true]);
+    expect(await Promise.all([...rows, young].map((row) => row.exists()))).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
 
@@ -166,10 +193,16 @@ describe('an event', () => {
     await query(
       `insert into webhook_endpoint (team_id, id, url, events, api_version, secret_encrypted, created_at) select team_id, 'whe_more', url, events, api_version, '', created_at from webhook_endpoint where id = 'whe_a'`,
     );
-    await query(`update webhook_delivery set endpoint_id = 'whe_more' where event_id = $1`, [event.id]);
+    await query(`update webhook_delivery set endpoint_id = 'whe_more' where event_id = $1`, [
+      event.id,
+    ]);
     const young = await addDelivery({ event, lastAttemptAt: ago(29 * DAY_MS) });
     await remove();
-    expect([await old.exists(), await young.exists(), await event.exists()]).toEqual([false, true, true]);
+    expect([await old.exists(), await young.exists(), await event.exists()]).toEqual([
+      false,
+      true,
+      true,
+    ]);
     clock.advance(DAY_MS + 1);
     await remove();
     expect([await young.exists(), await event.exists()]).toEqual([false, false]);
@@ -204,16 +237,25 @@ describe('the removal', () => {
 
   test('passes over a row that somebody holds instead of waiting for it, and takes it the next time', async () => {
     const event = await addEvent(ago(0));
-    const [held, free] = [await addAuditEntry(ago(500 * DAY_MS)), await addAuditEntry(ago(500 * DAY_MS))];
+    const [held, free] = [
+      await addAuditEntry(ago(500 * DAY_MS)),
+      await addAuditEntry(ago(500 * DAY_MS)),
+    ];
     const delivery = await addDelivery({ event, lastAttemptAt: ago(500 * DAY_MS) });
     const holder = await api.db.pool.connect();
     await holder.query('begin');
-    await holder.query('select from webhook_delivery where event_id = $1 for no key update', [event.id]);
+    await holder.query('select from webhook_delivery where event_id = $1 for no key update', [
+      event.id,
+    ]);
     const first = `select id from audit_log where created_at = $1 order by id limit 1 for update`;
     const { rows } = await holder.query(first, [ago(500 * DAY_MS)]);
     expect(rows).toHaveLength(1);
     await remove();
-    expect([await held.exists(), await free.exists(), await delivery.exists()]).toEqual([true, false, true]);
+    expect([await held.exists(), await free.exists(), await delivery.exists()]).toEqual([
+      true,
+      false,
+      true,
+    ]);
     await holder.query('rollback');
     holder.release();
     await remove();
@@ -227,7 +269,9 @@ describe('the removal', () => {
   });
 
   test('is a job of each hour', async () => {
-    expect(RETENTION_CRON).toMatchObject([{ task: REMOVE_OLD, match: expect.stringMatching(/^\d+ \* \* \* \*$/) }]);
+    expect(RETENTION_CRON).toMatchObject([
+      { task: REMOVE_OLD, match: expect.stringMatching(/^\d+ \* \* \* \*$/) },
+    ]);
     const old = await addAuditEntry(ago(401 * DAY_MS));
     await retentionTasks({ db: api.db, clock })[REMOVE_OLD]?.({}, {} as never);
     expect(await old.exists()).toBe(false);

@@ -13,7 +13,14 @@ import { appAs, tokenOf } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
 import { describeEvaluation, describeTraining } from '../support/platform.ts';
 import { readRollups } from '../support/rollups.ts';
-import { makeEvaluation, makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
+import {
+  makeEvaluation,
+  makeSeed,
+  makeTeam,
+  makeTraining,
+  memberId,
+  userId,
+} from '../support/seed.ts';
 
 /** Half an hour before and after midnight UTC, at the turn of a week and of a year. */
 const INSTANTS = [
@@ -49,7 +56,11 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     await client.query(`alter database ${name} set timezone = '${zone}'`);
     await client.end();
     const trainings = TRAININGS.map(({ id, at, total }) =>
-      makeTraining('seeded', id, { created_at: at, finished_at: at, evaluation: makeEvaluation(total) }),
+      makeTraining('seeded', id, {
+        created_at: at,
+        finished_at: at,
+        evaluation: makeEvaluation(total),
+      }),
     );
     const seed = makeSeed([makeTeam('told'), makeTeam('seeded', { trainings })]);
     const { teams } = await loadTestSeed({ url: api.databaseUrl }, seed);
@@ -69,7 +80,8 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
   test('process and sessions have that zone, and days that are not those of UTC', async () => {
     const { rows } = await api.db.pool.query('show timezone');
     expect(rows).toEqual([{ TimeZone: zone }]);
-    const isOtherDay = ({ at }: { at: string }) => new Date(at).getDay() !== new Date(at).getUTCDay();
+    const isOtherDay = ({ at }: { at: string }) =>
+      new Date(at).getDay() !== new Date(at).getUTCDay();
     expect(INSTANTS.filter(isOtherDay)).toHaveLength(INSTANTS.length / 2);
   });
 
@@ -79,42 +91,47 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     expect([today, weeks.at(-1)]).toEqual([at.slice(0, 10), monday]);
   });
 
-  test.each(['told', 'seeded'])('a score counts for the UTC day of its training (%s)', async (team) => {
-    const token = await tokenOf({ kind: 'platform', service: 'training' }, clock.now());
-    const { platform } = appAs(api, token);
-    for (const { id, at, total } of team === 'told' ? TRAININGS : []) {
-      await platform.trainings.end.mutate({
-        ...describeTraining(team, id, { created_at: at, finished_at: at }),
+  test.each(['told', 'seeded'])(
+    'a score counts for the UTC day of its training (%s)',
+    async (team) => {
+      const token = await tokenOf({ kind: 'platform', service: 'training' }, clock.now());
+      const { platform } = appAs(api, token);
+      for (const { id, at, total } of team === 'told' ? TRAININGS : []) {
+        await platform.trainings.end.mutate({
+          ...describeTraining(team, id, { created_at: at, finished_at: at }),
+        });
+        await platform.evaluations.save.mutate(describeEvaluation(team, id, total, at));
+      }
+      const dayOf = (day: number, total: number) => ({
+        total_sum: total,
+        total_count: 1,
+        day_sums: Array.from({ length: 7 }, (_, index) => (index === day - 1 ? total : 0)),
+        day_counts: Array.from({ length: 7 }, (_, index) => (index === day - 1 ? 1 : 0)),
       });
-      await platform.evaluations.save.mutate(describeEvaluation(team, id, total, at));
-    }
-    const dayOf = (day: number, total: number) => ({
-      total_sum: total,
-      total_count: 1,
-      day_sums: Array.from({ length: 7 }, (_, index) => (index === day - 1 ? total : 0)),
-      day_counts: Array.from({ length: 7 }, (_, index) => (index === day - 1 ? 1 : 0)),
-    });
-    expect((await readRollups(api.db.pool, `team_${team}`)).weeks).toEqual({
-      [`${userId(team, 'member')} 2026-11-09`]: dayOf(7, 20),
-      [`${userId(team, 'member')} 2026-11-16`]: dayOf(1, 40),
-    });
-    const trend = async () => {
-      const { trend: weeks } = await readWith(team, '/analytics/team');
-      return (weeks as { score: number | null }[]).slice(-2).map(({ score }) => score);
-    };
-    expect(await trend()).toEqual([20, 40]);
-    clock.set(new Date(SUNDAY));
-    expect(await trend()).toEqual([null, 20]);
-    clock.set(new Date(MONDAY));
-    expect(await readWith(team, '/trainings/trn_sunday')).toMatchObject({ created_at: SUNDAY });
-  });
+      expect((await readRollups(api.db.pool, `team_${team}`)).weeks).toEqual({
+        [`${userId(team, 'member')} 2026-11-09`]: dayOf(7, 20),
+        [`${userId(team, 'member')} 2026-11-16`]: dayOf(1, 40),
+      });
+      const trend = async () => {
+        const { trend: weeks } = await readWith(team, '/analytics/team');
+        return (weeks as { score: number | null }[]).slice(-2).map(({ score }) => score);
+      };
+      expect(await trend()).toEqual([20, 40]);
+      clock.set(new Date(SUNDAY));
+      expect(await trend()).toEqual([null, 20]);
+      clock.set(new Date(MONDAY));
+      expect(await readWith(team, '/trainings/trn_sunday')).toMatchObject({ created_at: SUNDAY });
+    },
+  );
 
   test('a request counts for the UTC day on which it came, and is kept for 90 of them', async () => {
     const { rows } = await api.db.pool.query<{ id: string }>(
       `select id from api_key where team_id = 'team_told' and name = 'full'`,
     );
     const days = async () => {
-      const { rows: found } = await api.db.pool.query('select day, count_2xx as count from api_key_usage order by day');
+      const { rows: found } = await api.db.pool.query(
+        'select day, count_2xx as count from api_key_usage order by day',
+      );
       return found;
     };
     const counted = fixedClock(new Date(SUNDAY));
@@ -128,7 +145,8 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
       { day: '2026-11-16', count: 2 },
     ];
     const DAY_MS = 86_400_000;
-    const removeAt = (at: string) => removeOld(api.db, fixedClock(new Date(Date.parse(at) + 90 * DAY_MS)));
+    const removeAt = (at: string) =>
+      removeOld(api.db, fixedClock(new Date(Date.parse(at) + 90 * DAY_MS)));
     await removeAt(SUNDAY);
     expect(await days()).toEqual([sunday, monday]);
     await removeAt(MONDAY);

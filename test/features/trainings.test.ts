@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { makeFullTeam, makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
+import {
+  makeFullTeam,
+  makeMember,
+  makeSeed,
+  makeTeam,
+  makeTraining,
+  userId,
+} from '../support/seed.ts';
 
 interface Training {
   id: string;
@@ -36,12 +43,19 @@ async function startWithNine(): Promise<TestApi> {
   const gone = makeMember('a', 'gone', { status: 'ended' });
   const invited = makeMember('a', 'asked', { status: 'invited', user_id: 'usr_a_asked' });
   const others = [
-    makeTraining('a', 'trn_gone', { user_id: userId('a', 'gone'), created_at: '2026-10-05T12:00:00Z' }),
+    makeTraining('a', 'trn_gone', {
+      user_id: userId('a', 'gone'),
+      created_at: '2026-10-05T12:00:00Z',
+    }),
     makeTraining('a', 'trn_asked', { user_id: 'usr_a_asked', created_at: '2026-10-05T12:00:00Z' }),
   ];
   return startTestApi({
     seed: makeSeed([
-      makeTeam('a', { members: [gone, invited], assignments: [ASSIGNMENT], trainings: [...NINE, ...others] }),
+      makeTeam('a', {
+        members: [gone, invited],
+        assignments: [ASSIGNMENT],
+        trainings: [...NINE, ...others],
+      }),
       makeFullTeam('b'),
       makeFullTeam('off', { privacy: { member_detail_enabled: false } }),
     ]),
@@ -54,7 +68,8 @@ async function list(api: TestApi, query: string): Promise<Page> {
   return body as Page;
 }
 
-const numbersOf = (page: Page): number[] => page.data.map(({ id }) => Number(id.replace('trn_', '')));
+const numbersOf = (page: Page): number[] =>
+  page.data.map(({ id }) => Number(id.replace('trn_', '')));
 
 describe('GET /trainings', () => {
   let api: TestApi;
@@ -115,13 +130,20 @@ describe('GET /trainings', () => {
     const refused = await api.call(api.key('team_a'), 'GET', `/trainings?${query}`);
     expect(refused).toMatchObject({
       status: 422,
-      body: { code: 'validation_error', errors: expect.arrayContaining([expect.objectContaining({ path })]) },
+      body: {
+        code: 'validation_error',
+        errors: expect.arrayContaining([expect.objectContaining({ path })]),
+      },
     });
   });
 
   test('refuses a cursor of GET /evaluations, though that lists trainings too', async () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/evaluations?limit=1');
-    const refused = await api.call(api.key('team_a'), 'GET', `/trainings?cursor=${body.next_cursor}`);
+    const refused = await api.call(
+      api.key('team_a'),
+      'GET',
+      `/trainings?cursor=${body.next_cursor}`,
+    );
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
   });
 
@@ -158,7 +180,9 @@ describe('GET /trainings, while trainings come and go', () => {
       ('team_a', 'trn_10', $1, 'running', '2026-10-10T09:00:00Z'), ('team_a', 'trn_0', $1, 'running', '2026-10-06T08:00:00Z')`,
       [OWNER],
     );
-    await api.db.pool.query(`delete from training where team_id = 'team_a' and id = any ($1)`, [['trn_7', 'trn_5']]);
+    await api.db.pool.query(`delete from training where team_id = 'team_a' and id = any ($1)`, [
+      ['trn_7', 'trn_5'],
+    ]);
     const second = await list(api, `limit=3&cursor=${first.next_cursor}`);
     const third = await list(api, `limit=3&cursor=${second.next_cursor}`);
     expect([first, second, third].map(numbersOf)).toEqual([
@@ -182,7 +206,10 @@ describe('GET /trainings, while trainings come and go', () => {
   test('when a member leaves their trainings are gone at once, and back when they are', async () => {
     const api = await startWithNine();
     const setStatus = (status: string) =>
-      api.db.pool.query(`update member set status = $1 where team_id = 'team_a' and id = 'mem_a_member'`, [status]);
+      api.db.pool.query(
+        `update member set status = $1 where team_id = 'team_a' and id = 'mem_a_member'`,
+        [status],
+      );
     await setStatus('ended');
     expect(numbersOf(await list(api, ''))).toEqual([9, 7, 5, 3, 1]);
     await setStatus('active');
@@ -200,7 +227,11 @@ describe('GET /trainings/{training_id}', () => {
   });
 
   test('shows every field, and the external reference as it was stored', async () => {
-    const { status, body, text } = await api.call(api.key('team_a', 'trainings:read'), 'GET', '/trainings/trn_4');
+    const { status, body, text } = await api.call(
+      api.key('team_a', 'trainings:read'),
+      'GET',
+      '/trainings/trn_4',
+    );
     expect(status).toBe(200);
     expect(body).toEqual({
       id: 'trn_4',

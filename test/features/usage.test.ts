@@ -16,7 +16,10 @@ const clock = fixedClock(new Date());
 const keyIds: Record<string, string> = {};
 
 const signIn = async (member: string) =>
-  appAs(api, await tokenOf({ kind: 'user', userId: userId('a', member), teamId: 'team_a' }, clock.now()));
+  appAs(
+    api,
+    await tokenOf({ kind: 'user', userId: userId('a', member), teamId: 'team_a' }, clock.now()),
+  );
 
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeTeam('a'), makeTeam('b')]), clock });
@@ -34,7 +37,8 @@ const ignore = () => undefined;
 
 describe('two API processes', () => {
   type Answers = typeof nothing;
-  const classOf = (status: number) => (status === 429 ? '429' : `${Math.floor(status / 100)}xx`) as keyof Answers;
+  const classOf = (status: number) =>
+    (status === 429 ? '429' : `${Math.floor(status / 100)}xx`) as keyof Answers;
   /** Over all days: the processes go by the real clock, and midnight may be near. */
   const shown = async (): Promise<Answers> => {
     const { data } = await app.admin.usage.list.query({ key_id: keyId('a', 'users:read') });
@@ -44,7 +48,8 @@ describe('two API processes', () => {
     }
     return sum;
   };
-  const totalOf = (answers: Answers): number => Object.values(answers).reduce((sum, count) => sum + count);
+  const totalOf = (answers: Answers): number =>
+    Object.values(answers).reduce((sum, count) => sum + count);
 
   // It starts two processes and waits for a write that comes every ten seconds: half a minute is
   // too little on a busy machine.
@@ -64,7 +69,15 @@ describe('two API processes', () => {
         return classOf(status);
       };
       for (const process of [one, two]) {
-        for (const path of ['/users', '/users', '/users', '/users', '/cases', '/users/mem_nobody', '/users?limit=0'])
+        for (const path of [
+          '/users',
+          '/users',
+          '/users',
+          '/users',
+          '/cases',
+          '/users/mem_nobody',
+          '/users?limit=0',
+        ])
           answered[await send(process, path)] += 1;
       }
       // Nobody's: it is no use of a key.
@@ -116,7 +129,8 @@ describe('the counter', () => {
     const at = fixedClock(new Date('2026-11-02T23:59:59.900Z'));
     const counter = startUsageCounter({ db: api.db, clock: at, onError: ignore });
     const id = keyId('a', 'none');
-    for (const status of [200, 201, 202, 404, 422, 429, 500, 503]) counter.count('team_a', id, status);
+    for (const status of [200, 201, 202, 404, 422, 429, 500, 503])
+      counter.count('team_a', id, status);
     at.advance(200);
     counter.count('team_a', id, 200);
     await counter.stop();
@@ -145,7 +159,9 @@ describe('the counter', () => {
 
   test('adds to what is there, and many at once', async () => {
     const at = fixedClock(new Date('2026-11-05T10:00:00Z'));
-    const counters = Array.from({ length: 4 }, () => startUsageCounter({ db: api.db, clock: at, onError: ignore }));
+    const counters = Array.from({ length: 4 }, () =>
+      startUsageCounter({ db: api.db, clock: at, onError: ignore }),
+    );
     for (let n = 0; n < 50; n += 1) {
       for (const counter of counters) {
         for (const name of ['full', 'by_admin']) counter.count('team_a', keyId('a', name), 200);
@@ -155,13 +171,18 @@ describe('the counter', () => {
       await countsOf('full');
     }
     await Promise.all(counters.map((counter) => counter.stop()));
-    for (const name of ['full', 'by_admin']) expect(await countsOf(name)).toEqual([['2026-11-05', 200, 0, 0, 0]]);
+    for (const name of ['full', 'by_admin'])
+      expect(await countsOf(name)).toEqual([['2026-11-05', 200, 0, 0, 0]]);
   });
 
   test('keeps what could not be written and adds it once, with what has come since; leaves out keys that are gone', async () => {
     const at = fixedClock(new Date('2026-11-06T10:00:00Z'));
     const errors: unknown[] = [];
-    const counter = startUsageCounter({ db: api.db, clock: at, onError: (error) => errors.push(error) });
+    const counter = startUsageCounter({
+      db: api.db,
+      clock: at,
+      onError: (error) => errors.push(error),
+    });
     const count = (name: string, statuses: number[]) => {
       for (const status of statuses) counter.count('team_a', keyId('a', name), status);
     };
@@ -181,10 +202,16 @@ describe('the counter', () => {
     tick();
     await until(async () => (await countsOf('by_member')).length > 0);
     const [byMember, other] = [[['2026-11-06', 3, 2, 3, 2]], [['2026-11-06', 0, 0, 0, 1]]];
-    expect([await countsOf('by_member'), await countsOf('trainings:read')]).toEqual([byMember, other]);
+    expect([await countsOf('by_member'), await countsOf('trainings:read')]).toEqual([
+      byMember,
+      other,
+    ]);
     tick();
     await counter.stop();
-    expect([await countsOf('by_member'), await countsOf('trainings:read')]).toEqual([byMember, other]);
+    expect([await countsOf('by_member'), await countsOf('trainings:read')]).toEqual([
+      byMember,
+      other,
+    ]);
     expect(errors).toHaveLength(2);
   });
 
@@ -241,11 +268,17 @@ describe('the list', () => {
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
     const both = [keyId('a', 'full'), keyId('a', 'none')].toSorted().toReversed();
-    expect(seen).toEqual(Array.from({ length: 90 }, (_, n) => both.map((id) => `${dayOf(n)} ${id}`)).flat());
+    expect(seen).toEqual(
+      Array.from({ length: 90 }, (_, n) => both.map((id) => `${dayOf(n)} ${id}`)).flat(),
+    );
   });
 
   test('filters by key and days', async () => {
-    const { data } = await app.admin.usage.list.query({ key_id: keyId('a', 'full'), since: dayOf(3), until: dayOf(2) });
+    const { data } = await app.admin.usage.list.query({
+      key_id: keyId('a', 'full'),
+      since: dayOf(3),
+      until: dayOf(2),
+    });
     expect(data).toEqual(
       [2, 3].map((n) => ({
         day: dayOf(n),

@@ -4,7 +4,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fixedClock, type Clock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import * as store from '../../src/delivery/claim-store.ts';
-import { findWaiting, FIRST_ENDPOINT, type WaitingStatus } from '../../src/delivery/waiting-store.ts';
+import {
+  findWaiting,
+  FIRST_ENDPOINT,
+  type WaitingStatus,
+} from '../../src/delivery/waiting-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
@@ -112,14 +116,29 @@ describe('a claim', () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 20 });
     await writeDeliveries({ endpoint: 'b', from: 1, to: 2 });
     await writeDeliveries({ endpoint: 'c', from: 1, to: 20 });
-    expect(await claimDue('pending', { a: 3, b: 3, c: 1 })).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+    expect(await claimDue('pending', { a: 3, b: 3, c: 1 })).toEqual([
+      'a1',
+      'a2',
+      'a3',
+      'b1',
+      'b2',
+      'c1',
+    ]);
     expect(await claimDue('pending', { a: 2, c: 2 })).toEqual(['a4', 'a5', 'c2', 'c3']);
   });
 
   test('takes the retries that have been due longest, whichever event is older', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 5, attempt: 1, dueForS: 100 });
     await writeDeliveries({ endpoint: 'a', from: 6, to: 10, attempt: 1, dueForS: 200 });
-    expect(await claimDue('retrying', { a: 7 })).toEqual(['a1', 'a2', 'a6', 'a7', 'a8', 'a9', 'a10']);
+    expect(await claimDue('retrying', { a: 7 })).toEqual([
+      'a1',
+      'a2',
+      'a6',
+      'a7',
+      'a8',
+      'a9',
+      'a10',
+    ]);
   });
 
   test('of first attempts takes no retry, and of retries no first attempt', async () => {
@@ -147,7 +166,14 @@ describe('a claim', () => {
 
   test('of what somebody asked for takes the oldest, due or not, of any endpoint', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 2, dueForS: 1 });
-    await writeDeliveries({ endpoint: 'a', from: 3, to: 5, attempt: 1, urgent: true, dueForS: -100 });
+    await writeDeliveries({
+      endpoint: 'a',
+      from: 3,
+      to: 5,
+      attempt: 1,
+      urgent: true,
+      dueForS: -100,
+    });
     await writeDeliveries({ endpoint: 'b', from: 1, to: 2, urgent: true });
     expect(idsOf(await store.claimUrgent(db, WORKER, 4))).toEqual(['a3', 'a4', 'a5', 'b1']);
     expect(idsOf(await store.claimUrgent(db, WORKER, 4))).toEqual(['b2']);
@@ -159,7 +185,8 @@ describe('the look for endpoints with something due', () => {
     const { due, next } = await findWaiting(db, kind, { after, limit, now: NOW });
     return { due: due.map(({ endpoint_id }) => endpoint_id), next };
   };
-  const at = (name: string) => expect.objectContaining({ team_id: 'team_x', endpoint_id: `whe_${name}` });
+  const at = (name: string) =>
+    expect.objectContaining({ team_id: 'team_x', endpoint_id: `whe_${name}` });
 
   test('goes on where it ended, and begins again after the last', async () => {
     for (const endpoint of ENDPOINTS) await writeDeliveries({ endpoint, from: 1, to: 20 });
@@ -173,7 +200,13 @@ describe('the look for endpoints with something due', () => {
 
   test('passes paused ones and those with nothing due yet, and still gets to the others', async () => {
     for (const endpoint of ENDPOINTS)
-      await writeDeliveries({ endpoint, from: 1, to: 20, attempt: 1, dueForS: endpoint === 'a' ? -1 : 30 });
+      await writeDeliveries({
+        endpoint,
+        from: 1,
+        to: 20,
+        attempt: 1,
+        dueForS: endpoint === 'a' ? -1 : 30,
+      });
     await client.query(`update webhook_endpoint set status = 'disabled_failures'
       where id in ('whe_b', 'whe_c')`);
     const first = await look('retrying');
@@ -198,7 +231,9 @@ async function startLoop(clock: Clock = fixedClock(NOW)): Promise<void> {
 
 describe('the delivery loop', () => {
   const numbersAt = (path: string): number[] =>
-    receiver.requestsTo(path).map(({ headers }) => Number(String(headers['svc-event-id']).slice(4)));
+    receiver
+      .requestsTo(path)
+      .map(({ headers }) => Number(String(headers['svc-event-id']).slice(4)));
 
   test('first attempts do not wait for a large older backlog of retries', async () => {
     const gate = held(status(200));

@@ -28,7 +28,9 @@ beforeAll(async () => {
   const names = Array.from({ length: TEAMS }, (_, index) => `t${index}`);
   receiver = await startReceiver();
   api = await startTestApi({
-    seed: makeSeed([...names, 'foreign', 'control'].map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
+    seed: makeSeed(
+      [...names, 'foreign', 'control'].map((name) => makeFullTeam(name, { webhook_endpoints: [] })),
+    ),
     clock,
     allowPrivateTargets: true,
   });
@@ -62,7 +64,8 @@ interface Shown {
 
 const call = (method: string, path: string, options: CallOptions = {}, of = team) =>
   api.call(api.key(of), method, path, options);
-const query = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const query = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
 
 let paths = 0;
 async function createEndpoint(
@@ -81,7 +84,8 @@ async function createEndpoint(
 const raise = (of = team): Promise<ApiResponse> =>
   call('POST', '/users', { body: { email: `someone${(paths += 1)}@example.test` } }, of);
 const list = async (endpoint: Endpoint): Promise<Shown[]> =>
-  (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=200`, {}, endpoint.team)).body.data;
+  (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=200`, {}, endpoint.team))
+    .body.data;
 const retry = (delivery: Shown, options: CallOptions = {}) =>
   call('POST', `/webhook-deliveries/${delivery.id}/retry`, options);
 const ping = (endpoint: Endpoint, options: CallOptions = {}) =>
@@ -100,7 +104,9 @@ const get = async (endpoint: Endpoint) =>
 
 /** The endpoint's newest delivery, once so many attempts of it are written down. */
 const attempted = (endpoint: Endpoint, attempt = 1): Promise<Shown> =>
-  until(async () => (await list(endpoint)).find((delivery, index) => index === 0 && delivery.attempt >= attempt));
+  until(async () =>
+    (await list(endpoint)).find((delivery, index) => index === 0 && delivery.attempt >= attempt),
+  );
 
 let control: Endpoint;
 /** Resolves when the loop has looked for what is due at this moment, and attempted something that was: what was not attempted by then is not due. */
@@ -137,7 +143,12 @@ describe('POST /webhook-endpoints/{endpoint_id}/test', () => {
     });
     expect(Object.keys(queued.body)).toEqual(['delivery_id', 'status']);
     const delivery = await attempted(endpoint);
-    expect(delivery).toMatchObject({ id: queued.body.delivery_id, status: 'ok', event_type: 'ping', attempt: 1 });
+    expect(delivery).toMatchObject({
+      id: queued.body.delivery_id,
+      status: 'ok',
+      event_type: 'ping',
+      attempt: 1,
+    });
     const [request] = receiver.requestsTo(endpoint.path);
     expect(json(request)).toMatchObject({
       type: 'ping',
@@ -169,10 +180,17 @@ describe('POST /webhook-endpoints/{endpoint_id}/test', () => {
     const first = await ping(endpoint, { headers });
     await attempted(endpoint);
     const second = await ping(endpoint, { headers });
-    expect(second).toMatchObject({ status: 202, text: first.text, headers: { 'idempotency-replayed': 'true' } });
+    expect(second).toMatchObject({
+      status: 202,
+      text: first.text,
+      headers: { 'idempotency-replayed': 'true' },
+    });
     expect(await list(endpoint)).toHaveLength(1);
     const other = await createEndpoint();
-    expect(await ping(other, { headers })).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+    expect(await ping(other, { headers })).toMatchObject({
+      status: 422,
+      body: { code: 'idempotency_mismatch' },
+    });
     expect(await list(other)).toEqual([]);
   });
 
@@ -320,7 +338,9 @@ describe('GET /webhook-endpoints/{endpoint_id}/deliveries', () => {
 
   test.each(['0', '201', '1.5', 'ten', ''])('422: limit=%s', async (limit) => {
     const endpoint = await createEndpoint();
-    expect(await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=${limit}`)).toMatchObject({
+    expect(
+      await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries?limit=${limit}`),
+    ).toMatchObject({
       status: 422,
       body: { errors: [{ path: 'query.limit' }] },
     });
@@ -359,28 +379,37 @@ describe('test, retry and deliveries', () => {
     await everythingDueIsAttempted();
     expect(await list(endpoint)).toHaveLength(1);
     expect(receiver.requestsTo(endpoint.path)).toHaveLength(1);
-    expect(await query(`select from audit_log where team_id = 'team_foreign' and action like 'webhook%'`)).toEqual([]);
+    expect(
+      await query(
+        `select from audit_log where team_id = 'team_foreign' and action like 'webhook%'`,
+      ),
+    ).toEqual([]);
   });
 });
 
 describe('the states of a delivery', () => {
-  test.each([200, 201, 202, 204, 206, 299])('any → ok: a response with the status %i', async (code) => {
-    const endpoint = await createEndpoint(status(code));
-    await raise();
-    expect(await attempted(endpoint)).toMatchObject({
-      status: 'ok',
-      attempt: 1,
-      response_code: code,
-      next_try_at: null,
-      error: null,
-    });
-    expect((await get(endpoint)).last_success_at).toBe(clock.now().toISOString());
-  });
+  test.each([200, 201, 202, 204, 206, 299])(
+    'any → ok: a response with the status %i',
+    async (code) => {
+      const endpoint = await createEndpoint(status(code));
+      await raise();
+      expect(await attempted(endpoint)).toMatchObject({
+        status: 'ok',
+        attempt: 1,
+        response_code: code,
+        next_try_at: null,
+        error: null,
+      });
+      expect((await get(endpoint)).last_success_at).toBe(clock.now().toISOString());
+    },
+  );
 
   test.each([300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503])(
     'any → retried: a response with the status %i',
     async (code) => {
-      const endpoint = await createEndpoint(status(code, undefined, { location: `${receiver.url}/elsewhere` }));
+      const endpoint = await createEndpoint(
+        status(code, undefined, { location: `${receiver.url}/elsewhere` }),
+      );
       await raise();
       expect(await attempted(endpoint)).toMatchObject({
         status: 'retrying',
@@ -408,7 +437,12 @@ describe('the states of a delivery', () => {
       clock.advance(1);
       delivery = await attempted(endpoint, delivery.attempt + 1);
     }
-    expect(delivery).toMatchObject({ status: 'gave_up', attempt: 8, next_try_at: null, response_code: 500 });
+    expect(delivery).toMatchObject({
+      status: 'gave_up',
+      attempt: 8,
+      next_try_at: null,
+      response_code: 500,
+    });
     clock.advance(30 * 86_400_000);
     await everythingDueIsAttempted();
     expect(receiver.requestsTo(endpoint.path)).toHaveLength(8);
@@ -443,7 +477,11 @@ describe('the states of a delivery', () => {
     const endpoint = await createEndpoint(status(500));
     const delivery = await failed(endpoint, 8);
     await retry(delivery);
-    expect(await attempted(endpoint, 9)).toMatchObject({ status: 'gave_up', attempt: 9, next_try_at: null });
+    expect(await attempted(endpoint, 9)).toMatchObject({
+      status: 'gave_up',
+      attempt: 9,
+      next_try_at: null,
+    });
     receiver.on(endpoint.path, status(200));
     await retry(delivery);
     expect(await attempted(endpoint, 10)).toMatchObject({ status: 'ok', attempt: 10 });
@@ -465,7 +503,9 @@ describe('the states of a delivery', () => {
     }
     const endpoint = await createEndpoint(status(429, '', { 'retry-after': '5' }));
     await ping(endpoint);
-    expect((await attempted(endpoint)).next_try_at).toBe(new Date(clock.now().getTime() + 60_000).toISOString());
+    expect((await attempted(endpoint)).next_try_at).toBe(
+      new Date(clock.now().getTime() + 60_000).toISOString(),
+    );
   });
 });
 
@@ -498,7 +538,11 @@ describe('the state of an endpoint', () => {
       await everythingDueIsAttempted();
       expect(await attempted(endpoint)).toEqual(delivery);
       await setStatus(endpoint, 'active');
-      expect(await attempted(endpoint, 2)).toMatchObject({ id: delivery.id, status: 'ok', attempt: 2 });
+      expect(await attempted(endpoint, 2)).toMatchObject({
+        id: delivery.id,
+        status: 'ok',
+        attempt: 2,
+      });
     },
   );
 
@@ -557,7 +601,9 @@ describe('the state of an endpoint', () => {
     const other = await createEndpoint();
     await raise();
     expect(await attempted(other)).toMatchObject({ status: 'ok' });
-    expect(await query('select id from webhook_delivery where team_id = $1', [team])).toHaveLength(1);
+    expect(await query('select id from webhook_delivery where team_id = $1', [team])).toHaveLength(
+      1,
+    );
     expect(deliveries.logged).toEqual([]);
   });
 
@@ -583,7 +629,9 @@ describe('the state of an endpoint', () => {
     const endpoint = await createEndpoint(status(500));
     const delivery = await failed(endpoint, 1);
     const moved = `${endpoint.path}/moved`;
-    await call('PATCH', `/webhook-endpoints/${endpoint.id}`, { body: { url: receiver.url + moved } });
+    await call('PATCH', `/webhook-endpoints/${endpoint.id}`, {
+      body: { url: receiver.url + moved },
+    });
     clock.advance(60_000);
     expect(await attempted(endpoint, 2)).toMatchObject({ id: delivery.id, status: 'ok' });
     expect(receiver.requestsTo(moved)).toHaveLength(1);
@@ -594,8 +642,11 @@ describe('the state of an endpoint', () => {
 const waiting = (count: number) =>
   until(
     async () =>
-      (await query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
-        .length >= count,
+      (
+        await query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+      ).length >= count,
   );
 
 describe('what a receiver gets', () => {
@@ -616,7 +667,14 @@ describe('what a receiver gets', () => {
       tenant_id: team,
       data: { team_id: team, member_id: id, role: 'member', user_id: null },
     });
-    expect(Object.keys(json(request))).toEqual(['id', 'type', 'created_at', 'api_version', 'tenant_id', 'data']);
+    expect(Object.keys(json(request))).toEqual([
+      'id',
+      'type',
+      'created_at',
+      'api_version',
+      'tenant_id',
+      'data',
+    ]);
     expect(request?.headers['svc-event-id']).toBe(json(request).id);
   });
 
@@ -633,7 +691,9 @@ describe('what a receiver gets', () => {
   });
 
   test('has umlauts, emoji and quotes as they were written', async () => {
-    const endpoint = await createEndpoint(undefined, { events: ['assignment.created', 'assignment.completed'] });
+    const endpoint = await createEndpoint(undefined, {
+      events: ['assignment.created', 'assignment.completed'],
+    });
     const title = 'Übe „Einwände“ 🎯👩🏽‍💻 \\ "quoted" <b>\u2028';
     const body = {
       member_id: `mem_${team.slice(5)}_member`,
@@ -652,19 +712,31 @@ describe('what a receiver gets', () => {
     verify(request as Received, endpoint.secret);
     await call('PATCH', `/assignments/${created.body.id}`, { body: { status: 'done' } });
     const [, completed] = await receiver.arrived(endpoint.path, 2);
-    expect(json(completed)).toMatchObject({ type: 'assignment.completed', data: { title, status: 'done' } });
+    expect(json(completed)).toMatchObject({
+      type: 'assignment.completed',
+      data: { title, status: 'done' },
+    });
   });
 
   test('goes to every endpoint that subscribes to it and to no other, each signed with its own secret', async () => {
-    const subscribed = await Promise.all([createEndpoint(), createEndpoint(), createEndpoint(status(500))]);
-    const other = await createEndpoint(undefined, { events: ['member.removed', 'training.completed'] });
+    const subscribed = await Promise.all([
+      createEndpoint(),
+      createEndpoint(),
+      createEndpoint(status(500)),
+    ]);
+    const other = await createEndpoint(undefined, {
+      events: ['member.removed', 'training.completed'],
+    });
     await raise();
     const outcomes = await Promise.all(subscribed.map((endpoint) => attempted(endpoint)));
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['ok', 'ok', 'retrying']);
     const requests = subscribed.map(({ path }) => receiver.requestsTo(path)[0] as Received);
     expect(new Set(requests.map(({ body }) => body.toString())).size).toBe(1);
-    for (const [index, request] of requests.entries()) verify(request, subscribed[index]?.secret ?? '');
-    expect(() => verify(requests[0] as Received, subscribed[1]?.secret ?? '')).toThrow('No signatures found');
+    for (const [index, request] of requests.entries())
+      verify(request, subscribed[index]?.secret ?? '');
+    expect(() => verify(requests[0] as Received, subscribed[1]?.secret ?? '')).toThrow(
+      'No signatures found',
+    );
     expect(await list(other)).toEqual([]);
   });
 
@@ -683,7 +755,8 @@ describe('what a receiver gets', () => {
   ])(
     'shows a person as the switch stood when it happened (on: %s), at every attempt, however it is switched meanwhile',
     async (before, meanwhile) => {
-      const setSwitch = (on: boolean) => query('update team set member_detail_enabled = $2 where id = $1', [team, on]);
+      const setSwitch = (on: boolean) =>
+        query('update team set member_detail_enabled = $2 where id = $1', [team, on]);
       const endpoint = await createEndpoint(status(500), { events: ['member.removed'] });
       await setSwitch(before);
       const holder = await api.db.pool.connect();
@@ -712,7 +785,11 @@ describe('what a receiver gets', () => {
     'has score and user_id of an evaluation only when the switch was on (on: %s)',
     async (on) => {
       const endpoint = await createEndpoint(undefined, { events: ['evaluation.completed'] });
-      const data = { team_id: team, training_id: 'trn_1', ...(on && { user_id: 'usr_1', score: 71 }) };
+      const data = {
+        team_id: team,
+        training_id: 'trn_1',
+        ...(on && { user_id: 'usr_1', score: 71 }),
+      };
       await query(
         `insert into event (team_id, id, type, data, created_at) values ($1, 'evt_' || $1, 'evaluation.completed', $2, $3)`,
         [team, JSON.stringify(data), clock.now()],
@@ -733,7 +810,11 @@ describe('what a receiver gets', () => {
 
 const stripe = new Stripe('sk_test_none');
 /** As a receiver with Stripe's library would: the header has the same form, only another name. */
-function verify(request: Pick<Received, 'body' | 'headers'>, secret: string, atMs = clock.now().getTime()): unknown {
+function verify(
+  request: Pick<Received, 'body' | 'headers'>,
+  secret: string,
+  atMs = clock.now().getTime(),
+): unknown {
   const header = String(request.headers['svc-signature']);
   return stripe.webhooks.constructEvent(request.body, header, secret, 300, undefined, atMs);
 }
@@ -754,7 +835,9 @@ describe('the signature', () => {
     const changed = { ...request, body: Buffer.concat([request.body, Buffer.from(' ')]) };
     expect(() => verify(changed, endpoint.secret)).toThrow('No signatures found');
     expect(() => verify(request, `${endpoint.secret}x`)).toThrow('No signatures found');
-    expect(() => verify(request, endpoint.secret.replace('whsec_', ''))).toThrow('No signatures found');
+    expect(() => verify(request, endpoint.secret.replace('whsec_', ''))).toThrow(
+      'No signatures found',
+    );
     expect(() => verify(request, endpoint.secret, sentAt + 300_000)).not.toThrow();
     expect(() => verify(request, endpoint.secret, sentAt + 302_000)).toThrow('tolerance zone');
   });

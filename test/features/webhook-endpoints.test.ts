@@ -26,7 +26,10 @@ const lookup: Lookup = async (hostname) => {
 let api: TestApi;
 beforeAll(async () => {
   const endpoints = (count: number) =>
-    Array.from({ length: count }, (_, index) => ({ id: `whe_${index}`, url: 'https://hooks.example/' }));
+    Array.from({ length: count }, (_, index) => ({
+      id: `whe_${index}`,
+      url: 'https://hooks.example/',
+    }));
   api = await startTestApi({
     seed: makeSeed([
       makeFullTeam('a', { webhook_endpoints: [] }),
@@ -38,10 +41,14 @@ beforeAll(async () => {
   });
 });
 
-const BODY = { url: 'https://hooks.example/in?token=t0p', events: ['training.completed', 'member.joined'] };
+const BODY = {
+  url: 'https://hooks.example/in?token=t0p',
+  events: ['training.completed', 'member.joined'],
+};
 const call = (method: string, path: string, body?: unknown, team = 'a') =>
   api.call(api.key(`team_${team}`), method, path, body === undefined ? {} : { body });
-const create = (fields: object = {}, team = 'a') => call('POST', '/webhook-endpoints', { ...BODY, ...fields }, team);
+const create = (fields: object = {}, team = 'a') =>
+  call('POST', '/webhook-endpoints', { ...BODY, ...fields }, team);
 const newEndpoint = async (fields: object = {}): Promise<string> => (await create(fields)).body.id;
 const createWith = (key: string, fields: object = {}) =>
   api.call(api.key('team_a'), 'POST', '/webhook-endpoints', {
@@ -50,16 +57,18 @@ const createWith = (key: string, fields: object = {}) =>
   });
 
 async function auditOf(targetId: string) {
-  const { rows } = await api.db.pool.query('select action, details from audit_log where target_id = $1 order by id', [
-    targetId,
-  ]);
+  const { rows } = await api.db.pool.query(
+    'select action, details from audit_log where target_id = $1 order by id',
+    [targetId],
+  );
   return rows;
 }
 
 async function countEndpoints(teamId = 'team_a'): Promise<number> {
-  const { rows } = await api.db.pool.query('select count(*)::int as n from webhook_endpoint where team_id = $1', [
-    teamId,
-  ]);
+  const { rows } = await api.db.pool.query(
+    'select count(*)::int as n from webhook_endpoint where team_id = $1',
+    [teamId],
+  );
   return rows[0].n;
 }
 
@@ -68,7 +77,13 @@ describe('POST /webhook-endpoints', () => {
     const created = await create({ description: 'LMS' });
     expect(created).toMatchObject({
       status: 201,
-      body: { ...BODY, description: 'LMS', status: 'active', api_version: '2026-11', last_success_at: null },
+      body: {
+        ...BODY,
+        description: 'LMS',
+        status: 'active',
+        api_version: '2026-11',
+        last_success_at: null,
+      },
     });
     const { id, secret } = created.body;
     expect(secret).toMatch(/^whsec_[\w-]{43}$/);
@@ -103,15 +118,30 @@ describe('POST /webhook-endpoints', () => {
     const { id, secret } = (await create()).body;
     const audit = await auditOf(id);
     expect(audit).toEqual([
-      { action: 'webhook_endpoint.created', details: { host: 'hooks.example', events: BODY.events } },
+      {
+        action: 'webhook_endpoint.created',
+        details: { host: 'hooks.example', events: BODY.events },
+      },
     ]);
     expect(JSON.stringify(audit)).not.toContain(secret);
   });
 
   test('201: repeated event types collapse, in the order in which they were first named', async () => {
-    const events = ['member.removed', 'training.completed', 'member.removed', 'crm.sync.failed', 'training.completed'];
-    expect((await create({ events })).body.events).toEqual(['member.removed', 'training.completed', 'crm.sync.failed']);
-    expect((await create({ events: SUBSCRIBABLE_EVENTS })).body.events).toEqual(SUBSCRIBABLE_EVENTS);
+    const events = [
+      'member.removed',
+      'training.completed',
+      'member.removed',
+      'crm.sync.failed',
+      'training.completed',
+    ];
+    expect((await create({ events })).body.events).toEqual([
+      'member.removed',
+      'training.completed',
+      'crm.sync.failed',
+    ]);
+    expect((await create({ events: SUBSCRIBABLE_EVENTS })).body.events).toEqual(
+      SUBSCRIBABLE_EVENTS,
+    );
   });
 
   test.each([
@@ -147,7 +177,10 @@ describe('POST /webhook-endpoints', () => {
   ])('422: the target %s', async (url) => {
     const before = await countEndpoints();
     const refused = await create({ url });
-    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_error', field: 'url' } });
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', field: 'url' },
+    });
     expect(refused.text).not.toContain('10.0.0.5');
     expect(await countEndpoints()).toBe(before);
   });
@@ -182,7 +215,9 @@ describe('POST /webhook-endpoints', () => {
     await untilWaiting(2);
     await blocker.query('rollback');
     blocker.release();
-    expect((await racing).map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 422]);
+    expect((await racing).map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 422,
+    ]);
     expect(await countEndpoints('team_almost')).toBe(50);
   });
 
@@ -196,7 +231,9 @@ describe('POST /webhook-endpoints', () => {
     };
     await create();
     await createWith('outside');
-    await call('PATCH', `/webhook-endpoints/${await newEndpoint()}`, { url: 'https://new.example/' });
+    await call('PATCH', `/webhook-endpoints/${await newEndpoint()}`, {
+      url: 'https://new.example/',
+    });
     dns.before = async () => undefined;
     expect(open).toEqual([0, 0, 0, 0]);
   });
@@ -209,10 +246,15 @@ describe('POST /webhook-endpoints', () => {
     const second = await createWith('replayed');
     dns.down = false;
     expect(second).toMatchObject({ status: 201, text: first.text });
-    expect(second.headers).toMatchObject({ 'idempotency-replayed': 'true', location: first.headers['location'] });
+    expect(second.headers).toMatchObject({
+      'idempotency-replayed': 'true',
+      location: first.headers['location'],
+    });
     expect(dns.asked).toEqual([]);
     expect(await countEndpoints()).toBe(before);
-    const { rows } = await api.db.pool.query(`select encrypted, body from idempotency_record where key = 'replayed'`);
+    const { rows } = await api.db.pool.query(
+      `select encrypted, body from idempotency_record where key = 'replayed'`,
+    );
     expect(rows[0].encrypted).toBe(true);
     expect(rows[0].body.toString('latin1')).not.toContain(first.body.secret);
     expect(await createWith('replayed', { description: 'other' })).toMatchObject({
@@ -227,7 +269,11 @@ describe('POST /webhook-endpoints', () => {
     dns.down = false;
     const second = await createWith('refused');
     expect(first).toMatchObject({ status: 422, body: { field: 'url' } });
-    expect(second).toMatchObject({ status: 422, text: first.text, headers: { 'idempotency-replayed': 'true' } });
+    expect(second).toMatchObject({
+      status: 422,
+      text: first.text,
+      headers: { 'idempotency-replayed': 'true' },
+    });
     expect((await createWith('refused again')).status).toBe(201);
   });
 
@@ -257,13 +303,23 @@ describe('POST /webhook-endpoints', () => {
       allowPrivateTargets: true,
       services: { lookup },
     });
-    for (const url of ['http://127.0.0.1:9/hook', 'http://localhost/', 'https://nowhere.example/']) {
+    for (const url of [
+      'http://127.0.0.1:9/hook',
+      'http://localhost/',
+      'https://nowhere.example/',
+    ]) {
       expect(
-        (await lenient.call(lenient.key('team_c'), 'POST', '/webhook-endpoints', { body: { ...BODY, url } })).status,
+        (
+          await lenient.call(lenient.key('team_c'), 'POST', '/webhook-endpoints', {
+            body: { ...BODY, url },
+          })
+        ).status,
       ).toBe(201);
     }
     expect(
-      await lenient.call(lenient.key('team_c'), 'POST', '/webhook-endpoints', { body: { ...BODY, url: 'ftp://x/' } }),
+      await lenient.call(lenient.key('team_c'), 'POST', '/webhook-endpoints', {
+        body: { ...BODY, url: 'ftp://x/' },
+      }),
     ).toMatchObject({ body: { field: 'url' } });
     await lenient.stop();
   });
@@ -289,7 +345,12 @@ describe('GET /webhook-endpoints', () => {
     ] as const;
     for (const [method, path] of asked) {
       expect(
-        await api.call(key, method, path, method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+        await api.call(
+          key,
+          method,
+          path,
+          method === 'GET' || method === 'DELETE' ? {} : { body: {} },
+        ),
       ).toMatchObject({ status: 403, body: { required_scope: 'webhooks:manage' } });
     }
   });
@@ -302,10 +363,19 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
     const id = await newEndpoint({ description: 'Old' });
     const sealed = await sealedOf(id);
     expect(
-      await patch(id, { url: 'https://new.example/x?k=v', events: ['crm.sync.failed', 'crm.sync.failed'] }),
+      await patch(id, {
+        url: 'https://new.example/x?k=v',
+        events: ['crm.sync.failed', 'crm.sync.failed'],
+      }),
     ).toMatchObject({
       status: 200,
-      body: { id, url: 'https://new.example/x?k=v', events: ['crm.sync.failed'], description: 'Old', status: 'active' },
+      body: {
+        id,
+        url: 'https://new.example/x?k=v',
+        events: ['crm.sync.failed'],
+        description: 'Old',
+        status: 'active',
+      },
     });
     expect((await patch(id, { description: null })).body.description).toBeNull();
     expect(await sealedOf(id)).toEqual(sealed);
@@ -325,7 +395,9 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
       `update webhook_endpoint set status = 'disabled_failures', failing_since = now() where id = $1`,
       [id],
     );
-    expect((await patch(id, { description: 'still paused' })).body.status).toBe('disabled_failures');
+    expect((await patch(id, { description: 'still paused' })).body.status).toBe(
+      'disabled_failures',
+    );
     expect(await failingSince(id)).not.toBeNull();
     expect((await patch(id, { status: 'active' })).body.status).toBe('active');
     expect(await failingSince(id)).toBeNull();
@@ -349,8 +421,13 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
     [{ url: 'https://10.0.0.1/', status: 'disabled' }, 'url'],
   ])('422: %j is refused as a whole', async (body, field) => {
     const id = await newEndpoint();
-    expect(await patch(id, body)).toMatchObject({ status: 422, body: { code: 'validation_error', field } });
-    expect(await patch(id, {})).toMatchObject({ body: { url: BODY.url, events: BODY.events, status: 'active' } });
+    expect(await patch(id, body)).toMatchObject({
+      status: 422,
+      body: { code: 'validation_error', field },
+    });
+    expect(await patch(id, {})).toMatchObject({
+      body: { url: BODY.url, events: BODY.events, status: 'active' },
+    });
   });
 
   test('422: null where nothing can be cleared, and fields that are not to be set', async () => {
@@ -366,17 +443,25 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
   test.each(['whe_b', 'whe_unknown'])("404: %s, another team's or unknown", async (id) => {
     for (const body of [{}, { status: 'disabled' }, { url: 'https://new.example/' }])
       expect(await patch(id, body)).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    const { rows } = await api.db.pool.query(`select url, status from webhook_endpoint where id = 'whe_b'`);
+    const { rows } = await api.db.pool.query(
+      `select url, status from webhook_endpoint where id = 'whe_b'`,
+    );
     expect(rows).toEqual([{ url: 'https://example.com/hook', status: 'active' }]);
   });
 
   async function sealedOf(id: string): Promise<unknown> {
-    const { rows } = await api.db.pool.query('select secret_encrypted from webhook_endpoint where id = $1', [id]);
+    const { rows } = await api.db.pool.query(
+      'select secret_encrypted from webhook_endpoint where id = $1',
+      [id],
+    );
     return rows[0].secret_encrypted;
   }
 
   async function failingSince(id: string): Promise<unknown> {
-    const { rows } = await api.db.pool.query('select failing_since from webhook_endpoint where id = $1', [id]);
+    const { rows } = await api.db.pool.query(
+      'select failing_since from webhook_endpoint where id = $1',
+      [id],
+    );
     return rows[0].failing_since;
   }
 });
@@ -393,7 +478,10 @@ describe('DELETE /webhook-endpoints/{endpoint_id}', () => {
         [`whd_${endpointId}`, endpointId],
       );
     }
-    expect(await call('DELETE', `/webhook-endpoints/${id}`)).toMatchObject({ status: 200, body: { ok: true } });
+    expect(await call('DELETE', `/webhook-endpoints/${id}`)).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    });
     const { rows } = await api.db.pool.query(
       `select endpoint_id, (select count(*)::int from event where id = 'evt_1') as events from webhook_delivery where event_id = 'evt_1'`,
     );

@@ -45,7 +45,10 @@ beforeEach(async () => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const envelope = JSON.parse(Buffer.concat(chunks).toString()) as { id: string; created_at: string };
+      const envelope = JSON.parse(Buffer.concat(chunks).toString()) as {
+        id: string;
+        created_at: string;
+      };
       const list = seen.get(path) ?? [];
       seen.set(path, list);
       list.push({ latencyMs: Date.now() - Date.parse(envelope.created_at), eventId: envelope.id });
@@ -100,7 +103,11 @@ async function seedTeams(
 }
 
 /** So many deliveries wait for each of these endpoints, all due. */
-async function makeBacklog(endpoints: readonly string[], count: number, attempt = 0): Promise<void> {
+async function makeBacklog(
+  endpoints: readonly string[],
+  count: number,
+  attempt = 0,
+): Promise<void> {
   const ids = endpoints.map((name) => `whe_${name}`);
   await client.query(
     `insert into event (team_id, id, type, data, created_at, fanned_out_at)
@@ -127,17 +134,24 @@ async function raise(teamId: string): Promise<void> {
 
 const countOf = (path: string): number => seen.get(path)?.length ?? 0;
 const latenciesOf = (paths: readonly string[]): number[] =>
-  paths.flatMap((path) => (seen.get(path) ?? []).map(({ latencyMs }) => latencyMs)).toSorted((a, b) => a - b);
+  paths
+    .flatMap((path) => (seen.get(path) ?? []).map(({ latencyMs }) => latencyMs))
+    .toSorted((a, b) => a - b);
 const percentile = (sorted: readonly number[], p: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Infinity;
-const names = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}_${n}`);
+const names = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `${prefix}_${n}`);
 
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await delay(20);
 }
 
 /** Raises so many events of each team, and resolves with how late each came to each path. */
-async function measure(teamIds: readonly string[], paths: readonly string[], rounds: number): Promise<number[]> {
+async function measure(
+  teamIds: readonly string[],
+  paths: readonly string[],
+  rounds: number,
+): Promise<number[]> {
   for (const path of paths) seen.delete(path);
   for (let round = 0; round < rounds; round += 1) {
     for (const id of teamIds) await raise(id);
@@ -148,7 +162,8 @@ async function measure(teamIds: readonly string[], paths: readonly string[], rou
 }
 
 /** How late it may be: on an idle machine about `ms`, on a busy one so much more as it is busy. */
-const allowed = (ms: number, before: readonly number[], p: number): number => ms + 10 * percentile(before, p);
+const allowed = (ms: number, before: readonly number[], p: number): number =>
+  ms + 10 * percentile(before, p);
 
 describe('one receiver and the others', LIMIT, () => {
   test('100 endpoints that hang and 100 that fail, each with 100 deliveries waiting, leave healthy ones their second', async () => {
@@ -166,7 +181,9 @@ describe('one receiver and the others', LIMIT, () => {
       teams.flatMap(({ burdened }) => burdened),
       100,
     );
-    const hanging = teams.flatMap(({ burdened }) => burdened.filter((name) => name.startsWith('hang')));
+    const hanging = teams.flatMap(({ burdened }) =>
+      burdened.filter((name) => name.startsWith('hang')),
+    );
     await until(() => hanging.every((name) => countOf(`/${name}`) > 0));
     const latencies = await measure(teamIds, healthy, 40);
     expect(percentile(latencies, 0.99)).toBeLessThan(allowed(1000, before, 0.99));
@@ -202,7 +219,9 @@ describe('one receiver and the others', LIMIT, () => {
     await makeBacklog(['both'], 200);
     const worker = await startWorkerProcess(database.url, ENV);
     await until(() => countOf('/both') === 500);
-    const isFirst = (seen.get('/both') ?? []).map(({ eventId }) => Number(eventId.slice('evt_old_'.length)) <= 200);
+    const isFirst = (seen.get('/both') ?? []).map(
+      ({ eventId }) => Number(eventId.slice('evt_old_'.length)) <= 200,
+    );
     // The last of one and the first of the other may overtake each other on their way.
     expect(isFirst.slice(0, 200 - MAX_IN_FLIGHT)).not.toContain(false);
     await worker.kill('SIGKILL');

@@ -121,7 +121,10 @@ async function writeEvents(count: number, isFannedOut: boolean): Promise<void> {
 }
 
 /** A due delivery of each event to the endpoint. */
-async function writeDeliveries(name: string, fields: { attempt: number; urgent: boolean }): Promise<void> {
+async function writeDeliveries(
+  name: string,
+  fields: { attempt: number; urgent: boolean },
+): Promise<void> {
   await client.query(
     `insert into webhook_delivery
        (team_id, id, endpoint_id, event_id, event_type, status, attempt, urgent, created_at,
@@ -141,27 +144,32 @@ const arrivals = (path: string): unknown[] =>
     .map(({ headers }) => String(headers['svc-event-id']))
     .toSorted();
 
-const allDone = (deliveries: number) => until(async () => (await count(`status = 'ok'`)) === deliveries);
+const allDone = (deliveries: number) =>
+  until(async () => (await count(`status = 'ok'`)) === deliveries);
 
 test.each([
   ['first attempts', 'webhooks.claimPending', { attempt: 0, urgent: false }],
   ['retries', 'webhooks.claimRetrying', { attempt: 1, urgent: false }],
   ['what somebody asked for', 'webhooks.claimUrgent', { attempt: 1, urgent: true }],
-])('a lost claim of %s is noticed by the worker itself, and each is made once', async (_what, name, fields) => {
-  await writeEvents(3, true);
-  await writeDeliveries('one', fields);
-  await startLosing(name);
-  await allDone(3);
-  expect(proxy.lost()).toBe(1);
-  expect(arrivals('/one')).toEqual(['evt_1', 'evt_2', 'evt_3']);
-});
+])(
+  'a lost claim of %s is noticed by the worker itself, and each is made once',
+  async (_what, name, fields) => {
+    await writeEvents(3, true);
+    await writeDeliveries('one', fields);
+    await startLosing(name);
+    await allDone(3);
+    expect(proxy.lost()).toBe(1);
+    expect(arrivals('/one')).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  },
+);
 
 test('a lost fan-out, which claims what it makes, is noticed too: each event comes once', async () => {
   await writeEvents(3, false);
   await startLosing('COMMIT');
   await allDone(6);
   expect(proxy.lost()).toBe(1);
-  for (const path of ['/one', '/other']) expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  for (const path of ['/one', '/other'])
+    expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
 });
 
 test('what the worker has in hand then, in flight or waiting for its turn, is attempted once', async () => {
@@ -177,5 +185,6 @@ test('what the worker has in hand then, in flight or waiting for its turn, is at
   expect(arrivals('/one')).toHaveLength(1);
   gate.open();
   await allDone(6);
-  for (const path of ['/one', '/other']) expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  for (const path of ['/one', '/other'])
+    expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
 });

@@ -6,11 +6,22 @@ import { SMTPServer } from 'smtp-server';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
-import { PAUSE_ENDPOINTS, WEBHOOK_CRON, webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
+import {
+  PAUSE_ENDPOINTS,
+  WEBHOOK_CRON,
+  webhookTasks,
+} from '../../src/features/webhook-endpoints/tasks.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries, until } from '../support/deliveries.ts';
-import { hang, inTurn, startReceiver, status, type Behaviour, type Receiver } from '../support/receiver.ts';
+import {
+  hang,
+  inTurn,
+  startReceiver,
+  status,
+  type Behaviour,
+  type Receiver,
+} from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
@@ -60,7 +71,11 @@ beforeAll(async () => {
       ],
     });
   const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
-  api = await startTestApi({ seed: makeSeed(names.map(makePausing)), clock, allowPrivateTargets: true });
+  api = await startTestApi({
+    seed: makeSeed(names.map(makePausing)),
+    clock,
+    allowPrivateTargets: true,
+  });
   await query(`update member set language = 'en' where email like 'english@%'`);
   await startDeliveries(api, { clock, timeoutMs: 2_000 });
   return () => new Promise<void>((done) => smtp.close(() => done()));
@@ -73,7 +88,8 @@ beforeEach(() => {
 
 const call = (method: string, path: string, body?: object) =>
   api.call(api.key(`team_${name}`), method, path, body ? { body } : {});
-const query = async (sql: string, values: unknown[] = []) => (await api.db.pool.query(sql, values)).rows;
+const query = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
 
 interface Endpoint {
   readonly id: string;
@@ -88,22 +104,25 @@ async function createEndpoint(behaviour: Behaviour, events = ['member.joined']):
   return { id: created.body.id, path };
 }
 
-const setActive = (endpoint: Endpoint) => call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'active' });
+const setActive = (endpoint: Endpoint) =>
+  call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'active' });
 const pause = () => pauseSilentEndpoints(api.db, clock, THREE_DAYS_S);
 const find = async (endpoint: Endpoint) => {
-  const [row] = await query('select status, failing_since from webhook_endpoint where team_id = $1 and id = $2', [
-    `team_${name}`,
-    endpoint.id,
-  ]);
+  const [row] = await query(
+    'select status, failing_since from webhook_endpoint where team_id = $1 and id = $2',
+    [`team_${name}`, endpoint.id],
+  );
   return row as { status: string; failing_since: string | null };
 };
-const isPaused = async (endpoint: Endpoint) => (await find(endpoint)).status === 'disabled_failures';
+const isPaused = async (endpoint: Endpoint) =>
+  (await find(endpoint)).status === 'disabled_failures';
 
 const list = async (endpoint: Endpoint) =>
   (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries`)).body.data;
 
 /** Until the endpoint's newest delivery has been attempted so often. */
-const attempted = (endpoint: Endpoint, attempt = 1) => until(async () => (await list(endpoint))[0]?.attempt >= attempt);
+const attempted = (endpoint: Endpoint, attempt = 1) =>
+  until(async () => (await list(endpoint))[0]?.attempt >= attempt);
 
 /** Raises an event, and waits for the first attempt of its delivery. */
 async function deliver(endpoint: Endpoint): Promise<void> {
@@ -152,13 +171,16 @@ const decode = (mail: string): string => {
     : Buffer.from(
         body
           .replaceAll(/=\r?\n/g, '')
-          .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+          .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) =>
+            String.fromCharCode(Number.parseInt(hex, 16)),
+          ),
         'latin1',
       ).toString();
   const subject = /^Subject: (.*(?:\r?\n[ \t].*)*)/m.exec(head)?.[1] ?? '';
   return `${subject}\n\n${text}`;
 };
-const recipients = (received: readonly ReceivedMail[]) => received.map(({ to }) => to.replace(/@.*/, '')).toSorted();
+const recipients = (received: readonly ReceivedMail[]) =>
+  received.map(({ to }) => to.replace(/@.*/, '')).toSorted();
 
 describe('an endpoint without a successful delivery', () => {
   test('is paused three days after the first failed attempt, and not a moment earlier', async () => {
@@ -170,7 +192,11 @@ describe('an endpoint without a successful delivery', () => {
     await pause();
     expect(await isPaused(endpoint)).toBe(true);
     const { data } = (await call('GET', '/webhook-endpoints')).body;
-    expect(data[0]).toMatchObject({ id: endpoint.id, status: 'disabled_failures', last_success_at: null });
+    expect(data[0]).toMatchObject({
+      id: endpoint.id,
+      status: 'disabled_failures',
+      last_success_at: null,
+    });
   });
 
   test('is paused whatever the failures were, timeouts too, and however many there were meanwhile', async () => {
@@ -325,25 +351,34 @@ describe('the mail about a pause', () => {
     await receiver.arrived(endpoint.path, 3);
     await until(
       async () =>
-        (await query('select from webhook_delivery where team_id = $1 and response_code = 503', [`team_${name}`]))
-          .length === 1,
+        (
+          await query('select from webhook_delivery where team_id = $1 and response_code = 503', [
+            `team_${name}`,
+          ])
+        ).length === 1,
     );
     await query('update webhook_endpoint set failing_since = $2 where team_id = $1', [
       `team_${name}`,
       new Date(clock.now().getTime() - THREE_DAYS_MS),
     ]);
     await pause();
-    expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain('Last failure: HTTP 503');
+    expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain(
+      'Last failure: HTTP 503',
+    );
   });
 
   test('says in a word why there was no answer', async () => {
     await paused(hang);
-    expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain('Last failure: timeout');
+    expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain(
+      'Last failure: timeout',
+    );
   });
 
   test('is not sent to whom is no admin any more when it is due', async () => {
     await paused();
-    expect((await call('PATCH', `/users/mem_${name}_english`, { role: 'member' })).status).toBe(200);
+    expect((await call('PATCH', `/users/mem_${name}_english`, { role: 'member' })).status).toBe(
+      200,
+    );
     expect((await call('DELETE', `/users/mem_${name}_admin`)).status).toBe(409);
     expect(recipients(await runJobs())).toEqual(['admin', 'owner']);
   });
@@ -362,7 +397,9 @@ describe('the mail about a pause', () => {
     clock.advance(THREE_DAYS_MS);
     const holder = await api.db.pool.connect();
     await holder.query('begin');
-    await holder.query('select from webhook_endpoint where team_id = $1 for update', [`team_${name}`]);
+    await holder.query('select from webhook_endpoint where team_id = $1 for update', [
+      `team_${name}`,
+    ]);
     const racing = Promise.all([pause(), pause()]);
     await until(
       async () =>
@@ -378,7 +415,10 @@ describe('the mail about a pause', () => {
     expect(await isPaused(endpoint)).toBe(true);
     expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
     expect(
-      await query(`select from audit_log where target_id = $1 and action = 'webhook_endpoint.paused'`, [endpoint.id]),
+      await query(
+        `select from audit_log where target_id = $1 and action = 'webhook_endpoint.paused'`,
+        [endpoint.id],
+      ),
     ).toHaveLength(1);
   });
 

@@ -8,7 +8,15 @@ import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import * as certificates from '../support/certificates.ts';
 import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
-import { hang, inTurn, raw, startReceiver, status, type Behaviour, type Receiver } from '../support/receiver.ts';
+import {
+  hang,
+  inTurn,
+  raw,
+  startReceiver,
+  status,
+  type Behaviour,
+  type Receiver,
+} from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 /** For receivers that take their time; all others have more than they need. */
@@ -54,7 +62,9 @@ interface Row {
 let endpoints = 0;
 async function createEndpoint(url: string): Promise<Endpoint> {
   const key = api.key(`team_t${(endpoints += 1) % TEAMS}`);
-  const created = await api.call(key, 'POST', '/webhook-endpoints', { body: { url, events: ['crm.sync.failed'] } });
+  const created = await api.call(key, 'POST', '/webhook-endpoints', {
+    body: { url, events: ['crm.sync.failed'] },
+  });
   return { id: created.body.id, key };
 }
 
@@ -62,7 +72,8 @@ async function createEndpoint(url: string): Promise<Endpoint> {
 async function ping({ id, key }: Endpoint): Promise<Row> {
   const { delivery_id } = (await api.call(key, 'POST', `/webhook-endpoints/${id}/test`)).body;
   return until(async () => {
-    const { data } = (await api.call(key, 'GET', `/webhook-endpoints/${id}/deliveries?limit=200`)).body;
+    const { data } = (await api.call(key, 'GET', `/webhook-endpoints/${id}/deliveries?limit=200`))
+      .body;
     return data.find((row: Row) => row.id === delivery_id && row.attempt > 0);
   });
 }
@@ -84,7 +95,12 @@ async function pingToNew(behaviour: Behaviour): Promise<{ row: Row; requests: nu
 
 const OK = { status: 'ok', attempt: 1, error: null };
 const FAILED = { status: 'retrying', attempt: 1 };
-const failed = (error: string) => ({ ...FAILED, error, response_code: null, response_excerpt: null });
+const failed = (error: string) => ({
+  ...FAILED,
+  error,
+  response_code: null,
+  response_excerpt: null,
+});
 
 /** Writes the text again and again, slowly, as long as anybody listens. */
 const drip =
@@ -113,7 +129,10 @@ describe('a receiver that takes its time ends in a timeout, on time, when it', (
     ['takes the request and answers nothing', hang],
     ['sends its headers one by one', drip('HTTP/1.1 200 OK\r\n', 'X-More: 1\r\n')],
     ['sends its headers letter by letter', drip('HTTP/1.1 200 OK\r\nX-More: ', 'x')],
-    ['sends its body letter by letter', drip('HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n', 'x')],
+    [
+      'sends its body letter by letter',
+      drip('HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n', 'x'),
+    ],
     [
       'sends its body in chunks of a letter',
       drip('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'),
@@ -129,11 +148,17 @@ describe('a receiver that takes its time ends in a timeout, on time, when it', (
 
   test('takes connections and nothing more', async () => {
     const server = await startRaw(() => undefined);
-    expect(await ping(await createEndpoint(`https://receiver.test:${server.port}/`))).toMatchObject(failed('timeout'));
+    expect(await ping(await createEndpoint(`https://receiver.test:${server.port}/`))).toMatchObject(
+      failed('timeout'),
+    );
   });
 
   test('has a name that nobody resolves', async () => {
-    const own = await startTestApi({ seed: makeSeed([makeTeam('a')]), clock, allowPrivateTargets: true });
+    const own = await startTestApi({
+      seed: makeSeed([makeTeam('a')]),
+      clock,
+      allowPrivateTargets: true,
+    });
     const stopped = await startDeliveries(own, {
       clock,
       lookup: () => new Promise(() => undefined),
@@ -165,7 +190,8 @@ describe('a receiver that says too much', () => {
       const before = socket.bytesWritten;
       const gone = once(response, 'close');
       for (let size = 0; size < SIZE && !socket.destroyed; size += CHUNK.length) {
-        if (!response.write(CHUNK)) await Promise.race([new Promise((done) => response.once('drain', done)), gone]);
+        if (!response.write(CHUNK))
+          await Promise.race([new Promise((done) => response.once('drain', done)), gone]);
         sent = socket.bytesWritten - before;
       }
       response.end();
@@ -176,21 +202,28 @@ describe('a receiver that says too much', () => {
   test.each([
     ['with its length', { 'content-length': String(SIZE) }],
     ['in chunks', {}],
-  ])('500 MB %s: reading stops after what is kept, and memory stays flat', async (_how, headers) => {
-    const { behaviour, sent } = flood(headers);
-    await pingTo(behaviour);
-    globalThis.gc?.();
-    const before = process.memoryUsage();
-    for (let n = 0; n < 5; n += 1) {
-      const { row } = await pingTo(behaviour);
-      expect(row).toMatchObject({ ...OK, response_code: 200, response_excerpt: 'x'.repeat(1000) });
-      // What fits into the buffers of two sockets, far from all of it.
-      expect(sent()).toBeLessThan(20 * 1024 * 1024);
-    }
-    const after = process.memoryUsage();
-    expect(after.rss - before.rss).toBeLessThan(150 * 1024 * 1024);
-    expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(50 * 1024 * 1024);
-  });
+  ])(
+    '500 MB %s: reading stops after what is kept, and memory stays flat',
+    async (_how, headers) => {
+      const { behaviour, sent } = flood(headers);
+      await pingTo(behaviour);
+      globalThis.gc?.();
+      const before = process.memoryUsage();
+      for (let n = 0; n < 5; n += 1) {
+        const { row } = await pingTo(behaviour);
+        expect(row).toMatchObject({
+          ...OK,
+          response_code: 200,
+          response_excerpt: 'x'.repeat(1000),
+        });
+        // What fits into the buffers of two sockets, far from all of it.
+        expect(sent()).toBeLessThan(20 * 1024 * 1024);
+      }
+      const after = process.memoryUsage();
+      expect(after.rss - before.rss).toBeLessThan(150 * 1024 * 1024);
+      expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(50 * 1024 * 1024);
+    },
+  );
 
   test.each([
     ['one header of 64 KB', `HTTP/1.1 200 OK\r\nX-Big: ${'x'.repeat(64 * 1024)}\r\n\r\n`],
@@ -211,7 +244,11 @@ describe('a receiver that says too much', () => {
       Buffer.from([0x61, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80, 0x62]),
       'a\uFFFD\uFFFD(\uFFFD\uFFFD\uFFFDb',
     ],
-    ['a thousand invalid bytes are a thousand characters', Buffer.alloc(5000, 0xff), '\uFFFD'.repeat(1000)],
+    [
+      'a thousand invalid bytes are a thousand characters',
+      Buffer.alloc(5000, 0xff),
+      '\uFFFD'.repeat(1000),
+    ],
   ])('of the body, %s', async (_what, body, excerpt) => {
     const { row } = await pingTo(status(500, body));
     expect(row).toMatchObject({ ...FAILED, response_code: 500, error: null });
@@ -230,11 +267,17 @@ describe('a receiver that says little', () => {
     ],
     [
       'early hints, then 202',
-      raw('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n'),
+      raw(
+        'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n',
+      ),
       202,
     ],
   ])('%s', async (_what, behaviour, code) => {
-    expect((await pingTo(behaviour)).row).toMatchObject({ ...OK, response_code: code, response_excerpt: '' });
+    expect((await pingTo(behaviour)).row).toMatchObject({
+      ...OK,
+      response_code: code,
+      response_excerpt: '',
+    });
   });
 });
 
@@ -253,7 +296,9 @@ describe('a receiver that speaks no HTTP', () => {
   });
 
   test('breaks off its chunks', async () => {
-    const { row } = await pingTo(raw('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'));
+    const { row } = await pingTo(
+      raw('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'),
+    );
     expect(row).toMatchObject(failed('invalid_response'));
   });
 
@@ -266,7 +311,10 @@ describe('a receiver that speaks no HTTP', () => {
 
   test.each([
     ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
-    ['101', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'],
+    [
+      '101',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
+    ],
   ])('answers %s, which nobody asked for', async (_code, text) => {
     expect((await pingTo(raw(text))).row).toMatchObject({ ...FAILED, response_code: null });
   });
@@ -329,9 +377,9 @@ describe('a receiver that breaks the connection', () => {
   });
 
   test('with a reset', async () => {
-    expect((await pingTo((_response, _request, socket) => socket.resetAndDestroy())).row).toMatchObject(
-      failed('connection_closed'),
-    );
+    expect(
+      (await pingTo((_response, _request, socket) => socket.resetAndDestroy())).row,
+    ).toMatchObject(failed('connection_closed'));
   });
 
   test('as soon as it is made', async () => {
@@ -381,7 +429,8 @@ describe('a connection that is kept', () => {
   test('and closed by the receiver while the next request is on its way is no failure: it is made once more, on a new one', async () => {
     const own = await startReceiver();
     own.on('/', (response, request, socket) => {
-      const isSecond = own.requests.filter(({ connection }) => connection === request.connection).length > 1;
+      const isSecond =
+        own.requests.filter(({ connection }) => connection === request.connection).length > 1;
       if (isSecond) socket.destroy();
       else response.end('ok');
     });
@@ -421,7 +470,11 @@ describe('a connection that is kept', () => {
     own.on('/', inTurn(raw(`${answer}first${answer}wrong`), status(500, 'true')));
     const endpoint = await createEndpoint(own.url);
     await ping(endpoint);
-    expect(await ping(endpoint)).toMatchObject({ ...FAILED, response_code: 500, response_excerpt: 'true' });
+    expect(await ping(endpoint)).toMatchObject({
+      ...FAILED,
+      response_code: 500,
+      response_excerpt: 'true',
+    });
   });
 });
 
@@ -462,7 +515,9 @@ describe('a receiver by https', () => {
 
   test('that speaks plain http gets nothing', async () => {
     const before = receiver.requests.length;
-    expect(await ping(await createEndpoint(`https://receiver.test:${receiver.port}/`))).toMatchObject({
+    expect(
+      await ping(await createEndpoint(`https://receiver.test:${receiver.port}/`)),
+    ).toMatchObject({
       ...failed('tls_error'),
     });
     expect(receiver.requests.length).toBe(before);

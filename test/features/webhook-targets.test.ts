@@ -13,8 +13,16 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
 const PUBLIC: HostAddress = { address: '93.184.216.34', family: 4 };
-const address = (text: string): HostAddress => ({ address: text, family: text.includes(':') ? 6 : 4 });
-const REFUSED = { status: 'retrying', response_code: null, response_excerpt: null, error: 'target_not_public' };
+const address = (text: string): HostAddress => ({
+  address: text,
+  family: text.includes(':') ? 6 : 4,
+});
+const REFUSED = {
+  status: 'retrying',
+  response_code: null,
+  response_excerpt: null,
+  error: 'target_not_public',
+};
 
 /** What the name resolves to, now. */
 const names = new Map<string, readonly HostAddress[]>();
@@ -103,7 +111,9 @@ describe('a name that was public when the endpoint was created', () => {
     const nextTryAt = new Date(clock.now().getTime() + 60_000).toISOString();
     expect(await attempted(endpoint)).toMatchObject({ ...REFUSED, next_try_at: nextTryAt });
     const failing = 'select failing_since from webhook_endpoint where team_id = $1';
-    const since = await until(async () => (await api.db.pool.query(failing, [team])).rows[0].failing_since);
+    const since = await until(
+      async () => (await api.db.pool.query(failing, [team])).rows[0].failing_since,
+    );
     expect(since).toBe(clock.now().toISOString());
   });
 });
@@ -137,7 +147,10 @@ describe('every form of a private target', () => {
     }
     for (const id of endpoints) await call('POST', `/webhook-endpoints/${id}/test`);
     for (const [index, id] of endpoints.entries())
-      expect([urls[index], await attempted(id)]).toEqual([urls[index], expect.objectContaining(REFUSED)]);
+      expect([urls[index], await attempted(id)]).toEqual([
+        urls[index],
+        expect.objectContaining(REFUSED),
+      ]);
     expect(inside.connections).toBe(0);
   });
 
@@ -155,7 +168,11 @@ describe('where private targets are allowed', () => {
 
   beforeAll(async () => {
     receiver = await startReceiver();
-    own = await startTestApi({ seed: makeSeed([makeTeam('own')]), clock, allowPrivateTargets: true });
+    own = await startTestApi({
+      seed: makeSeed([makeTeam('own')]),
+      clock,
+      allowPrivateTargets: true,
+    });
     deliveries = await startDeliveries(own, {
       clock,
       lookup: async () => {
@@ -167,8 +184,11 @@ describe('where private targets are allowed', () => {
 
   const pingTo = async (url: string) => {
     const key = own.key('team_own');
-    const { id } = (await own.call(key, 'POST', '/webhook-endpoints', { body: { url, events: ['member.joined'] } }))
-      .body;
+    const { id } = (
+      await own.call(key, 'POST', '/webhook-endpoints', {
+        body: { url, events: ['member.joined'] },
+      })
+    ).body;
     await own.call(key, 'POST', `/webhook-endpoints/${id}/test`);
     return until(async () => {
       const { data } = (await own.call(key, 'GET', `/webhook-endpoints/${id}/deliveries`)).body;
@@ -180,9 +200,13 @@ describe('where private targets are allowed', () => {
     answers = [address('127.0.0.1')];
     const before = lookups;
     // A name that no resolver of this machine knows: whoever asked again would not get there.
-    expect(await pingTo(`http://only-the-test-knows.invalid:${receiver.port}/pinned`)).toMatchObject({ status: 'ok' });
+    expect(
+      await pingTo(`http://only-the-test-knows.invalid:${receiver.port}/pinned`),
+    ).toMatchObject({ status: 'ok' });
     expect(lookups - before).toBe(1);
-    expect(receiver.requestsTo('/pinned')[0]?.headers.host).toBe(`only-the-test-knows.invalid:${receiver.port}`);
+    expect(receiver.requestsTo('/pinned')[0]?.headers.host).toBe(
+      `only-the-test-knows.invalid:${receiver.port}`,
+    );
   });
 
   test('a kept connection is not used for a name that has moved', async () => {

@@ -102,7 +102,9 @@ async function writeAbandoned(id: string): Promise<void> {
 }
 
 async function countDeliveries(where: string): Promise<number> {
-  const { rows } = await client.query(`select count(*)::int as count from webhook_delivery where ${where}`);
+  const { rows } = await client.query(
+    `select count(*)::int as count from webhook_delivery where ${where}`,
+  );
   return rows[0].count;
 }
 
@@ -124,16 +126,22 @@ function cameOnce(paths: readonly string[], events: number): boolean {
 describe('two workers', LIMIT, () => {
   test('share what is to be done, and deliver nothing twice', async () => {
     const paths = await seedEndpoints(20);
-    for (const path of paths) receiver.on(path, async (response) => response.writeHead(200).end(await delay(50, '')));
+    for (const path of paths)
+      receiver.on(path, async (response) => response.writeHead(200).end(await delay(50, '')));
     await Promise.all([startWorker(), startWorker()]);
     await writeDeliveries(100);
     let holders = 0;
     await until(async () => {
-      const { rows } = await client.query('select count(distinct claimed_by)::int as count from webhook_delivery');
+      const { rows } = await client.query(
+        'select count(distinct claimed_by)::int as count from webhook_delivery',
+      );
       holders = Math.max(holders, rows[0].count);
       return receiver.requests.length >= 2000;
     });
-    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 2000);
+    await until(
+      async () =>
+        (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 2000,
+    );
     expect(holders).toBe(2);
     expect(cameOnce(paths, 100)).toBe(true);
   });
@@ -165,7 +173,10 @@ describe('a worker that goes', LIMIT, () => {
     }
     await victim.kill('SIGKILL');
     await until(() => receiver.requests.length === 33);
-    await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 18);
+    await until(
+      async () =>
+        (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 18,
+    );
   });
 
   test('stopped: it ends the attempts in flight, writes their results, and gives back the rest at once', async () => {
@@ -195,7 +206,9 @@ describe('without anybody having been told', LIMIT, () => {
     await writeDeliveries(1);
     await until(() => receiver.requests.length === 3);
     await until(async () => (await countDeliveries(`status = 'ok'`)) === 3);
-    await client.query(`update webhook_delivery set status = 'retrying', next_try_at = now() + interval '100 ms'`);
+    await client.query(
+      `update webhook_delivery set status = 'retrying', next_try_at = now() + interval '100 ms'`,
+    );
     await until(() => receiver.requests.length === 6);
     await until(async () => (await countDeliveries('claimed_by is null')) === 3);
     expect(await countDeliveries(`status = 'ok' and attempt = 2`)).toBe(3);
@@ -220,9 +233,10 @@ describe('without anybody having been told', LIMIT, () => {
       `select objid::int as number from pg_locks where locktype = 'advisory' and classid = $1 and database = (select oid from pg_database where datname = current_database())`,
       [WORKER_LOCK_CLASS],
     );
-    await client.query(`update webhook_delivery set status = 'retrying', next_try_at = now(), claimed_by = $1`, [
-      rows[0].number,
-    ]);
+    await client.query(
+      `update webhook_delivery set status = 'retrying', next_try_at = now(), claimed_by = $1`,
+      [rows[0].number],
+    );
     await until(() => receiver.requests.length === 4);
   });
 

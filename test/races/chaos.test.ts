@@ -25,7 +25,12 @@ const CLIENTS = 10;
 const TEAMS = 12;
 /** A kill, and the next one within this time. */
 const KILL_EVERY_MS = { min: 500, max: 3_500 };
-const ALL_EVENTS = ['assignment.created', 'assignment.completed', 'member.joined', 'member.removed'] as const;
+const ALL_EVENTS = [
+  'assignment.created',
+  'assignment.completed',
+  'member.joined',
+  'member.removed',
+] as const;
 const MEMBER_EVENTS = ['member.joined', 'member.removed'] as const;
 
 /** What Postgres, the network and our own processes say of that, in the words of each. */
@@ -44,7 +49,10 @@ beforeAll(
   async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'chaos-'));
     // Below the ports that connections take: the clients of a Postgres that is away might otherwise come to hold its port themselves.
-    await writeFile(join(dataDir, 'postgres.json'), JSON.stringify({ port: await findLowPort(), password: 'chaos' }));
+    await writeFile(
+      join(dataDir, 'postgres.json'),
+      JSON.stringify({ port: await findLowPort(), password: 'chaos' }),
+    );
     postgres = await startPostgres();
     await migrate(postgres.databaseUrl);
     receiver = await startReceiver(randomOf(1));
@@ -118,7 +126,11 @@ async function loadCustomers(): Promise<Customer[]> {
   return names.map((name) => {
     const { api_keys = {}, webhook_endpoints = {} } = seeded.teams[`team_${name}`] ?? {};
     for (const [id, secret] of Object.entries(webhook_endpoints)) receiver.secrets.set(id, secret);
-    return { teamId: `team_${name}`, key: api_keys['full'] ?? '', memberId: memberId(name, 'member') };
+    return {
+      teamId: `team_${name}`,
+      key: api_keys['full'] ?? '',
+      memberId: memberId(name, 'member'),
+    };
   });
 }
 
@@ -170,7 +182,9 @@ async function drain(): Promise<void> {
     const { rows } = await database.query<Record<string, number>>(waiting);
     if (Object.values(rows[0] ?? {}).every((count) => count === 0)) return;
     if (performance.now() > deadline)
-      throw new Error(`seed ${SEED}, still waiting: ${JSON.stringify(rows[0])}\n${await describeWaiting()}`);
+      throw new Error(
+        `seed ${SEED}, still waiting: ${JSON.stringify(rows[0])}\n${await describeWaiting()}`,
+      );
     await delay(100);
   }
 }
@@ -223,7 +237,9 @@ describe('after the trouble', () => {
     expect(tally.postgres).toBe(2);
     expect(tally.api + tally.worker).toBeGreaterThan(SECONDS / 10);
     expect(ledger.unknown).toBeGreaterThan(0);
-    expect(ledger.writes.filter((write) => write.outcome === 'done').length).toBeGreaterThan(SECONDS);
+    expect(ledger.writes.filter((write) => write.outcome === 'done').length).toBeGreaterThan(
+      SECONDS,
+    );
   });
 
   test('no client was told what the documents do not say, or two different things', () => {
@@ -235,12 +251,18 @@ describe('after the trouble', () => {
   });
 
   test('every committed event reached every subscriber, and nothing that was not committed reached anybody', async () => {
-    const events = await rowsOf<{ key: string; body: string }>(`select w.id || ' ' || e.id as key, json_build_object(
+    const events = await rowsOf<{
+      key: string;
+      body: string;
+    }>(`select w.id || ' ' || e.id as key, json_build_object(
         'id', e.id, 'type', e.type, 'createdAt', to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
         'apiVersion', w.api_version, 'teamId', e.team_id, 'data', e.data::text)::text as body
       from event e join webhook_endpoint w on w.team_id = e.team_id and e.type = any (w.events)`);
     const expected = new Map(
-      events.map(({ key, body }) => [key, envelopeText(JSON.parse(body) as Parameters<typeof envelopeText>[0])]),
+      events.map(({ key, body }) => [
+        key,
+        envelopeText(JSON.parse(body) as Parameters<typeof envelopeText>[0]),
+      ]),
     );
     expect(expected.size).toBeGreaterThan(0);
     expect([...expected.keys()].filter((key) => !receiver.received.has(key))).toEqual([]);
@@ -253,8 +275,12 @@ describe('after the trouble', () => {
     const deliveries = await rowsOf<{ key: string; status: string; response_code: number }>(
       `select endpoint_id || ' ' || event_id as key, status, response_code from webhook_delivery`,
     );
-    expect(deliveries.filter(({ status, response_code: code }) => status !== 'ok' || code !== 200)).toEqual([]);
-    expect(deliveries.filter(({ key }) => (receiver.received.get(key)?.acknowledged ?? 0) === 0)).toEqual([]);
+    expect(
+      deliveries.filter(({ status, response_code: code }) => status !== 'ok' || code !== 200),
+    ).toEqual([]);
+    expect(
+      deliveries.filter(({ key }) => (receiver.received.get(key)?.acknowledged ?? 0) === 0),
+    ).toEqual([]);
     expect(deliveries).toHaveLength(receiver.received.size);
     expect(await rowsOf(`select id from webhook_endpoint where status <> 'active'`)).toEqual([]);
   });
@@ -276,7 +302,8 @@ describe('after the trouble', () => {
       if (write.outcome !== 'done') return false;
       const row = rows.get(keyOf(write.teamId, write.id ?? ''));
       return (
-        stateOf(write) !== (row ? row.state : 'removed') || (row !== undefined && row.unique_text !== write.unique)
+        stateOf(write) !== (row ? row.state : 'removed') ||
+        (row !== undefined && row.unique_text !== write.unique)
       );
     });
     expect(wrong).toEqual([]);
@@ -289,7 +316,9 @@ describe('after the trouble', () => {
     const kept = new Map(records.map((record) => [keyOf(record.team_id, record.key), record.id]));
     const keyed = ledger.writes.filter((write) => write.key !== null && write.outcome === 'done');
     expect(keyed.length).toBeGreaterThan(0);
-    expect(keyed.filter((write) => kept.get(keyOf(write.teamId, write.key ?? '')) !== write.id)).toEqual([]);
+    expect(
+      keyed.filter((write) => kept.get(keyOf(write.teamId, write.key ?? '')) !== write.id),
+    ).toEqual([]);
     expect(kept.size).toBe(keyed.length);
   });
 
@@ -303,7 +332,8 @@ describe('after the trouble', () => {
     );
     const audited = (action: string) =>
       count(audit.filter((entry) => entry.action === action).map((entry) => entry.key));
-    const raised = (type: string) => count(events.filter((event) => event.type === type).map((event) => event.key));
+    const raised = (type: string) =>
+      count(events.filter((event) => event.type === type).map((event) => event.key));
     const once = (keys: Iterable<string>) => new Map([...keys].map((key) => [key, 1]));
     const kinds = { member: new Set<string>(), assignment: new Set<string>() };
     const gone = { member: new Set<string>(), assignment: new Set<string>() };
@@ -336,16 +366,23 @@ describe('after the trouble', () => {
     const actions = new Set(audit.map((entry) => entry.action));
     expect(
       [...actions].filter(
-        (action) => !/^(member\.(invited|removed|role_changed)|assignment\.(created|updated|deleted))$/.test(action),
+        (action) =>
+          !/^(member\.(invited|removed|role_changed)|assignment\.(created|updated|deleted))$/.test(
+            action,
+          ),
       ),
     ).toEqual([]);
   });
 
   test('everybody who is invited got the mail', async () => {
     const folder = join(dataDir, 'mail');
-    const mails = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+    const mails = await Promise.all(
+      (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
+    );
     const mailed = new Set(mails.flatMap((mail) => /^To: (\S+)/m.exec(mail)?.[1] ?? []));
-    const invited = await rowsOf<{ email: string }>(`select email from member where status = 'invited'`);
+    const invited = await rowsOf<{ email: string }>(
+      `select email from member where status = 'invited'`,
+    );
     expect(invited.filter(({ email }) => !mailed.has(email))).toEqual([]);
   });
 
@@ -354,7 +391,9 @@ describe('after the trouble', () => {
       `select id, task_identifier, locked_by, locked_at from graphile_worker.jobs where locked_at < now() - interval '30 seconds'`,
     );
     expect(locked).toEqual([]);
-    expect(await rowsOf(`select * from pg_stat_activity where state like 'idle in transaction%'`)).toEqual([]);
+    expect(
+      await rowsOf(`select * from pg_stat_activity where state like 'idle in transaction%'`),
+    ).toEqual([]);
   });
 
   test('no process ended that nobody killed', () => {
@@ -413,7 +452,10 @@ function faultIn(line: string): string[] {
   return level >= 50 ? [`${msg} ${err?.code ?? ''} ${err?.message ?? ''}`.trim()] : [];
 }
 
-function differences(found: ReadonlyMap<string, number>, expected: ReadonlyMap<string, number>): string[] {
+function differences(
+  found: ReadonlyMap<string, number>,
+  expected: ReadonlyMap<string, number>,
+): string[] {
   const keys = new Set([...found.keys(), ...expected.keys()]);
   return [...keys].flatMap((key) => {
     const [is, shouldBe] = [found.get(key) ?? 0, expected.get(key) ?? 0];

@@ -25,7 +25,9 @@ beforeAll(async () => {
 
 const invite = (email: string) => ({ body: { email }, headers: { 'idempotency-key': email } });
 
-async function written(email: string): Promise<{ members: number; events: number; audit: number; records: number }> {
+async function written(
+  email: string,
+): Promise<{ members: number; events: number; audit: number; records: number }> {
   const { rows } = await client.query(
     `with m as (select id from member where team_id = 'team_a' and email = $1)
      select (select count(*)::int from m) as members, (select count(*)::int from event where data->>'member_id' in (select id from m)) as events,
@@ -72,7 +74,12 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     expect(await written('after@crash.test')).toEqual(ONCE);
 
     const second = await startApiProcess(url);
-    const repeated = await createCall(second.url)(key, 'POST', '/users', invite('after@crash.test'));
+    const repeated = await createCall(second.url)(
+      key,
+      'POST',
+      '/users',
+      invite('after@crash.test'),
+    );
     expect(repeated.status).toBe(201);
     expect(repeated.headers['idempotency-replayed']).toBe('true');
     expect(await written('after@crash.test')).toEqual(ONCE);
@@ -97,7 +104,12 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     expect(await written('before@crash.test')).toEqual(NEVER);
 
     const second = await startApiProcess(url);
-    const repeated = await createCall(second.url)(key, 'POST', '/users', invite('before@crash.test'));
+    const repeated = await createCall(second.url)(
+      key,
+      'POST',
+      '/users',
+      invite('before@crash.test'),
+    );
     expect(repeated.status).toBe(201);
     expect(repeated.headers['idempotency-replayed']).toBeUndefined();
     expect(await written('before@crash.test')).toEqual(ONCE);

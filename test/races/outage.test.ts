@@ -33,7 +33,9 @@ test('503 at once in the documented form while Postgres is down, full service so
       while (loading) {
         const sentAt = performance.now();
         const response =
-          n % 2 ? await call(key, 'GET', '/users') : await call(key, 'POST', '/users', { body: { email: 'mem' } });
+          n % 2
+            ? await call(key, 'GET', '/users')
+            : await call(key, 'POST', '/users', { body: { email: 'mem' } });
         seen.push({
           status: response.status,
           code: (response.body as { code?: unknown }).code,
@@ -61,7 +63,9 @@ test('503 at once in the documented form while Postgres is down, full service so
     await Promise.all(callers);
 
     expect([unready.status, alive.status]).toEqual([503, 200]);
-    expect(new Set(refused.map((call) => `${call.status} ${String(call.code)}`))).toEqual(new Set(['503 unavailable']));
+    expect(new Set(refused.map((call) => `${call.status} ${String(call.code)}`))).toEqual(
+      new Set(['503 unavailable']),
+    );
     const waits = refused.map((call) => call.ms).toSorted((a, b) => a - b);
     expect(waits[waits.length >> 1]).toBeLessThan(AT_ONCE_MS);
     expect(new Set(served().map((call) => call.status))).toEqual(new Set([200, 422]));

@@ -6,7 +6,11 @@ import { appAsMember, codeOf } from '../support/app.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
-const COMBINATION = { situation_id: 'sit_cold', personality_id: 'per_calm', industry_id: 'ind_saas' };
+const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
 
 let api: TestApi;
 beforeAll(async () => {
@@ -18,7 +22,11 @@ beforeAll(async () => {
 const call = (method: string, path: string, body?: object) =>
   api.call(api.key('team_a'), method, path, body === undefined ? {} : { body });
 const assign = (name: string) =>
-  call('POST', '/assignments', { member_id: memberId('a', name), title: 'Practise', ...COMBINATION });
+  call('POST', '/assignments', {
+    member_id: memberId('a', name),
+    title: 'Practise',
+    ...COMBINATION,
+  });
 const remove = (name: string) => call('DELETE', `/users/${memberId('a', name)}`);
 const withdraw = async (name: string) => {
   const app = await appAsMember(api, 'a', 'owner');
@@ -38,7 +46,9 @@ async function meet<A, B>(first: () => Promise<A>, second: () => Promise<B>): Pr
 }
 
 const statusesOf = async (name: string) => {
-  const { rows } = await api.db.pool.query('select status from assignment where member_id = $1', [memberId('a', name)]);
+  const { rows } = await api.db.pool.query('select status from assignment where member_id = $1', [
+    memberId('a', name),
+  ]);
   return rows.map(({ status }: { status: string }) => status);
 };
 

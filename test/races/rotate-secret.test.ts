@@ -46,9 +46,11 @@ async function countOpened(secret: string): Promise<number> {
   );
   return rows.filter(({ id, sealed }) => {
     try {
-      return decrypt(sealed, { current: secret, previous: null }, webhookSecret.context('team_a', id)).startsWith(
-        'whsec_',
-      );
+      return decrypt(
+        sealed,
+        { current: secret, previous: null },
+        webhookSecret.context('team_a', id),
+      ).startsWith('whsec_');
     } catch {
       return false;
     }
@@ -103,7 +105,9 @@ describe('a new APP_SECRET', () => {
       const count = receiver.requests.length + 1;
       expect((await call(key, 'POST', `/webhook-endpoints/${id}/test`)).status).toBe(202);
       const delivery = (await receiver.arrived('/hook', count)).at(-1);
-      expect(verifyWebhook(delivery?.body ?? '', delivery?.headers ?? {}, secret).type).toBe('ping');
+      expect(verifyWebhook(delivery?.body ?? '', delivery?.headers ?? {}, secret).type).toBe(
+        'ping',
+      );
       await worker.kill('SIGTERM');
       await api.kill('SIGTERM');
     };
@@ -156,7 +160,9 @@ describe('the rotation', () => {
     const writer = new pg.Client({ connectionString: database.url });
     await writer.connect();
     await writer.query('begin');
-    await writer.query(`update webhook_endpoint set secret_encrypted = $1 where id = 'whe_00001'`, [written]);
+    await writer.query(`update webhook_endpoint set secret_encrypted = $1 where id = 'whe_00001'`, [
+      written,
+    ]);
     const rotating = rotate();
     // It waits for the row, having read the value before.
     await expect
@@ -194,12 +200,15 @@ describe('the rotation', () => {
   test('tells of values that neither secret opens, leaves them, and does the others', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     await addEndpoints(2);
-    await db.pool.query(`update webhook_endpoint set secret_encrypted = $1 where id = 'whe_00000'`, [
-      encrypt('whsec_lost', NEITHER, webhookSecret.context('team_a', 'whe_00000')),
-    ]);
+    await db.pool.query(
+      `update webhook_endpoint set secret_encrypted = $1 where id = 'whe_00000'`,
+      [encrypt('whsec_lost', NEITHER, webhookSecret.context('team_a', 'whe_00000'))],
+    );
     const script = runScript(database.url, ['rotate-secret'], ROTATING);
     expect(await script.exited).toMatchObject({ code: 1 });
-    expect(script.output()).toContain('webhook_endpoint.secret_encrypted: 1 that neither secret opens');
+    expect(script.output()).toContain(
+      'webhook_endpoint.secret_encrypted: 1 that neither secret opens',
+    );
     expect([await countOpened(NEW), await countOpened(NEITHER)]).toEqual([1, 1]);
   });
 
@@ -216,11 +225,14 @@ describe('the rotation', () => {
       ]),
     );
     const context = crmCredentials.context('team_a', 'crm_some');
-    await db.pool.query(`update crm_connection set credentials_encrypted = $1 where id = 'crm_some'`, [
-      encrypt('token', OLD, context),
-    ]);
+    await db.pool.query(
+      `update crm_connection set credentials_encrypted = $1 where id = 'crm_some'`,
+      [encrypt('token', OLD, context)],
+    );
     expect((await rotate()).rotated).toMatchObject({ 'crm_connection.credentials_encrypted': 1 });
-    const { rows } = await db.pool.query(`select credentials_encrypted as sealed from crm_connection order by id`);
+    const { rows } = await db.pool.query(
+      `select credentials_encrypted as sealed from crm_connection order by id`,
+    );
     expect(rows[0].sealed).toBeNull();
     expect(decrypt(rows[1].sealed, { current: NEW, previous: null }, context)).toBe('token');
   });
@@ -236,9 +248,13 @@ describe('the rotation', () => {
     expect((await rotate()).rotated).toMatchObject({ 'idempotency_record.body': 1 });
     const { rows } = await db.pool.query(`select body from idempotency_record order by key`);
     expect(String(rows[0].body)).toBe('{}');
-    expect(decrypt(rows[1].body, { current: NEW, previous: null }, keptResponse.context('team_a', 'secret'))).toBe(
-      '{"id":"x"}',
-    );
+    expect(
+      decrypt(
+        rows[1].body,
+        { current: NEW, previous: null },
+        keptResponse.context('team_a', 'secret'),
+      ),
+    ).toBe('{"id":"x"}');
   });
 });
 

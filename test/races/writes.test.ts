@@ -1,7 +1,13 @@
 // Two API processes on one database, and calls that meet there: what must happen once happens once.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
-import { createCall, loadTestSeed, startApiProcess, type ApiResponse, type Call } from '../support/api.ts';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  type ApiResponse,
+  type Call,
+} from '../support/api.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 import { Client } from 'pg';
 
@@ -25,9 +31,14 @@ beforeAll(async () => {
     database,
     makeSeed([...teams, makeTeam('limit'), makeTeam('tenant', { rate_limit_per_min: 120 })]),
   );
-  keys = Object.fromEntries(Object.entries(loaded).map(([id, team]) => [id, team.api_keys['full'] ?? '']));
+  keys = Object.fromEntries(
+    Object.entries(loaded).map(([id, team]) => [id, team.api_keys['full'] ?? '']),
+  );
   const limit = { API_KEY_RATE_LIMIT_PER_MIN: '120' };
-  const [one, two] = await Promise.all([startApiProcess(database.url, limit), startApiProcess(database.url, limit)]);
+  const [one, two] = await Promise.all([
+    startApiProcess(database.url, limit),
+    startApiProcess(database.url, limit),
+  ]);
   calls = [createCall(one.url, { connections: 64 }), createCall(two.url, { connections: 64 })];
   client = new Client({ connectionString: database.url });
   await client.connect();
@@ -56,7 +67,9 @@ describe('two processes at once', () => {
       call(keyOf(team), 'POST', '/users', { body: { email: `n${n}@seat.test` } }),
     );
     expect(statuses(responses)).toEqual([201, 409]);
-    expect(responses.find((response) => response.status === 409)?.body).toMatchObject({ code: 'seat_limit_reached' });
+    expect(responses.find((response) => response.status === 409)?.body).toMatchObject({
+      code: 'seat_limit_reached',
+    });
     expect(await count(`from member where team_id = $1 and status <> 'ended'`, team)).toBe(4);
     expect(await count(`from event where team_id = $1`, team)).toBe(1);
   });
@@ -70,18 +83,28 @@ describe('two processes at once', () => {
         : call(keyOf(team), 'PATCH', `/users/${targets[n]}`, { body: { role: 'member' } }),
     );
     expect(statuses(responses)).toEqual([200, 409]);
-    expect(responses.find((response) => response.status === 409)?.body).toMatchObject({ code: 'last_admin' });
-    expect(await count(`from member where team_id = $1 and role = 'admin' and status = 'active'`, team)).toBe(1);
+    expect(responses.find((response) => response.status === 409)?.body).toMatchObject({
+      code: 'last_admin',
+    });
+    expect(
+      await count(`from member where team_id = $1 and role = 'admin' and status = 'active'`, team),
+    ).toBe(1);
   });
 
   test.each(rounds)('one email becomes one member (round %i)', async (round) => {
     const team = `email${round}`;
     const responses = await both((call, n) =>
-      call(keyOf(team), 'POST', '/users', { body: { email: n ? 'Same@email.test' : 'same@EMAIL.test' } }),
+      call(keyOf(team), 'POST', '/users', {
+        body: { email: n ? 'Same@email.test' : 'same@EMAIL.test' },
+      }),
     );
     expect(statuses(responses)).toEqual([201, 409]);
-    expect(responses.find((response) => response.status === 409)?.body).toMatchObject({ code: 'conflict' });
-    expect(await count(`from member where team_id = $1 and lower(email) = 'same@email.test'`, team)).toBe(1);
+    expect(responses.find((response) => response.status === 409)?.body).toMatchObject({
+      code: 'conflict',
+    });
+    expect(
+      await count(`from member where team_id = $1 and lower(email) = 'same@email.test'`, team),
+    ).toBe(1);
   });
 
   test.each(rounds)('thirty calls with one Idempotency-Key act once (round %i)', async (round) => {
@@ -95,7 +118,9 @@ describe('two processes at once', () => {
     const created = responses.filter((response) => response.status === 201);
     expect(created.length).toBeGreaterThan(0);
     expect(new Set(created.map((response) => response.text)).size).toBe(1);
-    expect(created.filter((response) => response.headers['idempotency-replayed'] === undefined)).toHaveLength(1);
+    expect(
+      created.filter((response) => response.headers['idempotency-replayed'] === undefined),
+    ).toHaveLength(1);
     for (const other of responses.filter((response) => response.status !== 201))
       expect(other).toMatchObject({ status: 409, body: { code: 'conflict' } });
     expect(await count('from member where team_id = $1 and invited_at is not null', team)).toBe(1);
@@ -125,7 +150,8 @@ describe('150 requests at once on two processes', () => {
 /** Real processes go by the database's clock. A check that a new minute has cut in two is done again in that minute: it is not over so soon. */
 async function inOneMinute(check: () => Promise<void>): Promise<void> {
   const minute = async (): Promise<number> =>
-    (await client.query('select floor(extract(epoch from clock_timestamp()) / 60)::int as m')).rows[0].m;
+    (await client.query('select floor(extract(epoch from clock_timestamp()) / 60)::int as m'))
+      .rows[0].m;
   const before = await minute();
   try {
     await check();

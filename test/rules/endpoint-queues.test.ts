@@ -37,7 +37,8 @@ function launch(queues: EndpointQueues, nowMs = 0): Flight[] {
   return flights;
 }
 
-const endpointsOf = (flights: readonly Flight[]): string[] => flights.map(({ row: { endpoint_id } }) => endpoint_id);
+const endpointsOf = (flights: readonly Flight[]): string[] =>
+  flights.map(({ row: { endpoint_id } }) => endpoint_id);
 
 /** Lets the endpoint succeed until it has the widest cap. */
 function warm(queues: EndpointQueues, endpoint: string): EndpointQueue {
@@ -87,7 +88,9 @@ describe('turns', () => {
     queues.park(1);
     if (dragging) queues.land(dragging, 'timeout');
     fill(queues, [row('slow'), retry('b'), row('c')]);
-    expect(endpointsOf([queues.next(0), queues.next(0)].filter((flight) => flight !== null))).toEqual(['c', 'b']);
+    expect(
+      endpointsOf([queues.next(0), queues.next(0)].filter((flight) => flight !== null)),
+    ).toEqual(['c', 'b']);
   });
 });
 
@@ -288,7 +291,10 @@ describe('whatever happens in whatever order', () => {
       endpoint,
       kind: fc.constantFrom('pending' as const, 'retrying' as const),
     }),
-    fc.record({ do: fc.constant('ask' as const), kind: fc.constantFrom('pending' as const, 'retrying' as const) }),
+    fc.record({
+      do: fc.constant('ask' as const),
+      kind: fc.constantFrom('pending' as const, 'retrying' as const),
+    }),
   );
   const limits = fc.record({
     concurrency: fc.integer({ min: 1, max: 6 }),
@@ -311,7 +317,10 @@ describe('whatever happens in whatever order', () => {
         for (const action of steps) {
           now += 1;
           if (action.do === 'accept') {
-            const accepted = row(action.endpoint, { attempt: action.attempt, urgent: action.urgent });
+            const accepted = row(action.endpoint, {
+              attempt: action.attempt,
+              urgent: action.urgent,
+            });
             waiting.add(accepted.id);
             queues.accept(accepted, now);
           }
@@ -324,7 +333,9 @@ describe('whatever happens in whatever order', () => {
             const active = [...flying.values()].filter(({ isParked }) => !isParked).length;
             check(active <= given.concurrency, 'more in flight than slots');
             // Slots are left over only when nothing may go.
-            const mayGo = queueSet(queues).some((queue) => queue.waiting.length > 0 && queue.inFlight < queue.cap);
+            const mayGo = queueSet(queues).some(
+              (queue) => queue.waiting.length > 0 && queue.inFlight < queue.cap,
+            );
             check(active === given.concurrency || !mayGo, 'a slot is idle');
           }
           if (action.do === 'land') {
@@ -338,13 +349,20 @@ describe('whatever happens in whatever order', () => {
           if (action.do === 'withdraw')
             for (const { id } of queues.withdraw(now - action.ago))
               check(waiting.delete(id), 'withdrew what did not wait');
-          if (action.do === 'more') queues.setMore(queues.queueOf('team_a', action.endpoint), action.kind);
+          if (action.do === 'more')
+            queues.setMore(queues.queueOf('team_a', action.endpoint), action.kind);
           if (action.do === 'ask') {
             const capacity = queues.capacity();
             const shares = queues.ask(action.kind);
-            check(shares.reduce((sum, { room }) => sum + room, 0) <= capacity, 'asked for more than there is room for');
             check(
-              shares.every(({ queue, room }) => room > 0 && room <= queues.roomOf(queue) && Number.isInteger(room)),
+              shares.reduce((sum, { room }) => sum + room, 0) <= capacity,
+              'asked for more than there is room for',
+            );
+            check(
+              shares.every(
+                ({ queue, room }) =>
+                  room > 0 && room <= queues.roomOf(queue) && Number.isInteger(room),
+              ),
               'a share that does not fit',
             );
           }

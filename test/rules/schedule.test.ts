@@ -1,13 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextState, parseRetryAfter, type AttemptEnd, type DeliveryState } from '../../src/delivery/schedule.ts';
+import {
+  nextState,
+  parseRetryAfter,
+  type AttemptEnd,
+  type DeliveryState,
+} from '../../src/delivery/schedule.ts';
 
 /** The waits of the specification: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
 const T0 = Date.parse('2026-11-02T09:00:00Z');
 const DAY_S = 86_400;
 
-const NEW: DeliveryState = { status: 'pending', attempt: 0, extraAttempts: 0, nextTryAt: new Date(T0) };
+const NEW: DeliveryState = {
+  status: 'pending',
+  attempt: 0,
+  extraAttempts: 0,
+  nextTryAt: new Date(T0),
+};
 
 const end = (atS: number, fields: Partial<AttemptEnd> = {}): AttemptEnd => ({
   ok: false,
@@ -47,9 +57,17 @@ describe('the schedule of a delivery that never succeeds', () => {
   });
 
   test('follows the waits that are configured', () => {
-    expect(nextState(NEW, end(0), [])).toMatchObject({ status: 'gave_up', attempt: 1, nextTryAt: null });
+    expect(nextState(NEW, end(0), [])).toMatchObject({
+      status: 'gave_up',
+      attempt: 1,
+      nextTryAt: null,
+    });
     const retrying = nextState(NEW, end(0), [5]);
-    expect(retrying).toMatchObject({ status: 'retrying', attempt: 1, nextTryAt: new Date(T0 + 5000) });
+    expect(retrying).toMatchObject({
+      status: 'retrying',
+      attempt: 1,
+      nextTryAt: new Date(T0 + 5000),
+    });
     expect(nextState(retrying, end(5), [5])).toMatchObject({ status: 'gave_up', attempt: 2 });
   });
 });
@@ -59,16 +77,28 @@ describe('a success', () => {
     const waiting = after(NEW, end(0));
     const ok = { status: 'ok', nextTryAt: null };
     expect(after(NEW, end(0, { ok: true }))).toMatchObject({ ...ok, attempt: 1 });
-    expect(after(waiting, end(60, { ok: true }))).toMatchObject({ ...ok, attempt: 2, extraAttempts: 0 });
-    expect(after(waiting, end(5, { ok: true, isExtra: true }))).toMatchObject({ ...ok, attempt: 2, extraAttempts: 1 });
-    expect(after(walk().state, end(200_000, { ok: true, isExtra: true }))).toMatchObject({ ...ok, attempt: 9 });
+    expect(after(waiting, end(60, { ok: true }))).toMatchObject({
+      ...ok,
+      attempt: 2,
+      extraAttempts: 0,
+    });
+    expect(after(waiting, end(5, { ok: true, isExtra: true }))).toMatchObject({
+      ...ok,
+      attempt: 2,
+      extraAttempts: 1,
+    });
+    expect(after(walk().state, end(200_000, { ok: true, isExtra: true }))).toMatchObject({
+      ...ok,
+      attempt: 9,
+    });
   });
 });
 
 describe('an attempt that was asked for and fails', () => {
   test('leaves a retrying delivery its time, and uses up no retry', () => {
     let state = after(NEW, end(0));
-    for (let n = 1; n <= 20; n += 1) state = after(state, end(n, { isExtra: true, retryAfterS: 3600 }));
+    for (let n = 1; n <= 20; n += 1)
+      state = after(state, end(n, { isExtra: true, retryAfterS: 3600 }));
     expect(state).toMatchObject({ status: 'retrying', attempt: 21, extraAttempts: 20 });
     expect(dueS(state)).toBe(60);
     const rest: number[] = [];
@@ -82,7 +112,11 @@ describe('an attempt that was asked for and fails', () => {
 
   test('leaves one that gave up where it is', () => {
     const { state } = walk();
-    expect(after(state, end(200_000, { isExtra: true }))).toEqual({ ...state, attempt: 9, extraAttempts: 1 });
+    expect(after(state, end(200_000, { isExtra: true }))).toEqual({
+      ...state,
+      attempt: 9,
+      extraAttempts: 1,
+    });
   });
 });
 
@@ -95,7 +129,9 @@ describe('Retry-After', () => {
   });
 
   test('adds no attempt and takes none away', () => {
-    expect(walk({ retryAfterS: DAY_S })).toMatchObject({ state: { status: 'gave_up', attempt: 8 } });
+    expect(walk({ retryAfterS: DAY_S })).toMatchObject({
+      state: { status: 'gave_up', attempt: 8 },
+    });
   });
 
   const now = new Date('2026-11-02T09:00:00.500Z');
@@ -136,17 +172,25 @@ test('whatever happens, in any order: attempts are counted, extra ones cost no r
         const due = dueS(state);
         if (state.status === 'ok') break;
         // The first attempt is never one that was asked for, and after the last only such are left.
-        const isExtra = state.status === 'gave_up' || (state.status !== 'pending' && attempt.isExtra);
+        const isExtra =
+          state.status === 'gave_up' || (state.status !== 'pending' && attempt.isExtra);
         nowS = (isExtra ? nowS : Math.max(nowS, due ?? nowS)) + tookS;
         const before = state;
         state = after(state, end(nowS, { ...attempt, isExtra }));
         if (isExtra) extra += 1;
         else scheduled += 1;
-        const leastS = Math.max(DELAYS_S[scheduled - 1] ?? 0, Math.min(attempt.retryAfterS ?? 0, DAY_S));
+        const leastS = Math.max(
+          DELAYS_S[scheduled - 1] ?? 0,
+          Math.min(attempt.retryAfterS ?? 0, DAY_S),
+        );
         const retrying = { status: 'retrying', nextTryAt: new Date(T0 + (nowS + leastS) * 1000) };
         const failed = scheduled === 8 ? { status: 'gave_up', nextTryAt: null } : retrying;
         const asBefore = { status: before.status, nextTryAt: before.nextTryAt };
-        const outcome = attempt.ok ? { status: 'ok', nextTryAt: null } : isExtra ? asBefore : failed;
+        const outcome = attempt.ok
+          ? { status: 'ok', nextTryAt: null }
+          : isExtra
+            ? asBefore
+            : failed;
         expect(state).toEqual({ ...outcome, attempt: scheduled + extra, extraAttempts: extra });
       }
     }),

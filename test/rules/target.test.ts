@@ -84,7 +84,10 @@ describe('an address', () => {
       ],
     ],
     ['IPv4-compatible', ['::127.0.0.1', '::10.0.0.1', '::8.8.8.8', '::808:808']],
-    ['NAT64', ['64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b::169.254.169.254', '64:ff9b:1::8.8.8.8']],
+    [
+      'NAT64',
+      ['64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b::169.254.169.254', '64:ff9b:1::8.8.8.8'],
+    ],
     ['6to4', ['2002:7f00:1::1', '2002:a00:1::', '2002:a9fe:a9fe::1', '2002:c0a8:1::1']],
     ['Teredo', ['2001:0:4136:e378:8000:63bf:3fff:fdd2']],
     ['a cloud’s host agent', ['168.63.129.16']],
@@ -144,7 +147,10 @@ describe('the text of a URL', () => {
     'https://a%00b/',
     'https://1.2.3.4.5/',
   ])('may not be %j', (url) => {
-    expect(parseTarget(url, STRICT)).toMatchObject({ ok: false, detail: expect.stringMatching(/./) });
+    expect(parseTarget(url, STRICT)).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/./),
+    });
   });
 
   test('holds at most 2048 characters, counted as people count', () => {
@@ -199,13 +205,20 @@ describe('the text of a URL', () => {
     ]) {
       expect(parseTarget(url, PRIVATE_TOO).ok).toBe(true);
     }
-    for (const url of ['ftp://127.0.0.1/', 'http://me@127.0.0.1/', 'http://127.0.0.1/#a', 'http://', 'http:// x'])
+    for (const url of [
+      'ftp://127.0.0.1/',
+      'http://me@127.0.0.1/',
+      'http://127.0.0.1/#a',
+      'http://',
+      'http:// x',
+    ])
       expect(parseTarget(url, PRIVATE_TOO).ok).toBe(false);
   });
 });
 
 describe('a name', () => {
-  const resolve = (lookup: Lookup, url = 'https://hooks.example/in') => resolveTarget(url, { ...STRICT, lookup });
+  const resolve = (lookup: Lookup, url = 'https://hooks.example/in') =>
+    resolveTarget(url, { ...STRICT, lookup });
 
   test('leads to the addresses that were checked, all of them', async () => {
     expect(await resolve(at('8.8.8.8', '2606:4700:4700::1111'))).toEqual({
@@ -265,7 +278,9 @@ describe('a name', () => {
   });
 
   test('may lead anywhere where private targets are allowed', async () => {
-    expect(await resolveTarget('http://localhost:1/', { ...PRIVATE_TOO, lookup: at('127.0.0.1') })).toMatchObject({
+    expect(
+      await resolveTarget('http://localhost:1/', { ...PRIVATE_TOO, lookup: at('127.0.0.1') }),
+    ).toMatchObject({
       ok: true,
       addresses: [{ address: '127.0.0.1' }],
     });

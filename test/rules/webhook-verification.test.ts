@@ -67,13 +67,18 @@ function reasonOf(...given: Parameters<typeof verify>): string {
   }
 }
 
-const withSignature = (signature: string): { headers: WebhookHeaders } => ({ headers: { 'svc-signature': signature } });
+const withSignature = (signature: string): { headers: WebhookHeaders } => ({
+  headers: { 'svc-signature': signature },
+});
 
 describe('the published types', () => {
   // Not run but compiled: the check "types" of `npm test` fails here when core/events.ts and the published types part.
   type Plain<O> = { [K in keyof O]-?: Exclude<O[K], undefined> };
-  type Optional<O> = { [K in keyof O]-?: Record<never, never> extends Pick<O, K> ? K : never }[keyof O];
-  type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false;
+  type Optional<O> = {
+    [K in keyof O]-?: Record<never, never> extends Pick<O, K> ? K : never;
+  }[keyof O];
+  type Same<A, B> =
+    (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false;
   type Inner<T extends EventType> = z.output<(typeof EVENTS)[T]['data']>;
   type Agrees<T extends EventType> = [
     Same<Plain<WebhookEventData[T]>, Plain<Inner<T>>>,
@@ -97,7 +102,10 @@ describe('the published types', () => {
   });
 
   it('are those that `npm run webhook-types` writes', async () => {
-    const source = await readFile(new URL('../../src/client/webhook-verification.ts', import.meta.url), 'utf8');
+    const source = await readFile(
+      new URL('../../src/client/webhook-verification.ts', import.meta.url),
+      'utf8',
+    );
     expect(source).toBe(withEventTypes(source));
   });
 
@@ -179,7 +187,10 @@ describe('a genuine delivery', () => {
 describe('a delivery is refused', () => {
   it.each([
     ['with a body that differs in one character', { body: BODY.replace('evt_01', 'evt_02') }],
-    ['with a body of the same meaning but other bytes', { body: JSON.stringify(JSON.parse(BODY), null, 1) }],
+    [
+      'with a body of the same meaning but other bytes',
+      { body: JSON.stringify(JSON.parse(BODY), null, 1) },
+    ],
     ['with an empty body', { body: '' }],
     ['with a body that goes on', { body: `${BODY}\n` }],
     ['with another endpoint’s secret', { secret: `${SECRET}x` }],
@@ -208,16 +219,21 @@ describe('a delivery is refused', () => {
     [3600, 3601, 'timestamp_too_old'],
     [NaN, 0, 'timestamp_too_old'],
     [-1, 0, 'timestamp_too_old'],
-  ])('beyond a tolerance of its receiver (%d s, at an age of %i s: %s)', (toleranceS, ageS, reason) => {
-    expect(reasonOf({}, { toleranceS, now: new Date(NOW.getTime() + ageS * 1000) })).toBe(reason);
-  });
+  ])(
+    'beyond a tolerance of its receiver (%d s, at an age of %i s: %s)',
+    (toleranceS, ageS, reason) => {
+      expect(reasonOf({}, { toleranceS, now: new Date(NOW.getTime() + ageS * 1000) })).toBe(reason);
+    },
+  );
 
   it('when the present is no date', () => {
     expect(reasonOf({}, { now: new Date(NaN) })).toBe('timestamp_too_old');
   });
 
   it('when it is old and forged, as forged: what was not sent has no age', () => {
-    expect(reasonOf({ secret: 'whsec_other' }, { now: new Date(NOW.getTime() + 1e9) })).toBe('signature_mismatch');
+    expect(reasonOf({ secret: 'whsec_other' }, { now: new Date(NOW.getTime() + 1e9) })).toBe(
+      'signature_mismatch',
+    );
   });
 
   it.each<[string, WebhookHeaders]>([
@@ -291,7 +307,11 @@ describe('a delivery is refused', () => {
       fc.nat(),
       fc.nat(7),
     );
-    const refuses = ([part, offset, bit]: ['body' | 'signature' | 'secret', number, number]): void => {
+    const refuses = ([part, offset, bit]: [
+      'body' | 'signature' | 'secret',
+      number,
+      number,
+    ]): void => {
       const flipped = flip({ body: bytes, signature, secret }[part], offset, bit);
       const given = {
         body: { body: flipped },
@@ -303,7 +323,8 @@ describe('a delivery is refused', () => {
     };
     fc.assert(fc.property(place, refuses), { numRuns: 2_000 });
     // The signature, which is short, in full.
-    for (let bit = 0; bit < signature.length * 8; bit += 1) refuses(['signature', bit >> 3, bit & 7]);
+    for (let bit = 0; bit < signature.length * 8; bit += 1)
+      refuses(['signature', bit >> 3, bit & 7]);
   });
 
   it('whatever signature there is, with a reason and nothing else', () => {
@@ -313,7 +334,9 @@ describe('a delivery is refused', () => {
       fc.string().map((text) => `t=${text},v1=${V1}`),
     );
     const reasons = new Set<string>();
-    fc.assert(fc.property(signatures, (signature) => void reasons.add(reasonOf(withSignature(signature)))));
+    fc.assert(
+      fc.property(signatures, (signature) => void reasons.add(reasonOf(withSignature(signature)))),
+    );
     expect([...reasons].filter((reason) => !reason.startsWith('signature_'))).toEqual([]);
   });
 });
@@ -328,7 +351,9 @@ describe('a wrong call', () => {
   );
 
   it('with a body that was parsed already is a TypeError that says so', () => {
-    expect(() => verifyWebhook(JSON.parse(BODY) as string, HEADERS, SECRET, { now: NOW })).toThrow(/raw body/);
+    expect(() => verifyWebhook(JSON.parse(BODY) as string, HEADERS, SECRET, { now: NOW })).toThrow(
+      /raw body/,
+    );
   });
 });
 

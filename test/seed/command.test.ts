@@ -40,9 +40,14 @@ function seed(
 ): Promise<Outcome> {
   const { PATH = '' } = process.env;
   return new Promise((done) => {
-    execFile(process.execPath, [script, ...args], { cwd: folder, env: { PATH, ...env } }, (error, stdout, stderr) => {
-      done({ code: error ? Number(error.code) : 0, stdout, stderr });
-    });
+    execFile(
+      process.execPath,
+      [script, ...args],
+      { cwd: folder, env: { PATH, ...env } },
+      (error, stdout, stderr) => {
+        done({ code: error ? Number(error.code) : 0, stdout, stderr });
+      },
+    );
   });
 }
 
@@ -64,12 +69,15 @@ describe('npm run seed', () => {
     expect(JSON.parse(stdout)).toEqual({
       teams: {
         team_a: {
-          api_keys: { full: expect.stringMatching(/^svck_live_[0-9a-f]+_[0-9a-f]+$/), narrow: expect.any(String) },
+          api_keys: {
+            full: expect.stringMatching(/^svck_live_[0-9a-f]+_[0-9a-f]+$/),
+            narrow: expect.any(String),
+          },
           webhook_endpoints: {
             whe_1: expect.stringMatching(/^whsec_/),
             [Object.keys(
-              (JSON.parse(stdout) as { teams: Record<string, { webhook_endpoints: object }> }).teams['team_a']
-                ?.webhook_endpoints ?? {},
+              (JSON.parse(stdout) as { teams: Record<string, { webhook_endpoints: object }> })
+                .teams['team_a']?.webhook_endpoints ?? {},
             )[1] ?? '']: expect.any(String),
           },
         },
@@ -88,7 +96,9 @@ describe('npm run seed', () => {
 
   it('names every fault with its path on standard error, exits 1 and writes nothing', async () => {
     const before = await countTeams();
-    const path = await writeJson('faults.json', { teams: [{ ...tinyTeam('team_new'), plan: 'gold', nmae: 'x' }] });
+    const path = await writeJson('faults.json', {
+      teams: [{ ...tinyTeam('team_new'), plan: 'gold', nmae: 'x' }],
+    });
     const { code, stdout, stderr } = await seed([path]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain('$.teams[0].plan: ');
@@ -119,7 +129,11 @@ describe('npm run seed', () => {
     const env = { DATABASE_URL: database.url };
     expect(
       await seed(
-        [await writeJson('plain.json', { teams: [tinyTeam('team_plain', { api_keys: [{ name: 'k' }] })] })],
+        [
+          await writeJson('plain.json', {
+            teams: [tinyTeam('team_plain', { api_keys: [{ name: 'k' }] })],
+          }),
+        ],
         env,
       ),
     ).toMatchObject({ code: 0 });
@@ -131,7 +145,11 @@ describe('npm run seed', () => {
       ],
       env,
     );
-    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('APP_SECRET') });
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('APP_SECRET'),
+    });
   });
 
   it('uses the embedded database, migrated first, when DATABASE_URL is not set', async () => {
@@ -139,8 +157,14 @@ describe('npm run seed', () => {
       teams: [tinyTeam('team_embedded', { webhook_endpoints: [{ url: 'https://example.com' }] })],
     });
     const first = await seed([path], {});
-    expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\{"teams":\{"team_embedded":/) });
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\{"teams":\{"team_embedded":/),
+    });
     expect(await readdir(join(folder, '.data'))).toContain('postgres');
-    expect(await seed([path], {})).toMatchObject({ code: 1, stderr: expect.stringContaining('$.teams[0].id') });
+    expect(await seed([path], {})).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('$.teams[0].id'),
+    });
   });
 });

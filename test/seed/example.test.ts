@@ -15,7 +15,10 @@ const example = JSON.parse(readFileSync(path, 'utf8')) as SeedFileInput;
 
 it('loads, with a key for each one that it names', async () => {
   const database = await createTestDatabase();
-  const { teams } = await loadSeed(database.url, example, { replace: false, appSecret: APP_SECRET });
+  const { teams } = await loadSeed(database.url, example, {
+    replace: false,
+    appSecret: APP_SECRET,
+  });
   expect(teams).toEqual({
     team_example: {
       api_keys: { full: expect.stringMatching(/^svck_live_/), office: expect.any(String) },
@@ -43,7 +46,9 @@ function missingFields(schema: JsonSchema, values: readonly unknown[], at: strin
   const properties = choices.find((choice) => choice.properties)?.properties ?? {};
   return Object.entries(properties).flatMap(([name, property]) => {
     const given = values.flatMap((value) =>
-      typeof value === 'object' && value !== null && name in value ? [(value as Record<string, unknown>)[name]] : [],
+      typeof value === 'object' && value !== null && name in value
+        ? [(value as Record<string, unknown>)[name]]
+        : [],
     );
     const path = `${at}.${name}`;
     return given.length === 0 ? [path] : missingFields(property as JsonSchema, given, path);

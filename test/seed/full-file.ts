@@ -9,13 +9,23 @@ export type Team = NonNullable<SeedFileInput['teams']>[number];
 
 /** The smallest team that fits. */
 export function tinyTeam(id: string, rest: Partial<Team> = {}): Team {
-  return { id, members: [{ id: 'mem_o', user_id: 'usr_o', email: `o@${id}.test`, role: 'owner' }], ...rest };
+  return {
+    id,
+    members: [{ id: 'mem_o', user_id: 'usr_o', email: `o@${id}.test`, role: 'owner' }],
+    ...rest,
+  };
 }
 
 export function fullFile(): SeedFileInput & { teams: Team[] } {
   return {
     catalog: [
-      { kind: 'situation', id: 'sit_cold', name: { de: 'Kaltakquise', en: 'Cold call' }, icon: 'phone', team: null },
+      {
+        kind: 'situation',
+        id: 'sit_cold',
+        name: { de: 'Kaltakquise', en: 'Cold call' },
+        icon: 'phone',
+        team: null,
+      },
       { kind: 'industry', id: 'ind_gambling', name: { de: 'Glücksspiel' } },
       { kind: 'methodology', id: 'met_spin' },
       { kind: 'situation', id: 'sit_own', name: { en: 'Ours' }, team: 'team_a' },

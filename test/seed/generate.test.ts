@@ -35,7 +35,13 @@ async function load(generate: NonNullable<Team['generate']>): Promise<void> {
   const catalog = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
   const team = tinyTeam('team_gen', { seats: 200, generate });
   team.members = [
-    { id: 'mem_o', user_id: 'usr_o', email: 'o@gen.test', role: 'owner', created_at: '2025-01-01T00:00:00Z' },
+    {
+      id: 'mem_o',
+      user_id: 'usr_o',
+      email: 'o@gen.test',
+      role: 'owner',
+      created_at: '2025-01-01T00:00:00Z',
+    },
   ];
   const file = { catalog: catalog.map((kind) => ({ kind, id: `${kind}_1` })), teams: [team] };
   await loadSeed(database.url, file, { replace: true, appSecret: APP_SECRET });
@@ -80,7 +86,14 @@ describe('generate', () => {
 
   it('makes as many rows as asked, on top of the listed ones', async () => {
     const count = (table: string) => `(SELECT count(*)::int FROM ${table}) AS ${table}`;
-    const tables = ['member', 'training', 'assignment', 'training_case', 'crm_deal', 'crm_connection'];
+    const tables = [
+      'member',
+      'training',
+      'assignment',
+      'training_case',
+      'crm_deal',
+      'crm_connection',
+    ];
     expect(await read(`SELECT ${tables.map(count).join(', ')}`)).toEqual({
       member: 121,
       training: 12_000,

@@ -27,7 +27,8 @@ afterAll(async () => {
 
 const read = async (sql: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
   (await client.query<Record<string, unknown>>(sql, values)).rows;
-const readOne = async (table: string, id: string) => (await read(`SELECT * FROM "${table}" WHERE id = $1`, id))[0];
+const readOne = async (table: string, id: string) =>
+  (await read(`SELECT * FROM "${table}" WHERE id = $1`, id))[0];
 
 describe('a file with every field', () => {
   it('becomes a team with its switches', async () => {
@@ -58,9 +59,9 @@ describe('a file with every field', () => {
       name_de: null,
       name_en: 'Ours',
     });
-    expect(await read('SELECT situation_id, personality_id, industry_id FROM catalog_rule')).toEqual([
-      { situation_id: 'sit_cold', personality_id: null, industry_id: 'ind_public' },
-    ]);
+    expect(
+      await read('SELECT situation_id, personality_id, industry_id FROM catalog_rule'),
+    ).toEqual([{ situation_id: 'sit_cold', personality_id: null, industry_id: 'ind_public' }]);
     expect(await read('SELECT entry_id FROM catalog_release ORDER BY 1')).toEqual([
       { entry_id: 'met_spin' },
       { entry_id: 'sit_cold' },
@@ -86,7 +87,10 @@ describe('a file with every field', () => {
       invited_at: null,
       ended_at: null,
     });
-    expect(await readOne('member', 'mem_2')).toMatchObject({ role: 'admin', rights: ['schnittstellen'] });
+    expect(await readOne('member', 'mem_2')).toMatchObject({
+      role: 'admin',
+      rights: ['schnittstellen'],
+    });
     expect(await readOne('member', 'mem_3')).toMatchObject({
       user_id: null,
       role: 'member',
@@ -146,7 +150,12 @@ describe('a file with every field', () => {
     const [bare] = await read(
       `SELECT e.* FROM evaluation e JOIN training t ON t.id = e.training_id WHERE t.created_at = '2026-03-05T00:00Z'`,
     );
-    expect(bare).toMatchObject({ saved_at: '2026-03-05T00:00:00.000Z', total: null, dimensions: {}, tips: [] });
+    expect(bare).toMatchObject({
+      saved_at: '2026-03-05T00:00:00.000Z',
+      total: null,
+      dimensions: {},
+      tips: [],
+    });
   });
 
   it('becomes assignments and cases', async () => {
@@ -158,7 +167,11 @@ describe('a file with every field', () => {
       completed_training_id: 'trn_1',
       created_at: '2026-03-01T00:00:00.000Z',
     });
-    expect(await readOne('assignment', 'asg_2')).toMatchObject({ member_id: 'mem_3', status: 'open', title: null });
+    expect(await readOne('assignment', 'asg_2')).toMatchObject({
+      member_id: 'mem_3',
+      status: 'open',
+      title: null,
+    });
     expect(await readOne('training_case', 'cas_1')).toMatchObject({
       user_id: 'usr_2',
       title: 'Case',
@@ -168,13 +181,16 @@ describe('a file with every field', () => {
       private: true,
     });
     // The order of keys is the file's.
-    expect(await read(`SELECT fields::text AS text FROM training_case WHERE id = 'cas_1'`)).toEqual([
-      { text: '[{"b":1,"a":2}]' },
-    ]);
+    expect(await read(`SELECT fields::text AS text FROM training_case WHERE id = 'cas_1'`)).toEqual(
+      [{ text: '[{"b":1,"a":2}]' }],
+    );
   });
 
   it('becomes connections, deals and objections', async () => {
-    expect(await readOne('crm_connection', 'crm_1')).toMatchObject({ provider: 'pipedrive', status: 'paused' });
+    expect(await readOne('crm_connection', 'crm_1')).toMatchObject({
+      provider: 'pipedrive',
+      status: 'paused',
+    });
     expect(await readOne('crm_deal', 'deal_1')).toMatchObject({
       connection_id: 'crm_1',
       external_id: '42',
@@ -252,13 +268,19 @@ describe('a file with every field', () => {
       {
         teams: [
           tinyTeam('team_order', {
-            trainings: Array.from({ length: 300 }, (_, n) => ({ user_id: 'usr_o', status: 'started', duration_s: n })),
+            trainings: Array.from({ length: 300 }, (_, n) => ({
+              user_id: 'usr_o',
+              status: 'started',
+              duration_s: n,
+            })),
           }),
         ],
       },
       options,
     );
-    const rows = await read(`SELECT duration_s FROM training WHERE team_id = 'team_order' ORDER BY id`);
+    const rows = await read(
+      `SELECT duration_s FROM training WHERE team_id = 'team_order' ORDER BY id`,
+    );
     expect(rows.map((row) => row['duration_s'])).toEqual(rows.map((_, index) => index));
   });
 });
@@ -282,14 +304,21 @@ describe('a catalog that is there already', () => {
       name_en: 'Very cold call',
       icon: null,
     });
-    expect(await readOne('team_catalog_entry', 'rol_own')).toMatchObject({ team_id: 'team_a', kind: 'role' });
+    expect(await readOne('team_catalog_entry', 'rol_own')).toMatchObject({
+      team_id: 'team_a',
+      kind: 'role',
+    });
     expect(await read('SELECT count(*)::int AS n FROM catalog_rule')).toEqual([{ n: 1 }]);
   });
 });
 
 describe('the demo tenant', () => {
   it('loads, with a key for everything', async () => {
-    const loaded = await loadSeed(database.url, demoSeedFile(new Date('2026-11-20T09:00:00Z')), options);
+    const loaded = await loadSeed(
+      database.url,
+      demoSeedFile(new Date('2026-11-20T09:00:00Z')),
+      options,
+    );
     expect(parseApiKey(loaded.teams['team_demo']?.api_keys['demo'] ?? '')).not.toBeNull();
     const counts = await read(
       `SELECT status, count(*)::int AS n FROM member WHERE team_id = 'team_demo' GROUP BY 1 ORDER BY 1`,

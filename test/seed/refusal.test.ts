@@ -47,14 +47,26 @@ function broken(change: (team: Loose, file: Loose) => void): unknown {
 describe('a file of the wrong shape is refused', () => {
   it.each<[string, (team: Loose, file: Loose) => void, string[]]>([
     ['a missing email', (t) => delete t.members[2].email, ['$.teams[0].members[2].email']],
-    ['an email that is none', (t) => (t.members[2].email = 'three'), ['$.teams[0].members[2].email']],
+    [
+      'an email that is none',
+      (t) => (t.members[2].email = 'three'),
+      ['$.teams[0].members[2].email'],
+    ],
     ['an unknown field', (t) => (t.members[1].emial = 'x'), ['$.teams[0].members[1].emial']],
     ['an unknown field with a space', (t) => (t['a b'] = 1), ['$.teams[0]["a b"]']],
     ['an unknown field at the top', (_, f) => (f.tems = []), ['$.tems']],
     ['an empty id', (t) => (t.cases[0].id = ''), ['$.teams[0].cases[0].id']],
-    ['an id too long for an index', (t) => (t.cases[0].id = 'x'.repeat(201)), ['$.teams[0].cases[0].id']],
+    [
+      'an id too long for an index',
+      (t) => (t.cases[0].id = 'x'.repeat(201)),
+      ['$.teams[0].cases[0].id'],
+    ],
     ['a NUL', (t) => (t.assignments[0].note = 'a\0b'), ['$.teams[0].assignments[0].note']],
-    ['half of a surrogate pair', (t) => (t.assignments[0].title = '\ud83d'), ['$.teams[0].assignments[0].title']],
+    [
+      'half of a surrogate pair',
+      (t) => (t.assignments[0].title = '\ud83d'),
+      ['$.teams[0].assignments[0].title'],
+    ],
     [
       'a NUL deep in free JSON',
       (t) => (t.trainings[0].external_ref = { a: ['\0'] }),
@@ -70,7 +82,11 @@ describe('a file of the wrong shape is refused', () => {
       (t) => (t.cases[0].fields = { a: 'x'.repeat(70_000) }),
       ['$.teams[0].cases[0].fields'],
     ],
-    ['a title too long', (t) => (t.assignments[0].title = 'x'.repeat(121)), ['$.teams[0].assignments[0].title']],
+    [
+      'a title too long',
+      (t) => (t.assignments[0].title = 'x'.repeat(121)),
+      ['$.teams[0].assignments[0].title'],
+    ],
     [
       'a day that does not exist',
       (t) => (t.assignments[0].due_date = '2026-02-30'),
@@ -86,8 +102,16 @@ describe('a file of the wrong shape is refused', () => {
       (t) => (t.trainings[0].created_at = '9999-12-31T23:00:00-05:00'),
       ['$.teams[0].trainings[0].created_at'],
     ],
-    ['a status of another form', (t) => (t.trainings[1].status = 'In Progress'), ['$.teams[0].trainings[1].status']],
-    ['a negative duration', (t) => (t.trainings[0].duration_s = -1), ['$.teams[0].trainings[0].duration_s']],
+    [
+      'a status of another form',
+      (t) => (t.trainings[1].status = 'In Progress'),
+      ['$.teams[0].trainings[1].status'],
+    ],
+    [
+      'a negative duration',
+      (t) => (t.trainings[0].duration_s = -1),
+      ['$.teams[0].trainings[0].duration_s'],
+    ],
     ['a number beyond the column', (t) => (t.seats = 3_000_000_000), ['$.teams[0].seats']],
     ['a rate limit of zero', (t) => (t.rate_limit_per_min = 0), ['$.teams[0].rate_limit_per_min']],
     [
@@ -110,7 +134,11 @@ describe('a file of the wrong shape is refused', () => {
       (t) => (t.api_keys[1].scopes = ['users:read', 'users:reed']),
       ['$.teams[0].api_keys[1].scopes[1]'],
     ],
-    ['a release list with a fault', (t) => (t.released = ['sit_cold', '']), ['$.teams[0].released[1]']],
+    [
+      'a release list with a fault',
+      (t) => (t.released = ['sit_cold', '']),
+      ['$.teams[0].released[1]'],
+    ],
     [
       'a key that may be used from nowhere',
       (t) => (t.api_keys[1].allowed_ips = []),
@@ -121,14 +149,26 @@ describe('a file of the wrong shape is refused', () => {
       (t) => (t.api_keys[1].allowed_ips = ['10.0.0.0/33']),
       ['$.teams[0].api_keys[1].allowed_ips[0]'],
     ],
-    ['money that is no decimal text', (t) => (t.crm_deals[0].amount = '12,50'), ['$.teams[0].crm_deals[0].amount']],
+    [
+      'money that is no decimal text',
+      (t) => (t.crm_deals[0].amount = '12,50'),
+      ['$.teams[0].crm_deals[0].amount'],
+    ],
     [
       'an event that cannot be subscribed',
       (t) => (t.webhook_endpoints[0].events = ['ping']),
       ['$.teams[0].webhook_endpoints[0].events[0]'],
     ],
-    ['a URL that is none', (t) => (t.webhook_endpoints[0].url = 'ftp://x'), ['$.teams[0].webhook_endpoints[0].url']],
-    ['a negative count to generate', (t) => (t.generate.trainings = -1), ['$.teams[0].generate.trainings']],
+    [
+      'a URL that is none',
+      (t) => (t.webhook_endpoints[0].url = 'ftp://x'),
+      ['$.teams[0].webhook_endpoints[0].url'],
+    ],
+    [
+      'a negative count to generate',
+      (t) => (t.generate.trainings = -1),
+      ['$.teams[0].generate.trainings'],
+    ],
     [
       'several things at once',
       (t) => ((t.plan = 'gold'), (t.members[0].role = 'boss')),
@@ -145,13 +185,25 @@ describe('a file of the wrong shape is refused', () => {
 
 describe('a file whose rows do not fit together is refused', () => {
   it.each<[string, (team: Loose, file: Loose) => void, string[]]>([
-    ['a team that exists', (t, f) => ((t.id = 'team_there'), (f.catalog[3].team = 'team_there')), ['$.teams[0].id']],
+    [
+      'a team that exists',
+      (t, f) => ((t.id = 'team_there'), (f.catalog[3].team = 'team_there')),
+      ['$.teams[0].id'],
+    ],
     ['a team that stands twice', (_, f) => f.teams.push(tinyTeam('team_a')), ['$.teams[1].id']],
     ['no owner', (t) => (t.members[0].role = 'admin'), ['$.teams[0].members']],
     ['only an owner who left', (t) => (t.members[0].status = 'ended'), ['$.teams[0].members']],
     ['two owners', (t) => (t.members[1].role = 'owner'), ['$.teams[0].members[1].role']],
-    ['an owner who is only invited', (t) => (t.members[0].status = 'invited'), ['$.teams[0].members[0].status']],
-    ['a member id that stands twice', (t) => (t.members[3].id = 'mem_3'), ['$.teams[0].members[3].id']],
+    [
+      'an owner who is only invited',
+      (t) => (t.members[0].status = 'invited'),
+      ['$.teams[0].members[0].status'],
+    ],
+    [
+      'a member id that stands twice',
+      (t) => (t.members[3].id = 'mem_3'),
+      ['$.teams[0].members[3].id'],
+    ],
     [
       'an email that stands twice, in other letters',
       (t) => (t.members[1].email = ' o@ACME.test '),
@@ -172,9 +224,21 @@ describe('a file whose rows do not fit together is refused', () => {
         '$.teams[0].crm_deals[0].owner_user_id',
       ],
     ],
-    ['a key name that stands twice', (t) => (t.api_keys[1].name = 'full'), ['$.teams[0].api_keys[1].name']],
-    ['a key by nobody', (t) => (t.api_keys[1].created_by = 'mem_9'), ['$.teams[0].api_keys[1].created_by']],
-    ['a training of nobody', (t) => (t.trainings[1].user_id = 'usr_9'), ['$.teams[0].trainings[1].user_id']],
+    [
+      'a key name that stands twice',
+      (t) => (t.api_keys[1].name = 'full'),
+      ['$.teams[0].api_keys[1].name'],
+    ],
+    [
+      'a key by nobody',
+      (t) => (t.api_keys[1].created_by = 'mem_9'),
+      ['$.teams[0].api_keys[1].created_by'],
+    ],
+    [
+      'a training of nobody',
+      (t) => (t.trainings[1].user_id = 'usr_9'),
+      ['$.teams[0].trainings[1].user_id'],
+    ],
     [
       'a training for an unknown assignment',
       (t) => (t.trainings[0].assignment_id = 'asg_9'),
@@ -185,7 +249,11 @@ describe('a file whose rows do not fit together is refused', () => {
       (t) => (t.trainings[0].status = 'completed'),
       ['$.teams[0].trainings[0].evaluation'],
     ],
-    ['a training id that stands twice', (t) => (t.trainings[1].id = 'trn_1'), ['$.teams[0].trainings[1].id']],
+    [
+      'a training id that stands twice',
+      (t) => (t.trainings[1].id = 'trn_1'),
+      ['$.teams[0].trainings[1].id'],
+    ],
     [
       'an assignment for nobody',
       (t) => (t.assignments[1].member_id = 'mem_9'),
@@ -212,7 +280,11 @@ describe('a file whose rows do not fit together is refused', () => {
       (t) => (t.crm_deals[1].external_id = '42'),
       ['$.teams[0].crm_deals[1].external_id'],
     ],
-    ['a deal of nobody', (t) => (t.crm_deals[1].owner_user_id = 'usr_9'), ['$.teams[0].crm_deals[1].owner_user_id']],
+    [
+      'a deal of nobody',
+      (t) => (t.crm_deals[1].owner_user_id = 'usr_9'),
+      ['$.teams[0].crm_deals[1].owner_user_id'],
+    ],
     [
       'an objection in an unknown deal',
       (t) => (t.crm_objections[0].deal_id = 'deal_9'),
@@ -223,12 +295,36 @@ describe('a file whose rows do not fit together is refused', () => {
       (t) => (t.webhook_endpoints[1].id = 'whe_1'),
       ['$.teams[0].webhook_endpoints[1].id'],
     ],
-    ['a release of an unknown entry', (t) => t.released.push('sit_nowhere'), ['$.teams[0].released[2]']],
-    ["a release of a team's own entry", (t) => t.released.push('sit_own'), ['$.teams[0].released[2]']],
-    ['a catalog entry that stands twice', (_, f) => (f.catalog[1].id = 'sit_cold'), ['$.catalog[1].id']],
-    ['a catalog entry of an unknown team', (_, f) => (f.catalog[3].team = 'team_9'), ['$.catalog[3].team']],
-    ['a rule that names one thing', (_, f) => delete f.catalog_rules[0].industry, ['$.catalog_rules[0]']],
-    ['generated rows that end before they begin', (t) => (t.generate.to = '2025-01-01'), ['$.teams[0].generate.to']],
+    [
+      'a release of an unknown entry',
+      (t) => t.released.push('sit_nowhere'),
+      ['$.teams[0].released[2]'],
+    ],
+    [
+      "a release of a team's own entry",
+      (t) => t.released.push('sit_own'),
+      ['$.teams[0].released[2]'],
+    ],
+    [
+      'a catalog entry that stands twice',
+      (_, f) => (f.catalog[1].id = 'sit_cold'),
+      ['$.catalog[1].id'],
+    ],
+    [
+      'a catalog entry of an unknown team',
+      (_, f) => (f.catalog[3].team = 'team_9'),
+      ['$.catalog[3].team'],
+    ],
+    [
+      'a rule that names one thing',
+      (_, f) => delete f.catalog_rules[0].industry,
+      ['$.catalog_rules[0]'],
+    ],
+    [
+      'generated rows that end before they begin',
+      (t) => (t.generate.to = '2025-01-01'),
+      ['$.teams[0].generate.to'],
+    ],
     [
       'an id that is kept for generated rows',
       (t) => (t.trainings[1].id = 'trn_gen_0000001'),

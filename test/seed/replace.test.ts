@@ -19,7 +19,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-const load = (file: unknown, replace: boolean) => loadSeed(database.url, file, { replace, appSecret: APP_SECRET });
+const load = (file: unknown, replace: boolean) =>
+  loadSeed(database.url, file, { replace, appSecret: APP_SECRET });
 
 /** What the service writes beside a seed's rows: events, deliveries, records, log, counters. */
 async function writeTraffic(prefix: string): Promise<void> {
@@ -37,7 +38,9 @@ describe('--replace', () => {
       {
         teams: [
           tinyTeam('team_b', {
-            trainings: [{ user_id: 'usr_o', status: 'scored', evaluation: { score: { total: 50 } } }],
+            trainings: [
+              { user_id: 'usr_o', status: 'scored', evaluation: { score: { total: 50 } } },
+            ],
           }),
         ],
       },
@@ -45,7 +48,9 @@ describe('--replace', () => {
     );
     const alone = await countRows(client);
     const { teams } = await load(fullFile(), false);
-    await writeTraffic((teams['team_a']?.api_keys['full'] ?? '').slice('svck_live_'.length).split('_')[0] ?? '');
+    await writeTraffic(
+      (teams['team_a']?.api_keys['full'] ?? '').slice('svck_live_'.length).split('_')[0] ?? '',
+    );
     await load({ teams: [tinyTeam('team_a')] }, true);
 
     const now = await countRows(client);
@@ -66,7 +71,9 @@ describe('--replace', () => {
   it('keeps the old team when the new file does not fit', async () => {
     await load(fullFile(), false);
     const before = await countRows(client);
-    await expect(load({ teams: [{ ...tinyTeam('team_a'), seats: -1 }] }, true)).rejects.toThrow(SeedFault);
+    await expect(load({ teams: [{ ...tinyTeam('team_a'), seats: -1 }] }, true)).rejects.toThrow(
+      SeedFault,
+    );
     expect(await countRows(client)).toEqual(before);
   });
 
@@ -86,7 +93,11 @@ describe('two loads at once', () => {
 
   it('of the same teams, in any order: one wins, the other is told so', async () => {
     const reversed = { ...big(), teams: big().teams.toReversed() };
-    const results = await Promise.allSettled([load(big(), false), load(reversed, false), load(big(), false)]);
+    const results = await Promise.allSettled([
+      load(big(), false),
+      load(reversed, false),
+      load(big(), false),
+    ]);
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused).toHaveLength(2);
     for (const { reason } of refused) {
@@ -114,7 +125,9 @@ describe('two loads at once', () => {
     loading.catch(() => undefined);
     // The load is past its check when it waits for our row.
     for (let waiting = false; !waiting;) {
-      const { rows } = await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted`);
+      const { rows } = await client.query<{ n: number }>(
+        `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted`,
+      );
       waiting = (rows[0]?.n ?? 0) > 0;
     }
     await client.query('COMMIT');

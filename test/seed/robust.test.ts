@@ -89,7 +89,10 @@ describe('whatever a file holds', () => {
         const { holder, key } = pick(random, placesOf(file) as [Place, ...Place[]]);
         holder[key] = structuredClone(pick(random, ODD));
       }
-      const wrong = await loadSeed(database.url, file, { replace: true, appSecret: APP_SECRET }).then(
+      const wrong = await loadSeed(database.url, file, {
+        replace: true,
+        appSecret: APP_SECRET,
+      }).then(
         () => null,
         (error: unknown) => error,
       );

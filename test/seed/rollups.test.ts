@@ -32,7 +32,11 @@ beforeAll(async () => {
       { ...member, status: 'started' },
     ],
   });
-  await loadSeed(database.url, { ...file, teams: [...file.teams, edges] }, { replace: false, appSecret: APP_SECRET });
+  await loadSeed(
+    database.url,
+    { ...file, teams: [...file.teams, edges] },
+    { replace: false, appSecret: APP_SECRET },
+  );
 });
 
 afterAll(async () => {
@@ -41,11 +45,14 @@ afterAll(async () => {
 });
 
 describe('rollups after a seed', () => {
-  it.each(['team_a', 'team_edges'])('equal a recount, one session after the other (%s)', async (teamId) => {
-    const expected = await recount(client, teamId);
-    expect(Object.keys(expected.weeks).length).toBeGreaterThan(1);
-    expect(await readRollups(client, teamId)).toEqual(expected);
-  });
+  it.each(['team_a', 'team_edges'])(
+    'equal a recount, one session after the other (%s)',
+    async (teamId) => {
+      const expected = await recount(client, teamId);
+      expect(Object.keys(expected.weeks).length).toBeGreaterThan(1);
+      expect(await readRollups(client, teamId)).toEqual(expected);
+    },
+  );
 
   it('put a score on the UTC day of its training, in the week of its Monday', async () => {
     const { people, weeks } = await readRollups(client, 'team_edges');

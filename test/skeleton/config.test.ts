@@ -57,7 +57,9 @@ describe('the environment', () => {
       APP_AUTH_JWKS_URL: 'file:///hunter2',
     };
     const faults = faultsOf(wrong);
-    expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(Object.keys(wrong).toSorted());
+    expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(
+      Object.keys(wrong).toSorted(),
+    );
     expect(() => parseConfig(wrong)).not.toThrow(/hunter2/);
   });
 
@@ -66,17 +68,26 @@ describe('the environment', () => {
   });
 
   it('treats a variable set to nothing as not set', () => {
-    expect(parseConfig({ ...valid, PORT: '', SMTP_URL: ' ' })).toMatchObject({ port: 3000, smtpUrl: undefined });
+    expect(parseConfig({ ...valid, PORT: '', SMTP_URL: ' ' })).toMatchObject({
+      port: 3000,
+      smtpUrl: undefined,
+    });
   });
 
-  it.each(['0', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '99999999999'])('refuses %j as a pool size', (value) => {
-    expect(faultsOf({ DATABASE_POOL_MAX: value })).toHaveLength(1);
-  });
+  it.each(['0', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '99999999999'])(
+    'refuses %j as a pool size',
+    (value) => {
+      expect(faultsOf({ DATABASE_POOL_MAX: value })).toHaveLength(1);
+    },
+  );
 
   it.each([
     ['2', { kind: 'hops', hops: 2 }],
     ['0', { kind: 'none' }],
-    ['10.0.0.0/8, ::1/128,192.168.0.1', { kind: 'cidrs', cidrs: ['10.0.0.0/8', '::1/128', '192.168.0.1'] }],
+    [
+      '10.0.0.0/8, ::1/128,192.168.0.1',
+      { kind: 'cidrs', cidrs: ['10.0.0.0/8', '::1/128', '192.168.0.1'] },
+    ],
   ])('reads TRUST_PROXY=%s', (value, expected) => {
     expect(parseConfig({ ...valid, TRUST_PROXY: value }).trustProxy).toEqual(expected);
   });
@@ -92,17 +103,28 @@ describe('the environment', () => {
     ['0', false],
     ['false', false],
   ])('reads %s as a switch', (value, expected) => {
-    expect(parseConfig({ ...valid, WEBHOOK_ALLOW_PRIVATE_TARGETS: value }).webhookAllowPrivateTargets).toBe(expected);
+    expect(
+      parseConfig({ ...valid, WEBHOOK_ALLOW_PRIVATE_TARGETS: value }).webhookAllowPrivateTargets,
+    ).toBe(expected);
   });
 
   it('refuses private webhook targets in production, together with the other faults', () => {
-    const faults = faultsOf({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', PORT: 'x' });
-    expect(faults.map((fault) => fault.replace(/ .*/, ''))).toEqual(['PORT', 'WEBHOOK_ALLOW_PRIVATE_TARGETS']);
+    const faults = faultsOf({
+      NODE_ENV: 'production',
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+      PORT: 'x',
+    });
+    expect(faults.map((fault) => fault.replace(/ .*/, ''))).toEqual([
+      'PORT',
+      'WEBHOOK_ALLOW_PRIVATE_TARGETS',
+    ]);
     expect(faultsOf({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE_TARGETS: '0' })).toEqual([]);
   });
 
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
     expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
-    expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe('https://api.example.com');
+    expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(
+      'https://api.example.com',
+    );
   });
 });

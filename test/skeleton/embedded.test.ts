@@ -77,7 +77,9 @@ describe('the embedded Postgres', () => {
   it('keeps its password to the owner, and lets nobody in without it', async () => {
     const { databaseUrl } = await start();
     expect((await stat(join(dataDir, 'postgres.json'))).mode & 0o777).toBe(0o600);
-    await expect(query(databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(/password/);
+    await expect(query(databaseUrl.replace(/:[^:@]+@/, ':wrong@'), 'SELECT 1')).rejects.toThrow(
+      /password/,
+    );
   });
 
   it('takes over the server that a killed Node left running', async () => {
@@ -107,7 +109,10 @@ describe('the embedded Postgres', () => {
   it('does not believe a postmaster.pid whose number is now another program’s', async () => {
     await (await start()).stop();
     const cluster = join(dataDir, 'postgres');
-    await writeFile(join(cluster, 'postmaster.pid'), `${process.pid}\n${cluster}\n0\n1\n\n127.0.0.1\n`);
+    await writeFile(
+      join(cluster, 'postmaster.pid'),
+      `${process.pid}\n${cluster}\n0\n1\n\n127.0.0.1\n`,
+    );
     const postgres = await start();
     expect(postgres.pid).not.toBe(process.pid);
   });
@@ -123,13 +128,17 @@ describe('the embedded Postgres', () => {
 
   it('moves to another port, and remembers it, when its own is taken', async () => {
     await (await start()).stop();
-    const { port } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as { port: number };
+    const { port } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as {
+      port: number;
+    };
     const blocker = createServer().listen(port, '127.0.0.1');
     await once(blocker, 'listening');
     try {
       const postgres = await start();
       expect(new URL(postgres.databaseUrl).port).not.toBe(String(port));
-      const kept = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as { port: number };
+      const kept = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as {
+        port: number;
+      };
       expect(new URL(postgres.databaseUrl).port).toBe(String(kept.port));
     } finally {
       blocker.close();

@@ -13,12 +13,20 @@ import { Client } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { createCall, loadTestSeed, startApiProcess, startWorkerProcess, TEST_APP_SECRET } from '../support/api.ts';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  startWorkerProcess,
+  TEST_APP_SECRET,
+} from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const SEED = makeSeed([
-  makeTeam('a', { members: [makeMember('a', 'invited', { status: 'invited', email: 'invited@a.test' })] }),
+  makeTeam('a', {
+    members: [makeMember('a', 'invited', { status: 'invited', email: 'invited@a.test' })],
+  }),
 ]);
 const INVITATION = JSON.stringify({ teamId: 'team_a', memberId: 'mem_a_invited' });
 const PATH = '/api/public/v1';
@@ -50,7 +58,10 @@ function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
   const chunks: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
-  return { output: () => chunks.join(''), exitCode: once(child, 'close').then(([code]) => code as number | null) };
+  return {
+    output: () => chunks.join(''),
+    exitCode: once(child, 'close').then(([code]) => code as number | null),
+  };
 }
 
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
@@ -73,7 +84,11 @@ async function findFreePort(): Promise<string> {
   return String(port);
 }
 
-async function query(text: string, values: unknown[] = [], url = database.url): Promise<Record<string, unknown>[]> {
+async function query(
+  text: string,
+  values: unknown[] = [],
+  url = database.url,
+): Promise<Record<string, unknown>[]> {
   const client = new PgClient({ connectionString: url });
   await client.connect();
   const { rows } = await client.query<Record<string, unknown>>(text, values);
@@ -82,7 +97,10 @@ async function query(text: string, values: unknown[] = [], url = database.url): 
 }
 
 /** Makes every invitation to the team wait, until `release` or the end of the test. */
-async function holdTeam(): Promise<{ untilSomebodyWaits(): Promise<void>; release(): Promise<void> }> {
+async function holdTeam(): Promise<{
+  untilSomebodyWaits(): Promise<void>;
+  release(): Promise<void>;
+}> {
   const holder = new PgClient({ connectionString: database.url });
   await holder.connect();
   await holder.query(`begin; select from team where id = 'team_a' for update`);
@@ -93,7 +111,10 @@ async function holdTeam(): Promise<{ untilSomebodyWaits(): Promise<void>; releas
   };
   onTestFinished(release);
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  return { untilSomebodyWaits: () => until(async () => (await query(waiting)).length > 0), release };
+  return {
+    untilSomebodyWaits: () => until(async () => (await query(waiting)).length > 0),
+    release,
+  };
 }
 
 function invite(url: string, email: string): Promise<number | 'lost'> {
@@ -106,7 +127,10 @@ function invite(url: string, email: string): Promise<number | 'lost'> {
 describe('the probes', () => {
   test('say alive but not ready while the database cannot be reached', async () => {
     const port = await findFreePort();
-    runEntry('api', { DATABASE_URL: `postgres://nobody@127.0.0.1:${await findFreePort()}/none`, PORT: port });
+    runEntry('api', {
+      DATABASE_URL: `postgres://nobody@127.0.0.1:${await findFreePort()}/none`,
+      PORT: port,
+    });
     await until(async () => (await statusOf(`http://127.0.0.1:${port}/healthz`)) === 200);
     expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(503);
   });
@@ -118,7 +142,9 @@ describe('the probes', () => {
     runEntry('api', { DATABASE_URL: empty.url, PORT: port });
     await until(async () => (await statusOf(`http://127.0.0.1:${port}/healthz`)) === 200);
     expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(503);
-    expect(await query(`select from pg_tables where schemaname = 'public'`, [], empty.url)).toEqual([]);
+    expect(await query(`select from pg_tables where schemaname = 'public'`, [], empty.url)).toEqual(
+      [],
+    );
     await migrate(empty.url);
     expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(200);
   });
@@ -143,7 +169,9 @@ describe('SIGTERM to an API process', () => {
     await hold.release();
     expect(await inFlight).toBe(201);
     expect(await exited).toEqual({ code: 0, signal: null });
-    expect(await query(`select status from member where email = 'in-flight@a.test'`)).toEqual([{ status: 'invited' }]);
+    expect(await query(`select status from member where email = 'in-flight@a.test'`)).toEqual([
+      { status: 'invited' },
+    ]);
     await kept.destroy();
   });
 
@@ -154,8 +182,17 @@ describe('SIGTERM to an API process', () => {
       const client = new Client(api.url);
       for (;;) {
         const failed = await client
-          .request({ path: `${PATH}/me`, method: 'GET', headers: { authorization: `Bearer ${key}` } })
-          .then(async ({ statusCode, body }) => (await body.text(), statusCode === 200 ? null : statusCode))
+          .request({
+            path: `${PATH}/me`,
+            method: 'GET',
+            headers: { authorization: `Bearer ${key}` },
+          })
+          .then(
+            async ({ statusCode, body }) => (
+              await body.text(),
+              statusCode === 200 ? null : statusCode
+            ),
+          )
           .catch((error: Error & { code?: string }) => error.code);
         if (failed !== null) return failed;
         answered += 1;
@@ -205,13 +242,19 @@ describe('the metrics', () => {
     const response = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     const text = await response.text();
-    expect(text).toContain('api_request_duration_seconds_count{route="GET /users/{member_id}",status="200"} 1');
-    expect(text).toContain('api_request_duration_seconds_count{route="GET /users/{member_id}",status="404"} 1');
+    expect(text).toContain(
+      'api_request_duration_seconds_count{route="GET /users/{member_id}",status="200"} 1',
+    );
+    expect(text).toContain(
+      'api_request_duration_seconds_count{route="GET /users/{member_id}",status="404"} 1',
+    );
     expect(text).toMatch(
       /^api_request_duration_seconds_bucket\{le="0\.005",route="GET \/users\/\{member_id\}",status="200"\} \d+$/m,
     );
     for (const state of ['total', 'idle', 'waiting'])
-      expect(text).toMatch(new RegExp(`^database_pool_connections\\{state="${state}"\\} \\d+$`, 'm'));
+      expect(text).toMatch(
+        new RegExp(`^database_pool_connections\\{state="${state}"\\} \\d+$`, 'm'),
+      );
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
     // An id in a label would make a series for each row of the database.
     expect(text).not.toContain('mem_');
@@ -249,11 +292,20 @@ describe('the log of an API process', () => {
   test('has a line for each request, and nothing that it was given or answered', async () => {
     const api = await startApiProcess(database.url, { LOG_LEVEL: 'trace' });
     const call = createCall(api.url);
-    const secrets = { body: { email: 'secret-person@a.test' }, headers: { 'idempotency-key': 'secret-once' } };
+    const secrets = {
+      body: { email: 'secret-person@a.test' },
+      headers: { 'idempotency-key': 'secret-once' },
+    };
     expect((await call(key, 'POST', '/users', secrets)).status).toBe(201);
-    expect((await call(key, 'POST', '/users', secrets)).headers['idempotency-replayed']).toBe('true');
-    expect((await call(key, 'POST', '/users', { body: { email: 'secret-person@' } })).status).toBe(422);
-    expect((await call(key, 'POST', '/users', { rawBody: '{"email":"secret-person@a.test"' })).status).toBe(422);
+    expect((await call(key, 'POST', '/users', secrets)).headers['idempotency-replayed']).toBe(
+      'true',
+    );
+    expect((await call(key, 'POST', '/users', { body: { email: 'secret-person@' } })).status).toBe(
+      422,
+    );
+    expect(
+      (await call(key, 'POST', '/users', { rawBody: '{"email":"secret-person@a.test"' })).status,
+    ).toBe(422);
     expect((await call(`${key}0`, 'GET', '/me')).status).toBe(401);
     expect((await call(key, 'GET', '/users?limit=2&cursor=secret-cursor')).status).toBe(422);
     const endpoint = { url: 'https://secret-host.example/hook', events: ['training.completed'] };
@@ -262,7 +314,8 @@ describe('the log of an API process', () => {
     const log = api.output();
     expect(log.match(/"msg":"request"/g)).toHaveLength(7);
     expect(log).not.toMatch(/secret|svck_live|whsec_|@a\.test/);
-    for (const secret of [key, TEST_APP_SECRET, String(created.body?.secret)]) expect(log).not.toContain(secret);
+    for (const secret of [key, TEST_APP_SECRET, String(created.body?.secret)])
+      expect(log).not.toContain(secret);
   });
 
   test('tells of a fault where it is, without the row that Postgres quotes', async () => {
@@ -298,7 +351,11 @@ describe('the log of an API process', () => {
 
 /** A mail server, which does what the options say. */
 async function startMailServer(options: SMTPServerOptions): Promise<string> {
-  const server = new SMTPServer({ disabledCommands: ['AUTH', 'STARTTLS'], disableReverseLookup: true, ...options });
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    ...options,
+  });
   server.on('error', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
@@ -318,14 +375,20 @@ describe('a worker process', () => {
     const worker = runEntry('worker', { DATABASE_URL: empty.url });
     expect(await worker.exitCode).toBe(1);
     expect(worker.output()).toContain('npm run migrate');
-    expect(await query(`select nspname from pg_namespace where nspname = 'graphile_worker'`, [], empty.url)).toEqual(
-      [],
-    );
+    expect(
+      await query(
+        `select nspname from pg_namespace where nspname = 'graphile_worker'`,
+        [],
+        empty.url,
+      ),
+    ).toEqual([]);
   });
 
   test('exits 1 and says why when there is no database at its start', async () => {
     const port = await findFreePort();
-    const worker = runEntry('worker', { DATABASE_URL: `postgres://nobody:hunter2@localhost:${port}/none` });
+    const worker = runEntry('worker', {
+      DATABASE_URL: `postgres://nobody:hunter2@localhost:${port}/none`,
+    });
     expect(await worker.exitCode).toBe(1);
     expect(worker.output()).toContain(`ECONNREFUSED 127.0.0.1:${port}`);
     expect(worker.output()).not.toContain('hunter2');

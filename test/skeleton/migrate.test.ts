@@ -49,12 +49,15 @@ async function readLedger(url: string) {
 describe('migrate', () => {
   it('applies the files in order, once, and graphile-worker’s schema', async () => {
     await addMigration('20260102000000_fill_a', 'INSERT INTO a VALUES (1);');
-    expect(await migrate(database.url, { folder })).toEqual(['20260101000000_create_a', '20260102000000_fill_a']);
+    expect(await migrate(database.url, { folder })).toEqual([
+      '20260101000000_create_a',
+      '20260102000000_fill_a',
+    ]);
     expect(await migrate(database.url, { folder })).toEqual([]);
     expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
-    expect((await client.query(`SELECT to_regclass('graphile_worker.jobs') IS NOT NULL AS there`)).rows).toEqual([
-      { there: true },
-    ]);
+    expect(
+      (await client.query(`SELECT to_regclass('graphile_worker.jobs') IS NOT NULL AS there`)).rows,
+    ).toEqual([{ there: true }]);
   });
 
   it('keeps the ledger exactly as prisma migrate deploy does', async () => {
@@ -75,7 +78,9 @@ describe('migrate', () => {
 
   it('may run in any number of processes at once', async () => {
     await addMigration('20260102000000_fill_a', 'INSERT INTO a VALUES (1); SELECT pg_sleep(0.2);');
-    const runs = await Promise.all(Array.from({ length: 8 }, () => migrate(database.url, { folder })));
+    const runs = await Promise.all(
+      Array.from({ length: 8 }, () => migrate(database.url, { folder })),
+    );
     expect(runs.filter((applied) => applied.length > 0)).toHaveLength(1);
     expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
   });
@@ -92,7 +97,9 @@ describe('migrate', () => {
 
   it('keeps nothing of a file that fails, and can be run again', async () => {
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int); SELECT 1/0;');
-    await expect(migrate(database.url, { folder })).rejects.toThrow(/20260102000000_create_b failed.*division by zero/);
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      /20260102000000_create_b failed.*division by zero/,
+    );
     expect((await client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([{ b: null }]);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
     expect(await migrate(database.url, { folder })).toEqual(['20260102000000_create_b']);
@@ -101,7 +108,9 @@ describe('migrate', () => {
   it('refuses to go on after a migration that Prisma recorded as failed', async () => {
     await migrate(database.url, { folder });
     await client.query('UPDATE _prisma_migrations SET finished_at = NULL');
-    await expect(migrate(database.url, { folder })).rejects.toThrow(/create_a failed.*prisma migrate resolve/);
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      /create_a failed.*prisma migrate resolve/,
+    );
   });
 });
 
@@ -119,7 +128,9 @@ describe('isMigrated', () => {
     expect(await isMigrated(client, await expectedMigrations(folder))).toBe(false);
     await migrate(database.url, { folder });
     const [created] = await expectedMigrations(folder);
-    expect(await isMigrated(client, [{ name: created?.name ?? '', checksum: 'other' }])).toBe(false);
+    expect(await isMigrated(client, [{ name: created?.name ?? '', checksum: 'other' }])).toBe(
+      false,
+    );
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
     expect(await isMigrated(client, await expectedMigrations(folder))).toBe(false);
   });

@@ -46,7 +46,9 @@ beforeAll(async () => {
   await run('tar', ['-xzf', join(project, tarball.filename), '-C', folder, '--strip-components=1']);
   await writeFile(join(project, 'package.json'), '{"name":"receiver","type":"module"}');
   await cp(samples, project, { recursive: true });
-  const sample = (await import(/* @vite-ignore */ pathToFileURL(join(project, 'receive-webhook.js')).href)) as {
+  const sample = (await import(
+    /* @vite-ignore */ pathToFileURL(join(project, 'receive-webhook.js')).href
+  )) as {
     receiveWebhook: Receive;
   };
   receiveWebhook = sample.receiveWebhook;
@@ -63,7 +65,9 @@ async function npm(...args: string[]): Promise<string> {
   return stdout;
 }
 
-async function listen(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+async function listen(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<string> {
   const server = createServer(handle).listen(0, '127.0.0.1');
   onTestFinished(() => {
     server.closeAllConnections();
@@ -77,12 +81,17 @@ async function listen(handle: (request: IncomingMessage, response: ServerRespons
 async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
   const kept: WebhookEvent[] = [];
   const keep = async (event: WebhookEvent): Promise<void> => void kept.push(event);
-  const url = await listen((request, response) => void receiveWebhook(request, response, SECRET, keep));
+  const url = await listen(
+    (request, response) => void receiveWebhook(request, response, SECRET, keep),
+  );
   return { url, kept };
 }
 
 /** One attempt as the worker makes it. */
-async function deliver(url: string, { body = BODY, secret = SECRET, at = new Date() } = {}): Promise<AttemptResult> {
+async function deliver(
+  url: string,
+  { body = BODY, secret = SECRET, at = new Date() } = {},
+): Promise<AttemptResult> {
   const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
   onTestFinished(() => sender.close());
   return sender.send(url, deliveryHeaders(BODY, { secret, eventId: 'evt_01', at }), body);
@@ -92,7 +101,10 @@ async function deliver(url: string, { body = BODY, secret = SECRET, at = new Dat
 async function capture(
   options: Parameters<typeof deliver>[1] = {},
 ): Promise<{ headers: IncomingMessage['headers']; body: Buffer }> {
-  const { promise, resolve } = Promise.withResolvers<{ headers: IncomingMessage['headers']; body: Buffer }>();
+  const { promise, resolve } = Promise.withResolvers<{
+    headers: IncomingMessage['headers'];
+    body: Buffer;
+  }>();
   const url = await listen((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -130,22 +142,30 @@ describe('the package', () => {
       import { verifyWebhook } from 'team-customer-api/webhook-verification';
       const event = verifyWebhook(readFileSync('body.json'), JSON.parse(process.argv[1]), ${JSON.stringify(SECRET)});
       process.stdout.write(JSON.stringify(event));`;
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(headers)], {
-      cwd: project,
-    });
+    const { stdout } = await run(
+      process.execPath,
+      ['--input-type=module', '-e', script, JSON.stringify(headers)],
+      {
+        cwd: project,
+      },
+    );
     expect(JSON.parse(stdout)).toEqual(JSON.parse(BODY));
   });
 
   it('can be required by CommonJS', async () => {
     const script = `process.stdout.write(typeof require('team-customer-api/webhook-verification').verifyWebhook)`;
-    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: project });
+    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', script], {
+      cwd: project,
+    });
     expect(stdout).toBe('function');
   });
 
   it('opens no door into the service', async () => {
     for (const path of ['', '/package.json', '/dist/webhook-verification.js', '/src/api.ts']) {
       const script = `import(${JSON.stringify(`team-customer-api${path}`)}).catch((error) => process.stdout.write(error.code))`;
-      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: project });
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
+        cwd: project,
+      });
       expect(stdout).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED');
     }
   });
@@ -161,7 +181,16 @@ describe('the package', () => {
        export function idOf(event: WebhookEvent): string { switch (event.type) { ${narrowing} } }
        export function scoreOf(event: WebhookEvent): number | null | undefined { return event.type === 'evaluation.completed' ? event.data.score : null; }`,
     );
-    const options = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--module', 'nodenext'];
+    const options = [
+      '--noEmit',
+      '--strict',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022',
+      '--module',
+      'nodenext',
+    ];
     const tsc = [join(root, 'node_modules/typescript/bin/tsc'), ...options, 'receiver.ts'];
     const { status, stdout } = spawnSync(process.execPath, tsc, { cwd: project, encoding: 'utf8' });
     expect(stdout).toBe('');
@@ -187,7 +216,9 @@ describe('the sample receiver of /docs/webhooks', () => {
   });
 });
 
-const hasTools = ['openssl', 'curl'].every((name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0);
+const hasTools = ['openssl', 'curl'].every(
+  (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
+);
 
 // Minimal images have neither program.
 describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
@@ -199,7 +230,10 @@ describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
       );
     });
 
-  const check = async (options: Parameters<typeof deliver>[1] = {}, secret = SECRET): Promise<string> => {
+  const check = async (
+    options: Parameters<typeof deliver>[1] = {},
+    secret = SECRET,
+  ): Promise<string> => {
     const { headers, body } = await capture(options);
     await writeFile(join(project, 'body.json'), body);
     const { code, said } = await shell('verify-delivery.sh', {
@@ -212,7 +246,9 @@ describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
   it('tell a captured delivery from a forged, a changed and an old one', async () => {
     expect(await check()).toBe('0 genuine');
     expect(await check({ at: new Date(Date.now() - 270_000) })).toBe('0 genuine');
-    expect(await check({ at: new Date(Date.now() - 310_000) })).toBe('2 genuine, but older than five minutes');
+    expect(await check({ at: new Date(Date.now() - 310_000) })).toBe(
+      '2 genuine, but older than five minutes',
+    );
     expect(await check({ body: `${BODY}\n` })).toBe('1 forged');
     expect(await check({}, 'whsec_other')).toBe('1 forged');
     expect((await shell('verify-delivery.sh', { SIGNATURE: 'nonsense' })).said).toBe('forged\n');
@@ -222,7 +258,9 @@ describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
     const { url, kept } = await startSample();
     await writeFile(join(project, 'body.json'), BODY);
     expect((await shell('send-delivery.sh', { RECEIVER: url })).said).toMatch(/^HTTP\/1\.1 204 /);
-    expect((await shell('send-delivery.sh', { RECEIVER: url, SECRET: 'other' })).said).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await shell('send-delivery.sh', { RECEIVER: url, SECRET: 'other' })).said).toMatch(
+      /^HTTP\/1\.1 400 /,
+    );
     expect(kept).toEqual([JSON.parse(BODY)]);
   });
 });

@@ -30,7 +30,12 @@ describe('schema.prisma', () => {
   });
 
   it.each([
-    { what: 'a column', from: /^ +icon +String\?$/m, to: '', says: 'ALTER TABLE "catalog_entry" DROP COLUMN "icon"' },
+    {
+      what: 'a column',
+      from: /^ +icon +String\?$/m,
+      to: '',
+      says: 'ALTER TABLE "catalog_entry" DROP COLUMN "icon"',
+    },
     {
       what: 'the rows of a partial index',
       from: /\(fanned_out_at IS NULL\)/,
@@ -49,7 +54,12 @@ describe('schema.prisma', () => {
       to: 'onDelete: NoAction',
       says: 'DROP CONSTRAINT "catalog_release_entry_id_fkey"',
     },
-    { what: 'a default', from: '@default("de")', to: '', says: 'ALTER COLUMN "language" DROP DEFAULT' },
+    {
+      what: 'a default',
+      from: '@default("de")',
+      to: '',
+      says: 'ALTER COLUMN "language" DROP DEFAULT',
+    },
     { what: "a column's type", from: '@db.Inet', to: '', says: 'ALTER COLUMN "allowed_ips"' },
   ])('is found to differ when $what differs in it alone', async ({ from, to, says }) => {
     const changed = schema.replace(from, to);
@@ -60,7 +70,10 @@ describe('schema.prisma', () => {
   it('is found to differ when a column is added to the database alone', async () => {
     const copy = await createTestDatabase();
     try {
-      await run('DROP TABLE IF EXISTS _prisma_migrations; ALTER TABLE team ADD COLUMN nickname text', copy.url);
+      await run(
+        'DROP TABLE IF EXISTS _prisma_migrations; ALTER TABLE team ADD COLUMN nickname text',
+        copy.url,
+      );
       expect(await diff(schema, copy.url)).toContain('ALTER TABLE "team" DROP COLUMN "nickname"');
     } finally {
       await copy.drop();
@@ -128,7 +141,10 @@ function readingChars(factory: Factory): Factory {
         });
         return result;
       };
-      const result = await plain.call(Object.create(adapter, { performIO: { value: performIO } }) as object, query);
+      const result = await plain.call(
+        Object.create(adapter, { performIO: { value: performIO } }) as object,
+        query,
+      );
       for (const index of chars) result.columnTypes[index] = ColumnTypeEnum.Character;
       return result;
     };
@@ -139,7 +155,10 @@ function readingChars(factory: Factory): Factory {
 
 /** What we use of WebAssembly, which TypeScript knows only together with the whole of the browser. */
 interface WebAssemblyLoader {
-  instantiate(code: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+  instantiate(
+    code: Uint8Array,
+    imports: object,
+  ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 }
 
 async function loadEngine(): Promise<void> {

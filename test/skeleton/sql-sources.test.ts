@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { namesOfStatements, otherWays, parseSource, unboundPrismaCalls } from '../checks/sql/sources.ts';
+import {
+  namesOfStatements,
+  otherWays,
+  parseSource,
+  unboundPrismaCalls,
+} from '../checks/sql/sources.ts';
 
 const parse = (text: string) => parseSource('a.ts', text);
 
@@ -54,7 +59,8 @@ describe('a call of Prisma without the team', () => {
 
 describe('the name of a statement', () => {
   it('is read as far as it is written out', () => {
-    const text = "statement('a.b', 'select 1'); statement(`c.${d}`, ''); statement(['e.f', ...g].join('.'), '');";
+    const text =
+      "statement('a.b', 'select 1'); statement(`c.${d}`, ''); statement(['e.f', ...g].join('.'), '');";
     expect(namesOfStatements(parse(text))).toEqual(['a.b', 'c.', 'e.f']);
   });
 

@@ -27,7 +27,8 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'start-'));
   children = [];
   await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
-  for (const name of ['src', 'prisma', 'node_modules']) await symlink(join(root, name), join(folder, name));
+  for (const name of ['src', 'prisma', 'node_modules'])
+    await symlink(join(root, name), join(folder, name));
 });
 
 afterEach(async () => {
@@ -57,7 +58,9 @@ interface Greeting {
 /** In a process group of its own, as a terminal gives one to what is typed in it. */
 function start(program: 'npm' | 'node', env: Record<string, string> = {}): Started {
   const [command, ...args] =
-    program === 'npm' ? ['npm', 'start'] : [process.execPath, '--import', './src/runtime/node-version.js', 'src/start.ts'];
+    program === 'npm'
+      ? ['npm', 'start']
+      : [process.execPath, '--import', './src/runtime/node-version.js', 'src/start.ts'];
   const { PATH, HOME } = process.env;
   const child = spawn(command, args, {
     cwd: folder,
@@ -79,7 +82,8 @@ function start(program: 'npm' | 'node', env: Record<string, string> = {}): Start
 }
 
 function readGreeting(text: string): Greeting {
-  const value = (label: string) => new RegExp(`^ +${label} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${label} in:\n${text}`;
+  const value = (label: string) =>
+    new RegExp(`^ +${label} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${label} in:\n${text}`;
   const curls = text.split('\n').filter((line) => line.trimStart().startsWith('curl '));
   return { text, base: value('Base URL'), docs: value('Docs'), key: value('API key'), curls };
 }
@@ -140,7 +144,9 @@ async function query(text: string, url = embeddedUrl()): Promise<Record<string, 
 }
 
 function embeddedUrl(): string {
-  const { port, password } = JSON.parse(readFileSync(join(folder, '.data', 'postgres.json'), 'utf8')) as {
+  const { port, password } = JSON.parse(
+    readFileSync(join(folder, '.data', 'postgres.json'), 'utf8'),
+  ) as {
     port: number;
     password: string;
   };
@@ -218,7 +224,9 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     const service = start('node', { PORT: String(port) });
     expect(await service.exitCode).toBe(1);
     expect(service.output()).toContain(`Port ${port} is in use`);
-    const [pid = '0'] = (await readFile(join(cluster(), 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+    const [pid = '0'] = (
+      await readFile(join(cluster(), 'postmaster.pid'), 'utf8').catch(() => '')
+    ).split('\n');
     await expectNothingLeft(service, Number(pid));
     holder.close();
   });

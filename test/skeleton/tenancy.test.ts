@@ -22,13 +22,25 @@ describe('the check of tenancy refuses', () => {
     ['another comparison', 'select id from member where team_id <> $1', ['member']],
     ['a greater row', 'select id from member where (team_id, id) > ($1, $2)', ['member']],
     ['a list of teams', 'select id from member where team_id = any ($1)', ['member']],
-    ['a shorter type', 'select id from member where team_id::varchar(4) = $1::varchar(4)', ['member']],
+    [
+      'a shorter type',
+      'select id from member where team_id::varchar(4) = $1::varchar(4)',
+      ['member'],
+    ],
     ['a column of itself', 'select id from member where team_id = team_id', ['member']],
-    ['a column of itself by name', 'select id from member m where m.team_id = m.team_id', ['member m']],
+    [
+      'a column of itself by name',
+      'select id from member m where m.team_id = m.team_id',
+      ['member m'],
+    ],
     ['a condition under OR', 'select id from member where team_id = $1 or id = $2', ['member']],
     ['a condition under NOT', 'select id from member where not (team_id = $1)', ['member']],
     ['a condition that may be off', 'select id from member where $2 or team_id = $1', ['member']],
-    ['a condition in CASE', 'select id from member where case when $2 then team_id = $1 else true end', ['member']],
+    [
+      'a condition in CASE',
+      'select id from member where case when $2 then team_id = $1 else true end',
+      ['member'],
+    ],
     ['a team by another column', 'select name from team where name = $1', ['team']],
     [
       'a join without the team',
@@ -56,7 +68,11 @@ describe('the check of tenancy refuses', () => {
       'select id from member where team_id = $1 order by (select max(id) from training)',
       ['training'],
     ],
-    ['a sub-select in LIMIT', 'select id from member where team_id = $1 limit (select count(*) from team)', ['team']],
+    [
+      'a sub-select in LIMIT',
+      'select id from member where team_id = $1 limit (select count(*) from team)',
+      ['team'],
+    ],
     [
       'a correlated exists',
       'select id from member m where team_id = $1 and exists (select from training t where t.user_id = m.user_id)',
@@ -142,7 +158,11 @@ describe('the check of tenancy refuses', () => {
       ['training'],
     ],
     ['an update', 'update member set email = $2 where id = $1', ['member']],
-    ['an update that moves a row', 'update member set team_id = $2 || id where team_id = $1', ['member (set)']],
+    [
+      'an update that moves a row',
+      'update member set team_id = $2 || id where team_id = $1',
+      ['member (set)'],
+    ],
     [
       'an update from another table',
       'update member m set email = t.id from training t where m.team_id = $1',
@@ -154,15 +174,27 @@ describe('the check of tenancy refuses', () => {
       ['training'],
     ],
     ['a delete', 'delete from member', ['member']],
-    ['a delete using another table', 'delete from member m using training t where t.team_id = $1', ['member m']],
+    [
+      'a delete using another table',
+      'delete from member m using training t where t.team_id = $1',
+      ['member m'],
+    ],
     [
       'what a write returns',
       'delete from member where team_id = $1 returning (select max(id) from training)',
       ['training'],
     ],
     ['an insert without the team', 'insert into member (id, email) values ($1, $2)', ['member']],
-    ['an insert of another value', `insert into member (team_id, id) values ('team_1', $1)`, ['member']],
-    ['one row of an insert', `insert into member (team_id, id) values ($1, $2), ('team_1', $3)`, ['member']],
+    [
+      'an insert of another value',
+      `insert into member (team_id, id) values ('team_1', $1)`,
+      ['member'],
+    ],
+    [
+      'one row of an insert',
+      `insert into member (team_id, id) values ($1, $2), ('team_1', $3)`,
+      ['member'],
+    ],
     [
       'an insert of rows of any team',
       'insert into member (team_id, id) select team_id, id from training',
@@ -215,8 +247,16 @@ describe('the check of tenancy refuses', () => {
       'select id from team union select id from team order by (select 1 from member)',
       'member',
     ],
-    ['* of columns that USING merges', 'select 1 from (select * from member join training using (team_id)) m', 'USING'],
-    ['a sample', 'select 1 from member tablesample system (1) where team_id = $1', 'RangeTableSample'],
+    [
+      '* of columns that USING merges',
+      'select 1 from (select * from member join training using (team_id)) m',
+      'USING',
+    ],
+    [
+      'a sample',
+      'select 1 from member tablesample system (1) where team_id = $1',
+      'RangeTableSample',
+    ],
   ])('what it cannot read: %s', (_what, sql, message) => {
     expect(() => check(sql)).toThrow(message);
   });
@@ -315,13 +355,15 @@ describe('of a function', () => {
   });
 
   it('a parameter that the caller gives binds', () => {
-    expect(unbound('perform from member m where m.team_id = p_team_id; other := p_team_id;')).toEqual([]);
+    expect(
+      unbound('perform from member m where m.team_id = p_team_id; other := p_team_id;'),
+    ).toEqual([]);
   });
 
-  it.each([`execute 'delete from member';`, `for other in execute 'select id from member' loop null; end loop;`])(
-    'SQL that is made at run time is refused: %s',
-    (body) => {
-      expect(() => unbound(body)).toThrow('at run time');
-    },
-  );
+  it.each([
+    `execute 'delete from member';`,
+    `for other in execute 'select id from member' loop null; end loop;`,
+  ])('SQL that is made at run time is refused: %s', (body) => {
+    expect(() => unbound(body)).toThrow('at run time');
+  });
 });

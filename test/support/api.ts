@@ -39,7 +39,12 @@ export interface CallOptions {
 }
 
 /** One request: `path` is below the base path, with the query. `key` is a whole API key; null: no Authorization header. */
-export type Call = (key: string | null, method: string, path: string, options?: CallOptions) => Promise<ApiResponse>;
+export type Call = (
+  key: string | null,
+  method: string,
+  path: string,
+  options?: CallOptions,
+) => Promise<ApiResponse>;
 
 export interface TestApi {
   /** `http://127.0.0.1:<port>` */
@@ -111,7 +116,8 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
     databaseUrl: database.url,
     keys,
     webhookSecrets: collect(seeded, 'webhook_endpoints'),
-    key: (teamId, name = 'full') => keys[teamId]?.[name] ?? fail(`the seed has no key ${name} of ${teamId}`),
+    key: (teamId, name = 'full') =>
+      keys[teamId]?.[name] ?? fail(`the seed has no key ${name} of ${teamId}`),
     call: createCall(url, { loggedErrors, connections: options.connections ?? 8 }),
     loggedErrors,
     stop,
@@ -154,8 +160,14 @@ export function createCall(
       },
     });
     const text = await given.body.text();
-    const response = { status: given.statusCode, headers: joinHeaders(given.headers), text, body: parse(text) };
-    if (response.status === 500) throw new Error(`${method} ${path} → 500\n${options.loggedErrors?.at(-1) ?? text}`);
+    const response = {
+      status: given.statusCode,
+      headers: joinHeaders(given.headers),
+      text,
+      body: parse(text),
+    };
+    if (response.status === 500)
+      throw new Error(`${method} ${path} → 500\n${options.loggedErrors?.at(-1) ?? text}`);
     requireDocumentedResponse({ method, path: path.replace(/\?.*$/s, '') }, response);
     return response;
   };
@@ -188,7 +200,10 @@ export async function startApiProcess(
     ...env,
   });
   const url = `http://127.0.0.1:${port}`;
-  await waitFor(running, async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200);
+  await waitFor(
+    running,
+    async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200,
+  );
   return { ...running, url };
 }
 
@@ -197,7 +212,11 @@ export async function startWorkerProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
 ): Promise<RunningProcess> {
-  const running = runEntry('src/worker.ts', { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', ...env });
+  const running = runEntry('src/worker.ts', {
+    DATABASE_URL: databaseUrl,
+    LOG_LEVEL: 'info',
+    ...env,
+  });
   await waitFor(running, async () => running.output().includes('worker runs'));
   return running;
 }
@@ -215,7 +234,11 @@ export function runScript(
   return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args);
 }
 
-function runEntry(entry: string, env: Record<string, string>, args: readonly string[] = []): RunningProcess {
+function runEntry(
+  entry: string,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): RunningProcess {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd: root,
     env: {
@@ -246,10 +269,14 @@ function runEntry(entry: string, env: Record<string, string>, args: readonly str
 
 /** A shell that waits for the end of its standard input, which comes with the end of this process, however it ends: not even `kill -9` leaves a child. */
 function endWithUs(child: ChildProcess): void {
-  const watcher = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
+  const watcher = spawn(
+    '/bin/sh',
+    ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)],
+    {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    },
+  );
   watcher.unref();
   // Not after the child is gone: its id may be another's by then.
   child.once('exit', () => watcher.kill('SIGKILL'));
@@ -264,7 +291,9 @@ async function waitFor(running: RunningProcess, isReady: () => Promise<boolean>)
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (!(await isReady())) {
     if (exit !== null || Date.now() > deadline)
-      throw new Error(`the process did not become ready: ${JSON.stringify(exit)}\n${running.output()}`);
+      throw new Error(
+        `the process did not become ready: ${JSON.stringify(exit)}\n${running.output()}`,
+      );
     await delay(20);
   }
 }
@@ -294,7 +323,10 @@ function appOptions(
       webhookAllowPrivateTargets: options.allowPrivateTargets ?? false,
       ...options.services,
     },
-    limits: { keyPerMinute: options.keyLimitPerMinute ?? NO_LIMIT, ipPerMinute: options.ipLimitPerMinute ?? NO_LIMIT },
+    limits: {
+      keyPerMinute: options.keyLimitPerMinute ?? NO_LIMIT,
+      ipPerMinute: options.ipLimitPerMinute ?? NO_LIMIT,
+    },
     document: JSON.stringify(openApiDocument(url)),
     observe: () => undefined,
     trustProxy: options.trustProxy ?? { kind: 'none' },
@@ -311,13 +343,23 @@ function listen(server: Server): Promise<number> {
   });
 }
 
-function collect(seeded: SeedResult, field: 'api_keys' | 'webhook_endpoints'): Record<string, Record<string, string>> {
-  return Object.fromEntries(Object.entries(seeded.teams).map(([teamId, team]) => [teamId, team[field]]));
+function collect(
+  seeded: SeedResult,
+  field: 'api_keys' | 'webhook_endpoints',
+): Record<string, Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(seeded.teams).map(([teamId, team]) => [teamId, team[field]]),
+  );
 }
 
-function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+function joinHeaders(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
   );
 }
 

@@ -13,7 +13,10 @@ export function appAs(api: Pick<TestApi, 'url'>, token: string | null): TRPCClie
 }
 
 /** The app's door with these headers: those of a session, for instance. */
-export function appWith(api: Pick<TestApi, 'url'>, headers: Record<string, string>): TRPCClient<AppRouter> {
+export function appWith(
+  api: Pick<TestApi, 'url'>,
+  headers: Record<string, string>,
+): TRPCClient<AppRouter> {
   return createTRPCClient<AppRouter>({ links: [httpLink({ url: `${api.url}/trpc`, headers })] });
 }
 
@@ -26,10 +29,16 @@ export async function appAsMember(
   team: string,
   name: string,
 ): Promise<TRPCClient<AppRouter>> {
-  return appAs(api, await tokenOf({ kind: 'user', userId: userId(team, name), teamId: `team_${team}` }));
+  return appAs(
+    api,
+    await tokenOf({ kind: 'user', userId: userId(team, name), teamId: `team_${team}` }),
+  );
 }
 
-export async function appAsPlatform(api: Pick<TestApi, 'url'>, service = 'training'): Promise<TRPCClient<AppRouter>> {
+export async function appAsPlatform(
+  api: Pick<TestApi, 'url'>,
+  service = 'training',
+): Promise<TRPCClient<AppRouter>> {
   return appAs(api, await tokenOf({ kind: 'platform', service }));
 }
 
@@ -39,7 +48,10 @@ export async function openSession(
   token: string,
 ): Promise<{ status: number; code: string; headers: Record<string, string> }> {
   const authorization = `Bearer ${token}`;
-  const opened = await fetch(`${api.url}/trpc-session`, { method: 'POST', headers: { authorization } });
+  const opened = await fetch(`${api.url}/trpc-session`, {
+    method: 'POST',
+    headers: { authorization },
+  });
   const { code = 'ok', csrf_token } = (await opened.json()) as Record<string, string>;
   const [cookie] = opened.headers.getSetCookie();
   const headers = {

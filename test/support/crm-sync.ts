@@ -2,7 +2,10 @@
 import { beforeEach } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { ProviderName } from '../../src/features/crm/providers/registry.ts';
-import { syncConnection, type SyncDependencies } from '../../src/features/crm/sync/sync-connection.ts';
+import {
+  syncConnection,
+  type SyncDependencies,
+} from '../../src/features/crm/sync/sync-connection.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from './api.ts';
 import { appAs, tokenOf } from './app.ts';
 import { startCrm, type FakeCrm, type FakeDeal } from './crm/fake.ts';
@@ -13,10 +16,14 @@ export const MINUTE = 60_000;
 const TEAM = 'team_a';
 
 /** A modification time, so many minutes before `NOW`. */
-export const ago = (minutes: number): string => new Date(NOW.getTime() - minutes * MINUTE).toISOString();
+export const ago = (minutes: number): string =>
+  new Date(NOW.getTime() - minutes * MINUTE).toISOString();
 
 /** Deals 1 to `count`, each modified a minute after the one before. */
-export function makeDeals(count: number, fields: (index: number) => Partial<FakeDeal> = () => ({})): FakeDeal[] {
+export function makeDeals(
+  count: number,
+  fields: (index: number) => Partial<FakeDeal> = () => ({}),
+): FakeDeal[] {
   return Array.from({ length: count }, (_, index) => ({
     id: index + 1,
     amount: `${index + 1}.50`,
@@ -26,7 +33,10 @@ export function makeDeals(count: number, fields: (index: number) => Partial<Fake
 }
 
 /** A CRM with pages of three. */
-export async function startWith(name: ProviderName, deals: readonly FakeDeal[] = makeDeals(7)): Promise<FakeCrm> {
+export async function startWith(
+  name: ProviderName,
+  deals: readonly FakeDeal[] = makeDeals(7),
+): Promise<FakeCrm> {
   const crm = await startCrm(name);
   crm.pageMax = 3;
   for (const deal of deals) crm.put(deal);
@@ -68,17 +78,26 @@ export function useCrmSync() {
 
   /** Signed in by the tests' clock, which the API uses. */
   const signIn = async (): Promise<ReturnType<typeof appAs>> =>
-    appAs(api, await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: TEAM }, clock.now()));
+    appAs(
+      api,
+      await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: TEAM }, clock.now()),
+    );
 
   const connect = async (crm: FakeCrm, marker?: string): Promise<string> => {
     const app = await signIn();
-    const input = { ...crm.connectInput(), ...(marker === undefined ? {} : { objection_marker: marker }) };
+    const input = {
+      ...crm.connectInput(),
+      ...(marker === undefined ? {} : { objection_marker: marker }),
+    };
     const { id } = await app.admin.crm.connect.mutate(input);
     crm.requests.length = 0;
     return id;
   };
 
-  const sync = (connectionId: string, overrides: Partial<SyncDependencies> = {}): ReturnType<typeof syncConnection> => {
+  const sync = (
+    connectionId: string,
+    overrides: Partial<SyncDependencies> = {},
+  ): ReturnType<typeof syncConnection> => {
     const dependencies: SyncDependencies = {
       db: api.db,
       clock,
@@ -104,7 +123,9 @@ export function useCrmSync() {
 
   /** Data of `crm.sync.failed`, oldest first. */
   const events = async (): Promise<unknown[]> => {
-    const found = await rows(`select data from event where type = 'crm.sync.failed' order by created_at, id`);
+    const found = await rows(
+      `select data from event where type = 'crm.sync.failed' order by created_at, id`,
+    );
     return found.map(({ data }) => data);
   };
 

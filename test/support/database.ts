@@ -29,7 +29,10 @@ async function createDatabase(template: string): Promise<TestDatabase> {
 }
 
 async function runOnServer(statement: string): Promise<void> {
-  const client = new Client({ connectionString: inject('testServerUrl'), connectionTimeoutMillis: 10_000 });
+  const client = new Client({
+    connectionString: inject('testServerUrl'),
+    connectionTimeoutMillis: 10_000,
+  });
   await client.connect();
   try {
     await client.query(statement);

@@ -6,7 +6,10 @@ import { userId } from './seed.ts';
 export type Platform = Awaited<ReturnType<typeof appAsPlatform>>['platform'];
 
 /** The procedures for the host application, as one of its services. */
-export async function platformOf(api: Pick<TestApi, 'url'>, service = 'training'): Promise<Platform> {
+export async function platformOf(
+  api: Pick<TestApi, 'url'>,
+  service = 'training',
+): Promise<Platform> {
   return (await appAsPlatform(api, service)).platform;
 }
 
@@ -44,11 +47,18 @@ export interface RaisedEvent {
 }
 
 /** The team's events in the order in which they were raised; about one training when it is named. */
-export async function eventsOf(api: Pick<TestApi, 'db'>, teamId: string, trainingId?: string): Promise<RaisedEvent[]> {
-  const { rows } = await api.db.pool.query<RaisedEvent>('select type, data from event where team_id = $1 order by id', [
-    teamId,
-  ]);
-  return trainingId === undefined ? rows : rows.filter(({ data }) => data['training_id'] === trainingId);
+export async function eventsOf(
+  api: Pick<TestApi, 'db'>,
+  teamId: string,
+  trainingId?: string,
+): Promise<RaisedEvent[]> {
+  const { rows } = await api.db.pool.query<RaisedEvent>(
+    'select type, data from event where team_id = $1 order by id',
+    [teamId],
+  );
+  return trainingId === undefined
+    ? rows
+    : rows.filter(({ data }) => data['training_id'] === trainingId);
 }
 
 /** The team's audit entries in the order in which they were made. */

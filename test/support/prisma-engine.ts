@@ -15,7 +15,11 @@ export async function applyWithPrisma(
   // A pool of ours, because the engine's advisory lock lives as long as its session.
   const pool = new Pool({ connectionString: databaseUrl });
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
-  const schemaEngine = await engine.SchemaEngine.new({ datamodels: undefined }, () => undefined, adapter);
+  const schemaEngine = await engine.SchemaEngine.new(
+    { datamodels: undefined },
+    () => undefined,
+    adapter,
+  );
   try {
     const output = await schemaEngine.applyMigrations({
       migrationsList: {
@@ -38,7 +42,10 @@ export async function applyWithPrisma(
 
 /** What we use of WebAssembly, which TypeScript knows only together with the whole of the browser. */
 interface WebAssemblyLoader {
-  instantiate(code: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+  instantiate(
+    code: Uint8Array,
+    imports: object,
+  ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 }
 
 // Once a process: a second instance would get the callbacks of the first.
@@ -49,7 +56,9 @@ async function loadEngine(): Promise<void> {
   const code = await readFile(script.replace(/\.js$/, '.wasm'));
   const { WebAssembly: loader } = globalThis as unknown as { WebAssembly: WebAssemblyLoader };
   const { instance } = await loader.instantiate(code, { './schema_engine_bg.js': { ...engine } });
-  const { __wbg_set_wasm: setWasm } = engine as unknown as { __wbg_set_wasm: (exports: object) => void };
+  const { __wbg_set_wasm: setWasm } = engine as unknown as {
+    __wbg_set_wasm: (exports: object) => void;
+  };
   setWasm(instance.exports);
   instance.exports.__wbindgen_start();
 }

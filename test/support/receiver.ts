@@ -46,7 +46,10 @@ afterAll(async () => {
   for (const receiver of started) await receiver.stop();
 });
 
-export async function startReceiver(certificate?: { readonly cert: string; readonly key: string }): Promise<Receiver> {
+export async function startReceiver(certificate?: {
+  readonly cert: string;
+  readonly key: string;
+}): Promise<Receiver> {
   const requests: Received[] = [];
   const behaviours = new Map<string, Behaviour>();
   const sockets = new Map<Socket, number>();
@@ -77,7 +80,8 @@ export async function startReceiver(certificate?: { readonly cert: string; reado
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const requestsTo = (path: string): Received[] => requests.filter((request) => request.path === path);
+  const requestsTo = (path: string): Received[] =>
+    requests.filter((request) => request.path === path);
   const receiver: Receiver = {
     port,
     url: certificate ? `https://receiver.test:${port}` : `http://127.0.0.1:${port}`,
@@ -101,7 +105,11 @@ export async function startReceiver(certificate?: { readonly cert: string; reado
 }
 
 /** Answers with the status, and a body where it has one. */
-export function status(code: number, body?: string | Buffer, headers: Record<string, string> = {}): Behaviour {
+export function status(
+  code: number,
+  body?: string | Buffer,
+  headers: Record<string, string> = {},
+): Behaviour {
   return (response) => response.writeHead(code, headers).end(body);
 }
 

@@ -35,7 +35,13 @@ const problemSchema = z.strictObject({
   request_id: z.uuid(),
   detail: z.string().min(1).optional(),
   errors: z
-    .array(z.strictObject({ path: z.string().min(1), message: z.string().min(1), code: z.string().min(1) }))
+    .array(
+      z.strictObject({
+        path: z.string().min(1),
+        message: z.string().min(1),
+        code: z.string().min(1),
+      }),
+    )
     .min(1)
     .optional(),
   field: z.string().min(1).optional(),
@@ -68,13 +74,21 @@ const PARSER_STATUSES = [400, 408, 431];
 export function requireDocumentedResponse(asked: Asked, response: ApiResponse): void {
   const fault = faultOf(asked, response);
   if (fault === null) return;
-  throw new Error(`${asked.method} ${asked.path} → ${response.status}: ${fault}\n${response.text.slice(0, 2000)}`);
+  throw new Error(
+    `${asked.method} ${asked.path} → ${response.status}: ${fault}\n${response.text.slice(0, 2000)}`,
+  );
 }
 
 function faultOf(asked: Asked, response: ApiResponse): string | null {
   const match = matchRoute(asked.method, asked.path);
-  const endpoint = match.kind === 'route' && !PARSER_STATUSES.includes(response.status) ? match.route.endpoint : null;
-  return headerFault(response) ?? (asked.method === 'HEAD' ? emptyFault(response) : bodyFault(endpoint, response));
+  const endpoint =
+    match.kind === 'route' && !PARSER_STATUSES.includes(response.status)
+      ? match.route.endpoint
+      : null;
+  return (
+    headerFault(response) ??
+    (asked.method === 'HEAD' ? emptyFault(response) : bodyFault(endpoint, response))
+  );
 }
 
 function headerFault({ status, headers }: ApiResponse): string | null {
@@ -88,7 +102,9 @@ function headerFault({ status, headers }: ApiResponse): string | null {
   if (headers['www-authenticate'] !== (status === 401 ? 'Bearer' : undefined))
     return `the header www-authenticate is ${headers['www-authenticate']}`;
   const wanted = status < 400 ? 'application/json' : 'application/problem+json';
-  return headers['content-type'] === wanted ? null : `the content type is ${headers['content-type']}`;
+  return headers['content-type'] === wanted
+    ? null
+    : `the content type is ${headers['content-type']}`;
 }
 
 function emptyFault({ text }: ApiResponse): string | null {
@@ -98,7 +114,11 @@ function emptyFault({ text }: ApiResponse): string | null {
 function bodyFault(endpoint: Endpoint | null, response: ApiResponse): string | null {
   const { status, body } = response;
   if (status >= 400)
-    return problemFault(response) ?? undeclaredFault(endpoint, body.code) ?? schemaFault(endpoint, response);
+    return (
+      problemFault(response) ??
+      undeclaredFault(endpoint, body.code) ??
+      schemaFault(endpoint, response)
+    );
   if (endpoint && status !== endpoint.successStatus) return `declared is ${endpoint.successStatus}`;
   return schemaFault(endpoint, response);
 }
@@ -109,31 +129,45 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
   const problem = parsed.data;
   const { code } = problem;
   if (problem.status !== status) return 'the body tells another status';
-  if (code === 'bad_request' ? !BAD_REQUEST_STATUSES.includes(status) : status !== PROBLEMS[code].status)
+  if (
+    code === 'bad_request'
+      ? !BAD_REQUEST_STATUSES.includes(status)
+      : status !== PROBLEMS[code].status
+  )
     return `${code} has another status`;
   // A replay tells the request that was refused; its own id is in the header only.
   const isReplay = headers['idempotency-replayed'] === 'true';
-  if (!isReplay && problem.request_id !== headers['x-request-id']) return 'request_id and X-Request-Id differ';
+  if (!isReplay && problem.request_id !== headers['x-request-id'])
+    return 'request_id and X-Request-Id differ';
   if (!problem.type.endsWith(`/docs/errors#${code}`)) return 'the type does not end in the code';
   if (status >= 500 && problem.detail !== undefined) return 'a fault of ours tells details';
-  const foreign = Object.entries(FIELDS_OF).find(([field, codes]) => field in problem && !codes.includes(code));
+  const foreign = Object.entries(FIELDS_OF).find(
+    ([field, codes]) => field in problem && !codes.includes(code),
+  );
   if (foreign) return `${code} has the field ${foreign[0]}`;
-  if (code === 'validation_error' && (problem.errors === undefined) === (problem.field === undefined))
+  if (
+    code === 'validation_error' &&
+    (problem.errors === undefined) === (problem.field === undefined)
+  )
     return 'exactly one of errors and field must be there';
-  if (code === 'insufficient_scope' && problem.required_scope === undefined) return 'required_scope is missing';
+  if (code === 'insufficient_scope' && problem.required_scope === undefined)
+    return 'required_scope is missing';
   if (code === 'rate_limited' && headers['retry-after'] !== String(problem.retry_after))
     return 'retry_after and Retry-After differ';
   return null;
 }
 
 function undeclaredFault(endpoint: Endpoint | null, code: ProblemCode): string | null {
-  return endpoint === null || endpoint.errors.includes(code) ? null : `${endpoint.name} does not declare ${code}`;
+  return endpoint === null || endpoint.errors.includes(code)
+    ? null
+    : `${endpoint.name} does not declare ${code}`;
 }
 
 function schemaFault(endpoint: Endpoint | null, { status, body }: ApiResponse): string | null {
   if (endpoint === null) return null;
   const validate = validators.find(endpoint, status);
-  if (validate === null) return `the document has no ${status} for ${endpoint.method} ${endpoint.path}`;
+  if (validate === null)
+    return `the document has no ${status} for ${endpoint.method} ${endpoint.path}`;
   return validate(body) ? null : JSON.stringify(validate.errors);
 }
 
@@ -147,10 +181,21 @@ function openValidators(): { find(endpoint: Endpoint, status: number): ValidateF
   ajv.addSchema(document, 'openapi');
   const compiled = new Map<string, ValidateFunction | null>();
   const compile = (endpoint: Endpoint, status: number): ValidateFunction | null => {
-    const place = ['paths', endpoint.path, endpoint.method.toLowerCase(), 'responses', String(status)];
+    const place = [
+      'paths',
+      endpoint.path,
+      endpoint.method.toLowerCase(),
+      'responses',
+      String(status),
+    ];
     const reference = lookUp(document, place)?.['$ref'];
     const response = typeof reference === 'string' ? reference.slice(2).split('/') : place;
-    const pointer = [...response, 'content', status < 400 ? 'application/json' : 'application/problem+json', 'schema'];
+    const pointer = [
+      ...response,
+      'content',
+      status < 400 ? 'application/json' : 'application/problem+json',
+      'schema',
+    ];
     return lookUp(document, pointer)
       ? (ajv.getSchema(`openapi#/${pointer.map(escapePointer).join('/')}`) ?? null)
       : null;
@@ -167,7 +212,11 @@ function openValidators(): { find(endpoint: Endpoint, status: number): ValidateF
 type OpenApiPart = Readonly<Record<string, unknown>>;
 
 function lookUp(root: OpenApiPart, pointer: readonly string[]): OpenApiPart | null {
-  return pointer.reduce<OpenApiPart | null>((part, name) => (part?.[name] ?? null) as OpenApiPart | null, root);
+  return pointer.reduce<OpenApiPart | null>(
+    (part, name) => (part?.[name] ?? null) as OpenApiPart | null,
+    root,
+  );
 }
 
-const escapePointer = (part: string): string => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+const escapePointer = (part: string): string =>
+  encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));

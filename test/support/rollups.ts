@@ -47,7 +47,13 @@ export async function recount(client: Client, teamId: string): Promise<Rollups> 
   for (const row of rows) {
     const ended = row.finished_at !== null || row.status === 'scored';
     if (!ended && !row.scored) continue;
-    const person = (people[row.user_id] ??= { sessions: 0, scored: 0, total_sum: 0, total_count: 0, dimensions: {} });
+    const person = (people[row.user_id] ??= {
+      sessions: 0,
+      scored: 0,
+      total_sum: 0,
+      total_count: 0,
+      dimensions: {},
+    });
     if (ended) person.sessions += 1;
     if (row.scored) person.scored += 1;
     for (const [name, value] of Object.entries(row.dimensions ?? {})) {
@@ -84,14 +90,16 @@ function addToWeek(weeks: Record<string, Week>, row: Session, total: number): vo
 /** What they are; a week of a person is named `<user id> <Monday>`. */
 export async function readRollups(client: Client, teamId: string): Promise<Rollups> {
   const scores = DIMENSIONS.map(
-    (name) => `'${name}', nullif(json_build_array(${name}_sum, ${name}_count)::text, '[0, 0]')::json`,
+    (name) =>
+      `'${name}', nullif(json_build_array(${name}_sum, ${name}_count)::text, '[0, 0]')::json`,
   );
   const people = await client.query<Person & { user_id: string }>(
     `SELECT user_id, sessions, scored, total_sum::int, total_count, json_strip_nulls(json_build_object(${scores.join(', ')})) AS dimensions
        FROM analytics_person WHERE team_id = $1`,
     [teamId],
   );
-  const days = (column: string) => [1, 2, 3, 4, 5, 6, 7].map((day) => `day${day}_${column}`).join(', ');
+  const days = (column: string) =>
+    [1, 2, 3, 4, 5, 6, 7].map((day) => `day${day}_${column}`).join(', ');
   const weeks = await client.query<Week & { user_id: string; week: string }>(
     `SELECT user_id, week, total_sum, total_count, ARRAY[${days('sum')}] AS day_sums, ARRAY[${days('count')}] AS day_counts
        FROM analytics_person_week WHERE team_id = $1`,
@@ -99,6 +107,8 @@ export async function readRollups(client: Client, teamId: string): Promise<Rollu
   );
   return {
     people: Object.fromEntries(people.rows.map(({ user_id, ...rest }) => [user_id, rest])),
-    weeks: Object.fromEntries(weeks.rows.map(({ user_id, week, ...rest }) => [`${user_id} ${week}`, rest])),
+    weeks: Object.fromEntries(
+      weeks.rows.map(({ user_id, week, ...rest }) => [`${user_id} ${week}`, rest]),
+    ),
   };
 }

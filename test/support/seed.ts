@@ -10,7 +10,12 @@ type TrainingSeed = NonNullable<TeamSeed['trainings']>[number];
  * is forbidden or blocked.
  */
 export const CATALOG = [
-  { kind: 'situation', id: 'sit_cold', name: { de: 'Kaltakquise', en: 'Cold call' }, icon: 'phone' },
+  {
+    kind: 'situation',
+    id: 'sit_cold',
+    name: { de: 'Kaltakquise', en: 'Cold call' },
+    icon: 'phone',
+  },
   { kind: 'situation', id: 'sit_renewal', name: { de: 'Verlängerung', en: 'Renewal' } },
   { kind: 'personality', id: 'per_calm', name: { de: 'Ruhig', en: 'Calm' } },
   { kind: 'personality', id: 'per_tough', name: { de: 'Hart', en: 'Tough' } },
@@ -54,7 +59,11 @@ export function makeTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed
 }
 
 /** An active member `mem_<team>_<name>`, the person `usr_<team>_<name>`, `<name>@<team>.test`. */
-export function makeMember(team: string, name: string, fields: Partial<MemberSeed> = {}): MemberSeed {
+export function makeMember(
+  team: string,
+  name: string,
+  fields: Partial<MemberSeed> = {},
+): MemberSeed {
   const invited = fields.status === 'invited';
   return {
     id: memberId(team, name),
@@ -72,7 +81,11 @@ export const memberId = (team: string, name: string): string => `mem_${team}_${n
 export const userId = (team: string, name: string): string => `usr_${team}_${name}`;
 
 /** A scored training of the team's member. */
-export function makeTraining(team: string, id: string, fields: Partial<TrainingSeed> = {}): TrainingSeed {
+export function makeTraining(
+  team: string,
+  id: string,
+  fields: Partial<TrainingSeed> = {},
+): TrainingSeed {
   return {
     id,
     user_id: userId(team, 'member'),
@@ -115,7 +128,11 @@ export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): Team
   return makeTeam(name, {
     trainings: [
       makeTraining(name, `trn_${name}`),
-      makeTraining(name, `trn_${name}_running`, { status: 'running', finished_at: null, evaluation: null }),
+      makeTraining(name, `trn_${name}_running`, {
+        status: 'running',
+        finished_at: null,
+        evaluation: null,
+      }),
     ],
     assignments: [
       {
@@ -130,7 +147,13 @@ export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): Team
       },
     ],
     cases: [
-      { id: `cas_${name}`, user_id: member, title: 'A case', fields: { budget: 1 }, external_ref: { lms: 7 } },
+      {
+        id: `cas_${name}`,
+        user_id: member,
+        title: 'A case',
+        fields: { budget: 1 },
+        external_ref: { lms: 7 },
+      },
       { id: `cas_${name}_private`, user_id: member, title: 'Private', private: true },
     ],
     crm_connections: [{ id: `crm_${name}`, provider: 'hubspot' }],
@@ -148,9 +171,17 @@ export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): Team
       },
     ],
     crm_objections: [
-      { id: `obj_${name}`, deal_id: `deal_${name}`, category: 'price', text: 'Too expensive', lang: 'en' },
+      {
+        id: `obj_${name}`,
+        deal_id: `deal_${name}`,
+        category: 'price',
+        text: 'Too expensive',
+        lang: 'en',
+      },
     ],
-    webhook_endpoints: [{ id: `whe_${name}`, url: 'https://example.com/hook', events: ['training.completed'] }],
+    webhook_endpoints: [
+      { id: `whe_${name}`, url: 'https://example.com/hook', events: ['training.completed'] },
+    ],
     ...fields,
   });
 }

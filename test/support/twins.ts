@@ -18,7 +18,11 @@ export const twinOf = (side: Side): Side => (side === 'a' ? 'b' : 'a');
 /** The moment at which the tests run: the clock stands still. */
 export const TWINS_NOW = new Date('2026-11-18T12:00:00.000Z');
 
-type Standing = readonly [role: 'owner' | 'admin' | 'member', status: 'active' | 'invited' | 'ended', user: string];
+type Standing = readonly [
+  role: 'owner' | 'admin' | 'member',
+  status: 'active' | 'invited' | 'ended',
+  user: string,
+];
 
 /** Each member as the one team knows them, and as the other. */
 const MEMBERS: Readonly<Record<string, Readonly<Record<Side, Standing>>>> = {
@@ -53,7 +57,9 @@ export const TWIN_IDS = {
 };
 
 /** Catalog entries, global ones and the teams' own: `own_1` is in both teams, the others in one. */
-export const ENTRY_IDS: Readonly<Record<'situation_id' | 'personality_id' | 'industry_id', readonly string[]>> = {
+export const ENTRY_IDS: Readonly<
+  Record<'situation_id' | 'personality_id' | 'industry_id', readonly string[]>
+> = {
   situation_id: ['sit_cold', 'sit_renewal', 'own_1', 'own_a'],
   personality_id: ['per_calm', 'per_tough', 'own_b'],
   industry_id: ['ind_saas', 'ind_public', 'own_1'],
@@ -72,7 +78,9 @@ const MEMBER_BLOCKED: Readonly<Record<Side, Readonly<Record<string, string[]>>>>
   b: { mem_7: ['per_calm', 'ind_public', 'own_1'], mem_8: ['sit_cold'] },
 };
 /** `sit_cold` is hidden by an entry of team A's own, `per_calm` by one of team B's. */
-const OWN_ENTRIES: Readonly<Record<Side, readonly (readonly [string, 'situation' | 'personality' | 'industry'])[]>> = {
+const OWN_ENTRIES: Readonly<
+  Record<Side, readonly (readonly [string, 'situation' | 'personality' | 'industry'])[]>
+> = {
   a: [
     ['own_1', 'situation'],
     ['own_a', 'situation'],
@@ -95,7 +103,8 @@ function pick<T>(list: readonly T[], index: number, side: Side): T {
 
 const day = (index: number, side: Side): string =>
   String(1 + ((index * (side === 'a' ? 5 : 11)) % 28)).padStart(2, '0');
-const at = (index: number, side: Side, time = '09:00:00'): string => `2026-10-${day(index, side)}T${time}.000Z`;
+const at = (index: number, side: Side, time = '09:00:00'): string =>
+  `2026-10-${day(index, side)}T${time}.000Z`;
 
 /** The seed file of one twin, or of both. */
 export function twinSeed(sides: readonly Side[] = SIDES): SeedFileInput {
@@ -119,9 +128,14 @@ function peopleOf(side: Side): string[] {
 }
 
 function makeTwin(side: Side): TeamSeed {
-  const members = Object.entries(MEMBERS).map(([id, standings]) => ({ id, standing: standings[side] }));
+  const members = Object.entries(MEMBERS).map(([id, standings]) => ({
+    id,
+    standing: standings[side],
+  }));
   const people = peopleOf(side);
-  const recipients = members.filter(({ standing: [, status] }) => status !== 'ended').map(({ id }) => id);
+  const recipients = members
+    .filter(({ standing: [, status] }) => status !== 'ended')
+    .map(({ id }) => id);
   const live = recipients.length;
   return {
     id: teamIdOf(side),
@@ -152,7 +166,11 @@ function makeTwin(side: Side): TeamSeed {
         scopes: side === 'a' ? ['users:read'] : ['users:read', 'cases:read'],
         created_by: recipients[1],
       },
-      { name: 'ended', scopes: ['users:read'], revoked_at: side === 'a' ? '2026-11-01T00:00:00Z' : null },
+      {
+        name: 'ended',
+        scopes: ['users:read'],
+        revoked_at: side === 'a' ? '2026-11-01T00:00:00Z' : null,
+      },
     ],
     assignments: TWIN_IDS.assignment_id.map((id, index) => ({
       id,
@@ -201,7 +219,10 @@ function makeTwin(side: Side): TeamSeed {
     webhook_endpoints: TWIN_IDS.endpoint_id.map((id, index) => ({
       id,
       url: `https://${side}.example.com/hook`,
-      events: side === 'a' ? ['training.completed', 'assignment.created'] : ['training.completed', 'member.joined'],
+      events:
+        side === 'a'
+          ? ['training.completed', 'assignment.created']
+          : ['training.completed', 'member.joined'],
       status: pick(['active', 'disabled', 'disabled_failures'] as const, index, side),
       description: `${id} of ${side}`,
     })),
@@ -242,7 +263,9 @@ type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]
 export async function addTwinRows(db: Database, sides: readonly Side[] = SIDES): Promise<void> {
   await replaceTimeOfLoading(db);
   await db.pool.query(`update api_key set id = 'key_' || name`);
-  await db.pool.query(`update crm_connection set credentials_encrypted = '\\x00' where status <> 'disconnected'`);
+  await db.pool.query(
+    `update crm_connection set credentials_encrypted = '\\x00' where status <> 'disconnected'`,
+  );
   await db.pool.query(
     `update assignment a set completed_training_id = (
        select min(t.id) from training t where t.team_id = a.team_id and t.assignment_id = a.id)
@@ -271,7 +294,9 @@ async function replaceTimeOfLoading(db: Database): Promise<void> {
   );
   const isOfLoading = (column: string) => `${column} between now() - interval '1 hour' and now()`;
   for (const { table, column } of rows)
-    await db.pool.query(`update ${table} set ${column} = '2026-10-01T06:00:00Z' where ${isOfLoading(column)}`);
+    await db.pool.query(
+      `update ${table} set ${column} = '2026-10-01T06:00:00Z' where ${isOfLoading(column)}`,
+    );
 }
 
 const DELIVERY_STATUSES = ['pending', 'retrying', 'ok', 'gave_up'] as const;
@@ -344,11 +369,27 @@ function twinRows(side: Side): Rows {
     invitation_resend: Array.from({ length: 40 }, (_, index) => ({
       id: `inv_${index}`,
       member_id: side === 'a' ? 'mem_5' : 'mem_6',
-      sent_at: new Date(TWINS_NOW.getTime() - (index + (side === 'a' ? 1 : 100)) * 1000).toISOString(),
+      sent_at: new Date(
+        TWINS_NOW.getTime() - (index + (side === 'a' ? 1 : 100)) * 1000,
+      ).toISOString(),
     })),
     api_key_usage: ['key_full', 'key_second'].flatMap((key_id, index) => [
-      { key_id, day: '2026-11-17', count_2xx: side === 'a' ? 5 : 50, count_4xx: index, count_429: 0, count_5xx: 0 },
-      { key_id, day: `2026-11-0${side === 'a' ? 2 : 3}`, count_2xx: 1, count_4xx: 1, count_429: 1, count_5xx: 0 },
+      {
+        key_id,
+        day: '2026-11-17',
+        count_2xx: side === 'a' ? 5 : 50,
+        count_4xx: index,
+        count_429: 0,
+        count_5xx: 0,
+      },
+      {
+        key_id,
+        day: `2026-11-0${side === 'a' ? 2 : 3}`,
+        count_2xx: 1,
+        count_4xx: 1,
+        count_429: 1,
+        count_5xx: 0,
+      },
     ]),
     idempotency_record: [
       {

@@ -31,7 +31,8 @@ async function startMailServer(
       stream.on('end', () => {
         void (async () => {
           const refusal = await answer(to);
-          if (refusal === undefined) received.push({ to, text: decode(Buffer.concat(chunks).toString()) });
+          if (refusal === undefined)
+            received.push({ to, text: decode(Buffer.concat(chunks).toString()) });
           done(refusal);
         })();
       });
@@ -42,17 +43,31 @@ async function startMailServer(
     server.listen(0, '127.0.0.1', resolve);
   });
   const { port } = server.server.address() as AddressInfo;
-  return { url: `smtp://127.0.0.1:${port}`, received, stop: () => new Promise((done) => server.close(() => done())) };
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    stop: () => new Promise((done) => server.close(() => done())),
+  };
 }
 
 function decode(text: string): string {
   const bytes = text
     .replaceAll(/=\r?\n/g, '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
   return Buffer.from(bytes, 'latin1').toString('utf8');
 }
 
-const ARGUMENTS = ['announce', '--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+const ARGUMENTS = [
+  'announce',
+  '--version',
+  'v1',
+  '--deprecation',
+  '2027-01-01',
+  '--sunset',
+  '2028-01-01',
+];
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -60,14 +75,21 @@ beforeEach(async () => {
   return () => database.drop();
 });
 
-async function run(args: string[], env: Record<string, string> = {}): Promise<Exit & { output: string }> {
+async function run(
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Exit & { output: string }> {
   const script = runScript(database.url, args, env);
   const exit = await script.exited;
   return { ...exit, output: script.output() };
 }
 
 /** A team without keys but these, each made by the member of that name. */
-function teamWith(name: string, keys: Partial<NonNullable<TeamSeed['api_keys']>[number]>[], fields = {}): TeamSeed {
+function teamWith(
+  name: string,
+  keys: Partial<NonNullable<TeamSeed['api_keys']>[number]>[],
+  fields = {},
+): TeamSeed {
   const api_keys = keys.map((key, index) => ({
     name: `key ${index}`,
     scopes: [],
@@ -81,11 +103,19 @@ const PAST = '2026-01-01T00:00:00Z';
 
 describe('who is mailed', () => {
   const teams = [
-    teamWith('a', [{ created_by: 'owner' }, { created_by: 'admin', name: 'Reporting' }, { created_by: 'admin' }], {
-      name: 'Acme\r\nBcc: all@x.test',
-      language: 'de',
-      members: [makeMember('a', 'english', { role: 'admin' })],
-    }),
+    teamWith(
+      'a',
+      [
+        { created_by: 'owner' },
+        { created_by: 'admin', name: 'Reporting' },
+        { created_by: 'admin' },
+      ],
+      {
+        name: 'Acme\r\nBcc: all@x.test',
+        language: 'de',
+        members: [makeMember('a', 'english', { role: 'admin' })],
+      },
+    ),
     teamWith('b', [{ revoked_at: PAST }, { expires_at: PAST }, { created_by: 'english' }], {
       members: [makeMember('b', 'english', { role: 'admin' })],
       language: 'de',
@@ -125,7 +155,10 @@ describe('who is mailed', () => {
       // The days are those of UTC, also where it is still the day before.
       TZ: 'America/New_York',
     });
-    expect(first).toMatchObject({ code: 0, output: expect.stringContaining('6 mails sent, 0 failed.') });
+    expect(first).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('6 mails sent, 0 failed.'),
+    });
     expect(mail.received.map(({ to }) => to).toSorted()).toEqual(EXPECTED);
     const textTo = (to: string) => mail.received.find((received) => received.to === to)?.text ?? '';
     for (const part of [
@@ -140,7 +173,9 @@ describe('who is mailed', () => {
     expect(textTo('admin@a.test')).not.toMatch(/^Bcc:/m);
     expect(first.output).not.toContain('.test');
 
-    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain('0 mails sent, 0 failed.');
+    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain(
+      '0 mails sent, 0 failed.',
+    );
     expect(mail.received).toHaveLength(6);
     const later = [...ARGUMENTS.slice(0, -1), '2028-02-01'];
     expect((await run(later, { SMTP_URL: mail.url })).output).toContain('6 mails sent, 0 failed.');
@@ -194,8 +229,13 @@ describe('what may go wrong', () => {
     script = null;
     await expect.poll(() => mail.received.length).toBe(8);
     expect(mail.received.map(({ to }) => to)).toEqual(addresses.slice(0, 8));
-    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain('13 mails sent, 0 failed.');
-    expect(mail.received.map(({ to }) => to)).toEqual([...addresses.slice(0, 8), ...addresses.slice(7)]);
+    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain(
+      '13 mails sent, 0 failed.',
+    );
+    expect(mail.received.map(({ to }) => to)).toEqual([
+      ...addresses.slice(0, 8),
+      ...addresses.slice(7),
+    ]);
     await mail.stop();
   });
 
@@ -207,10 +247,15 @@ describe('what may go wrong', () => {
       return Object.assign(new Error(`no ${to} here`), { responseCode: 550 });
     });
     const first = await run(ARGUMENTS, { SMTP_URL: mail.url });
-    expect(first).toMatchObject({ code: 1, output: expect.stringContaining('19 mails sent, 1 failed.') });
+    expect(first).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('19 mails sent, 1 failed.'),
+    });
     expect(first.output).not.toContain('.test');
     isRefusing = false;
-    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain('1 mails sent, 0 failed.');
+    expect((await run(ARGUMENTS, { SMTP_URL: mail.url })).output).toContain(
+      '1 mails sent, 0 failed.',
+    );
     expect(mail.received.map(({ to }) => to).toSorted()).toEqual(addresses);
     await mail.stop();
   });
@@ -285,21 +330,33 @@ describe('what may go wrong', () => {
       return undefined;
     });
     expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({ code: 0 });
-    expect(second).toMatchObject({ code: 1, output: expect.stringContaining('being sent already') });
+    expect(second).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('being sent already'),
+    });
     expect(mail.received.map(({ to }) => to)).toEqual(addresses);
     await mail.stop();
   });
 
   test.each([
     { args: ['--version', 'v1'], says: 'Usage' },
-    { args: ['--version', 'v9', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'], says: 'no version v9' },
+    {
+      args: ['--version', 'v9', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'],
+      says: 'no version v9',
+    },
     {
       args: ['--version', 'v1', '--deprecation', '2027-02-30', '--sunset', '2029-01-01'],
       says: '2027-02-30 is no date',
     },
-    { args: ['--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2027-12-31'], says: '12 months' },
+    {
+      args: ['--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2027-12-31'],
+      says: '12 months',
+    },
     { args: ['--vers', 'v1'], says: '--vers' },
   ])('arguments that make no sense are refused: $says', async ({ args, says }) => {
-    expect(await run(['announce', ...args])).toMatchObject({ code: 1, output: expect.stringContaining(says) });
+    expect(await run(['announce', ...args])).toMatchObject({
+      code: 1,
+      output: expect.stringContaining(says),
+    });
   });
 });

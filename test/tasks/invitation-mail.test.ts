@@ -53,7 +53,9 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 const decode = (text: string): string =>
   text
     .replaceAll(/=\r?\n/g, '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
 
 async function invite(api: TestApi, body: object): Promise<string> {
   const created = await api.call(api.key('team_a'), 'POST', '/users', { body });
@@ -75,12 +77,15 @@ describe('the invitation mail', () => {
       SMTP_URL: mail.url,
       MAIL_FROM: 'Training <training@a.test>',
     });
-    await until(async () => (await api.db.pool.query('select from graphile_worker.jobs')).rowCount === 0);
+    await until(
+      async () => (await api.db.pool.query('select from graphile_worker.jobs')).rowCount === 0,
+    );
     expect(mail.received.map((received) => received.to)).toEqual(
       expect.arrayContaining([['german@a.test'], ['english@a.test']]),
     );
     expect(mail.received).toHaveLength(2);
-    const text = (to: string) => decode(mail.received.find((received) => received.to[0] === to)?.text ?? '');
+    const text = (to: string) =>
+      decode(mail.received.find((received) => received.to[0] === to)?.text ?? '');
     expect(text('german@a.test')).toContain('zum Verkaufstraining eingeladen');
     expect(text('english@a.test')).toContain('has invited you');
     expect(text('english@a.test')).not.toMatch(/^Bcc:/m);

@@ -7,7 +7,10 @@ import { DIMENSIONS } from '../../core/dimensions.ts';
 export interface Contribution {
   readonly isEnded: boolean;
   /** null: no evaluation. */
-  readonly score: { readonly total: number | null; readonly dimensions: Readonly<Record<string, number>> } | null;
+  readonly score: {
+    readonly total: number | null;
+    readonly dimensions: Readonly<Record<string, number>>;
+  } | null;
 }
 
 export interface Pair {

@@ -19,5 +19,10 @@ export function changeRollups(
   if (!change) return;
   store.addToPerson(tx, teamId, training.user_id, change);
   if (!isNothing(change.total))
-    store.addToWeek(tx, teamId, { userId: training.user_id, ...weekOf(training.created_at) }, change.total);
+    store.addToWeek(
+      tx,
+      teamId,
+      { userId: training.user_id, ...weekOf(training.created_at) },
+      change.total,
+    );
 }

@@ -50,7 +50,12 @@ export interface PersonDay {
 }
 
 /** A week without a score has no row. */
-export function addToWeek(tx: Tx, teamId: string, { userId, monday, day }: PersonDay, { sum, count }: Pair): void {
+export function addToWeek(
+  tx: Tx,
+  teamId: string,
+  { userId, monday, day }: PersonDay,
+  { sum, count }: Pair,
+): void {
   const add = ADD_TO_WEEK[day - 1];
   if (!add) throw new Error(`a week has no day ${day}`);
   tx.send(add, [teamId, monday, userId, sum, count]);

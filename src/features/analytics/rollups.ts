@@ -10,14 +10,23 @@ import { statement } from '../../db/statement.ts';
  * to the UTC day on which the training was created; one without a total counts as scored and into no sum. Of an evaluation's
  * dimensions, those of `core/dimensions.ts` count.
  */
-export async function rebuildRollups(client: Pick<ClientBase, 'query'>, teamId: string): Promise<void> {
+export async function rebuildRollups(
+  client: Pick<ClientBase, 'query'>,
+  teamId: string,
+): Promise<void> {
   for (const { text } of [DELETE_PEOPLE, DELETE_WEEKS, INSERT_PEOPLE, INSERT_WEEKS]) {
     await client.query(text, [teamId]);
   }
 }
 
-const DELETE_PEOPLE = statement('rollups.deletePeople', 'DELETE FROM analytics_person WHERE team_id = $1');
-const DELETE_WEEKS = statement('rollups.deleteWeeks', 'DELETE FROM analytics_person_week WHERE team_id = $1');
+const DELETE_PEOPLE = statement(
+  'rollups.deletePeople',
+  'DELETE FROM analytics_person WHERE team_id = $1',
+);
+const DELETE_WEEKS = statement(
+  'rollups.deleteWeeks',
+  'DELETE FROM analytics_person_week WHERE team_id = $1',
+);
 
 const sumOf = (name: string): string => `coalesce(sum((e.dimensions ->> '${name}')::bigint), 0)`;
 const countOf = (name: string): string => `count(e.dimensions ->> '${name}')`;

@@ -38,6 +38,9 @@ export const analytics = {
     outputName: 'TeamAnalytics',
     example: { output: example },
   }).query(async ({ ctx }) =>
-    toTeamAnalytics(ctx.privacy, await service.summarizeTeam(ctx.db, ctx.team.id, ctx.services.clock.now())),
+    toTeamAnalytics(
+      ctx.privacy,
+      await service.summarizeTeam(ctx.db, ctx.team.id, ctx.services.clock.now()),
+    ),
   ),
 };

@@ -42,7 +42,12 @@ export interface TeamFigures {
 
 /** In the API's words, but for the board, which is shown only where privacy allows it. */
 export interface TeamSummary {
-  readonly totals: { active_members: number; scored: number; sessions: number; avg_score: number | null };
+  readonly totals: {
+    active_members: number;
+    scored: number;
+    sessions: number;
+    avg_score: number | null;
+  };
   readonly dimensions: { dimension: string; value: number | null }[];
   readonly skill_gaps: string[];
   readonly trend: { score: number | null }[];
@@ -81,7 +86,10 @@ export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamS
   const { people, dimensions } = figures;
   const total = (pick: (person: PersonFigures) => number): number =>
     people.reduce((sum, person) => sum + pick(person), 0);
-  const all = { sum: total((person) => person.all.sum), count: total((person) => person.all.count) };
+  const all = {
+    sum: total((person) => person.all.sum),
+    count: total((person) => person.all.count),
+  };
   return {
     totals: {
       active_members: figures.activeMembers,
@@ -93,7 +101,9 @@ export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamS
       .toSorted(byName)
       .map(([dimension, scores]) => ({ dimension, value: meanOf(scores, 1) })),
     skill_gaps: findSkillGaps(dimensions),
-    trend: weeks.map((week) => ({ score: meanOf(figures.weeks.get(week) ?? { sum: 0, count: 0 }, 0) })),
+    trend: weeks.map((week) => ({
+      score: meanOf(figures.weeks.get(week) ?? { sum: 0, count: 0 }, 0),
+    })),
     board: people
       .filter((person) => person.sessions > 0)
       .map(toBoardEntry)
@@ -116,7 +126,9 @@ function differenceOfMeans(recent: Scores, previous: Scores): number | null {
 }
 
 function findSkillGaps(dimensions: ReadonlyMap<string, Scores>): string[] {
-  const gaps = [...dimensions].filter(([, { sum, count }]) => sum < SKILL_GAP_BELOW * count).toSorted(byName);
+  const gaps = [...dimensions]
+    .filter(([, { sum, count }]) => sum < SKILL_GAP_BELOW * count)
+    .toSorted(byName);
   return gaps.toSorted(([, a], [, b]) => a.sum / a.count - b.sum / b.count).map(([name]) => name);
 }
 

@@ -5,7 +5,10 @@ export const teamAnalytics = z.object({
     active_members: z.int().nullable().meta({ description: 'The owner included.' }),
     scored: z.int().nullable().meta({ description: 'Trainings with an evaluation.' }),
     sessions: z.int().nullable().meta({ description: 'Ended trainings.' }),
-    avg_score: z.number().nullable().meta({ description: 'Mean total, to one decimal; null without a score.' }),
+    avg_score: z
+      .number()
+      .nullable()
+      .meta({ description: 'Mean total, to one decimal; null without a score.' }),
   }),
   dimensions: z
     .array(
@@ -22,7 +25,12 @@ export const teamAnalytics = z.object({
     .meta({ description: 'Dimensions whose mean is below 60, the lowest first.' }),
   trend: z
     .array(
-      z.object({ score: z.int().nullable().meta({ description: 'Mean total; null for a week without a score.' }) }),
+      z.object({
+        score: z
+          .int()
+          .nullable()
+          .meta({ description: 'Mean total; null for a week without a score.' }),
+      }),
     )
     .default([])
     .meta({ description: 'The last 12 ISO weeks (UTC), the oldest first, the current one last.' }),

@@ -5,7 +5,16 @@ import { WINDOW_DAYS, type Period, type TeamFigures } from './rules.ts';
 interface TeamRow {
   readonly active_members: number;
   /** Sessions, scored, then sum and count of everything, of the last window, and of the one before. */
-  readonly people: readonly (readonly [number, number, number, number, number, number, number, number])[];
+  readonly people: readonly (readonly [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ])[];
   /** Sum and count of each of DIMENSIONS. */
   readonly dimensions: readonly (readonly [number, number])[];
   readonly weeks: readonly (readonly [string, number, number])[];
@@ -14,7 +23,9 @@ interface TeamRow {
 // A day's age is how many windows it lies back: 0 is the last one, 1 the one before. A week has the age of its Monday, and `young_from` says which of
 // its days is the first of the next younger window (or lies in the future): from 6 on, none. At most one edge is in a week.
 function untilEdge(column: 'sum' | 'count'): string {
-  const days = [2, 3, 4, 5, 6].map((day) => `case when young_from >= ${day - 1} then day${day}_${column} else 0 end`);
+  const days = [2, 3, 4, 5, 6].map(
+    (day) => `case when young_from >= ${day - 1} then day${day}_${column} else 0 end`,
+  );
   return `case when young_from >= 6 then total_${column} else day1_${column} + ${days.join(' + ')} end`;
 }
 
@@ -58,18 +69,24 @@ const READ = statement<TeamRow>(
 );
 
 /** The rollups of the active members. Reads no training, however many there are; one statement. */
-export async function readTeam(db: Db, teamId: string, { today, weeks }: Period): Promise<TeamFigures> {
+export async function readTeam(
+  db: Db,
+  teamId: string,
+  { today, weeks }: Period,
+): Promise<TeamFigures> {
   const [row] = await db.query(READ, [teamId, weeks[0], today, WINDOW_DAYS]);
   if (!row) throw new Error('a select without a table returned no row');
   return {
     activeMembers: row.active_members,
-    people: row.people.map(([sessions, scored, sum, count, recentSum, recentCount, previousSum, previousCount]) => ({
-      sessions,
-      scored,
-      all: { sum, count },
-      recent: { sum: recentSum, count: recentCount },
-      previous: { sum: previousSum, count: previousCount },
-    })),
+    people: row.people.map(
+      ([sessions, scored, sum, count, recentSum, recentCount, previousSum, previousCount]) => ({
+        sessions,
+        scored,
+        all: { sum, count },
+        recent: { sum: recentSum, count: recentCount },
+        previous: { sum: previousSum, count: previousCount },
+      }),
+    ),
     dimensions: dimensionsOf(row),
     weeks: new Map(row.weeks.map(([week, sum, count]) => [week, { sum, count }])),
   };
@@ -77,6 +94,8 @@ export async function readTeam(db: Db, teamId: string, { today, weeks }: Period)
 
 /** A dimension that nobody was scored in is left out. */
 function dimensionsOf(row: TeamRow): TeamFigures['dimensions'] {
-  const scores = row.dimensions.map(([sum, count], index) => [DIMENSIONS[index] ?? '', { sum, count }] as const);
+  const scores = row.dimensions.map(
+    ([sum, count], index) => [DIMENSIONS[index] ?? '', { sum, count }] as const,
+  );
   return new Map(scores.filter(([, { count }]) => count > 0));
 }

@@ -21,7 +21,8 @@ export interface Announcement {
 
 /** Throws for an unknown version, a date that is none, or versions that run beside each other for less than the promised time. */
 export function requireAnnouncement(announcement: Announcement): Announcement {
-  if (!VERSIONS.includes(announcement.version)) throw new Error(`There is no version ${announcement.version}.`);
+  if (!VERSIONS.includes(announcement.version))
+    throw new Error(`There is no version ${announcement.version}.`);
   if (!isLongEnough(announcement))
     throw new Error(`The sunset must be at least ${PARALLEL_MONTHS} months after the deprecation.`);
   return announcement;

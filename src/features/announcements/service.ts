@@ -17,9 +17,15 @@ export interface AnnouncementPlan {
 }
 
 /** Whom the announcement would reach now. Writes nothing. */
-export async function planAnnouncement(db: Db, clock: Clock, announcement: Announcement): Promise<AnnouncementPlan> {
+export async function planAnnouncement(
+  db: Db,
+  clock: Clock,
+  announcement: Announcement,
+): Promise<AnnouncementPlan> {
   const rows = await store.countRecipients(db, announcementId(announcement), clock.now());
-  const teams = rows.map((row) => ({ teamId: row.team_id, mails: row.waiting })).filter(({ mails }) => mails > 0);
+  const teams = rows
+    .map((row) => ({ teamId: row.team_id, mails: row.waiting }))
+    .filter(({ mails }) => mails > 0);
   return {
     teams,
     mails: teams.reduce((sum, { mails }) => sum + mails, 0),

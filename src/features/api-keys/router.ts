@@ -8,20 +8,34 @@ import { toApiKey, toCreatedApiKey, toTemplates } from './view.ts';
  * The team's API keys in the app: create, list, revoke, rotate. The API itself does not offer this.
  */
 export const apiKeys = {
-  list: appProcedure({ access: 'admins', input: schema.listInput, output: schema.apiKeyPage }).query(
-    async ({ ctx, input }) => {
-      const page = await service.listKeys(ctx.db, ctx.team.id, { ...input, now: ctx.services.clock.override() });
-      return { data: page.rows.map((row) => toApiKey(ctx.privacy, row)), next_cursor: page.nextCursor };
-    },
+  list: appProcedure({
+    access: 'admins',
+    input: schema.listInput,
+    output: schema.apiKeyPage,
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listKeys(ctx.db, ctx.team.id, {
+      ...input,
+      now: ctx.services.clock.override(),
+    });
+    return {
+      data: page.rows.map((row) => toApiKey(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
+  }),
+
+  get: appProcedure({ access: 'admins', input: schema.getInput, output: schema.apiKey }).query(
+    async ({ ctx, input }) =>
+      toApiKey(
+        ctx.privacy,
+        await service.getKey(ctx.db, ctx.team.id, input.key_id, ctx.services.clock.override()),
+      ),
   ),
 
-  get: appProcedure({ access: 'admins', input: schema.getInput, output: schema.apiKey }).query(async ({ ctx, input }) =>
-    toApiKey(ctx.privacy, await service.getKey(ctx.db, ctx.team.id, input.key_id, ctx.services.clock.override())),
-  ),
-
-  templates: appProcedure({ access: 'admins', input: schema.templatesInput, output: schema.templates }).query(
-    ({ ctx }) => toTemplates(ctx.language, service.TEMPLATES),
-  ),
+  templates: appProcedure({
+    access: 'admins',
+    input: schema.templatesInput,
+    output: schema.templates,
+  }).query(({ ctx }) => toTemplates(ctx.language, service.TEMPLATES)),
 
   create: appProcedure({
     access: 'schnittstellen',
@@ -29,12 +43,21 @@ export const apiKeys = {
     output: schema.createdApiKey,
   }).mutation(async ({ ctx, input }) => {
     const { name, scopes, allowed_ips, expires_at } = input;
-    const wanted = { name, scopes, allowedIps: allowed_ips ?? null, expiresAt: instantOf(expires_at) ?? null };
+    const wanted = {
+      name,
+      scopes,
+      allowedIps: allowed_ips ?? null,
+      expiresAt: instantOf(expires_at) ?? null,
+    };
     return toCreatedApiKey(ctx.privacy, await service.createKey(ctx.db, byOf(ctx), wanted));
   }),
 
-  revoke: appProcedure({ access: 'schnittstellen', input: schema.revokeInput, output: schema.apiKey }).mutation(
-    async ({ ctx, input }) => toApiKey(ctx.privacy, await service.revokeKey(ctx.db, byOf(ctx), input.key_id)),
+  revoke: appProcedure({
+    access: 'schnittstellen',
+    input: schema.revokeInput,
+    output: schema.apiKey,
+  }).mutation(async ({ ctx, input }) =>
+    toApiKey(ctx.privacy, await service.revokeKey(ctx.db, byOf(ctx), input.key_id)),
   ),
 
   rotate: appProcedure({

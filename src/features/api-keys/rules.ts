@@ -77,13 +77,20 @@ export function requireFuture(expiresAt: string | null, now: Date): void {
 }
 
 /** Throws `validation_error` (field `name`). Read the facts under the team's lock. */
-export function requireCreatable(facts: { readonly liveKeys: number; readonly nameTaken: boolean }): void {
+export function requireCreatable(facts: {
+  readonly liveKeys: number;
+  readonly nameTaken: boolean;
+}): void {
   if (facts.nameTaken) throw invalidField('name', 'The team has, or had, a key of this name.');
-  if (facts.liveKeys >= LIVE_KEYS_MAX) throw invalidField('name', `A team may have ${LIVE_KEYS_MAX} live keys.`);
+  if (facts.liveKeys >= LIVE_KEYS_MAX)
+    throw invalidField('name', `A team may have ${LIVE_KEYS_MAX} live keys.`);
 }
 
 /** Throws `validation_error` (field `key_id`) for a key that has ended or was rotated before. */
-export function requireRotatable(key: { readonly state: KeyState; readonly revoked_at: string | null }): void {
+export function requireRotatable(key: {
+  readonly state: KeyState;
+  readonly revoked_at: string | null;
+}): void {
   if (key.state === 'active' && key.revoked_at === null) return;
   throw invalidField('key_id', 'Only a key that is live and was not rotated yet can be rotated.');
 }

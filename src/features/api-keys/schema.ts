@@ -12,7 +12,11 @@ const ALLOWED_IPS_MAX = 100;
 export const apiKey = z.object({
   id: z.string().meta({ description: 'What `key_id` takes. Not the key itself.' }),
   name: z.string(),
-  prefix: z.string().meta({ description: 'The public part of the key, `svck_live_<prefix>_…`, to recognize it by.' }),
+  prefix: z
+    .string()
+    .meta({
+      description: 'The public part of the key, `svck_live_<prefix>_…`, to recognize it by.',
+    }),
   scopes: z.array(z.string()),
   creator: z.object({
     member_id: z.string(),
@@ -20,14 +24,21 @@ export const apiKey = z.object({
       .string()
       .nullable()
       .optional()
-      .meta({ description: 'Only while `member_detail_enabled` is on; null for a person who was deleted.' }),
+      .meta({
+        description: 'Only while `member_detail_enabled` is on; null for a person who was deleted.',
+      }),
   }),
   created_at: dateTime,
-  last_used_at: dateTime.nullable().meta({ description: 'The minute of the last use; null when none is known.' }),
+  last_used_at: dateTime
+    .nullable()
+    .meta({ description: 'The minute of the last use; null when none is known.' }),
   expires_at: dateTime.nullable().meta({ description: 'null: never.' }),
   revoked_at: dateTime
     .nullable()
-    .meta({ description: 'When it was revoked, or, in the future, when the grace after its rotation ends.' }),
+    .meta({
+      description:
+        'When it was revoked, or, in the future, when the grace after its rotation ends.',
+    }),
   allowed_ips: z
     .array(z.string())
     .nullable()
@@ -40,7 +51,11 @@ export const apiKey = z.object({
 export const apiKeyPage = pageOf(apiKey);
 
 export const createdApiKey = apiKey.extend({
-  key: z.string().meta({ description: 'The whole key. Shown in this answer only: nothing stored can tell it again.' }),
+  key: z
+    .string()
+    .meta({
+      description: 'The whole key. Shown in this answer only: nothing stored can tell it again.',
+    }),
 });
 
 export const templates = z.object({
@@ -60,7 +75,9 @@ const isNetwork = (text: string): boolean => {
   const [address = '', bits, ...rest] = text.split('/');
   const family = address.includes('%') ? 0 : isIP(address);
   if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+  );
 };
 
 /** Callers are compared by their IPv4 address, so a mapped one would never match. */
@@ -72,7 +89,10 @@ const isMapped = (text: string): boolean => {
 const network = z
   .string()
   .trim()
-  .refine(isNetwork, { error: 'Expected an IPv4 or IPv6 address, or a network such as 10.0.0.0/8.', abort: true })
+  .refine(isNetwork, {
+    error: 'Expected an IPv4 or IPv6 address, or a network such as 10.0.0.0/8.',
+    abort: true,
+  })
   .refine((text) => !isMapped(text), { error: 'Write an IPv4 address as one, without ::ffff:.' });
 
 const expiresAt = dateTimeInput.nullable().optional();
@@ -82,7 +102,12 @@ export const listInput = z.object(pageQuery);
 export const getInput = z.object(keyId);
 export const templatesInput = z.object({});
 export const createInput = z.strictObject({
-  name: z.string().trim().min(1).max(NAME_MAX).meta({ description: 'Unique among all keys the team has or had.' }),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(NAME_MAX)
+    .meta({ description: 'Unique among all keys the team has or had.' }),
   scopes: z.array(z.enum(SCOPES)).min(1).meta({ description: 'Fixed for the life of the key.' }),
   allowed_ips: z
     .array(network)
@@ -100,6 +125,11 @@ export const rotateInput = z.strictObject({
     .int()
     .min(0)
     .max(GRACE_MAX_S)
-    .meta({ description: 'For how many seconds the old key still works beside the new one; 0: it ends at once.' }),
-  expires_at: expiresAt.meta({ description: "Of the new key; left out: the old one's, null: never." }),
+    .meta({
+      description:
+        'For how many seconds the old key still works beside the new one; 0: it ends at once.',
+    }),
+  expires_at: expiresAt.meta({
+    description: "Of the new key; left out: the old one's, null: never.",
+  }),
 });

@@ -18,15 +18,28 @@ export { TEMPLATES } from './rules.ts';
 export async function listKeys(
   db: Db,
   teamId: string,
-  query: { readonly now: DatabaseTime; readonly cursor?: string | undefined; readonly limit: number },
+  query: {
+    readonly now: DatabaseTime;
+    readonly cursor?: string | undefined;
+    readonly limit: number;
+  },
 ): Promise<Page<KeyRow>> {
   const { now, cursor, limit } = query;
-  const rows = await store.listKeys(db, teamId, { now, limit: limit + 1, after: parseCursor(LIST, cursor) });
+  const rows = await store.listKeys(db, teamId, {
+    now,
+    limit: limit + 1,
+    after: parseCursor(LIST, cursor),
+  });
   return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
 /** Throws `not_found`. */
-export async function getKey(db: Db, teamId: string, keyId: string, now: DatabaseTime): Promise<KeyRow> {
+export async function getKey(
+  db: Db,
+  teamId: string,
+  keyId: string,
+  now: DatabaseTime,
+): Promise<KeyRow> {
   const row = await store.findKey(db, teamId, keyId, now);
   if (!row) throw notFound();
   return row;
@@ -78,7 +91,11 @@ export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): P
 }
 
 /** Ends the key at once. A revoked key stays as it is. Opens a transaction. Throws `not_found`. */
-export async function revokeKey(db: Db, by: Omit<KeyChangeContext, 'plan'>, keyId: string): Promise<KeyRow> {
+export async function revokeKey(
+  db: Db,
+  by: Omit<KeyChangeContext, 'plan'>,
+  keyId: string,
+): Promise<KeyRow> {
   const { context, now } = by;
   const { teamId } = context;
   return db.transaction(async (tx) => {
@@ -101,7 +118,11 @@ export interface Rotation {
  * Creates a successor and ends the key after `graceS`. Opens a transaction. Throws `api_disabled`,
  * `not_found`, `validation_error` (field `expires_at`, `key_id` or `grace_s`).
  */
-export async function rotateKey(db: Db, by: KeyChangeContext, rotation: Rotation): Promise<IssuedKey> {
+export async function rotateKey(
+  db: Db,
+  by: KeyChangeContext,
+  rotation: Rotation,
+): Promise<IssuedKey> {
   const { context, plan, now } = by;
   const { teamId, at } = context;
   const { keyId, graceS } = rotation;
@@ -111,7 +132,12 @@ export async function rotateKey(db: Db, by: KeyChangeContext, rotation: Rotation
     lockTeam(tx, teamId);
     const old = await findKeyForUpdate(tx, teamId, keyId, now);
     rules.requireRotatable(old);
-    const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, rules.baseOf(old.name), now);
+    const { liveKeys, names } = await store.countLiveAndNames(
+      tx,
+      teamId,
+      rules.baseOf(old.name),
+      now,
+    );
     rules.requireRoomForSuccessor(liveKeys, graceS);
     store.endKey(tx, teamId, keyId, { graceS, now });
     const issued = await issueKey(tx, by, {
@@ -124,14 +150,22 @@ export async function rotateKey(db: Db, by: KeyChangeContext, rotation: Rotation
       audit: {
         action: 'api_key.rotated',
         targetId: keyId,
-        details: { successor_id: issued.row.id, grace_s: graceS, expires_at: issued.row.expires_at },
+        details: {
+          successor_id: issued.row.id,
+          grace_s: graceS,
+          expires_at: issued.row.expires_at,
+        },
       },
     });
     return issued;
   });
 }
 
-async function issueKey(tx: Tx, { context, now }: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
+async function issueKey(
+  tx: Tx,
+  { context, now }: KeyChangeContext,
+  wanted: NewKey,
+): Promise<IssuedKey> {
   const { teamId, actor, at } = context;
   const { name, scopes, allowedIps, expiresAt } = wanted;
   const creatorId = rules.requireCreator(actor);
@@ -151,7 +185,12 @@ async function issueKey(tx: Tx, { context, now }: KeyChangeContext, wanted: NewK
   return { row: await getKey(tx, teamId, id, now), key };
 }
 
-async function findKeyForUpdate(tx: Tx, teamId: string, keyId: string, now: DatabaseTime): Promise<KeyRow> {
+async function findKeyForUpdate(
+  tx: Tx,
+  teamId: string,
+  keyId: string,
+  now: DatabaseTime,
+): Promise<KeyRow> {
   const row = await store.findKeyForUpdate(tx, teamId, keyId, now);
   if (!row) throw notFound();
   return row;

@@ -39,7 +39,11 @@ const LIST = statement<KeyRow>(
 export function listKeys(
   db: Db,
   teamId: string,
-  query: { readonly now: DatabaseTime; readonly limit: number; readonly after: PagePosition | null },
+  query: {
+    readonly now: DatabaseTime;
+    readonly limit: number;
+    readonly after: PagePosition | null;
+  },
 ): Promise<KeyRow[]> {
   const { now, limit, after } = query;
   return db.query(LIST, [teamId, now, limit, after?.at ?? null, after?.id ?? '']);
@@ -47,12 +51,20 @@ export function listKeys(
 
 const FIND = statement<KeyRow>('apiKeys.find', `${SELECT} where k.team_id = $1 and k.id = $3`);
 
-export async function findKey(db: Db, teamId: string, keyId: string, now: DatabaseTime): Promise<KeyRow | null> {
+export async function findKey(
+  db: Db,
+  teamId: string,
+  keyId: string,
+  now: DatabaseTime,
+): Promise<KeyRow | null> {
   const [row] = await db.query(FIND, [teamId, now, keyId]);
   return row ?? null;
 }
 
-const FIND_FOR_UPDATE = statement<KeyRow>('apiKeys.findForUpdate', `${FIND.text} for no key update of k`);
+const FIND_FOR_UPDATE = statement<KeyRow>(
+  'apiKeys.findForUpdate',
+  `${FIND.text} for no key update of k`,
+);
 
 /** The key, locked until the transaction ends, so that its end is set by one call only. Requests that use it do not wait. */
 export async function findKeyForUpdate(
@@ -103,7 +115,18 @@ const INSERT = statement(
 
 export function insertKey(tx: Tx, teamId: string, key: NewKey): void {
   const { id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at } = key;
-  tx.send(INSERT, [teamId, id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at]);
+  tx.send(INSERT, [
+    teamId,
+    id,
+    name,
+    prefix,
+    secretHash,
+    scopes,
+    creatorId,
+    allowedIps,
+    expiresAt,
+    at,
+  ]);
 }
 
 // Cut, not rounded, to the column's milliseconds: rounded up, a revoked key would work for the rest of its last one.

@@ -24,10 +24,21 @@ export function toCreatedApiKey(
 
 export function toTemplates(
   language: Language,
-  offered: readonly { readonly id: string; readonly name: Localized; readonly scopes: readonly Scope[] }[],
+  offered: readonly {
+    readonly id: string;
+    readonly name: Localized;
+    readonly scopes: readonly Scope[];
+  }[],
 ): z.input<typeof templates> {
   return {
-    templates: offered.map(({ id, name, scopes }) => ({ id, name: name[language], scopes: [...scopes] })),
-    scopes: Object.entries(SCOPE_DESCRIPTIONS).map(([scope, description]) => ({ scope, description })),
+    templates: offered.map(({ id, name, scopes }) => ({
+      id,
+      name: name[language],
+      scopes: [...scopes],
+    })),
+    scopes: Object.entries(SCOPE_DESCRIPTIONS).map(([scope, description]) => ({
+      scope,
+      description,
+    })),
   };
 }

@@ -8,5 +8,8 @@ export function isCompletedByTraining(assignment: {
   readonly status: string;
   readonly completed_training_id: string | null;
 }): boolean {
-  return assignment.status === 'open' || (assignment.status === 'done' && assignment.completed_training_id === null);
+  return (
+    assignment.status === 'open' ||
+    (assignment.status === 'done' && assignment.completed_training_id === null)
+  );
 }

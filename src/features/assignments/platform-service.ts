@@ -13,11 +13,20 @@ export type { AssignmentRow } from './store.ts';
  * another one. Returns the event for the caller to record. `core/events.ts` decides whether an
  * action of the host application raises it.
  */
-export function completeAssignment(tx: Tx, teamId: string, assignment: AssignmentRow, trainingId: string): NewEvent[] {
+export function completeAssignment(
+  tx: Tx,
+  teamId: string,
+  assignment: AssignmentRow,
+  trainingId: string,
+): NewEvent[] {
   if (!isCompletedByTraining(assignment)) return [];
   store.completeAssignment(tx, teamId, assignment.id, trainingId);
   if (assignment.status === 'done') return [];
   return [
-    toAssignmentEvent('assignment.completed', { ...assignment, status: 'done', completed_training_id: trainingId }),
+    toAssignmentEvent('assignment.completed', {
+      ...assignment,
+      status: 'done',
+      completed_training_id: trainingId,
+    }),
   ];
 }

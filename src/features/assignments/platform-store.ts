@@ -22,6 +22,11 @@ const COMPLETE = statement(
   `update assignment set status = 'done', completed_training_id = $3 where team_id = $1 and id = $2`,
 );
 
-export function completeAssignment(tx: Tx, teamId: string, assignmentId: string, trainingId: string): void {
+export function completeAssignment(
+  tx: Tx,
+  teamId: string,
+  assignmentId: string,
+  trainingId: string,
+): void {
   tx.send(COMPLETE, [teamId, assignmentId, trainingId]);
 }

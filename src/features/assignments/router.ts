@@ -1,6 +1,14 @@
 import { okOutput } from '../../core/shapes.ts';
 import { endpoint, changeContextOf } from '../../trpc/init.ts';
-import { assignment, assignmentPage, createInput, getInput, listInput, removeInput, updateInput } from './schema.ts';
+import {
+  assignment,
+  assignmentPage,
+  createInput,
+  getInput,
+  listInput,
+  removeInput,
+  updateInput,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toAssignment } from './view.ts';
 
@@ -35,7 +43,10 @@ export const assignments = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listAssignments(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map((row) => toAssignment(ctx.privacy, row)), next_cursor: page.nextCursor };
+    return {
+      data: page.rows.map((row) => toAssignment(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
   }),
 
   create: endpoint({
@@ -69,7 +80,11 @@ export const assignments = {
     const row = await service.createAssignment(ctx.db, changeContextOf(ctx), {
       memberId: input.member_id,
       title: input.title,
-      combination: { situation: input.situation_id, personality: input.personality_id, industry: input.industry_id },
+      combination: {
+        situation: input.situation_id,
+        personality: input.personality_id,
+        industry: input.industry_id,
+      },
       note: input.note ?? null,
       dueDate: input.due_date ?? null,
     });
@@ -89,7 +104,10 @@ export const assignments = {
     memberDetail: true,
     example: { output: example },
   }).query(async ({ ctx, input }) =>
-    toAssignment(ctx.privacy, await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id)),
+    toAssignment(
+      ctx.privacy,
+      await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id),
+    ),
   ),
 
   update: endpoint({

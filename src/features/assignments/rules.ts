@@ -34,7 +34,11 @@ export function requireAllowed(combination: Combination, facts: CombinationFacts
   const invisible = DIMENSIONS.find((dimension) => !facts.visible[dimension]);
   if (invisible) {
     const detail = `Unknown ${invisible}, or not visible to the team.`;
-    throw new ProblemError('kombination_ungueltig', { dimension: invisible, id: combination[invisible], detail });
+    throw new ProblemError('kombination_ungueltig', {
+      dimension: invisible,
+      id: combination[invisible],
+      detail,
+    });
   }
   if (facts.forbidden) {
     throw new ProblemError('kombination_ungueltig', {
@@ -44,5 +48,7 @@ export function requireAllowed(combination: Combination, facts: CombinationFacts
   }
   const blocked = DIMENSIONS.find((dimension) => facts.blocked[dimension]);
   if (blocked)
-    throw new ProblemError('vorgabe_gesperrt', { detail: `A policy of the recipient blocks the ${blocked}.` });
+    throw new ProblemError('vorgabe_gesperrt', {
+      detail: `A policy of the recipient blocks the ${blocked}.`,
+    });
 }

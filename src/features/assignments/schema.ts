@@ -4,7 +4,9 @@ import { catalogId, dateInput, dateOnly, dateTime, id } from '../../core/shapes.
 
 export const assignment = z.object({
   id: z.string(),
-  status: z.string().meta({ description: '`open`, `done`, or `revoked` when its member was removed.' }),
+  status: z
+    .string()
+    .meta({ description: '`open`, `done`, or `revoked` when its member was removed.' }),
   title: z.string().nullable(),
   situation_id: catalogId,
   personality_id: catalogId,
@@ -13,7 +15,10 @@ export const assignment = z.object({
     .string()
     .nullable()
     .meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
-  member_email: z.string().nullable().meta({ description: 'Null while `member_detail_enabled` is off.' }),
+  member_email: z
+    .string()
+    .nullable()
+    .meta({ description: 'Null while `member_detail_enabled` is off.' }),
   note: z.string().nullable(),
   due_date: dateOnly.nullable(),
   focus_dimension: z.string().nullable(),
@@ -23,7 +28,9 @@ export const assignment = z.object({
 
 export const assignmentPage = pageOf(assignment);
 
-const assignmentId = { assignment_id: id.meta({ description: 'Id of an assignment.', examples: ['asg_01jc4f5a'] }) };
+const assignmentId = {
+  assignment_id: id.meta({ description: 'Id of an assignment.', examples: ['asg_01jc4f5a'] }),
+};
 const note = z
   .string()
   .max(10_000)
@@ -38,14 +45,24 @@ const dueDate = dateInput
 export const listInput = z.object(pageQuery);
 export const getInput = z.object(assignmentId);
 export const createInput = z.strictObject({
-  member_id: id.meta({ description: 'The recipient: an active or invited member.', examples: ['mem_01jc4f3x'] }),
+  member_id: id.meta({
+    description: 'The recipient: an active or invited member.',
+    examples: ['mem_01jc4f3x'],
+  }),
   title: z
     .string()
     .refine((text) => Array.from(text).length <= 120, { error: 'At most 120 characters.' })
     .min(1)
-    .meta({ description: '1 to 120 characters.', maxLength: 120, examples: ['Practise objections'] }),
+    .meta({
+      description: '1 to 120 characters.',
+      maxLength: 120,
+      examples: ['Practise objections'],
+    }),
   situation_id: id.meta({ description: 'A situation from the catalog.', examples: ['sit_cold'] }),
-  personality_id: id.meta({ description: 'A personality from the catalog.', examples: ['per_calm'] }),
+  personality_id: id.meta({
+    description: 'A personality from the catalog.',
+    examples: ['per_calm'],
+  }),
   industry_id: id.meta({ description: 'An industry from the catalog.', examples: ['ind_saas'] }),
   note,
   due_date: dueDate,

@@ -17,12 +17,21 @@ export async function listAssignments(
   teamId: string,
   query: { cursor?: string | undefined; limit: number },
 ): Promise<Page<AssignmentRow>> {
-  const rows = await store.listAssignments(db, teamId, query.limit + 1, parseCursor(LIST, query.cursor));
+  const rows = await store.listAssignments(
+    db,
+    teamId,
+    query.limit + 1,
+    parseCursor(LIST, query.cursor),
+  );
   return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
 /** Throws `not_found`. */
-export async function getAssignment(db: Db, teamId: string, assignmentId: string): Promise<AssignmentRow> {
+export async function getAssignment(
+  db: Db,
+  teamId: string,
+  assignmentId: string,
+): Promise<AssignmentRow> {
   const row = await store.findAssignment(db, teamId, assignmentId);
   if (!row) throw notFound();
   return row;
@@ -40,7 +49,11 @@ export interface NewAssignment {
  * Opens a transaction. Emits `assignment.created`. Throws `not_found` (recipient),
  * `kombination_ungueltig`, `vorgabe_gesperrt`.
  */
-export async function createAssignment(db: Db, context: ChangeContext, wanted: NewAssignment): Promise<AssignmentRow> {
+export async function createAssignment(
+  db: Db,
+  context: ChangeContext,
+  wanted: NewAssignment,
+): Promise<AssignmentRow> {
   const { teamId, at } = context;
   const { memberId, title, combination, note, dueDate } = wanted;
   return db.transaction(async (tx) => {
@@ -90,7 +103,8 @@ export async function updateAssignment(
   change: AssignmentChange,
 ): Promise<AssignmentRow> {
   const { teamId } = context;
-  const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
+  const status =
+    change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
   return db.transaction(async (tx) => {
     const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);
     if (!before) throw notFound();
@@ -114,7 +128,11 @@ export async function updateAssignment(
 }
 
 /** Opens a transaction. Throws `not_found`. */
-export async function removeAssignment(db: Db, context: ChangeContext, assignmentId: string): Promise<void> {
+export async function removeAssignment(
+  db: Db,
+  context: ChangeContext,
+  assignmentId: string,
+): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await store.removeAssignment(tx, context.teamId, assignmentId))) throw notFound();
     record(tx, context, { audit: { action: 'assignment.deleted', targetId: assignmentId } });

@@ -49,12 +49,19 @@ const FIND = statement<AssignmentRow>(
   `select ${ASSIGNMENT_COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id where a.team_id = $1 and a.id = $2`,
 );
 
-export async function findAssignment(db: Db, teamId: string, assignmentId: string): Promise<AssignmentRow | null> {
+export async function findAssignment(
+  db: Db,
+  teamId: string,
+  assignmentId: string,
+): Promise<AssignmentRow | null> {
   const [row] = await db.query(FIND, [teamId, assignmentId]);
   return row ?? null;
 }
 
-const FIND_FOR_UPDATE = statement<AssignmentRow>('assignments.findForUpdate', `${FIND.text} for no key update of a`);
+const FIND_FOR_UPDATE = statement<AssignmentRow>(
+  'assignments.findForUpdate',
+  `${FIND.text} for no key update of a`,
+);
 
 /** The assignment, locked until the transaction ends, so that a status is moved by one call only. */
 export async function findAssignmentForUpdate(
@@ -111,10 +118,19 @@ export async function readRecipient(
   combination: Combination,
 ): Promise<Recipient | null> {
   const { situation, personality, industry } = combination;
-  const [row] = await tx.query(READ_RECIPIENT, [teamId, memberId, situation, personality, industry]);
+  const [row] = await tx.query(READ_RECIPIENT, [
+    teamId,
+    memberId,
+    situation,
+    personality,
+    industry,
+  ]);
   if (!row) return null;
   const { visible, blocked, forbidden } = row;
-  return { member: { user_id: row.user_id, email: row.email }, facts: { visible, blocked, forbidden } };
+  return {
+    member: { user_id: row.user_id, email: row.email },
+    facts: { visible, blocked, forbidden },
+  };
 }
 
 const INSERT = statement(
@@ -124,7 +140,18 @@ const INSERT = statement(
 );
 
 export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
-  const { id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at } = row;
+  const {
+    id,
+    member_id,
+    status,
+    title,
+    situation_id,
+    personality_id,
+    industry_id,
+    note,
+    due_date,
+    created_at,
+  } = row;
   tx.send(INSERT, [
     teamId,
     id,
@@ -163,7 +190,11 @@ const LOCK_FOR_REMOVAL = statement(
 );
 
 /** Whether there was one to remove. */
-export async function removeAssignment(tx: Tx, teamId: string, assignmentId: string): Promise<boolean> {
+export async function removeAssignment(
+  tx: Tx,
+  teamId: string,
+  assignmentId: string,
+): Promise<boolean> {
   tx.send(LOCK_FOR_REMOVAL, [teamId, assignmentId]);
   const rows = await tx.query(REMOVE, [teamId, assignmentId]);
   return rows.length > 0;

@@ -23,10 +23,21 @@ export function toAssignment(privacy: Privacy, row: AssignmentRow): z.input<type
   };
 }
 
-export function toAssignmentEvent(type: 'assignment.created' | 'assignment.completed', row: AssignmentRow): NewEvent {
+export function toAssignmentEvent(
+  type: 'assignment.created' | 'assignment.completed',
+  row: AssignmentRow,
+): NewEvent {
   const { id, status, title, member_id, member_user_id, due_date, completed_training_id } = row;
   return {
     type,
-    data: { assignment_id: id, status, title, member_id, user_id: member_user_id, due_date, completed_training_id },
+    data: {
+      assignment_id: id,
+      status,
+      title,
+      member_id,
+      user_id: member_user_id,
+      due_date,
+      completed_training_id,
+    },
   };
 }

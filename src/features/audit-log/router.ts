@@ -5,8 +5,10 @@ import { toAuditEntry } from './view.ts';
 
 /** Who did what in the team, for its admins. */
 export const auditLog = {
-  list: appProcedure({ access: 'admins', input: listInput, output: auditPage }).query(async ({ ctx, input }) => {
-    const page = await service.listEntries(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map(toAuditEntry), next_cursor: page.nextCursor };
-  }),
+  list: appProcedure({ access: 'admins', input: listInput, output: auditPage }).query(
+    async ({ ctx, input }) => {
+      const page = await service.listEntries(ctx.db, ctx.team.id, input);
+      return { data: page.rows.map(toAuditEntry), next_cursor: page.nextCursor };
+    },
+  ),
 };

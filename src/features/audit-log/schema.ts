@@ -12,7 +12,9 @@ export const auditEntry = z.object({
   action: z.string().meta({ description: 'For instance `member.invited`.' }),
   target_id: z.string().nullable(),
   request_id: z.string(),
-  details: z.record(z.string(), z.unknown()).meta({ description: 'Ids and names of fields, never personal data.' }),
+  details: z
+    .record(z.string(), z.unknown())
+    .meta({ description: 'Ids and names of fields, never personal data.' }),
 });
 
 export const auditPage = pageOf(auditEntry);

@@ -51,5 +51,13 @@ export function listEntries(
 ): Promise<AuditRow[]> {
   const { since, until } = filters;
   const { list, values } = listOf(filters);
-  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since ?? null, until ?? null, ...values]);
+  return db.query(list, [
+    teamId,
+    limit,
+    after?.at ?? null,
+    after?.id ?? '',
+    since ?? null,
+    until ?? null,
+    ...values,
+  ]);
 }

@@ -5,26 +5,34 @@ import * as service from './platform-service.ts';
 import { toPlatformCase } from './platform-view.ts';
 
 export const platformCases = {
-  create: platformProcedure({ input: createInput, output: platformCase }).mutation(async ({ ctx, input }) => {
-    const row = await service.createCase(ctx.db, platformChangeContextOf(ctx, input.team_id), {
-      id: input.case_id,
-      user_id: input.user_id,
-      title: input.title ?? null,
-      persona_id: input.persona_id ?? null,
-      fields: input.fields ?? null,
-      external_ref: input.external_ref ?? null,
-      private: input.private,
-    });
-    return toPlatformCase(row);
-  }),
+  create: platformProcedure({ input: createInput, output: platformCase }).mutation(
+    async ({ ctx, input }) => {
+      const row = await service.createCase(ctx.db, platformChangeContextOf(ctx, input.team_id), {
+        id: input.case_id,
+        user_id: input.user_id,
+        title: input.title ?? null,
+        persona_id: input.persona_id ?? null,
+        fields: input.fields ?? null,
+        external_ref: input.external_ref ?? null,
+        private: input.private,
+      });
+      return toPlatformCase(row);
+    },
+  ),
 
-  update: platformProcedure({ input: updateInput, output: platformCase }).mutation(async ({ ctx, input }) => {
-    const { team_id, case_id, ...change } = input;
-    return toPlatformCase(await service.updateCase(ctx.db, platformChangeContextOf(ctx, team_id), case_id, change));
-  }),
+  update: platformProcedure({ input: updateInput, output: platformCase }).mutation(
+    async ({ ctx, input }) => {
+      const { team_id, case_id, ...change } = input;
+      return toPlatformCase(
+        await service.updateCase(ctx.db, platformChangeContextOf(ctx, team_id), case_id, change),
+      );
+    },
+  ),
 
-  remove: platformProcedure({ input: removeInput, output: okOutput }).mutation(async ({ ctx, input }) => {
-    await service.removeCase(ctx.db, platformChangeContextOf(ctx, input.team_id), input.case_id);
-    return { ok: true };
-  }),
+  remove: platformProcedure({ input: removeInput, output: okOutput }).mutation(
+    async ({ ctx, input }) => {
+      await service.removeCase(ctx.db, platformChangeContextOf(ctx, input.team_id), input.case_id);
+      return { ok: true };
+    },
+  ),
 };

@@ -20,5 +20,9 @@ export const createInput = z.strictObject({
   /** A private case is its person's alone: the API never shows it. */
   private: z.boolean().default(false),
 });
-export const updateInput = z.strictObject({ ...caseInput, ...content, private: z.boolean().optional() });
+export const updateInput = z.strictObject({
+  ...caseInput,
+  ...content,
+  private: z.boolean().optional(),
+});
 export const removeInput = z.strictObject(caseInput);

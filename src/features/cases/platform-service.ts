@@ -65,13 +65,19 @@ export async function updateCase(
     if (isSameCase(before, row)) return before;
     store.updateCase(tx, teamId, row);
     const fields = named.map(([name]) => name);
-    record(tx, current, { audit: { action: 'case.updated', targetId: caseId, details: { fields } } });
+    record(tx, current, {
+      audit: { action: 'case.updated', targetId: caseId, details: { fields } },
+    });
     return row;
   });
 }
 
 /** Opens a transaction. Throws `not_found`. */
-export async function removeCase(db: Db, context: PlatformChangeContext, caseId: string): Promise<void> {
+export async function removeCase(
+  db: Db,
+  context: PlatformChangeContext,
+  caseId: string,
+): Promise<void> {
   await db.transaction(async (tx) => {
     const [current, isRemoved] = await Promise.all([
       readChangeContext(tx, context),

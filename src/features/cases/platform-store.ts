@@ -13,7 +13,11 @@ const FIND_FOR_UPDATE = statement<PlatformCaseRow>(
 );
 
 /** The case, private or not, locked until the transaction ends. */
-export async function findCaseForUpdate(tx: Tx, teamId: string, caseId: string): Promise<PlatformCaseRow | null> {
+export async function findCaseForUpdate(
+  tx: Tx,
+  teamId: string,
+  caseId: string,
+): Promise<PlatformCaseRow | null> {
   const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, caseId]);
   return row ?? null;
 }
@@ -48,7 +52,15 @@ const UPDATE = statement(
 
 export function updateCase(tx: Tx, teamId: string, row: PlatformCaseRow): void {
   const { id, title, persona_id, fields, external_ref } = row;
-  tx.send(UPDATE, [teamId, id, title, persona_id, toJson(fields), toJson(external_ref), row.private]);
+  tx.send(UPDATE, [
+    teamId,
+    id,
+    title,
+    persona_id,
+    toJson(fields),
+    toJson(external_ref),
+    row.private,
+  ]);
 }
 
 const REMOVE = statement<{ id: string }>(

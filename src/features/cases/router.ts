@@ -1,6 +1,14 @@
 import { okOutput } from '../../core/shapes.ts';
 import { endpoint, changeContextOf } from '../../trpc/init.ts';
-import { casePage, createInput, getInput, listInput, removeInput, trainingCase, updateInput } from './schema.ts';
+import {
+  casePage,
+  createInput,
+  getInput,
+  listInput,
+  removeInput,
+  trainingCase,
+  updateInput,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toCase } from './view.ts';
 
@@ -38,7 +46,8 @@ export const cases = {
     scope: 'cases:write',
     tag: 'Cases',
     summary: 'Create a case',
-    description: 'Makes a team case for an active member. `not_found` when `user_id` is not the person of one.',
+    description:
+      'Makes a team case for an active member. `not_found` when `user_id` is not the person of one.',
     input: createInput,
     output: trainingCase,
     outputName: 'Case',
@@ -79,7 +88,9 @@ export const cases = {
     outputName: 'Case',
     memberDetail: true,
     example: { output: example },
-  }).query(async ({ ctx, input }) => toCase(await service.getCase(ctx.db, ctx.team.id, input.case_id))),
+  }).query(async ({ ctx, input }) =>
+    toCase(await service.getCase(ctx.db, ctx.team.id, input.case_id)),
+  ),
 
   update: endpoint({
     method: 'PATCH',

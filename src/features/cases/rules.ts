@@ -28,6 +28,11 @@ export function requireStorable({ fields, external_ref }: FreeJson): void {
 }
 
 function requireSize(field: string, value: object | null | undefined): void {
-  if (value === undefined || value === null || Buffer.byteLength(JSON.stringify(value)) <= FREE_JSON_MAX_BYTES) return;
+  if (
+    value === undefined ||
+    value === null ||
+    Buffer.byteLength(JSON.stringify(value)) <= FREE_JSON_MAX_BYTES
+  )
+    return;
   throw invalidField(field, `At most ${FREE_JSON_MAX_BYTES} bytes of JSON.`);
 }

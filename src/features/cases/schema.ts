@@ -12,7 +12,9 @@ export const trainingCase = z.object({
   fields: freeContainer.nullable().meta({ description: 'Free-form JSON, as it was stored.' }),
   external_ref: freeObject
     .nullable()
-    .meta({ description: "Free-form JSON, as it was stored: for instance ids in the client's own system." }),
+    .meta({
+      description: "Free-form JSON, as it was stored: for instance ids in the client's own system.",
+    }),
   created_at: dateTime.nullable(),
 });
 
@@ -21,14 +23,23 @@ export const casePage = pageOf(trainingCase);
 const caseId = { case_id: id.meta({ description: 'Id of a case.', examples: ['cas_01jc4f7b'] }) };
 const text = z.string().max(TEXT_MAX_CHARACTERS).nullable().optional();
 const texts = {
-  title: text.meta({ description: 'What the case is called; null clears it.', examples: ['Renewal with a new buyer'] }),
-  persona_id: text.meta({ description: 'The counterpart to practise with; null clears it.', examples: ['per_calm'] }),
+  title: text.meta({
+    description: 'What the case is called; null clears it.',
+    examples: ['Renewal with a new buyer'],
+  }),
+  persona_id: text.meta({
+    description: 'The counterpart to practise with; null clears it.',
+    examples: ['per_calm'],
+  }),
 };
 const limits = 'At most 64 KiB of JSON, returned as stored; null clears it.';
 const externalRef = freeObject
   .nullable()
   .optional()
-  .meta({ description: `Free-form, for ids of the client's own. ${limits}`, examples: [{ crm_id: '4711' }] });
+  .meta({
+    description: `Free-form, for ids of the client's own. ${limits}`,
+    examples: [{ crm_id: '4711' }],
+  });
 
 export const listInput = z.object({
   ...pageQuery,

@@ -42,7 +42,11 @@ export interface NewCase {
  * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`
  * (the person is not an active member).
  */
-export async function createCase(db: Db, context: ChangeContext, wanted: NewCase): Promise<CaseRow> {
+export async function createCase(
+  db: Db,
+  context: ChangeContext,
+  wanted: NewCase,
+): Promise<CaseRow> {
   const { teamId, at } = context;
   const { userId, title, personaId, fields, externalRef } = wanted;
   rules.requireStorable({ fields, external_ref: externalRef });
@@ -58,7 +62,9 @@ export async function createCase(db: Db, context: ChangeContext, wanted: NewCase
       created_at: at.toISOString(),
     };
     store.insertCase(tx, teamId, row);
-    record(tx, context, { audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } } });
+    record(tx, context, {
+      audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } },
+    });
     return row;
   });
 }
@@ -66,15 +72,24 @@ export async function createCase(db: Db, context: ChangeContext, wanted: NewCase
 /**
  * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`.
  */
-export async function updateCase(db: Db, context: ChangeContext, caseId: string, change: CaseChange): Promise<CaseRow> {
+export async function updateCase(
+  db: Db,
+  context: ChangeContext,
+  caseId: string,
+  change: CaseChange,
+): Promise<CaseRow> {
   const { teamId } = context;
   rules.requireStorable(change);
-  const named = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  const named = Object.entries(change).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  );
   if (named.length === 0) return getCase(db, teamId, caseId);
   return db.transaction(async (tx) => {
     const row = await store.updateCase(tx, teamId, caseId, change);
     if (!row) throw notFound();
-    record(tx, context, { audit: { action: 'case.updated', targetId: caseId, details: { fields: named } } });
+    record(tx, context, {
+      audit: { action: 'case.updated', targetId: caseId, details: { fields: named } },
+    });
     return row;
   });
 }

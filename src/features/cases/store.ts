@@ -29,7 +29,11 @@ export interface CaseFilter {
 }
 
 /** Team cases, newest first, after `after`; never a private one. */
-export function listCases(db: Db, teamId: string, { limit, after, userId }: CaseFilter): Promise<CaseRow[]> {
+export function listCases(
+  db: Db,
+  teamId: string,
+  { limit, after, userId }: CaseFilter,
+): Promise<CaseRow[]> {
   const values = [teamId, limit, after?.at ?? null, after?.id ?? ''];
   return userId === null ? db.query(LIST, values) : db.query(LIST_OF_USER, [...values, userId]);
 }
@@ -47,7 +51,10 @@ const SELECT = {
 } as const;
 
 export async function findCase(db: Db, teamId: string, caseId: string): Promise<CaseRow | null> {
-  const found = await db.prisma.trainingCase.findFirst({ where: teamCase(teamId, caseId), select: SELECT });
+  const found = await db.prisma.trainingCase.findFirst({
+    where: teamCase(teamId, caseId),
+    select: SELECT,
+  });
   return found && toRow(found);
 }
 
@@ -72,7 +79,16 @@ const INSERT = statement(
 export function insertCase(tx: Tx, teamId: string, row: CaseRow): void {
   const { id, user_id, title, persona_id, fields, external_ref, created_at } = row;
   const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
-  tx.send(INSERT, [teamId, id, user_id, title, persona_id, json(fields), json(external_ref), created_at]);
+  tx.send(INSERT, [
+    teamId,
+    id,
+    user_id,
+    title,
+    persona_id,
+    json(fields),
+    json(external_ref),
+    created_at,
+  ]);
 }
 
 /** The fields that a case can be given anew; undefined leaves a value as it is, null clears it. */
@@ -84,7 +100,12 @@ export interface CaseChange {
 }
 
 /** The case as it is after the change; null when there is none. */
-export async function updateCase(tx: Tx, teamId: string, caseId: string, change: CaseChange): Promise<CaseRow | null> {
+export async function updateCase(
+  tx: Tx,
+  teamId: string,
+  caseId: string,
+  change: CaseChange,
+): Promise<CaseRow | null> {
   const { title, persona_id, fields, external_ref } = change;
   const [changed] = await tx.prisma.trainingCase.updateManyAndReturn({
     where: teamCase(teamId, caseId),

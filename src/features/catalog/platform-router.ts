@@ -5,10 +5,12 @@ import * as service from './platform-service.ts';
 import { toEntryFacts } from './platform-view.ts';
 
 export const platformCatalog = {
-  saveEntries: platformProcedure({ input: saveEntriesInput, output: okOutput }).mutation(async ({ ctx, input }) => {
-    await service.saveEntries(ctx.db, input.entries.map(toEntryFacts));
-    return { ok: true };
-  }),
+  saveEntries: platformProcedure({ input: saveEntriesInput, output: okOutput }).mutation(
+    async ({ ctx, input }) => {
+      await service.saveEntries(ctx.db, input.entries.map(toEntryFacts));
+      return { ok: true };
+    },
+  ),
 
   saveTeamEntries: platformProcedure({ input: saveTeamEntriesInput, output: okOutput }).mutation(
     async ({ ctx, input }) => {
@@ -18,8 +20,10 @@ export const platformCatalog = {
     },
   ),
 
-  saveRules: platformProcedure({ input: saveRulesInput, output: okOutput }).mutation(async ({ ctx, input }) => {
-    await service.saveRules(ctx.db, input.rules);
-    return { ok: true };
-  }),
+  saveRules: platformProcedure({ input: saveRulesInput, output: okOutput }).mutation(
+    async ({ ctx, input }) => {
+      await service.saveRules(ctx.db, input.rules);
+      return { ok: true };
+    },
+  ),
 };

@@ -8,5 +8,7 @@
 
 /** Each id once, in one order in every save, so that two saves of the same entries wait for each other and never in a circle. */
 export function inOneOrder<E extends { readonly id: string }>(entries: readonly E[]): E[] {
-  return [...new Map(entries.map((entry) => [entry.id, entry])).values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return [...new Map(entries.map((entry) => [entry.id, entry])).values()].toSorted((a, b) =>
+    a.id < b.id ? -1 : 1,
+  );
 }

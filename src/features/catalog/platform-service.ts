@@ -29,7 +29,10 @@ export async function saveTeamEntries(
 }
 
 /** Forbids combinations. Opens a transaction. */
-export async function saveRules(db: Db, rules: readonly Omit<store.RuleRow, 'id'>[]): Promise<void> {
+export async function saveRules(
+  db: Db,
+  rules: readonly Omit<store.RuleRow, 'id'>[],
+): Promise<void> {
   await db.transaction(async (tx) =>
     store.saveRules(
       tx,

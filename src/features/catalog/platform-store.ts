@@ -1,8 +1,10 @@
 import { statement, type Tx } from '../../db/client.ts';
 import type { EntryFacts } from './rules.ts';
 
-const CHANGES = 'kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en, icon = excluded.icon';
-const ENTRIES = 'json_to_recordset($1::json) as e (id text, kind text, name_de text, name_en text, icon text)';
+const CHANGES =
+  'kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en, icon = excluded.icon';
+const ENTRIES =
+  'json_to_recordset($1::json) as e (id text, kind text, name_de text, name_en text, icon text)';
 
 const SAVE = statement(
   'catalog.saveEntries',

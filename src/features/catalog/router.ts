@@ -25,5 +25,7 @@ export const catalog = {
     output,
     outputName: 'Catalog',
     example: { output: example },
-  }).query(async ({ ctx }) => toCatalog(await service.listEntries(ctx.db, ctx.team.id, ctx.language))),
+  }).query(async ({ ctx }) =>
+    toCatalog(await service.listEntries(ctx.db, ctx.team.id, ctx.language)),
+  ),
 };

@@ -32,7 +32,12 @@ const COLLATORS: Readonly<Record<Language, Intl.Collator>> = {
 export function labelEntries(entries: readonly EntryFacts[], language: Language): LabelledEntry[] {
   const collator = COLLATORS[language];
   return entries
-    .map((entry) => ({ kind: entry.kind, id: entry.id, name: nameOf(entry, language), icon: entry.icon }))
+    .map((entry) => ({
+      kind: entry.kind,
+      id: entry.id,
+      name: nameOf(entry, language),
+      icon: entry.icon,
+    }))
     .toSorted((a, b) => compareNames(collator, a.name, b.name) || (a.id < b.id ? -1 : 1));
 }
 

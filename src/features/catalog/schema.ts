@@ -5,7 +5,10 @@ const entry = z.object({
   name: z
     .string()
     .nullable()
-    .meta({ description: 'In the language of `Accept-Language`, or in the other one where it has no name in that.' }),
+    .meta({
+      description:
+        'In the language of `Accept-Language`, or in the other one where it has no name in that.',
+    }),
   icon: z.string().nullable(),
 });
 

@@ -4,6 +4,10 @@ import { labelEntries, type LabelledEntry } from './rules.ts';
 import * as store from './store.ts';
 
 /** The entries of every kind that the team may use, labelled, in the order in which they are shown. */
-export async function listEntries(db: Db, teamId: string, language: Language): Promise<LabelledEntry[]> {
+export async function listEntries(
+  db: Db,
+  teamId: string,
+  language: Language,
+): Promise<LabelledEntry[]> {
   return labelEntries(await store.listVisibleEntries(db, teamId), language);
 }

@@ -6,7 +6,13 @@ type Entry = Catalog['situation'][number];
 
 /** One list a kind; the order within is kept. */
 export function toCatalog(entries: readonly (Entry & { readonly kind: keyof Catalog })[]): Catalog {
-  const lists: Catalog = { situation: [], personality: [], industry: [], role: [], methodology: [] };
+  const lists: Catalog = {
+    situation: [],
+    personality: [],
+    industry: [],
+    role: [],
+    methodology: [],
+  };
   for (const { kind, id, name, icon } of entries) lists[kind].push({ id, name, icon });
   return lists;
 }

@@ -10,7 +10,11 @@ interface PageQuery {
 }
 
 /** Throws `validation_error` for a foreign cursor. */
-export async function listDeals(db: Db, teamId: string, { cursor, limit }: PageQuery): Promise<Page<DealRow>> {
+export async function listDeals(
+  db: Db,
+  teamId: string,
+  { cursor, limit }: PageQuery,
+): Promise<Page<DealRow>> {
   const rows = await store.listDeals(db, teamId, limit + 1, parseCursor(DEALS_LIST, cursor));
   return toPage(DEALS_LIST, rows, limit, positionOf);
 }
@@ -21,7 +25,12 @@ export async function listObjections(
   teamId: string,
   { cursor, limit }: PageQuery,
 ): Promise<Page<ObjectionRow>> {
-  const rows = await store.listObjections(db, teamId, limit + 1, parseCursor(OBJECTIONS_LIST, cursor));
+  const rows = await store.listObjections(
+    db,
+    teamId,
+    limit + 1,
+    parseCursor(OBJECTIONS_LIST, cursor),
+  );
   return toPage(OBJECTIONS_LIST, rows, limit, positionOf);
 }
 

@@ -45,7 +45,12 @@ const LIST_DEALS = statement<DealRow>(
 );
 
 /** Deals of active connections after `after`, newest first. `limit`: a page and one at most. */
-export function listDeals(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<DealRow[]> {
+export function listDeals(
+  db: Db,
+  teamId: string,
+  limit: number,
+  after: PagePosition | null,
+): Promise<DealRow[]> {
   return db.query(LIST_DEALS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
 

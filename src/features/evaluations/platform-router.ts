@@ -4,18 +4,24 @@ import { saveInput, saveOutput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 
 export const platformEvaluations = {
-  save: platformProcedure({ input: saveInput, output: saveOutput }).mutation(async ({ ctx, input }) => {
-    const { team_id, training_id, score, tips } = input;
-    const { savedAt } = await service.saveEvaluation(ctx.db, platformChangeContextOf(ctx, team_id), {
-      training_id,
-      saved_at: toInstant(input.saved_at),
-      ...score,
-      tips,
-      goal: input.goal ?? null,
-      methodology: input.methodology ?? null,
-      strongest: input.strongest ?? null,
-      biggest_lever: input.biggest_lever ?? null,
-    });
-    return { training_id, saved_at: savedAt };
-  }),
+  save: platformProcedure({ input: saveInput, output: saveOutput }).mutation(
+    async ({ ctx, input }) => {
+      const { team_id, training_id, score, tips } = input;
+      const { savedAt } = await service.saveEvaluation(
+        ctx.db,
+        platformChangeContextOf(ctx, team_id),
+        {
+          training_id,
+          saved_at: toInstant(input.saved_at),
+          ...score,
+          tips,
+          goal: input.goal ?? null,
+          methodology: input.methodology ?? null,
+          strongest: input.strongest ?? null,
+          biggest_lever: input.biggest_lever ?? null,
+        },
+      );
+      return { training_id, saved_at: savedAt };
+    },
+  ),
 };

@@ -22,7 +22,9 @@ export async function saveEvaluation(
   const { teamId } = context;
   const { training_id: trainingId, saved_at: savedAt, total, dimensions } = evaluation;
   return db.transaction(async (tx) => {
-    const locked = await lockTrainingToScore(tx, context, trainingId, () => store.findStanding(tx, teamId, trainingId));
+    const locked = await lockTrainingToScore(tx, context, trainingId, () =>
+      store.findStanding(tx, teamId, trainingId),
+    );
     const { training, assignment, alongside: standing } = locked;
     if (standing && !isLater(savedAt, standing)) return { savedAt: standing.saved_at };
     store.saveEvaluation(tx, teamId, evaluation);
@@ -37,7 +39,10 @@ export async function saveEvaluation(
       events.push({ type: 'evaluation.completed', data });
       if (assignment) events.push(...completeAssignment(tx, teamId, assignment, trainingId));
     }
-    record(tx, locked.context, { audit: { action: 'evaluation.saved', targetId: trainingId }, events });
+    record(tx, locked.context, {
+      audit: { action: 'evaluation.saved', targetId: trainingId },
+      events,
+    });
     return { savedAt };
   });
 }

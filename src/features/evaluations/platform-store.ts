@@ -13,7 +13,11 @@ const FIND = statement<StandingRow>(
 );
 
 /** What stands of the training's evaluation. Only under the person's lock. */
-export async function findStanding(tx: Tx, teamId: string, trainingId: string): Promise<StandingRow | null> {
+export async function findStanding(
+  tx: Tx,
+  teamId: string,
+  trainingId: string,
+): Promise<StandingRow | null> {
   const [row] = await tx.query(FIND, [teamId, trainingId]);
   return row ?? null;
 }

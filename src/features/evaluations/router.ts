@@ -58,11 +58,14 @@ export const evaluations = {
     scope: 'evaluations:read',
     tag: 'Evaluations',
     summary: 'Read an evaluation',
-    description: 'Score, dimensions and tips of one session of an active member. 404 until the session is scored.',
+    description:
+      'Score, dimensions and tips of one session of an active member. 404 until the session is scored.',
     input: getInput,
     output: evaluation,
     outputName: 'Evaluation',
     memberDetail: true,
     example: { output: example },
-  }).query(async ({ ctx, input }) => toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id))),
+  }).query(async ({ ctx, input }) =>
+    toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id)),
+  ),
 };

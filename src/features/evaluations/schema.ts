@@ -29,7 +29,10 @@ export const evaluation = z.object({
     .array(tip)
     .max(TIPS_MAX)
     .meta({ description: `Up to ${TIPS_MAX}, the most important first.` }),
-  goal: z.string().nullable().meta({ description: 'How far the goal was reached, for instance `partial`.' }),
+  goal: z
+    .string()
+    .nullable()
+    .meta({ description: 'How far the goal was reached, for instance `partial`.' }),
   methodology: catalogId.meta({ description: 'Id of the methodology in the catalog.' }),
   strongest: z.string().nullable().meta({ description: 'What went best.' }),
   biggest_lever: z.string().nullable().meta({ description: 'What would help most.' }),

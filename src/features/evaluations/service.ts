@@ -24,12 +24,20 @@ export async function listEvaluated(
 ): Promise<Page<EvaluatedTrainingRow>> {
   const { cursor, limit, updated_since } = query;
   const since = updated_since === undefined ? null : toInstant(updated_since);
-  const rows = await listEvaluatedTrainings(db, teamId, { limit: limit + 1, after: parseCursor(LIST, cursor), since });
+  const rows = await listEvaluatedTrainings(db, teamId, {
+    limit: limit + 1,
+    after: parseCursor(LIST, cursor),
+    since,
+  });
   return toPage(LIST, rows, limit, (row) => ({ at: row.saved_at, id: row.id }));
 }
 
 /** Throws `not_found`, also while the training is not yet scored. */
-export async function getEvaluation(db: Db, teamId: string, trainingId: string): Promise<EvaluationRow> {
+export async function getEvaluation(
+  db: Db,
+  teamId: string,
+  trainingId: string,
+): Promise<EvaluationRow> {
   const row = await store.findEvaluation(db, teamId, trainingId);
   if (!row) throw notFound();
   return row;

@@ -30,7 +30,11 @@ const FIND = statement<EvaluationRow>(
 );
 
 /** The evaluation of an active member's training; null while there is none. */
-export async function findEvaluation(db: Db, teamId: string, trainingId: string): Promise<EvaluationRow | null> {
+export async function findEvaluation(
+  db: Db,
+  teamId: string,
+  trainingId: string,
+): Promise<EvaluationRow | null> {
   const [row] = await db.query(FIND, [teamId, trainingId]);
   return row ?? null;
 }

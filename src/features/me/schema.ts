@@ -3,13 +3,18 @@ import { SCOPES } from '../../core/scopes.ts';
 
 export const meOutput = z.object({
   tenant_id: z.string().meta({ description: 'The team that the key belongs to.' }),
-  kind: z.string().nullable().meta({ description: 'The plan of the team: `team` or `enterprise`.' }),
+  kind: z
+    .string()
+    .nullable()
+    .meta({ description: 'The plan of the team: `team` or `enterprise`.' }),
   scopes: z.array(z.enum(SCOPES)).meta({ description: 'What the key may do.' }),
   rate_limit_per_min: z
     .int()
     .nullable()
     .meta({ description: "The tenant's limit, requests per minute over all its keys." }),
   privacy: z.object({
-    member_detail_enabled: z.boolean().meta({ description: 'Off: emails, scores and per-person data are withheld.' }),
+    member_detail_enabled: z
+      .boolean()
+      .meta({ description: 'Off: emails, scores and per-person data are withheld.' }),
   }),
 });

@@ -21,6 +21,9 @@ export function requireAcceptable(
     if (target.user_id === userId) return false;
     throw new ProblemError('conflict', { detail: 'Somebody else accepted the invitation.' });
   }
-  if (isLiveAlready) throw new ProblemError('conflict', { detail: 'The person has another membership in the team.' });
+  if (isLiveAlready)
+    throw new ProblemError('conflict', {
+      detail: 'The person has another membership in the team.',
+    });
   return true;
 }

@@ -4,7 +4,12 @@ import { hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
 
 /** One of `member_id` and `email` says which invitation. */
 export const acceptInput = z
-  .strictObject({ ...teamInput, user_id: hostId, member_id: hostId.optional(), email: hostEmail.optional() })
+  .strictObject({
+    ...teamInput,
+    user_id: hostId,
+    member_id: hostId.optional(),
+    email: hostEmail.optional(),
+  })
   .refine((input) => (input.member_id === undefined) !== (input.email === undefined), {
     error: 'Name the invitation by member_id or by email.',
   });

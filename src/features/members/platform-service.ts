@@ -35,7 +35,9 @@ export async function acceptInvitation(
     if (!target) throw notFound();
     if (!rules.requireAcceptable(target, userId, target.is_live_already)) return target;
     store.activate(tx, teamId, target.id, { userId, at });
-    record(tx, current, { audit: { action: 'member.accepted', targetId: target.id, details: { user_id: userId } } });
+    record(tx, current, {
+      audit: { action: 'member.accepted', targetId: target.id, details: { user_id: userId } },
+    });
     return { ...target, user_id: userId, status: 'active', joined_at: at.toISOString() };
   });
 }
@@ -44,7 +46,11 @@ export async function acceptInvitation(
  * Ends the person's memberships in the team and removes the email from all of them. Opens a
  * transaction. Throws `not_found`, `owner`, `last_admin`.
  */
-export async function deletePerson(db: Db, context: PlatformChangeContext, userId: string): Promise<void> {
+export async function deletePerson(
+  db: Db,
+  context: PlatformChangeContext,
+  userId: string,
+): Promise<void> {
   const { teamId } = context;
   await db.transaction(async (tx) => {
     lockTeam(tx, teamId);
@@ -60,6 +66,8 @@ export async function deletePerson(db: Db, context: PlatformChangeContext, userI
     const named = memberships.filter((membership) => membership.has_email).map(({ id }) => id);
     if (named.length === 0) return;
     store.forgetEmails(tx, teamId, named);
-    record(tx, current, { audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } } });
+    record(tx, current, {
+      audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } },
+    });
   });
 }

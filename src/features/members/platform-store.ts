@@ -22,9 +22,18 @@ const FIND_INVITED = statement<InvitedRow>(
 export async function findInvited(
   tx: Tx,
   teamId: string,
-  invitation: { readonly memberId: string | null; readonly email: string | null; readonly userId: string },
+  invitation: {
+    readonly memberId: string | null;
+    readonly email: string | null;
+    readonly userId: string;
+  },
 ): Promise<InvitedRow | null> {
-  const [row] = await tx.query(FIND_INVITED, [teamId, invitation.memberId, invitation.email, invitation.userId]);
+  const [row] = await tx.query(FIND_INVITED, [
+    teamId,
+    invitation.memberId,
+    invitation.email,
+    invitation.userId,
+  ]);
   return row ?? null;
 }
 
@@ -37,7 +46,12 @@ const ACTIVATE = statement(
   `update member set user_id = $3, status = 'active', joined_at = $4 where team_id = $1 and id = $2`,
 );
 
-export function activate(tx: Tx, teamId: string, memberId: string, { userId, at }: { userId: string; at: Date }): void {
+export function activate(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  { userId, at }: { userId: string; at: Date },
+): void {
   tx.send(INSERT_PERSON, [teamId, userId]);
   tx.send(ACTIVATE, [teamId, memberId, userId, at]);
 }
@@ -58,7 +72,11 @@ const LIST_MEMBERSHIPS = statement<MembershipRow>(
 );
 
 /** Every membership of the person, of any status, and invitations to an address of theirs. Only under `lockTeam`. */
-export function listMembershipsOfPerson(tx: Tx, teamId: string, userId: string): Promise<MembershipRow[]> {
+export function listMembershipsOfPerson(
+  tx: Tx,
+  teamId: string,
+  userId: string,
+): Promise<MembershipRow[]> {
   return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
 }
 

@@ -1,6 +1,14 @@
 import { endpoint, changeContextOf } from '../../trpc/init.ts';
 import { okOutput } from '../../core/shapes.ts';
-import { createInput, getInput, listInput, member, memberPage, removeInput, updateInput } from './schema.ts';
+import {
+  createInput,
+  getInput,
+  listInput,
+  member,
+  memberPage,
+  removeInput,
+  updateInput,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toMember } from './view.ts';
 
@@ -30,7 +38,10 @@ export const members = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listMembers(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map((row) => toMember(ctx.privacy, row)), next_cursor: page.nextCursor };
+    return {
+      data: page.rows.map((row) => toMember(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
   }),
 
   create: endpoint({
@@ -53,7 +64,11 @@ export const members = {
     const { email, role, lang } = input;
     return toMember(
       ctx.privacy,
-      await service.inviteMember(ctx.db, changeContextOf(ctx), { email, role, language: lang ?? null }),
+      await service.inviteMember(ctx.db, changeContextOf(ctx), {
+        email,
+        role,
+        language: lang ?? null,
+      }),
     );
   }),
 
@@ -87,7 +102,10 @@ export const members = {
     errors: ['owner', 'last_admin'],
     example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
   }).mutation(async ({ ctx, input }) =>
-    toMember(ctx.privacy, await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role)),
+    toMember(
+      ctx.privacy,
+      await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role),
+    ),
   ),
 
   remove: endpoint({
@@ -96,7 +114,8 @@ export const members = {
     scope: 'users:write',
     tag: 'Members',
     summary: 'Remove a member',
-    description: 'Ends the membership and revokes its open assignments at once. Trainings and team cases stay stored.',
+    description:
+      'Ends the membership and revokes its open assignments at once. Trainings and team cases stay stored.',
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',

@@ -33,7 +33,8 @@ export function requireMayChangeAdmins(actor: Actor): void {
   if (mayChangeAdmins(actor)) return;
   throw new ProblemError('insufficient_scope', {
     required_scope: 'users:write',
-    detail: 'Granting or revoking the role admin needs a key created by the owner or by an active admin.',
+    detail:
+      'Granting or revoking the role admin needs a key created by the owner or by an active admin.',
   });
 }
 
@@ -50,7 +51,8 @@ export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: numb
 
 /** Throws `validation_error` (field `member_id`): the membership began already, so there is no invitation to send or to withdraw. */
 export function requireInvited(target: MemberFacts): void {
-  if (target.status !== 'invited') throw invalidField('member_id', 'The member has accepted the invitation.');
+  if (target.status !== 'invited')
+    throw invalidField('member_id', 'The member has accepted the invitation.');
 }
 
 export interface InvitationFacts {
@@ -64,7 +66,9 @@ export interface InvitationFacts {
 /** Throws `conflict`, `seat_limit_reached` or `rate_limited`. The facts must have been read under the team's lock. */
 export function requireInvitable(facts: InvitationFacts, now: Date): void {
   if (facts.emailTaken)
-    throw new ProblemError('conflict', { detail: 'The email already belongs to a member of this team.' });
+    throw new ProblemError('conflict', {
+      detail: 'The email already belongs to a member of this team.',
+    });
   if (facts.seatsUsed >= facts.seats) throw new ProblemError('seat_limit_reached');
   requireBelowInvitationLimit(facts.limitingInvitedAt, now);
 }

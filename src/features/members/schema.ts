@@ -5,8 +5,15 @@ import { dateTime, id } from '../../core/shapes.ts';
 
 export const member = z.object({
   id: z.string().meta({ description: 'The membership; what `{member_id}` takes.' }),
-  user_id: z.string().nullable().meta({ description: 'The person; null until an invitation is accepted.' }),
-  email: z.string().nullable().optional().meta({ description: 'Only while `member_detail_enabled` is on.' }),
+  user_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The person; null until an invitation is accepted.' }),
+  email: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'Only while `member_detail_enabled` is on.' }),
   role: z.string().meta({ description: '`owner`, `admin` or `member`.' }),
   status: z.string().meta({ description: '`active` or `invited`.' }),
   joined_at: dateTime.nullable().meta({ description: 'When the membership became active.' }),
@@ -14,7 +21,9 @@ export const member = z.object({
 
 export const memberPage = pageOf(member);
 
-const memberId = { member_id: id.meta({ description: 'Id of a member.', examples: ['mem_01jc4f3x'] }) };
+const memberId = {
+  member_id: id.meta({ description: 'Id of a member.', examples: ['mem_01jc4f3x'] }),
+};
 
 /** A role that a request may name is checked by the operation, because the specification wants `field` for it (decisions 14). */
 const role = z.string().meta({ description: '`admin` or `member`.', examples: ['member'] });

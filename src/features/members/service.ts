@@ -20,7 +20,12 @@ export async function listMembers(
   teamId: string,
   query: { cursor?: string | undefined; limit: number },
 ): Promise<Page<MemberRow>> {
-  const rows = await store.listMembers(db, teamId, query.limit + 1, parseCursor(LIST, query.cursor));
+  const rows = await store.listMembers(
+    db,
+    teamId,
+    query.limit + 1,
+    parseCursor(LIST, query.cursor),
+  );
   return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
@@ -54,9 +59,23 @@ export async function inviteMember(
     record(tx, context, {
       audit: { action: 'member.invited', targetId: id, details: { role } },
       events: [{ type: 'member.joined', data: { member_id: id, role, user_id: null } }],
-      jobs: [{ task: SEND_INVITATION, payload: { teamId, memberId: id }, key: `${SEND_INVITATION}:${teamId}:${id}` }],
+      jobs: [
+        {
+          task: SEND_INVITATION,
+          payload: { teamId, memberId: id },
+          key: `${SEND_INVITATION}:${teamId}:${id}`,
+        },
+      ],
     });
-    return { id, user_id: null, email, role, status: 'invited', joined_at: null, created_at: at.toISOString() };
+    return {
+      id,
+      user_id: null,
+      email,
+      role,
+      status: 'invited',
+      joined_at: null,
+      created_at: at.toISOString(),
+    };
   });
 }
 
@@ -80,7 +99,11 @@ export async function changeRole(
     rules.requireAnotherAdmin(target, target.other_active_admins);
     store.updateRole(tx, teamId, memberId, role);
     record(tx, context, {
-      audit: { action: 'member.role_changed', targetId: memberId, details: { from: target.role, to: role } },
+      audit: {
+        action: 'member.role_changed',
+        targetId: memberId,
+        details: { from: target.role, to: role },
+      },
     });
     return { ...target, role };
   });
@@ -90,7 +113,11 @@ export async function changeRole(
  * Ends a membership and revokes its open assignments. Opens a transaction. Emits `member.removed`.
  * Throws `not_found`, `owner`, `insufficient_scope`, `last_admin`.
  */
-export async function removeMember(db: Db, context: ChangeContext, memberId: string): Promise<void> {
+export async function removeMember(
+  db: Db,
+  context: ChangeContext,
+  memberId: string,
+): Promise<void> {
   const { teamId, at } = context;
   await db.transaction(async (tx) => {
     const target = await findTarget(tx, teamId, memberId);
@@ -101,7 +128,12 @@ export async function removeMember(db: Db, context: ChangeContext, memberId: str
     revokeOpenAssignments(tx, teamId, memberId);
     record(tx, context, {
       audit: { action: 'member.removed', targetId: memberId, details: { role: target.role } },
-      events: [{ type: 'member.removed', data: { member_id: memberId, role: target.role, user_id: target.user_id } }],
+      events: [
+        {
+          type: 'member.removed',
+          data: { member_id: memberId, role: target.role, user_id: target.user_id },
+        },
+      ],
     });
   });
 }
@@ -111,7 +143,11 @@ export async function removeMember(db: Db, context: ChangeContext, memberId: str
  * sent, no second one is enqueued. Opens a transaction. Throws `not_found`, `rate_limited`, and
  * `validation_error` (field `member_id`) unless the member is invited.
  */
-export async function resendInvitation(db: Db, context: ChangeContext, memberId: string): Promise<MemberRow> {
+export async function resendInvitation(
+  db: Db,
+  context: ChangeContext,
+  memberId: string,
+): Promise<MemberRow> {
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
@@ -124,7 +160,13 @@ export async function resendInvitation(db: Db, context: ChangeContext, memberId:
     store.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
     record(tx, context, {
       audit: { action: 'member.invitation_resent', targetId: memberId },
-      jobs: [{ task: SEND_INVITATION, payload: { teamId, memberId }, key: `${SEND_INVITATION}:${teamId}:${memberId}` }],
+      jobs: [
+        {
+          task: SEND_INVITATION,
+          payload: { teamId, memberId },
+          key: `${SEND_INVITATION}:${teamId}:${memberId}`,
+        },
+      ],
     });
     return member;
   });
@@ -135,7 +177,11 @@ export async function resendInvitation(db: Db, context: ChangeContext, memberId:
  * `member.removed`. Throws `not_found`, `insufficient_scope`, and `validation_error` (field
  * `member_id`) unless the member is invited.
  */
-export async function withdrawInvitation(db: Db, context: ChangeContext, memberId: string): Promise<void> {
+export async function withdrawInvitation(
+  db: Db,
+  context: ChangeContext,
+  memberId: string,
+): Promise<void> {
   const { teamId, at } = context;
   await db.transaction(async (tx) => {
     const target = await findTarget(tx, teamId, memberId);
@@ -144,8 +190,17 @@ export async function withdrawInvitation(db: Db, context: ChangeContext, memberI
     store.endMembership(tx, teamId, memberId, at);
     revokeOpenAssignments(tx, teamId, memberId);
     record(tx, context, {
-      audit: { action: 'member.invitation_withdrawn', targetId: memberId, details: { role: target.role } },
-      events: [{ type: 'member.removed', data: { member_id: memberId, role: target.role, user_id: target.user_id } }],
+      audit: {
+        action: 'member.invitation_withdrawn',
+        targetId: memberId,
+        details: { role: target.role },
+      },
+      events: [
+        {
+          type: 'member.removed',
+          data: { member_id: memberId, role: target.role, user_id: target.user_id },
+        },
+      ],
     });
   });
 }
@@ -158,6 +213,10 @@ async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<sto
 }
 
 /** The content of the invitation mail; null once the invitation was accepted or withdrawn. */
-export function findInvitation(db: Db, teamId: string, memberId: string): Promise<store.InvitationRow | null> {
+export function findInvitation(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<store.InvitationRow | null> {
   return store.findInvitation(db, teamId, memberId);
 }

@@ -24,7 +24,12 @@ const LIST = statement<MemberRow>(
 );
 
 /** Live members, newest first, after `after`. */
-export function listMembers(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<MemberRow[]> {
+export function listMembers(
+  db: Db,
+  teamId: string,
+  limit: number,
+  after: PagePosition | null,
+): Promise<MemberRow[]> {
   return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
 
@@ -33,7 +38,11 @@ const FIND = statement<MemberRow>(
   `select ${COLUMNS} from member where team_id = $1 and id = $2 and status <> 'ended'`,
 );
 
-export async function findMember(db: Db, teamId: string, memberId: string): Promise<MemberRow | null> {
+export async function findMember(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<MemberRow | null> {
   const [row] = await db.query(FIND, [teamId, memberId]);
   return row ?? null;
 }
@@ -50,7 +59,11 @@ const FIND_TARGET = statement<TargetRow>(
 );
 
 /** The member to change, with how many other active admins there are. Only under `lockTeam`. */
-export async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<TargetRow | null> {
+export async function findTarget(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+): Promise<TargetRow | null> {
   const [row] = await tx.query(FIND_TARGET, [teamId, memberId]);
   return row ?? null;
 }
@@ -105,7 +118,11 @@ const INSERT_INVITED = statement(
   `insert into member (team_id, id, email, role, status, language, created_at, invited_at) values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
 );
 
-export function insertInvited(tx: Tx, teamId: string, { id, email, role, language, at }: NewInvitation): void {
+export function insertInvited(
+  tx: Tx,
+  teamId: string,
+  { id, email, role, language, at }: NewInvitation,
+): void {
   tx.send(INSERT_INVITED, [teamId, id, email, role, language, at]);
 }
 
@@ -134,7 +151,11 @@ const INSERT_RESEND = statement(
 );
 
 /** Counts a mail that is sent again toward the hourly limit. */
-export function insertResend(tx: Tx, teamId: string, resend: { id: string; memberId: string; at: Date }): void {
+export function insertResend(
+  tx: Tx,
+  teamId: string,
+  resend: { id: string; memberId: string; at: Date },
+): void {
   tx.send(INSERT_RESEND, [teamId, resend.id, resend.memberId, resend.at]);
 }
 
@@ -170,7 +191,11 @@ const FIND_INVITATION = statement<InvitationRow>(
 );
 
 /** What the mail needs; null once the invitation was accepted or withdrawn. */
-export async function findInvitation(db: Db, teamId: string, memberId: string): Promise<InvitationRow | null> {
+export async function findInvitation(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<InvitationRow | null> {
   const [row] = await db.query(FIND_INVITATION, [teamId, memberId]);
   return row ?? null;
 }

@@ -59,7 +59,13 @@ export const RETENTIONS: readonly Retention[] = [
     keepMs: DAY_MS,
     condition: 'sent_at < $1',
   },
-  { name: 'audit', table: 'audit_log', key: 'team_id, id', keepMs: 400 * DAY_MS, condition: 'created_at < $1' },
+  {
+    name: 'audit',
+    table: 'audit_log',
+    key: 'team_id, id',
+    keepMs: 400 * DAY_MS,
+    condition: 'created_at < $1',
+  },
 ];
 
 /** Rate counters are told apart by minutes, not by a time. */

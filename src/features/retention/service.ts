@@ -6,12 +6,19 @@ import * as store from './store.ts';
 const BATCH = 1_000;
 
 /** Removes what is older than its time (decisions 46), in small statements of their own, so that no lock is held for long. Answers with how many rows went, by kind. */
-export async function removeOld(db: Db, clock: Clock, batch = BATCH): Promise<Record<string, number>> {
+export async function removeOld(
+  db: Db,
+  clock: Clock,
+  batch = BATCH,
+): Promise<Record<string, number>> {
   const now = clock.now();
   const removed: Record<string, number> = {};
   for (const retention of RETENTIONS) {
     const before = new Date(now.getTime() - retention.keepMs);
-    removed[retention.name] = await repeat(() => store.deleteOld(db, retention, before, batch), batch);
+    removed[retention.name] = await repeat(
+      () => store.deleteOld(db, retention, before, batch),
+      batch,
+    );
   }
   removed['counters'] = await repeat(() => store.deleteOldCounters(db, now, batch), batch);
   return removed;

@@ -17,7 +17,12 @@ const DELETE_OLD = new Map(
  * all teams: it is the operator's job, not a tenant's request. Rows that somebody holds are left
  * for the next time. `retention` is one of `RETENTIONS`.
  */
-export async function deleteOld(db: Db, retention: Retention, before: Date, limit: number): Promise<number> {
+export async function deleteOld(
+  db: Db,
+  retention: Retention,
+  before: Date,
+  limit: number,
+): Promise<number> {
   const deletion = DELETE_OLD.get(retention);
   if (!deletion) throw new Error(`no statement deletes old ${retention.name}`);
   return (await db.query(deletion, [before, limit])).length;
@@ -29,6 +34,10 @@ const DELETE_COUNTERS = statement(
 );
 
 export async function deleteOldCounters(db: Db, now: Date, limit: number): Promise<number> {
-  return (await db.query(DELETE_COUNTERS, [Math.floor(now.getTime() / 60_000) - RATE_COUNTER_KEEP_MINUTES, limit]))
-    .length;
+  return (
+    await db.query(DELETE_COUNTERS, [
+      Math.floor(now.getTime() / 60_000) - RATE_COUNTER_KEEP_MINUTES,
+      limit,
+    ])
+  ).length;
 }

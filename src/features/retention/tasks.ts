@@ -6,7 +6,13 @@ import { removeOld } from './service.ts';
 /** The job that removes what is older than its time. */
 export const REMOVE_OLD = 'remove_old';
 
-export function retentionTasks({ db, clock }: { readonly db: Db; readonly clock: Clock }): Record<string, Task> {
+export function retentionTasks({
+  db,
+  clock,
+}: {
+  readonly db: Db;
+  readonly clock: Clock;
+}): Record<string, Task> {
   return {
     [REMOVE_OLD]: async () => {
       await removeOld(db, clock);

@@ -7,74 +7,110 @@ import { toAdmin, toCatalogEntry, toRelease } from './view.ts';
  * The team's settings in the app: rights, privacy switches, policies and released catalog entries.
  */
 export const team = {
-  admins: appProcedure({ access: 'admins', input: schema.adminsInput, output: schema.adminPage }).query(
-    async ({ ctx, input }) => {
-      const page = await service.listAdmins(ctx.db, ctx.team.id, input);
-      return { data: page.rows.map((row) => toAdmin(ctx.privacy, row)), next_cursor: page.nextCursor };
-    },
-  ),
+  admins: appProcedure({
+    access: 'admins',
+    input: schema.adminsInput,
+    output: schema.adminPage,
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listAdmins(ctx.db, ctx.team.id, input);
+    return {
+      data: page.rows.map((row) => toAdmin(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
+  }),
 
-  grantRight: appProcedure({ access: 'owner', input: schema.rightInput, output: schema.heldRights }).mutation(
-    async ({ ctx, input }) => {
-      const { member_id, right } = input;
-      return { member_id, rights: [...(await service.grantRight(ctx.db, changeContextOf(ctx), member_id, right))] };
-    },
-  ),
+  grantRight: appProcedure({
+    access: 'owner',
+    input: schema.rightInput,
+    output: schema.heldRights,
+  }).mutation(async ({ ctx, input }) => {
+    const { member_id, right } = input;
+    return {
+      member_id,
+      rights: [...(await service.grantRight(ctx.db, changeContextOf(ctx), member_id, right))],
+    };
+  }),
 
-  withdrawRight: appProcedure({ access: 'owner', input: schema.rightInput, output: schema.heldRights }).mutation(
-    async ({ ctx, input }) => {
-      const { member_id, right } = input;
-      return { member_id, rights: [...(await service.withdrawRight(ctx.db, changeContextOf(ctx), member_id, right))] };
-    },
-  ),
+  withdrawRight: appProcedure({
+    access: 'owner',
+    input: schema.rightInput,
+    output: schema.heldRights,
+  }).mutation(async ({ ctx, input }) => {
+    const { member_id, right } = input;
+    return {
+      member_id,
+      rights: [...(await service.withdrawRight(ctx.db, changeContextOf(ctx), member_id, right))],
+    };
+  }),
 
   privacy: {
-    get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.privacy }).query(({ ctx }) =>
-      service.getSwitches(ctx.db, ctx.team.id),
+    get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.privacy }).query(
+      ({ ctx }) => service.getSwitches(ctx.db, ctx.team.id),
     ),
-    set: appProcedure({ access: 'admins', input: schema.setPrivacyInput, output: schema.privacy }).mutation(
-      ({ ctx, input }) => service.setSwitches(ctx.db, changeContextOf(ctx), input),
-    ),
+    set: appProcedure({
+      access: 'admins',
+      input: schema.setPrivacyInput,
+      output: schema.privacy,
+    }).mutation(({ ctx, input }) => service.setSwitches(ctx.db, changeContextOf(ctx), input)),
   },
 
   policy: {
-    get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.policy }).query(async ({ ctx }) => ({
-      blocked: [...(await service.getPolicy(ctx.db, ctx.team.id, null))],
-    })),
-    set: appProcedure({ access: 'admins', input: schema.setPolicyInput, output: schema.policy }).mutation(
-      async ({ ctx, input }) => ({
-        blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), null, input.blocked))],
+    get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.policy }).query(
+      async ({ ctx }) => ({
+        blocked: [...(await service.getPolicy(ctx.db, ctx.team.id, null))],
       }),
     ),
+    set: appProcedure({
+      access: 'admins',
+      input: schema.setPolicyInput,
+      output: schema.policy,
+    }).mutation(async ({ ctx, input }) => ({
+      blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), null, input.blocked))],
+    })),
   },
 
   memberPolicy: {
-    get: appProcedure({ access: 'admins', input: schema.memberPolicyInput, output: schema.policy }).query(
-      async ({ ctx, input }) => ({
-        blocked: [...(await service.getPolicy(ctx.db, ctx.team.id, input.member_id))],
-      }),
-    ),
-    set: appProcedure({ access: 'admins', input: schema.setMemberPolicyInput, output: schema.policy }).mutation(
-      async ({ ctx, input }) => ({
-        blocked: [...(await service.setPolicy(ctx.db, changeContextOf(ctx), input.member_id, input.blocked))],
-      }),
-    ),
+    get: appProcedure({
+      access: 'admins',
+      input: schema.memberPolicyInput,
+      output: schema.policy,
+    }).query(async ({ ctx, input }) => ({
+      blocked: [...(await service.getPolicy(ctx.db, ctx.team.id, input.member_id))],
+    })),
+    set: appProcedure({
+      access: 'admins',
+      input: schema.setMemberPolicyInput,
+      output: schema.policy,
+    }).mutation(async ({ ctx, input }) => ({
+      blocked: [
+        ...(await service.setPolicy(ctx.db, changeContextOf(ctx), input.member_id, input.blocked)),
+      ],
+    })),
   },
 
   release: {
-    get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.release }).query(async ({ ctx }) =>
-      toRelease(await service.getRelease(ctx.db, ctx.team.id)),
+    get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.release }).query(
+      async ({ ctx }) => toRelease(await service.getRelease(ctx.db, ctx.team.id)),
     ),
-    set: appProcedure({ access: 'admins', input: schema.setReleaseInput, output: schema.release }).mutation(
-      async ({ ctx, input }) => toRelease(await service.setRelease(ctx.db, changeContextOf(ctx), input.released)),
+    set: appProcedure({
+      access: 'admins',
+      input: schema.setReleaseInput,
+      output: schema.release,
+    }).mutation(async ({ ctx, input }) =>
+      toRelease(await service.setRelease(ctx.db, changeContextOf(ctx), input.released)),
     ),
   },
 
-  catalog: appProcedure({ access: 'admins', input: schema.catalogInput, output: schema.catalogPage }).query(
-    async ({ ctx, input }) => {
-      const { cursor, limit, kind = null } = input;
-      const page = await service.listCatalog(ctx.db, ctx.team.id, { cursor, limit, kind });
-      return { data: page.rows.map((row) => toCatalogEntry(ctx.language, row)), next_cursor: page.nextCursor };
-    },
-  ),
+  catalog: appProcedure({
+    access: 'admins',
+    input: schema.catalogInput,
+    output: schema.catalogPage,
+  }).query(async ({ ctx, input }) => {
+    const { cursor, limit, kind = null } = input;
+    const page = await service.listCatalog(ctx.db, ctx.team.id, { cursor, limit, kind });
+    return {
+      data: page.rows.map((row) => toCatalogEntry(ctx.language, row)),
+      next_cursor: page.nextCursor,
+    };
+  }),
 };

@@ -17,9 +17,15 @@ import type { MemberStatus, Role } from '../../core/actor.ts';
 import { invalidField } from '../../core/problem.ts';
 
 /** Throws `validation_error` (field `member_id`) for anybody but an active admin. Read under the team's lock. */
-export function requireActiveAdmin(target: { readonly role: Role; readonly status: MemberStatus }): void {
+export function requireActiveAdmin(target: {
+  readonly role: Role;
+  readonly status: MemberStatus;
+}): void {
   if (target.role === 'admin' && target.status === 'active') return;
-  throw invalidField('member_id', 'Only an active admin can be granted a right; the owner has them all.');
+  throw invalidField(
+    'member_id',
+    'Only an active admin can be granted a right; the owner has them all.',
+  );
 }
 
 /** What makes one set of ids another. */
@@ -30,7 +36,10 @@ export interface IdChange {
 
 export function changeOf(before: readonly string[], after: readonly string[]): IdChange {
   const [old, wanted] = [new Set(before), new Set(after)];
-  return { added: [...wanted].filter((id) => !old.has(id)), removed: [...old].filter((id) => !wanted.has(id)) };
+  return {
+    added: [...wanted].filter((id) => !old.has(id)),
+    removed: [...old].filter((id) => !wanted.has(id)),
+  };
 }
 
 export function isChange({ added, removed }: IdChange): boolean {
@@ -50,5 +59,6 @@ export function requireReleasable(released: readonly string[], known: readonly s
 function requireKnown(field: string, ids: readonly string[], known: readonly string[]): void {
   const knownIds = new Set(known);
   const unknown = ids.find((id) => !knownIds.has(id));
-  if (unknown !== undefined) throw invalidField(field, `Unknown catalog entry: ${unknown.slice(0, 100)}`);
+  if (unknown !== undefined)
+    throw invalidField(field, `Unknown catalog entry: ${unknown.slice(0, 100)}`);
 }

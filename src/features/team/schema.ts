@@ -7,8 +7,12 @@ import { id } from '../../core/shapes.ts';
 const IDS_MAX = 5000;
 
 const memberId = id.meta({ description: 'Id of an active or invited member.' });
-const right = z.enum([SCHNITTSTELLEN]).meta({ description: 'The right to create, rotate and revoke API keys.' });
-const rights = z.array(z.string()).meta({ description: 'Team rights beyond the role; `schnittstellen` or none.' });
+const right = z
+  .enum([SCHNITTSTELLEN])
+  .meta({ description: 'The right to create, rotate and revoke API keys.' });
+const rights = z
+  .array(z.string())
+  .meta({ description: 'Team rights beyond the role; `schnittstellen` or none.' });
 
 export const nothing = z.object({});
 
@@ -29,7 +33,10 @@ const memberDetail = z
   .meta({ description: 'Whether single members may be looked at: trainings, scores, emails.' });
 const leaderboard = z.boolean().meta({ description: 'Whether the analytics may rank members.' });
 
-export const privacy = z.object({ member_detail_enabled: memberDetail, leaderboard_enabled: leaderboard });
+export const privacy = z.object({
+  member_detail_enabled: memberDetail,
+  leaderboard_enabled: leaderboard,
+});
 export const setPrivacyInput = z.strictObject({
   member_detail_enabled: memberDetail.optional(),
   leaderboard_enabled: leaderboard.optional(),
@@ -40,19 +47,26 @@ const ids = z.array(id).max(IDS_MAX);
 export const policy = z.object({
   blocked: z.array(z.string()).meta({ description: 'Ids of blocked catalog entries.' }),
 });
-const blocked = ids.meta({ description: 'The whole list of blocked catalog entries, global or own.' });
+const blocked = ids.meta({
+  description: 'The whole list of blocked catalog entries, global or own.',
+});
 export const setPolicyInput = z.strictObject({ blocked });
 export const memberPolicyInput = z.strictObject({ member_id: memberId });
 export const setMemberPolicyInput = z.strictObject({ member_id: memberId, blocked });
 
 const everything = z.literal('all');
 export const release = z.object({
-  released: z.union([everything, z.array(z.string())]).meta({ description: '`all`, or the ids of global entries.' }),
+  released: z
+    .union([everything, z.array(z.string())])
+    .meta({ description: '`all`, or the ids of global entries.' }),
 });
 export const setReleaseInput = z.strictObject({
   released: z
     .union([everything, ids])
-    .meta({ description: '`all`: every global entry, those to come included; or the whole list of their ids.' }),
+    .meta({
+      description:
+        '`all`: every global entry, those to come included; or the whole list of their ids.',
+    }),
 });
 
 const kind = z.enum(['situation', 'personality', 'industry', 'role', 'methodology']);
@@ -65,10 +79,15 @@ export const catalogPage = pageOf(
   z.object({
     id: z.string(),
     kind,
-    name: z.string().nullable().meta({ description: 'In the language of `Accept-Language`, or in the other one.' }),
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: 'In the language of `Accept-Language`, or in the other one.' }),
     icon: z.string().nullable(),
     own: z.boolean().meta({ description: "The team's own entry; false: a global one." }),
     released: z.boolean().meta({ description: 'Own entries always are.' }),
-    blocked: z.boolean().meta({ description: "By the team's policy; members' own do not count here." }),
+    blocked: z
+      .boolean()
+      .meta({ description: "By the team's policy; members' own do not count here." }),
   }),
 );

@@ -18,8 +18,17 @@ interface PageQuery {
 }
 
 /** Lists the admins that have not left, with their rights, newest first. */
-export async function listAdmins(db: Db, teamId: string, query: PageQuery): Promise<Page<AdminRow>> {
-  const rows = await store.listAdmins(db, teamId, query.limit + 1, parseCursor(ADMINS, query.cursor));
+export async function listAdmins(
+  db: Db,
+  teamId: string,
+  query: PageQuery,
+): Promise<Page<AdminRow>> {
+  const rows = await store.listAdmins(
+    db,
+    teamId,
+    query.limit + 1,
+    parseCursor(ADMINS, query.cursor),
+  );
   return toPage(ADMINS, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
@@ -49,7 +58,11 @@ export function withdrawRight(
 async function changeRights(
   db: Db,
   context: ChangeContext,
-  { memberId, right, granted }: { readonly memberId: string; readonly right: string; readonly granted: boolean },
+  {
+    memberId,
+    right,
+    granted,
+  }: { readonly memberId: string; readonly right: string; readonly granted: boolean },
 ): Promise<readonly string[]> {
   const { teamId } = context;
   return db.transaction(async (tx) => {
@@ -87,11 +100,17 @@ export async function setSwitches(
       member_detail_enabled: wanted.member_detail_enabled ?? before.member_detail_enabled,
       leaderboard_enabled: wanted.leaderboard_enabled ?? before.leaderboard_enabled,
     };
-    const changed = Object.entries(after).filter(([name, value]) => value !== before[name as keyof Switches]);
+    const changed = Object.entries(after).filter(
+      ([name, value]) => value !== before[name as keyof Switches],
+    );
     if (changed.length === 0) return before;
     store.setSwitches(tx, teamId, after);
     record(tx, context, {
-      audit: { action: 'team.privacy_changed', targetId: teamId, details: Object.fromEntries(changed) },
+      audit: {
+        action: 'team.privacy_changed',
+        targetId: teamId,
+        details: Object.fromEntries(changed),
+      },
     });
     return after;
   });
@@ -101,7 +120,11 @@ export async function setSwitches(
  * The ids that the team's policy blocks or, with a member id, the member's own policy. Throws
  * `not_found` for an unknown member.
  */
-export async function getPolicy(db: Db, teamId: string, memberId: string | null): Promise<readonly string[]> {
+export async function getPolicy(
+  db: Db,
+  teamId: string,
+  memberId: string | null,
+): Promise<readonly string[]> {
   if (memberId !== null && !(await store.findMember(db, teamId, memberId))) throw notFound();
   return store.listBlocked(db, teamId, memberId);
 }
@@ -126,7 +149,9 @@ export async function setPolicy(
     rules.requireBlockable(change, await store.findKnownEntries(tx, teamId, change.added));
     store.changeBlocked(tx, teamId, memberId, change);
     const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';
-    record(tx, context, { audit: { action, targetId: memberId ?? teamId, details: { ...change } } });
+    record(tx, context, {
+      audit: { action, targetId: memberId ?? teamId, details: { ...change } },
+    });
     return store.listBlocked(tx, teamId, memberId);
   });
 }
@@ -140,7 +165,11 @@ export async function getRelease(db: Db, teamId: string): Promise<Released> {
 }
 
 /** Replaces what is released. Opens a transaction. Throws `validation_error` (field `released`). */
-export async function setRelease(db: Db, context: ChangeContext, released: Released): Promise<Released> {
+export async function setRelease(
+  db: Db,
+  context: ChangeContext,
+  released: Released,
+): Promise<Released> {
   const { teamId } = context;
   const all = released === 'all';
   return db.transaction(async (tx) => {
@@ -150,7 +179,9 @@ export async function setRelease(db: Db, context: ChangeContext, released: Relea
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
     if (!all) rules.requireReleasable(released, await store.findGlobalEntries(tx, released));
     store.changeRelease(tx, teamId, all, change);
-    record(tx, context, { audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } } });
+    record(tx, context, {
+      audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } },
+    });
     return getRelease(tx, teamId);
   });
 }

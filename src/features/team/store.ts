@@ -22,7 +22,12 @@ const LIST_ADMINS = statement<AdminRow>(
 );
 
 /** Live members with the role admin, newest first, after `after`. */
-export function listAdmins(db: Db, teamId: string, limit: number, after: PagePosition | null): Promise<AdminRow[]> {
+export function listAdmins(
+  db: Db,
+  teamId: string,
+  limit: number,
+  after: PagePosition | null,
+): Promise<AdminRow[]> {
   return db.query(LIST_ADMINS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
 }
 
@@ -32,14 +37,26 @@ const FIND_MEMBER = statement<AdminRow>(
 );
 
 /** A live member, whatever the role. */
-export async function findMember(db: Db, teamId: string, memberId: string): Promise<AdminRow | null> {
+export async function findMember(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<AdminRow | null> {
   const [row] = await db.query(FIND_MEMBER, [teamId, memberId]);
   return row ?? null;
 }
 
-const SET_RIGHTS = statement('team.setRights', 'update member set rights = $3 where team_id = $1 and id = $2');
+const SET_RIGHTS = statement(
+  'team.setRights',
+  'update member set rights = $3 where team_id = $1 and id = $2',
+);
 
-export function setRights(tx: Tx, teamId: string, memberId: string, rights: readonly string[]): void {
+export function setRights(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  rights: readonly string[],
+): void {
   tx.send(SET_RIGHTS, [teamId, memberId, rights]);
 }
 
@@ -77,15 +94,25 @@ const LIST_MEMBER_BLOCKED = statement<{ entry_id: string }>(
 );
 
 /** The ids that the team's policy blocks; with a member's id, those of the member's own. */
-export async function listBlocked(db: Db, teamId: string, memberId: string | null): Promise<string[]> {
+export async function listBlocked(
+  db: Db,
+  teamId: string,
+  memberId: string | null,
+): Promise<string[]> {
   const rows = memberId
     ? await db.query(LIST_MEMBER_BLOCKED, [teamId, memberId])
     : await db.query(LIST_BLOCKED, [teamId]);
   return rows.map((row) => row.entry_id);
 }
 
-const UNBLOCK = statement('team.unblock', 'delete from team_block where team_id = $1 and entry_id = any ($2)');
-const BLOCK = statement('team.block', 'insert into team_block (team_id, entry_id) select $1, unnest($2::text[])');
+const UNBLOCK = statement(
+  'team.unblock',
+  'delete from team_block where team_id = $1 and entry_id = any ($2)',
+);
+const BLOCK = statement(
+  'team.block',
+  'insert into team_block (team_id, entry_id) select $1, unnest($2::text[])',
+);
 const UNBLOCK_MEMBER = statement(
   'team.unblockMember',
   'delete from member_block where team_id = $1 and member_id = $2 and entry_id = any ($3)',
@@ -96,7 +123,12 @@ const BLOCK_MEMBER = statement(
 );
 
 /** Changes the team's policy, or with a member's id the member's own. Only under `lockTeam`. */
-export function changeBlocked(tx: Tx, teamId: string, memberId: string | null, { added, removed }: IdChange): void {
+export function changeBlocked(
+  tx: Tx,
+  teamId: string,
+  memberId: string | null,
+  { added, removed }: IdChange,
+): void {
   if (memberId === null) {
     tx.send(UNBLOCK, [teamId, removed]);
     tx.send(BLOCK, [teamId, added]);
@@ -112,7 +144,11 @@ const KNOWN_ENTRIES = statement<{ id: string }>(
 );
 
 /** Of these ids, those that are entries of the team's own or global ones. */
-export async function findKnownEntries(db: Db, teamId: string, ids: readonly string[]): Promise<string[]> {
+export async function findKnownEntries(
+  db: Db,
+  teamId: string,
+  ids: readonly string[],
+): Promise<string[]> {
   if (ids.length === 0) return [];
   return (await db.query(KNOWN_ENTRIES, [teamId, ids])).map((row) => row.id);
 }
@@ -145,15 +181,26 @@ export async function findRelease(db: Db, teamId: string): Promise<Release> {
   return { all: row.all_released, ids: row.ids };
 }
 
-const SET_ALL_RELEASED = statement('team.setAllReleased', 'update team set all_released = $2 where id = $1');
-const WITHDRAW = statement('team.withdraw', 'delete from catalog_release where team_id = $1 and entry_id = any ($2)');
+const SET_ALL_RELEASED = statement(
+  'team.setAllReleased',
+  'update team set all_released = $2 where id = $1',
+);
+const WITHDRAW = statement(
+  'team.withdraw',
+  'delete from catalog_release where team_id = $1 and entry_id = any ($2)',
+);
 const RELEASE = statement(
   'team.release',
   'insert into catalog_release (team_id, entry_id) select $1, unnest($2::text[])',
 );
 
 /** Only under `lockTeam`. */
-export function changeRelease(tx: Tx, teamId: string, all: boolean, { added, removed }: IdChange): void {
+export function changeRelease(
+  tx: Tx,
+  teamId: string,
+  all: boolean,
+  { added, removed }: IdChange,
+): void {
   tx.send(SET_ALL_RELEASED, [teamId, all]);
   tx.send(WITHDRAW, [teamId, removed]);
   tx.send(RELEASE, [teamId, added]);

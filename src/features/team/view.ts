@@ -9,7 +9,10 @@ export function toAdmin(privacy: Privacy, row: AdminRow): z.input<typeof admin> 
   return { member_id: id, email: memberDetail(privacy, email), status, rights: [...rights] };
 }
 
-export function toCatalogEntry(language: Language, row: CatalogRow): z.input<typeof catalogPage>['data'][number] {
+export function toCatalogEntry(
+  language: Language,
+  row: CatalogRow,
+): z.input<typeof catalogPage>['data'][number] {
   const { name_de: _de, name_en: _en, ...shown } = row;
   const names = [language, ...LANGUAGES].map((each) => row[`name_${each}`]);
   return { ...shown, name: names.find((name) => name !== null) ?? null };

@@ -3,11 +3,13 @@ import { createInput, createOutput, team, updateInput } from './schema.ts';
 import * as service from './service.ts';
 
 export const teams = {
-  create: platformProcedure({ input: createInput, output: createOutput }).mutation(async ({ ctx, input }) => {
-    const context = platformChangeContextOf(ctx, input.team_id);
-    const { teamId, ownerMemberId } = await service.createTeam(ctx.db, context, input);
-    return { team_id: teamId, owner_member_id: ownerMemberId };
-  }),
+  create: platformProcedure({ input: createInput, output: createOutput }).mutation(
+    async ({ ctx, input }) => {
+      const context = platformChangeContextOf(ctx, input.team_id);
+      const { teamId, ownerMemberId } = await service.createTeam(ctx.db, context, input);
+      return { team_id: teamId, owner_member_id: ownerMemberId };
+    },
+  ),
 
   update: platformProcedure({ input: updateInput, output: team }).mutation(({ ctx, input }) =>
     service.updateTeam(ctx.db, platformChangeContextOf(ctx, input.team_id), input),

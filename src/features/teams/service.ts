@@ -29,14 +29,21 @@ export async function createTeam(
     if (!(await store.insertTeam(tx, { id: teamId, ...facts, hash, at }))) {
       const creation = await store.findCreation(tx, teamId);
       if (!creation.hash?.equals(hash))
-        throw new ProblemError('conflict', { detail: 'The team exists, created with another input.' });
+        throw new ProblemError('conflict', {
+          detail: 'The team exists, created with another input.',
+        });
       return { teamId, ownerMemberId: creation.ownerMemberId };
     }
     const memberId = owner.member_id ?? newId('member');
     store.insertOwner(tx, teamId, { memberId, userId: owner.user_id, email: owner.email }, at);
     record(tx, await readChangeContext(tx, context), {
       audit: { action: 'team.created', targetId: teamId, details: { owner_member_id: memberId } },
-      events: [{ type: 'member.joined', data: { member_id: memberId, role: 'owner', user_id: owner.user_id } }],
+      events: [
+        {
+          type: 'member.joined',
+          data: { member_id: memberId, role: 'owner', user_id: owner.user_id },
+        },
+      ],
     });
     return { teamId, ownerMemberId: memberId };
   });
@@ -59,7 +66,11 @@ export async function updateTeam(
     const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
     store.updateTeam(tx, row);
     record(tx, await readChangeContext(tx, context), {
-      audit: { action: 'team.updated', targetId: teamId, details: { to: Object.fromEntries(changes) } },
+      audit: {
+        action: 'team.updated',
+        targetId: teamId,
+        details: { to: Object.fromEntries(changes) },
+      },
     });
     return row;
   });

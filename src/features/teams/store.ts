@@ -25,7 +25,16 @@ const INSERT = statement<{ id: string }>(
 /** Whether it was inserted; waits for whoever is inserting the same one. */
 export async function insertTeam(tx: Tx, team: NewTeam): Promise<boolean> {
   const { id, name, plan, seats, language, rate_limit_per_min, hash, at } = team;
-  const rows = await tx.query(INSERT, [id, name, plan, seats, language, rate_limit_per_min, hash, at]);
+  const rows = await tx.query(INSERT, [
+    id,
+    name,
+    plan,
+    seats,
+    language,
+    rate_limit_per_min,
+    hash,
+    at,
+  ]);
   return rows.length > 0;
 }
 
@@ -43,7 +52,12 @@ const INSERT_OWNER = statement(
    values ($1, $2, $3, $4, 'owner', 'active', array['schnittstellen'], $5, $5)`,
 );
 
-export function insertOwner(tx: Tx, teamId: string, { memberId, userId, email }: Owner, at: Date): void {
+export function insertOwner(
+  tx: Tx,
+  teamId: string,
+  { memberId, userId, email }: Owner,
+  at: Date,
+): void {
   tx.send(INSERT_OWNER, [teamId, memberId, userId, email, at]);
 }
 
@@ -53,7 +67,10 @@ const FIND_CREATION = statement<{ creation_hash: Buffer | null; owner_member_id:
 );
 
 /** What the team was created with. Members' rows are never removed, so its first member is the owner of that time. */
-export async function findCreation(tx: Tx, teamId: string): Promise<{ hash: Buffer | null; ownerMemberId: string }> {
+export async function findCreation(
+  tx: Tx,
+  teamId: string,
+): Promise<{ hash: Buffer | null; ownerMemberId: string }> {
   const [row] = await tx.query(FIND_CREATION, [teamId]);
   return { hash: row?.creation_hash ?? null, ownerMemberId: row?.owner_member_id ?? '' };
 }
@@ -74,6 +91,9 @@ const UPDATE = statement(
   'update team set name = $2, plan = $3, status = $4, seats = $5, language = $6, rate_limit_per_min = $7 where id = $1',
 );
 
-export function updateTeam(tx: Tx, { id, name, plan, status, seats, language, rate_limit_per_min }: TeamRow): void {
+export function updateTeam(
+  tx: Tx,
+  { id, name, plan, status, seats, language, rate_limit_per_min }: TeamRow,
+): void {
   tx.send(UPDATE, [id, name, plan, status, seats, language, rate_limit_per_min]);
 }

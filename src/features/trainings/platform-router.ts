@@ -7,18 +7,28 @@ import { toTraining } from './view.ts';
 
 /** Every procedure returns the current training. */
 export const platformTrainings = {
-  start: platformProcedure({ input: startInput, output: training }).mutation(async ({ ctx, input }) => {
-    const context = platformChangeContextOf(ctx, input.team_id);
-    return toTraining(await service.recordStep(ctx.db, context, toDescription(input), { kind: 'start' }));
-  }),
+  start: platformProcedure({ input: startInput, output: training }).mutation(
+    async ({ ctx, input }) => {
+      const context = platformChangeContextOf(ctx, input.team_id);
+      return toTraining(
+        await service.recordStep(ctx.db, context, toDescription(input), { kind: 'start' }),
+      );
+    },
+  ),
 
   end: platformProcedure({ input: endInput, output: training }).mutation(async ({ ctx, input }) => {
     const context = platformChangeContextOf(ctx, input.team_id);
-    return toTraining(await service.recordStep(ctx.db, context, toDescription(input), toEnd(input)));
+    return toTraining(
+      await service.recordStep(ctx.db, context, toDescription(input), toEnd(input)),
+    );
   }),
 
-  abort: platformProcedure({ input: abortInput, output: training }).mutation(async ({ ctx, input }) => {
-    const context = platformChangeContextOf(ctx, input.team_id);
-    return toTraining(await service.recordStep(ctx.db, context, toDescription(input), { kind: 'abort' }));
-  }),
+  abort: platformProcedure({ input: abortInput, output: training }).mutation(
+    async ({ ctx, input }) => {
+      const context = platformChangeContextOf(ctx, input.team_id);
+      return toTraining(
+        await service.recordStep(ctx.db, context, toDescription(input), { kind: 'abort' }),
+      );
+    },
+  ),
 };

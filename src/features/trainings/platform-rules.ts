@@ -15,7 +15,10 @@
 import { invalidField, ProblemError } from '../../core/problem.ts';
 import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';
 
-export type Step = { readonly kind: 'start' } | { readonly kind: 'abort' } | ({ readonly kind: 'end' } & End);
+export type Step =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'abort' }
+  | ({ readonly kind: 'end' } & End);
 
 interface End {
   readonly finishedAt: string;
@@ -31,8 +34,10 @@ export interface Progress {
 
 /** Where the training stands after the step; `before` itself where nothing changes. null: it is new. */
 export function advance<P extends Progress>(before: P | null, step: Step): P | Progress {
-  if (step.kind === 'start') return before ?? { status: 'started', finished_at: null, duration_s: null };
-  if (step.kind === 'abort') return before && isClosed(before) ? before : withStatus(before, 'aborted');
+  if (step.kind === 'start')
+    return before ?? { status: 'started', finished_at: null, duration_s: null };
+  if (step.kind === 'abort')
+    return before && isClosed(before) ? before : withStatus(before, 'aborted');
   if (before && before.finished_at !== null) return before;
   const status = before?.status === 'scored' ? 'scored' : 'completed';
   return { ...before, status, finished_at: step.finishedAt, duration_s: step.durationS };
@@ -44,7 +49,9 @@ export function isEnded(progress: Progress | null): boolean {
 }
 
 function isClosed({ status, finished_at }: Progress): boolean {
-  return finished_at !== null || status === 'aborted' || status === 'completed' || status === 'scored';
+  return (
+    finished_at !== null || status === 'aborted' || status === 'completed' || status === 'scored'
+  );
 }
 
 function withStatus(before: Progress | null, status: string): Progress {
@@ -59,7 +66,9 @@ interface Identity {
 /** Throws `conflict` for a description of another training with the same id. */
 export function requireSameTraining(stored: Identity, wanted: Identity): void {
   if (stored.user_id === wanted.user_id && stored.created_at === wanted.created_at) return;
-  throw new ProblemError('conflict', { detail: 'The training is known with another user_id or created_at.' });
+  throw new ProblemError('conflict', {
+    detail: 'The training is known with another user_id or created_at.',
+  });
 }
 
 /** Throws `validation_error` (field `finished_at`). */
@@ -70,6 +79,7 @@ export function requireOrder(createdAt: string, step: Step): void {
 
 /** Throws `validation_error` (field `external_ref`) for JSON of more than 64 KiB. */
 export function requireStorable(externalRef: object | null): void {
-  if (externalRef === null || Buffer.byteLength(JSON.stringify(externalRef)) <= FREE_JSON_MAX_BYTES) return;
+  if (externalRef === null || Buffer.byteLength(JSON.stringify(externalRef)) <= FREE_JSON_MAX_BYTES)
+    return;
   throw invalidField('external_ref', `At most ${FREE_JSON_MAX_BYTES} bytes of JSON.`);
 }

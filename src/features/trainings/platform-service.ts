@@ -4,7 +4,11 @@ import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { changeRollups } from '../analytics/platform-service.ts';
-import { completeAssignment, lockAssignments, type AssignmentRow } from '../assignments/platform-service.ts';
+import {
+  completeAssignment,
+  lockAssignments,
+  type AssignmentRow,
+} from '../assignments/platform-service.ts';
 import * as rules from './platform-rules.ts';
 import type { Step } from './platform-rules.ts';
 import * as store from './platform-store.ts';
@@ -48,7 +52,11 @@ export async function recordStep(
   });
 }
 
-const AUDIT_ACTIONS = { start: 'training.started', end: 'training.ended', abort: 'training.aborted' } as const;
+const AUDIT_ACTIONS = {
+  start: 'training.started',
+  end: 'training.ended',
+  abort: 'training.aborted',
+} as const;
 
 /**
  * Returns the training after the step. Stored values stay, missing ones are filled in. Throws
@@ -79,7 +87,10 @@ function applyStep(
 }
 
 /** Returns null for an assignment that does not exist (any more). */
-function findAssignmentId(wanted: Description, assignments: readonly AssignmentRow[]): string | null {
+function findAssignmentId(
+  wanted: Description,
+  assignments: readonly AssignmentRow[],
+): string | null {
   const assignment = assignments.find(({ id }) => id === wanted.assignment_id);
   if (!assignment) return null;
   if (assignment.member_user_id === wanted.user_id) return assignment.id;
@@ -88,13 +99,22 @@ function findAssignmentId(wanted: Description, assignments: readonly AssignmentR
 
 /** Comparing by identity is enough: `applyStep` keeps the stored objects. */
 function isSame(before: TrainingRow, after: TrainingRow): boolean {
-  return (Object.keys(after) as (keyof TrainingRow)[]).every((name) => after[name] === before[name]);
+  return (Object.keys(after) as (keyof TrainingRow)[]).every(
+    (name) => after[name] === before[name],
+  );
 }
 
-async function write(tx: Tx, teamId: string, before: TrainingRow | null, after: TrainingRow): Promise<void> {
+async function write(
+  tx: Tx,
+  teamId: string,
+  before: TrainingRow | null,
+  after: TrainingRow,
+): Promise<void> {
   if (before) return store.updateTraining(tx, teamId, after);
   if (await store.insertTraining(tx, teamId, after)) return;
-  throw new ProblemError('conflict', { detail: 'The training is known with another user_id or created_at.' });
+  throw new ProblemError('conflict', {
+    detail: 'The training is known with another user_id or created_at.',
+  });
 }
 
 /** Updates the rollups, completes the assignment, and returns the events to record. */
@@ -107,9 +127,15 @@ function followUp(
     assignments,
   }: { before: TrainingRow | null; after: TrainingRow; assignments: readonly AssignmentRow[] },
 ): NewEvent[] {
-  const contributionOf = (row: TrainingRow | null) => ({ isEnded: rules.isEnded(row), score: null });
+  const contributionOf = (row: TrainingRow | null) => ({
+    isEnded: rules.isEnded(row),
+    score: null,
+  });
   // A step does not change the score, so it is left out of both sides.
-  changeRollups(tx, teamId, after, { before: contributionOf(before), after: contributionOf(after) });
+  changeRollups(tx, teamId, after, {
+    before: contributionOf(before),
+    after: contributionOf(after),
+  });
   const { id, user_id, assignment_id, finished_at, duration_s } = after;
   const linked = assignment_id !== null && !before?.assignment_id && after.status === 'scored';
   const assignment = linked ? assignments.find((each) => each.id === assignment_id) : undefined;

@@ -24,7 +24,10 @@ export async function lockPersonOf(tx: Tx, teamId: string, trainingId: string): 
   return (await tx.query(LOCK_PERSON_OF, [teamId, trainingId])).length > 0;
 }
 
-const KNOWS_PERSON = statement('trainings.knowsPerson', 'select from person where team_id = $1 and id = $2');
+const KNOWS_PERSON = statement(
+  'trainings.knowsPerson',
+  'select from person where team_id = $1 and id = $2',
+);
 
 export async function knowsPerson(tx: Tx, teamId: string, userId: string): Promise<boolean> {
   return (await tx.query(KNOWS_PERSON, [teamId, userId])).length > 0;
@@ -38,7 +41,11 @@ const FIND = statement<TrainingRow>(
 );
 
 /** The training, whether or not its person is a member now. */
-export async function findTrainingOfAnybody(tx: Tx, teamId: string, trainingId: string): Promise<TrainingRow | null> {
+export async function findTrainingOfAnybody(
+  tx: Tx,
+  teamId: string,
+  trainingId: string,
+): Promise<TrainingRow | null> {
   const [row] = await tx.query(FIND, [teamId, trainingId]);
   return row ?? null;
 }

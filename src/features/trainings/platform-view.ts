@@ -22,5 +22,9 @@ export function toDescription(
 }
 
 export function toEnd(input: z.output<typeof endInput>) {
-  return { kind: 'end', finishedAt: toInstant(input.finished_at), durationS: input.duration_s ?? null } as const;
+  return {
+    kind: 'end',
+    finishedAt: toInstant(input.finished_at),
+    durationS: input.duration_s ?? null,
+  } as const;
 }

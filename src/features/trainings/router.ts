@@ -1,5 +1,11 @@
 import { endpoint } from '../../trpc/init.ts';
-import { getInput, listInput, training, trainingExample as example, trainingPage } from './schema.ts';
+import {
+  getInput,
+  listInput,
+  training,
+  trainingExample as example,
+  trainingPage,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toTraining } from './view.ts';
 
@@ -35,5 +41,7 @@ export const trainings = {
     outputName: 'Training',
     memberDetail: true,
     example: { output: example },
-  }).query(async ({ ctx, input }) => toTraining(await service.getTraining(ctx.db, ctx.team.id, input.training_id))),
+  }).query(async ({ ctx, input }) =>
+    toTraining(await service.getTraining(ctx.db, ctx.team.id, input.training_id)),
+  ),
 };

@@ -7,13 +7,23 @@ export const training = z.object({
   user_id: z.string().meta({ description: 'The person who trained.' }),
   status: z
     .string()
-    .meta({ description: 'For instance `scored`, once there is an evaluation. Further values may be added.' }),
-  source: z.string().meta({ description: 'Where it was held, for instance `app`. Further values may be added.' }),
-  assignment_id: z.string().nullable().meta({ description: 'The assignment that it was made for.' }),
+    .meta({
+      description:
+        'For instance `scored`, once there is an evaluation. Further values may be added.',
+    }),
+  source: z
+    .string()
+    .meta({ description: 'Where it was held, for instance `app`. Further values may be added.' }),
+  assignment_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The assignment that it was made for.' }),
   created_at: dateTime.nullable().meta({ description: 'When it began.' }),
   finished_at: dateTime.nullable().meta({ description: 'When it ended; null while it runs.' }),
   duration_s: z.int().nullable().meta({ description: 'Seconds.' }),
-  external_ref: freeObject.nullable().meta({ description: 'What another system attached to it, as it was stored.' }),
+  external_ref: freeObject
+    .nullable()
+    .meta({ description: 'What another system attached to it, as it was stored.' }),
   situation_id: catalogId,
   personality_id: catalogId,
   industry_id: catalogId,
@@ -26,7 +36,9 @@ const PLUS = 'Encode the `+` of an offset as `%2B`.';
 
 export const listInput = z.object({
   ...pageQuery,
-  user_id: id.optional().meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
+  user_id: id
+    .optional()
+    .meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
   status: z
     .string()
     .min(1)

@@ -19,7 +19,11 @@ export interface TrainingQuery extends TrainingFilters {
 }
 
 /** Throws `validation_error` for a foreign cursor. */
-export async function listTrainings(db: Db, teamId: string, query: TrainingQuery): Promise<Page<TrainingRow>> {
+export async function listTrainings(
+  db: Db,
+  teamId: string,
+  query: TrainingQuery,
+): Promise<Page<TrainingRow>> {
   const { cursor, limit, since, ...filters } = query;
   const slice = {
     limit: limit + 1,
@@ -31,7 +35,11 @@ export async function listTrainings(db: Db, teamId: string, query: TrainingQuery
 }
 
 /** Throws `not_found`. */
-export async function getTraining(db: Db, teamId: string, trainingId: string): Promise<TrainingRow> {
+export async function getTraining(
+  db: Db,
+  teamId: string,
+  trainingId: string,
+): Promise<TrainingRow> {
   const row = await store.findTraining(db, teamId, trainingId);
   if (!row) throw notFound();
   return row;

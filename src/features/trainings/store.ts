@@ -33,7 +33,11 @@ export interface TrainingFilters {
   readonly assignment_id?: string | undefined;
 }
 
-const FILTERS = ['user_id', 'status', 'assignment_id'] as const satisfies readonly (keyof TrainingFilters)[];
+const FILTERS = [
+  'user_id',
+  'status',
+  'assignment_id',
+] as const satisfies readonly (keyof TrainingFilters)[];
 
 // The constant limit tells the planner that a page is all that will be read. Of a parameter it assumes a tenth of the team's rows, for
 // which a sort, or compiling the plan, would look worth it.
@@ -61,7 +65,12 @@ export interface Slice {
 }
 
 /** Trainings of active members, newest first, after `after`. `limit` is at most one more than a page holds. */
-export function listTrainings(db: Db, teamId: string, slice: Slice, filters: TrainingFilters): Promise<TrainingRow[]> {
+export function listTrainings(
+  db: Db,
+  teamId: string,
+  slice: Slice,
+  filters: TrainingFilters,
+): Promise<TrainingRow[]> {
   const { limit, after, since } = slice;
   const { list, values } = listOf(filters);
   return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since, ...values]);
@@ -73,7 +82,11 @@ const FIND = statement<TrainingRow>(
 );
 
 /** The training of an active member, or null. */
-export async function findTraining(db: Db, teamId: string, trainingId: string): Promise<TrainingRow | null> {
+export async function findTraining(
+  db: Db,
+  teamId: string,
+  trainingId: string,
+): Promise<TrainingRow | null> {
   const [row] = await db.query(FIND, [teamId, trainingId]);
   return row ?? null;
 }
@@ -96,7 +109,11 @@ const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
 );
 
 /** Trainings of active members with an evaluation, the one saved last first, after `after`. `since` is that of the evaluation. */
-export function listEvaluatedTrainings(db: Db, teamId: string, slice: Slice): Promise<EvaluatedTrainingRow[]> {
+export function listEvaluatedTrainings(
+  db: Db,
+  teamId: string,
+  slice: Slice,
+): Promise<EvaluatedTrainingRow[]> {
   const { limit, after, since } = slice;
   return db.query(LIST_EVALUATED, [teamId, limit, after?.at ?? null, after?.id ?? '', since]);
 }

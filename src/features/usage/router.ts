@@ -5,8 +5,10 @@ import { toKeyUsage } from './view.ts';
 
 /** What the team's keys are used for, for its admins. */
 export const usage = {
-  list: appProcedure({ access: 'admins', input: listInput, output: usagePage }).query(async ({ ctx, input }) => {
-    const page = await service.listUsage(ctx.db, ctx.services.clock, ctx.team.id, input);
-    return { data: page.rows.map(toKeyUsage), next_cursor: page.nextCursor };
-  }),
+  list: appProcedure({ access: 'admins', input: listInput, output: usagePage }).query(
+    async ({ ctx, input }) => {
+      const page = await service.listUsage(ctx.db, ctx.services.clock, ctx.team.id, input);
+      return { data: page.rows.map(toKeyUsage), next_cursor: page.nextCursor };
+    },
+  ),
 };

@@ -18,7 +18,12 @@ export interface UsageQuery {
 }
 
 /** The last 90 days, today included, unless the query asks for fewer. */
-export async function listUsage(db: Db, clock: Clock, teamId: string, query: UsageQuery): Promise<Page<UsageRow>> {
+export async function listUsage(
+  db: Db,
+  clock: Clock,
+  teamId: string,
+  query: UsageQuery,
+): Promise<Page<UsageRow>> {
   const { cursor, limit, until, key_id } = query;
   const first = new Date(clock.now().getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
   const since = query.since !== undefined && query.since > first ? query.since : first;

@@ -36,7 +36,15 @@ export function listUsage(
   { since, until, key_id }: UsageFilters,
 ): Promise<UsageRow[]> {
   const day = after?.at.slice(0, 10) ?? null;
-  return db.query(LIST, [teamId, limit, day, after?.id ?? '', since, until ?? null, key_id ?? null]);
+  return db.query(LIST, [
+    teamId,
+    limit,
+    day,
+    after?.id ?? '',
+    since,
+    until ?? null,
+    key_id ?? null,
+  ]);
 }
 
 /** What one process has counted of a key on a day. */

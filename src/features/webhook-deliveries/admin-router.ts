@@ -14,16 +14,24 @@ import * as resends from './resend-service.ts';
 
 /** Deliveries in the app, for the team's admins. */
 export const adminDeliveries = {
-  list: appProcedure({ access: 'admins', input: listDeliveriesInput, output: adminDeliveryPage }).query(
-    async ({ ctx, input }) => {
-      const page = await service.listDeliveries(ctx.db, ctx.team.id, input);
-      return { data: page.rows.map(toAdminDelivery), next_cursor: page.nextCursor };
-    },
-  ),
+  list: appProcedure({
+    access: 'admins',
+    input: listDeliveriesInput,
+    output: adminDeliveryPage,
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listDeliveries(ctx.db, ctx.team.id, input);
+    return { data: page.rows.map(toAdminDelivery), next_cursor: page.nextCursor };
+  }),
 
-  get: appProcedure({ access: 'admins', input: getDeliveryInput, output: adminDeliveryDetail }).query(
-    async ({ ctx, input }) =>
-      toAdminDeliveryDetail(ctx.privacy, await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id)),
+  get: appProcedure({
+    access: 'admins',
+    input: getDeliveryInput,
+    output: adminDeliveryDetail,
+  }).query(async ({ ctx, input }) =>
+    toAdminDeliveryDetail(
+      ctx.privacy,
+      await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id),
+    ),
   ),
 
   startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(
@@ -33,11 +41,13 @@ export const adminDeliveries = {
     },
   ),
 
-  getResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).query(async ({ ctx, input }) =>
-    toResend(await resends.getResend(ctx.db, ctx.team.id, input.resend_id)),
+  getResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).query(
+    async ({ ctx, input }) =>
+      toResend(await resends.getResend(ctx.db, ctx.team.id, input.resend_id)),
   ),
 
   cancelResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).mutation(
-    async ({ ctx, input }) => toResend(await resends.cancelResend(ctx.db, changeContextOf(ctx), input.resend_id)),
+    async ({ ctx, input }) =>
+      toResend(await resends.cancelResend(ctx.db, changeContextOf(ctx), input.resend_id)),
   ),
 };

@@ -58,10 +58,18 @@ export const resend = z.object({
   endpoint_id: z.string(),
   state: z.string().meta({ description: '`running`, `done` or `cancelled`.' }),
   since: dateTime,
-  total: z.int().meta({ description: 'How many deliveries had failed when it began, 10,000 at most.' }),
-  has_more: z.boolean().meta({ description: 'There were more; another resend from `reached_at` on takes them.' }),
-  sent: z.int().meta({ description: 'How many have been queued again; some may have succeeded meanwhile.' }),
-  reached_at: dateTime.nullable().meta({ description: 'When the last one that was queued again had been created.' }),
+  total: z
+    .int()
+    .meta({ description: 'How many deliveries had failed when it began, 10,000 at most.' }),
+  has_more: z
+    .boolean()
+    .meta({ description: 'There were more; another resend from `reached_at` on takes them.' }),
+  sent: z
+    .int()
+    .meta({ description: 'How many have been queued again; some may have succeeded meanwhile.' }),
+  reached_at: dateTime
+    .nullable()
+    .meta({ description: 'When the last one that was queued again had been created.' }),
   created_at: dateTime,
   finished_at: dateTime.nullable(),
 });

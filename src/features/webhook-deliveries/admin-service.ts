@@ -5,7 +5,12 @@ import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import { deliveryHeaders, envelopeText } from '../../delivery/envelope.ts';
 import * as store from './admin-store.ts';
-import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow, DeliveryFilters } from './admin-store.ts';
+import type {
+  AdminDeliveryRow,
+  AttemptRow,
+  DeliveryDetailRow,
+  DeliveryFilters,
+} from './admin-store.ts';
 
 const LIST = 'admin_deliveries';
 
@@ -39,7 +44,11 @@ export interface DeliveryDetail {
  * The signature is made for each attempt and not kept, so the headers show its form in its place.
  * Throws `not_found`.
  */
-export async function getDelivery(db: Db, teamId: string, deliveryId: string): Promise<DeliveryDetail> {
+export async function getDelivery(
+  db: Db,
+  teamId: string,
+  deliveryId: string,
+): Promise<DeliveryDetail> {
   const row = await store.findDelivery(db, teamId, deliveryId);
   if (!row) throw notFound();
   const failed = await store.listFailedAttempts(db, teamId, deliveryId);

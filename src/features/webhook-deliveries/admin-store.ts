@@ -33,7 +33,10 @@ const PENDING = `(
 // pages of its endpoints, 50 at most, are merged. The status stands in the text, so that the planner
 // finds the index of those that failed. A type has no index: a search for one that is rare reads
 // through the time range, 3 µs a delivery.
-function listStatement(status: DeliveryStatus | 'any', named: readonly string[]): Statement<AdminDeliveryRow> {
+function listStatement(
+  status: DeliveryStatus | 'any',
+  named: readonly string[],
+): Statement<AdminDeliveryRow> {
   const place = (name: string): string => `$${named.indexOf(name) + 7}`;
   const ofStatus = status === 'any' ? '' : ` and status = '${status}'`;
   const ofType = named.includes('event_type') ? ` and event_type = ${place('event_type')}` : '';
@@ -73,7 +76,15 @@ export function listDeliveries(
 ): Promise<AdminDeliveryRow[]> {
   const { since, until } = filters;
   const { list, values } = LISTS[filters.status ?? 'any'](filters);
-  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since ?? null, until ?? null, ...values]);
+  return db.query(list, [
+    teamId,
+    limit,
+    after?.at ?? null,
+    after?.id ?? '',
+    since ?? null,
+    until ?? null,
+    ...values,
+  ]);
 }
 
 /** A delivery with all parts of its request. */
@@ -96,7 +107,11 @@ const FIND = statement<DeliveryDetailRow>(
 );
 
 /** The delivery with its event and its endpoint; null when there is none. */
-export async function findDelivery(db: Db, teamId: string, deliveryId: string): Promise<DeliveryDetailRow | null> {
+export async function findDelivery(
+  db: Db,
+  teamId: string,
+  deliveryId: string,
+): Promise<DeliveryDetailRow | null> {
   const [row] = await db.query(FIND, [teamId, deliveryId]);
   return row ?? null;
 }
@@ -119,6 +134,10 @@ const LIST_FAILED_ATTEMPTS = statement<AttemptRow>(
 );
 
 /** The failed attempts that are kept, newest first. */
-export function listFailedAttempts(db: Db, teamId: string, deliveryId: string): Promise<AttemptRow[]> {
+export function listFailedAttempts(
+  db: Db,
+  teamId: string,
+  deliveryId: string,
+): Promise<AttemptRow[]> {
   return db.query(LIST_FAILED_ATTEMPTS, [teamId, deliveryId]);
 }

@@ -43,11 +43,35 @@ export function toAdminDeliveryDetail(
 /** The body was built under the switches of its moment; it is shown under those of this one. */
 function mayShow(privacy: Privacy, row: DeliveryDetailRow): boolean {
   const data = JSON.parse(row.event_data) as object;
-  return Object.keys(redactEventData(privacy, row.event_type, data)).length === Object.keys(data).length;
+  return (
+    Object.keys(redactEventData(privacy, row.event_type, data)).length === Object.keys(data).length
+  );
 }
 
 /** A bulk resend as the app shows it. */
 export function toResend(row: ResendRow): z.input<typeof resend> {
-  const { id, endpoint_id, state, since, total, has_more, sent, position_at, created_at, finished_at } = row;
-  return { id, endpoint_id, state, since, total, has_more, sent, reached_at: position_at, created_at, finished_at };
+  const {
+    id,
+    endpoint_id,
+    state,
+    since,
+    total,
+    has_more,
+    sent,
+    position_at,
+    created_at,
+    finished_at,
+  } = row;
+  return {
+    id,
+    endpoint_id,
+    state,
+    since,
+    total,
+    has_more,
+    sent,
+    reached_at: position_at,
+    created_at,
+    finished_at,
+  };
 }

@@ -96,7 +96,11 @@ export async function getResend(db: Db, teamId: string, resendId: string): Promi
  * Stops a resend. Deliveries that it has queued are still attempted. A resend that has ended stays
  * as it is. Opens a transaction. Throws `not_found`.
  */
-export async function cancelResend(db: Db, occasion: ChangeContext, resendId: string): Promise<ResendRow> {
+export async function cancelResend(
+  db: Db,
+  occasion: ChangeContext,
+  resendId: string,
+): Promise<ResendRow> {
   const { teamId, at } = occasion;
   return db.transaction(async (tx) => {
     const found = await store.findResendForUpdate(tx, teamId, resendId);
@@ -126,7 +130,8 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     const status = await store.lockEndpoint(tx, teamId, endpointId);
     const resend = await store.findResendForUpdate(tx, teamId, resendId);
     if (status === null || resend?.state !== 'running') return;
-    const again = (inMs: number): void => store.addJob(tx, jobOf(job), new Date(now.getTime() + inMs));
+    const again = (inMs: number): void =>
+      store.addJob(tx, jobOf(job), new Date(now.getTime() + inMs));
     if (status !== 'active') return again(PAUSED_WAIT_MS);
     const due = await store.countDue(tx, teamId, { endpointId, now, countMax: DUE_MAX });
     if (due >= DUE_MAX) return again(WAIT_MS);

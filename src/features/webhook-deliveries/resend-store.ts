@@ -86,7 +86,11 @@ const FIND = statement<ResendRow>(
 );
 
 /** The resend; null when there is none. */
-export async function findResend(db: Db, teamId: string, resendId: string): Promise<ResendRow | null> {
+export async function findResend(
+  db: Db,
+  teamId: string,
+  resendId: string,
+): Promise<ResendRow | null> {
   const [row] = await db.query(FIND, [teamId, resendId]);
   return row ?? null;
 }
@@ -97,7 +101,11 @@ const FIND_FOR_UPDATE = statement<ResendRow>(
 );
 
 /** Locked until the transaction ends. */
-export async function findResendForUpdate(tx: Tx, teamId: string, resendId: string): Promise<ResendRow | null> {
+export async function findResendForUpdate(
+  tx: Tx,
+  teamId: string,
+  resendId: string,
+): Promise<ResendRow | null> {
   const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, resendId]);
   return row ?? null;
 }
@@ -113,7 +121,11 @@ const LOCK_FOR_BATCH = statement<{ status: string }>(
  * Returns the endpoint's status; null when it was deleted. Until the transaction ends, nobody else
  * writes its deliveries.
  */
-export async function lockEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<string | null> {
+export async function lockEndpoint(
+  tx: Tx,
+  teamId: string,
+  endpointId: string,
+): Promise<string | null> {
   const [row] = await tx.query(LOCK_FOR_BATCH, [teamId, endpointId]);
   return row?.status ?? null;
 }
@@ -180,7 +192,16 @@ export async function queueBatch(
   { resend, limit, now }: { resend: ResendRow; limit: number; now: Date },
 ): Promise<{ count: number; last: PagePosition | null }> {
   const { endpoint_id, position_at, position_id, since, created_at } = resend;
-  const values = [teamId, endpoint_id, position_at, position_id ?? '', since, created_at, limit, now];
+  const values = [
+    teamId,
+    endpoint_id,
+    position_at,
+    position_id ?? '',
+    since,
+    created_at,
+    limit,
+    now,
+  ];
   const [row] = await tx.query(QUEUE_BATCH, values);
   if (!row?.at || !row.id) return { count: 0, last: null };
   return { count: row.count, last: { at: row.at, id: row.id } };

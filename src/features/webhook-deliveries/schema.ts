@@ -10,18 +10,31 @@ export const webhookDelivery = z.object({
     description:
       '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, or `gave_up` after the last attempt failed.',
   }),
-  event_type: z.string().nullable().meta({ description: 'The type of the event that is delivered.' }),
+  event_type: z
+    .string()
+    .nullable()
+    .meta({ description: 'The type of the event that is delivered.' }),
   created_at: dateTime.nullable().meta({ description: 'When the delivery was queued.' }),
-  next_try_at: dateTime.nullable().meta({ description: 'When the next attempt is due; null when none is to come.' }),
-  response_code: z.int().nullable().meta({ description: 'HTTP status of the last answer; null when there was none.' }),
+  next_try_at: dateTime
+    .nullable()
+    .meta({ description: 'When the next attempt is due; null when none is to come.' }),
+  response_code: z
+    .int()
+    .nullable()
+    .meta({ description: 'HTTP status of the last answer; null when there was none.' }),
   response_excerpt: z
     .string()
     .max(1000)
     .nullable()
     .meta({ description: 'The first 1000 characters of the last answer.' }),
-  response_ms: z.int().min(0).nullable().meta({ description: 'How long the last attempt took, in milliseconds.' }),
+  response_ms: z
+    .int()
+    .min(0)
+    .nullable()
+    .meta({ description: 'How long the last attempt took, in milliseconds.' }),
   error: z.string().nullable().meta({
-    description: 'Why the last attempt got no answer, for instance `target_not_public`; null when it got one.',
+    description:
+      'Why the last attempt got no answer, for instance `target_not_public`; null when it got one.',
   }),
 });
 

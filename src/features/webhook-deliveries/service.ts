@@ -21,7 +21,11 @@ export async function listDeliveries(
  * Asks for one more attempt, now, and returns the delivery as it is before that attempt.
  * Opens a transaction. Throws `not_found`, `validation_error` (field `delivery_id`).
  */
-export async function retryDelivery(db: Db, occasion: ChangeContext, deliveryId: string): Promise<DeliveryRow> {
+export async function retryDelivery(
+  db: Db,
+  occasion: ChangeContext,
+  deliveryId: string,
+): Promise<DeliveryRow> {
   const { teamId } = occasion;
   return db.transaction(async (tx) => {
     const delivery = await store.findDeliveryForUpdate(tx, teamId, deliveryId);

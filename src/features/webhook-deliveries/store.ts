@@ -56,7 +56,11 @@ const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
 );
 
 /** Finds the delivery and locks it until the transaction ends; null when there is none. */
-export async function findDeliveryForUpdate(tx: Tx, teamId: string, deliveryId: string): Promise<DeliveryRow | null> {
+export async function findDeliveryForUpdate(
+  tx: Tx,
+  teamId: string,
+  deliveryId: string,
+): Promise<DeliveryRow | null> {
   const [row] = await tx.query(FIND_DELIVERY_FOR_UPDATE, [teamId, deliveryId]);
   return row ?? null;
 }

@@ -11,7 +11,13 @@ const resendPayload = z.object({
 });
 
 /** The job that resends failed deliveries, one batch a job. */
-export function resendTasks({ db, clock }: { readonly db: Db; readonly clock: Clock }): Record<string, Task> {
+export function resendTasks({
+  db,
+  clock,
+}: {
+  readonly db: Db;
+  readonly clock: Clock;
+}): Record<string, Task> {
   return {
     [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
   };

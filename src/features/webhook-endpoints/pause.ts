@@ -50,7 +50,11 @@ const PAUSE = statement<{ team_id: string; id: string }>(
 );
 
 /** Pauses the active endpoints that have been failing for `pauseAfterS`. Returns how many. */
-export async function pauseSilentEndpoints(db: Db, clock: Clock, pauseAfterS: number): Promise<number> {
+export async function pauseSilentEndpoints(
+  db: Db,
+  clock: Clock,
+  pauseAfterS: number,
+): Promise<number> {
   const now = clock.now();
   const failingUntil = new Date(now.getTime() - pauseAfterS * 1000);
   const rows = await db.query(PAUSE, [failingUntil, now, newId('auditEntry'), newRequestId()]);

@@ -65,10 +65,19 @@ export const webhookEndpoints = {
     prepare: ({ ctx, input }) => service.checkTarget(input.url, targetOptions(ctx.services)),
     example: {
       body: { url: example.url, events: example.events, description: example.description },
-      output: { ...example, last_success_at: null, secret: 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCAzMiBieXRlcyE' },
+      output: {
+        ...example,
+        last_success_at: null,
+        secret: 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCAzMiBieXRlcyE',
+      },
     },
   }).mutation(async ({ ctx, input, prepared }) => {
-    const wanted = { url: input.url, target: prepared, events: input.events, description: input.description ?? null };
+    const wanted = {
+      url: input.url,
+      target: prepared,
+      events: input.events,
+      description: input.description ?? null,
+    };
     const { row, secret } = await service.createEndpoint(
       ctx.db,
       changeContextOf(ctx),
@@ -96,7 +105,10 @@ export const webhookEndpoints = {
   }).mutation(async ({ ctx, input, prepared }) => {
     const { endpoint_id, ...change } = input;
     return toEndpoint(
-      await service.updateEndpoint(ctx.db, changeContextOf(ctx), endpoint_id, { ...change, target: prepared }),
+      await service.updateEndpoint(ctx.db, changeContextOf(ctx), endpoint_id, {
+        ...change,
+        target: prepared,
+      }),
     );
   }),
 

@@ -34,7 +34,8 @@ export function webhookSecretContext(teamId: string, endpointId: string): string
 export function requireSubscribable(events: readonly string[]): EventType[] {
   if (events.length === 0) throw invalidField('events', 'At least one event type.');
   const unknown = events.find((type) => !isSubscribable(type));
-  if (unknown !== undefined) throw invalidField('events', `Not a subscribable event type: ${unknown.slice(0, 100)}`);
+  if (unknown !== undefined)
+    throw invalidField('events', `Not a subscribable event type: ${unknown.slice(0, 100)}`);
   return [...new Set(events.filter(isSubscribable))];
 }
 
@@ -49,7 +50,8 @@ export function requireSettableStatus(status: string): 'active' | 'disabled' {
  * counts under the team's lock.
  */
 export function requireRoom(endpoints: number): void {
-  if (endpoints >= ENDPOINTS_MAX) throw invalidField('url', `A team may have ${ENDPOINTS_MAX} endpoints.`);
+  if (endpoints >= ENDPOINTS_MAX)
+    throw invalidField('url', `A team may have ${ENDPOINTS_MAX} endpoints.`);
 }
 
 function isSubscribable(type: string): type is EventType {

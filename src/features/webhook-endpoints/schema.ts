@@ -12,19 +12,27 @@ export const webhookEndpoint = z.object({
     description:
       '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days without a successful delivery).',
   }),
-  api_version: z.string().meta({ description: 'Version of the events that are sent, year and month.' }),
+  api_version: z
+    .string()
+    .meta({ description: 'Version of the events that are sent, year and month.' }),
   description: z.string().nullable(),
   created_at: dateTime.nullable(),
-  last_success_at: dateTime.nullable().meta({ description: 'When a delivery last succeeded; null: never yet.' }),
+  last_success_at: dateTime
+    .nullable()
+    .meta({ description: 'When a delivery last succeeded; null: never yet.' }),
   secret: z
     .string()
     .optional()
-    .meta({ description: 'Signs the deliveries. Only in the response to the creation, never afterwards.' }),
+    .meta({
+      description: 'Signs the deliveries. Only in the response to the creation, never afterwards.',
+    }),
 });
 
 export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
 
-const endpointId = { endpoint_id: id.meta({ description: 'Id of a webhook endpoint.', examples: ['whe_01jc4f9d'] }) };
+const endpointId = {
+  endpoint_id: id.meta({ description: 'Id of a webhook endpoint.', examples: ['whe_01jc4f9d'] }),
+};
 
 // The operation checks what makes a URL, a list of events or a status acceptable, because the
 // specification wants `field` in that error.
@@ -42,7 +50,10 @@ const description = z
   .max(DESCRIPTION_MAX_CHARACTERS)
   .nullable()
   .optional()
-  .meta({ description: "The team's own words for it; null clears it.", examples: ['Learning platform'] });
+  .meta({
+    description: "The team's own words for it; null clears it.",
+    examples: ['Learning platform'],
+  });
 
 export const listInput = z.object({});
 export const createInput = z.strictObject({ url, events, description });

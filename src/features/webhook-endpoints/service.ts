@@ -4,7 +4,12 @@ import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, WAKE_DELIVERIES, type ChangeContext } from '../../db/outbox.ts';
-import { parseTarget, resolveTarget, type ParsedTarget, type TargetOptions } from '../../delivery/target.ts';
+import {
+  parseTarget,
+  resolveTarget,
+  type ParsedTarget,
+  type TargetOptions,
+} from '../../delivery/target.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { EndpointRow } from './store.ts';
@@ -87,7 +92,8 @@ export async function updateEndpoint(
 ): Promise<EndpointRow> {
   const { teamId } = occasion;
   const { url, description } = change;
-  const status = change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
+  const status =
+    change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
   const events = change.events === undefined ? undefined : rules.requireSubscribable(change.events);
   const host = target === null ? undefined : requireTarget(target);
   const named = Object.entries({ url, description, events, status }).flatMap(([name, value]) =>
@@ -110,7 +116,11 @@ export async function updateEndpoint(
 }
 
 /** Deletes the endpoint and its deliveries. Opens a transaction. Throws `not_found`. */
-export async function removeEndpoint(db: Db, occasion: ChangeContext, endpointId: string): Promise<void> {
+export async function removeEndpoint(
+  db: Db,
+  occasion: ChangeContext,
+  endpointId: string,
+): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await store.removeEndpoint(tx, occasion.teamId, endpointId))) throw notFound();
     record(tx, occasion, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });

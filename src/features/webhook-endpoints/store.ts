@@ -36,8 +36,15 @@ export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow
 }
 
 /** The endpoint; null when there is none. */
-export async function findEndpoint(db: Db, teamId: string, endpointId: string): Promise<EndpointRow | null> {
-  const found = await db.prisma.webhookEndpoint.findFirst({ where: { teamId, id: endpointId }, select: SELECT });
+export async function findEndpoint(
+  db: Db,
+  teamId: string,
+  endpointId: string,
+): Promise<EndpointRow | null> {
+  const found = await db.prisma.webhookEndpoint.findFirst({
+    where: { teamId, id: endpointId },
+    select: SELECT,
+  });
   return found && toRow(found);
 }
 
@@ -59,7 +66,12 @@ const INSERT_ENDPOINT = statement(
 );
 
 /** Inserts an endpoint with its encrypted secret. */
-export function insertEndpoint(tx: Tx, teamId: string, row: EndpointRow, secretEncrypted: Buffer): void {
+export function insertEndpoint(
+  tx: Tx,
+  teamId: string,
+  row: EndpointRow,
+  secretEncrypted: Buffer,
+): void {
   const { id, url, events, status, api_version, description, created_at } = row;
   const values = [id, url, events, status, api_version, description, secretEncrypted, created_at];
   tx.send(INSERT_ENDPOINT, [teamId, ...values]);
@@ -100,7 +112,9 @@ export async function updateEndpoint(
 
 /** Whether there was such an endpoint. The foreign key deletes its deliveries, too. */
 export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
-  const { count } = await tx.prisma.webhookEndpoint.deleteMany({ where: { teamId, id: endpointId } });
+  const { count } = await tx.prisma.webhookEndpoint.deleteMany({
+    where: { teamId, id: endpointId },
+  });
   return count > 0;
 }
 

@@ -5,5 +5,14 @@ import type { EndpointRow } from './store.ts';
 /** The order of the fields is the specification's. A creation adds the secret. */
 export function toEndpoint(row: EndpointRow): z.input<typeof webhookEndpoint> {
   const { id, url, events, status, api_version, description, created_at, last_success_at } = row;
-  return { id, url, events: [...events], status, api_version, description, created_at, last_success_at };
+  return {
+    id,
+    url,
+    events: [...events],
+    status,
+    api_version,
+    description,
+    created_at,
+    last_success_at,
+  };
 }

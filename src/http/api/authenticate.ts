@@ -88,12 +88,28 @@ export async function authenticate(
 ): Promise<Authentication> {
   const { authorization, ip, limits, clock, nonce } = request;
   const key = parseApiKey(bearerOf(authorization));
-  const proof = hash('sha256', Buffer.concat([key ? hashSecret(key.secret) : NO_SECRET, nonce]), 'buffer');
-  const values = [key?.prefix ?? null, nonce, proof, ip, limits.keyPerMinute, limits.ipPerMinute, clock.override()];
+  const proof = hash(
+    'sha256',
+    Buffer.concat([key ? hashSecret(key.secret) : NO_SECRET, nonce]),
+    'buffer',
+  );
+  const values = [
+    key?.prefix ?? null,
+    nonce,
+    proof,
+    ip,
+    limits.keyPerMinute,
+    limits.ipPerMinute,
+    clock.override(),
+  ];
   const [row] = await db.query(AUTHENTICATE, values);
   if (!row) throw new Error('authenticate_request returned no row');
   const rate = { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s };
-  return { tenant: row.key_id === null ? null : toTenant(row, row.key_id), rate, counted: row.counted };
+  return {
+    tenant: row.key_id === null ? null : toTenant(row, row.key_id),
+    rate,
+    counted: row.counted,
+  };
 }
 
 /** An address as Postgres' inet takes it, or null when what a proxy sent is none: then only keys without an allow-list pass. */
@@ -115,8 +131,16 @@ function toTenant(row: Row, keyId: string): Tenant {
       scopes: (row.scopes === '' ? [] : row.scopes.split(' ')) as Scope[],
       creator: { id: creator_id, role: creator_role, status: creator_status },
     },
-    team: { id: row.team_id, plan: row.plan, language: row.language, rateLimitPerMinute: row.rate_limit_per_min },
-    privacy: privacyOf({ memberDetailEnabled: row.member_detail_enabled, leaderboardEnabled: row.leaderboard_enabled }),
+    team: {
+      id: row.team_id,
+      plan: row.plan,
+      language: row.language,
+      rateLimitPerMinute: row.rate_limit_per_min,
+    },
+    privacy: privacyOf({
+      memberDetailEnabled: row.member_detail_enabled,
+      leaderboardEnabled: row.leaderboard_enabled,
+    }),
     enabled: row.team_status === 'active' && hasApi(row.plan),
   };
 }

@@ -5,16 +5,27 @@ import { ProblemError } from '../../core/problem.ts';
 import { problemBody } from './problem-response.ts';
 
 /** Answers what Node's HTTP parser refuses before there is a request (headers too large, not HTTP at all) in the documented form. */
-export function answerBrokenRequest(publicUrl: string): (error: Error & { code?: string }, socket: Duplex) => void {
+export function answerBrokenRequest(
+  publicUrl: string,
+): (error: Error & { code?: string }, socket: Duplex) => void {
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+    const status =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? 431
+        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? 408
+          : 400;
     const requestId = newRequestId();
     const body = JSON.stringify(
-      problemBody(new ProblemError('bad_request', { status }), { publicUrl, language: 'de', requestId }),
+      problemBody(new ProblemError('bad_request', { status }), {
+        publicUrl,
+        language: 'de',
+        requestId,
+      }),
     );
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

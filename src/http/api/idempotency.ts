@@ -87,7 +87,10 @@ type ClaimResult =
  * transaction. Rejects only with errors of `produce` and of the database, so that the caller never
  * takes `conflict` or `idempotency_mismatch` for a refusal of the operation.
  */
-async function claim(call: IdempotentCall, produce: (tx: Tx) => Promise<KeptResponse>): Promise<ClaimResult> {
+async function claim(
+  call: IdempotentCall,
+  produce: (tx: Tx) => Promise<KeptResponse>,
+): Promise<ClaimResult> {
   const now = call.clock.now();
   return call.db.transaction(async (tx) => {
     const [found] = await tx.query(BEGIN, [call.teamId, call.key, validFrom(now)]);
@@ -158,10 +161,9 @@ interface FoundRecord {
   location: string | null;
 }
 
-const BEGIN = statement<(FoundRecord & { locked: boolean }) | { locked: boolean; fingerprint: null }>(
-  'idempotency.begin',
-  'select * from begin_idempotent($1, $2, $3)',
-);
+const BEGIN = statement<
+  (FoundRecord & { locked: boolean }) | { locked: boolean; fingerprint: null }
+>('idempotency.begin', 'select * from begin_idempotent($1, $2, $3)');
 
 const FIND = statement<FoundRecord>(
   'idempotency.find',

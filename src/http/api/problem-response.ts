@@ -26,12 +26,17 @@ const TRPC_STATUSES: Partial<Record<TRPCError['code'], number>> = {
 };
 
 /** The one place where an error becomes a problem. What nobody foresaw is `internal`, and the caller logs it. */
-export function toProblem(error: unknown, route: Pick<RestFacts, 'method' | 'path'> | null): ProblemError {
+export function toProblem(
+  error: unknown,
+  route: Pick<RestFacts, 'method' | 'path'> | null,
+): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (error instanceof z.ZodError) return new ProblemError('validation_error', { errors: toFieldErrors(error, route) });
+  if (error instanceof z.ZodError)
+    return new ProblemError('validation_error', { errors: toFieldErrors(error, route) });
   if (error instanceof TRPCError) {
     // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too: that one is ours, not the caller's.
-    const isOutput = error.code === 'INTERNAL_SERVER_ERROR' && error.message.startsWith('Output validation');
+    const isOutput =
+      error.code === 'INTERNAL_SERVER_ERROR' && error.message.startsWith('Output validation');
     const problem = isOutput || !error.cause ? null : toProblem(error.cause, route);
     if (problem && problem.code !== 'internal') return problem;
     const status = TRPC_STATUSES[error.code];
@@ -58,7 +63,10 @@ export function problemBody(
 }
 
 /** Zod's issues with a path that says where the value stood: `path.`, `query.` or `body.`. A misspelt field gets an entry of its own. */
-function toFieldErrors(error: z.ZodError, route: Pick<RestFacts, 'method' | 'path'> | null): FieldError[] {
+function toFieldErrors(
+  error: z.ZodError,
+  route: Pick<RestFacts, 'method' | 'path'> | null,
+): FieldError[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
@@ -68,17 +76,23 @@ function toFieldErrors(error: z.ZodError, route: Pick<RestFacts, 'method' | 'pat
       }));
     }
     const code =
-      issue.code === 'custom' && typeof issue.params?.['code'] === 'string' ? issue.params['code'] : issue.code;
+      issue.code === 'custom' && typeof issue.params?.['code'] === 'string'
+        ? issue.params['code']
+        : issue.code;
     return [{ path: locate(issue.path, route), message: issue.message, code }];
   });
 }
 
-function locate(path: readonly PropertyKey[], route: Pick<RestFacts, 'method' | 'path'> | null): string {
+function locate(
+  path: readonly PropertyKey[],
+  route: Pick<RestFacts, 'method' | 'path'> | null,
+): string {
   // A body field that is named as a path parameter is told apart by an empty first step.
   const isInBody = path[0] === '' && path.length > 1;
   const steps = path.slice(isInBody ? 1 : 0).map(String);
   if (!route) return ['input', ...steps].join('.');
-  if (!isInBody && steps[0] !== undefined && route.path.includes(`{${steps[0]}}`)) return ['path', ...steps].join('.');
+  if (!isInBody && steps[0] !== undefined && route.path.includes(`{${steps[0]}}`))
+    return ['path', ...steps].join('.');
   const place = route.method === 'GET' || route.method === 'DELETE' ? 'query' : 'body';
   return [place, ...steps].join('.');
 }

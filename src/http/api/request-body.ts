@@ -26,10 +26,16 @@ function requireJson(contentType: string | undefined, contentEncoding: string | 
     .map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1])
     .find((name) => name !== undefined);
   if (type?.trim() !== 'application/json' || (charset ?? 'utf-8') !== 'utf-8') {
-    throw new ProblemError('bad_request', { status: 415, detail: 'Send the body as application/json in UTF-8.' });
+    throw new ProblemError('bad_request', {
+      status: 415,
+      detail: 'Send the body as application/json in UTF-8.',
+    });
   }
   if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
-    throw new ProblemError('bad_request', { status: 415, detail: 'Send the body without a content encoding.' });
+    throw new ProblemError('bad_request', {
+      status: 415,
+      detail: 'Send the body without a content encoding.',
+    });
   }
 }
 
@@ -76,7 +82,11 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 /** A reviver: an integer that would come back as another one (an id of 64 bits) is refused, not changed silently. What a client can hold itself passes. */
-function requireExact(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+function requireExact(
+  _name: string,
+  value: unknown,
+  context?: { readonly source?: string },
+): unknown {
   const source = context?.source ?? '';
   if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return value;
   if (String(value) === source || BigInt(value) === BigInt(source)) return value;
@@ -87,5 +97,7 @@ function requireExact(_name: string, value: unknown, context?: { readonly source
 }
 
 function refusal(message: string, code: string): z.ZodError {
-  return new z.ZodError([{ code: 'custom', path: [], message, params: { code }, input: undefined }]);
+  return new z.ZodError([
+    { code: 'custom', path: [], message, params: { code }, input: undefined },
+  ]);
 }

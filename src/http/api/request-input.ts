@@ -23,11 +23,15 @@ export async function readInput(
   }
   // A body must not smuggle in what the path says.
   const smuggled = route.pathParameters.find((name) => Object.hasOwn(body, name));
-  if (smuggled !== undefined) return refuse(['', smuggled], `Unknown field: ${smuggled}`, 'unrecognized_keys');
+  if (smuggled !== undefined)
+    return refuse(['', smuggled], `Unknown field: ${smuggled}`, 'unrecognized_keys');
   return { ...body, ...parameters };
 }
 
-function decodeParameters(route: CompiledRoute, rawParameters: readonly string[]): Record<string, string> {
+function decodeParameters(
+  route: CompiledRoute,
+  rawParameters: readonly string[],
+): Record<string, string> {
   const parameters: Record<string, string> = {};
   route.pathParameters.forEach((name, index) => {
     parameters[name] = decode(rawParameters[index] ?? '', [name]);
@@ -44,7 +48,8 @@ function parseQuery(query: string, route: CompiledRoute): Record<string, unknown
     const [rawName = '', rawValue = ''] = pair.split(/=(.*)/s);
     const name = decode(rawName.replaceAll('+', ' '), ['query']);
     if (!Object.hasOwn(shape, name) || route.pathParameters.includes(name)) continue;
-    if (Object.hasOwn(values, name)) return refuse([name], 'The parameter was given more than once.', 'repeated');
+    if (Object.hasOwn(values, name))
+      return refuse([name], 'The parameter was given more than once.', 'repeated');
     const text = decode(rawValue.replaceAll('+', ' '), [name]);
     values[name] = route.numericQuery.has(name) && DIGITS.test(text) ? Number(text) : text;
   }
@@ -61,5 +66,7 @@ function decode(text: string, path: readonly string[]): string {
 }
 
 function refuse(path: readonly string[], message: string, code: string): never {
-  throw new z.ZodError([{ code: 'custom', path: [...path], message, params: { code }, input: undefined }]);
+  throw new z.ZodError([
+    { code: 'custom', path: [...path], message, params: { code }, input: undefined },
+  ]);
 }

@@ -2,14 +2,24 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Language } from '../../core/language.ts';
-import { deprecationHeaders, effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../../core/deprecation.ts';
+import {
+  deprecationHeaders,
+  effectiveDeprecation,
+  V1_DEPRECATION,
+  type Deprecation,
+} from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import { runCall, type Context, type OperationCall, type Services } from '../../trpc/init.ts';
 import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
-import { fingerprintOf, runOnce, type IdempotentOutcome, type KeptResponse } from './idempotency.ts';
+import {
+  fingerprintOf,
+  runOnce,
+  type IdempotentOutcome,
+  type KeptResponse,
+} from './idempotency.ts';
 import { negotiateLanguage } from './language.ts';
 import { problemBody, toProblem } from './problem-response.ts';
 import { readInput } from './request-input.ts';
@@ -97,7 +107,8 @@ function compileDeprecations(
   endpoints: readonly Endpoint[],
   version: Deprecation | null,
 ): ((match: Match) => Headers | undefined) | null {
-  const toHeaders = (deprecation: Deprecation): Headers => Object.entries(deprecationHeaders(deprecation));
+  const toHeaders = (deprecation: Deprecation): Headers =>
+    Object.entries(deprecationHeaders(deprecation));
   const ofEndpoint = new Map<Endpoint, Headers>();
   for (const endpoint of endpoints) {
     const deprecation = effectiveDeprecation(endpoint.deprecated, version);
@@ -110,7 +121,11 @@ function compileDeprecations(
 
 function begin(
   options: RestOptions,
-  { request, response, matchRoute }: Pick<RestExchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
+  {
+    request,
+    response,
+    matchRoute,
+  }: Pick<RestExchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
 ): RestExchange {
   const url = originForm(request.url ?? '/');
   const mark = url.indexOf('?');
@@ -118,7 +133,9 @@ function begin(
   const query = mark < 0 ? '' : url.slice(mark + 1);
   const method = request.method ?? '';
   const match: Match =
-    path === DOCUMENT_PATH ? { kind: 'other_method', allow: ['GET', 'HEAD'] } : matchRoute(method, path);
+    path === DOCUMENT_PATH
+      ? { kind: 'other_method', allow: ['GET', 'HEAD'] }
+      : matchRoute(method, path);
   const language = negotiateLanguage(request.headers['accept-language']);
   return {
     options,
@@ -152,9 +169,13 @@ async function admit(exchange: RestExchange, nonce: Buffer): Promise<Tenant | nu
   if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
   if (match.kind === 'unknown') throw new ProblemError('not_found');
   if (match.kind === 'other_method') {
-    if (exchange.path === DOCUMENT_PATH && (request.method === 'GET' || request.method === 'HEAD')) return null;
+    if (exchange.path === DOCUMENT_PATH && (request.method === 'GET' || request.method === 'HEAD'))
+      return null;
     exchange.response.setHeader('Allow', match.allow.join(', '));
-    throw new ProblemError('bad_request', { status: 405, detail: `This path has ${match.allow.join(', ')}.` });
+    throw new ProblemError('bad_request', {
+      status: 405,
+      detail: `This path has ${match.allow.join(', ')}.`,
+    });
   }
   if (!tenant) throw new ProblemError('unauthorized');
   return tenant;
@@ -200,7 +221,13 @@ async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<v
     return;
   }
   const fingerprint = fingerprintOf('POST', exchange.path, rawInput);
-  const { response, replayed } = await performOnce(exchange, { tenant, route, call, key, fingerprint });
+  const { response, replayed } = await performOnce(exchange, {
+    tenant,
+    route,
+    call,
+    key,
+    fingerprint,
+  });
   if (replayed) exchange.response.setHeader('Idempotency-Replayed', 'true');
   answer(exchange, response);
 }
@@ -254,13 +281,19 @@ function findIdempotencyKey(request: IncomingMessage): string | null {
 function toResponse(route: CompiledRoute, output: unknown): KeptResponse {
   const { successStatus, location } = route.endpoint;
   const created =
-    location === null ? null : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
+    location === null
+      ? null
+      : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
   return { status: successStatus, body: JSON.stringify(output), location: created };
 }
 
 function problemToResponse(exchange: RestExchange, problem: ProblemError): KeptResponse {
   const { publicUrl } = exchange.options;
-  const body = problemBody(problem, { publicUrl, language: exchange.language, requestId: exchange.requestId });
+  const body = problemBody(problem, {
+    publicUrl,
+    language: exchange.language,
+    requestId: exchange.requestId,
+  });
   return { status: problem.status, body: JSON.stringify(body), location: null };
 }
 
@@ -273,10 +306,12 @@ function answerProblem(exchange: RestExchange, error: unknown): void {
   const { match, response, options, requestId } = exchange;
   const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
   if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
-  if (problem.code === 'rate_limited') response.setHeader('Retry-After', String(problem.fields['retry_after']));
+  if (problem.code === 'rate_limited')
+    response.setHeader('Retry-After', String(problem.fields['retry_after']));
   if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
   // The rest of the body is not read, so the connection cannot be reused.
-  if (!exchange.request.complete && problem.status !== 401) response.setHeader('Connection', 'close');
+  if (!exchange.request.complete && problem.status !== 401)
+    response.setHeader('Connection', 'close');
   answer(exchange, problemToResponse(exchange, problem));
 }
 
@@ -312,7 +347,11 @@ function finish(exchange: RestExchange, startedAt: number): void {
   const { options, match, request, response, requestId, authentication } = exchange;
   const ms = performance.now() - startedAt;
   const route =
-    match.kind === 'route' ? match.route.endpoint.path : exchange.path === DOCUMENT_PATH ? DOCUMENT_PATH : match.kind;
+    match.kind === 'route'
+      ? match.route.endpoint.path
+      : exchange.path === DOCUMENT_PATH
+        ? DOCUMENT_PATH
+        : match.kind;
   const { statusCode: status } = response;
   options.observe(`${request.method} ${route}`, status, ms / 1000);
   const team = authentication?.tenant?.team.id;

@@ -2,7 +2,11 @@ import type { Endpoint } from '../../routers/endpoints.ts';
 
 /** The route of a request, or which methods its path has. */
 export type Match =
-  | { readonly kind: 'route'; readonly route: CompiledRoute; readonly rawParameters: readonly string[] }
+  | {
+      readonly kind: 'route';
+      readonly route: CompiledRoute;
+      readonly rawParameters: readonly string[];
+    }
   | { readonly kind: 'other_method'; readonly allow: readonly string[] }
   | { readonly kind: 'unknown' };
 
@@ -20,7 +24,9 @@ interface Node {
 }
 
 /** Compiles the declarations into a tree over path segments, once. Paths are matched exactly: case counts, and so does a trailing slash. */
-export function compileRoutes(endpoints: readonly Endpoint[]): (method: string, path: string) => Match {
+export function compileRoutes(
+  endpoints: readonly Endpoint[],
+): (method: string, path: string) => Match {
   const root = newNode();
   for (const endpoint of endpoints) insert(root, endpoint);
   return (method, path) => {
@@ -49,7 +55,8 @@ function insert(root: Node, endpoint: Endpoint): void {
     node.fixed.set(segment, next);
     node = next;
   }
-  if (node.methods.has(endpoint.method)) throw new Error(`two endpoints for ${endpoint.method} ${endpoint.path}`);
+  if (node.methods.has(endpoint.method))
+    throw new Error(`two endpoints for ${endpoint.method} ${endpoint.path}`);
   node.methods.set(endpoint.method, {
     endpoint,
     pathParameters: endpoint.pathParameters,

@@ -38,14 +38,27 @@ const FIND = statement<Row>(
 /** Returns null if the person is not an active member of the token's team. */
 export async function findCaller(db: Db, identity: Identity): Promise<Caller | null> {
   if (identity.kind === 'platform') {
-    return { actor: { kind: 'platform', id: identity.service }, team: null, privacy: null, enabled: true };
+    return {
+      actor: { kind: 'platform', id: identity.service },
+      team: null,
+      privacy: null,
+      enabled: true,
+    };
   }
   const [row] = await db.query(FIND, [identity.teamId, identity.userId]);
   if (!row) return null;
   return {
     actor: { kind: 'user', id: row.member_id, role: row.role, rights: row.rights },
-    team: { id: identity.teamId, plan: row.plan, language: row.language, rateLimitPerMinute: row.rate_limit_per_min },
-    privacy: privacyOf({ memberDetailEnabled: row.member_detail_enabled, leaderboardEnabled: row.leaderboard_enabled }),
+    team: {
+      id: identity.teamId,
+      plan: row.plan,
+      language: row.language,
+      rateLimitPerMinute: row.rate_limit_per_min,
+    },
+    privacy: privacyOf({
+      memberDetailEnabled: row.member_detail_enabled,
+      leaderboardEnabled: row.leaderboard_enabled,
+    }),
     enabled: row.status === 'active',
   };
 }

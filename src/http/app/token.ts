@@ -1,4 +1,11 @@
-import { createRemoteJWKSet, errors, jwtVerify, SignJWT, type JWTPayload, type JWTVerifyOptions } from 'jose';
+import {
+  createRemoteJWKSet,
+  errors,
+  jwtVerify,
+  SignJWT,
+  type JWTPayload,
+  type JWTVerifyOptions,
+} from 'jose';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import { ProblemError } from '../../core/problem.ts';
@@ -39,7 +46,10 @@ const claims = z.discriminatedUnion('kind', [
 ]);
 
 /** Reads tokens; null for one that is not valid now, whatever the reason. Throws `unavailable` when that cannot be told, for lack of the published keys. */
-export function createTokenVerifier(key: TokenKey, clock: Clock): (token: string) => Promise<Identity | null> {
+export function createTokenVerifier(
+  key: TokenKey,
+  clock: Clock,
+): (token: string) => Promise<Identity | null> {
   const options: JWTVerifyOptions = {
     issuer: TOKEN_ISSUER,
     audience: TOKEN_AUDIENCE,
@@ -60,9 +70,15 @@ export function createTokenVerifier(key: TokenKey, clock: Clock): (token: string
 }
 
 /** A token as the host application issues it; for the development login and for tests. */
-export function issueToken(identity: Identity, secret: string, now: Date, lifetimeS = 900): Promise<string> {
+export function issueToken(
+  identity: Identity,
+  secret: string,
+  now: Date,
+  lifetimeS = 900,
+): Promise<string> {
   const subject = identity.kind === 'user' ? identity.userId : identity.service;
-  const payload = identity.kind === 'user' ? { kind: 'user', team_id: identity.teamId } : { kind: 'platform' };
+  const payload =
+    identity.kind === 'user' ? { kind: 'user', team_id: identity.teamId } : { kind: 'platform' };
   const issuedAt = Math.floor(now.getTime() / 1000);
   return new SignJWT(payload)
     .setProtectedHeader({ alg: 'HS256' })
@@ -74,10 +90,13 @@ export function issueToken(identity: Identity, secret: string, now: Date, lifeti
     .sign(new TextEncoder().encode(secret));
 }
 
-function verifierOf(key: TokenKey): (token: string, options: JWTVerifyOptions) => Promise<JWTPayload> {
+function verifierOf(
+  key: TokenKey,
+): (token: string, options: JWTVerifyOptions) => Promise<JWTPayload> {
   if (key.kind === 'secret') {
     const secret = new TextEncoder().encode(key.secret);
-    return async (token, options) => (await jwtVerify(token, secret, { ...options, algorithms: ['HS256'] })).payload;
+    return async (token, options) =>
+      (await jwtVerify(token, secret, { ...options, algorithms: ['HS256'] })).payload;
   }
   const remote = createRemoteJWKSet(new URL(key.url), {
     timeoutDuration: key.timeoutMs ?? JWKS_TIMEOUT_MS,
@@ -91,7 +110,8 @@ function verifierOf(key: TokenKey): (token: string, options: JWTVerifyOptions) =
       throw unavailable(error);
     }
   }, remote);
-  return async (token, options) => (await jwtVerify(token, keys, { ...options, algorithms: ASYMMETRIC })).payload;
+  return async (token, options) =>
+    (await jwtVerify(token, keys, { ...options, algorithms: ASYMMETRIC })).payload;
 }
 
 /** Whether no published key fits the token. Everything else that goes wrong in finding its key is the fault of whoever publishes, or of the network. */

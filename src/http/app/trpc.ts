@@ -39,7 +39,9 @@ const SESSION_MAX_AGE_MS = 3_600_000;
 
 export function trpcRouter(options: TrpcOptions): Router {
   const router = Router();
-  const verify = options.tokenKey ? createTokenVerifier(options.tokenKey, options.services.clock) : async () => null;
+  const verify = options.tokenKey
+    ? createTokenVerifier(options.tokenKey, options.services.clock)
+    : async () => null;
   const callerOf = async (token: string | null): Promise<Caller | null> => {
     const identity = token === null ? null : await verify(token);
     return identity && findCaller(options.db, identity);
@@ -51,18 +53,21 @@ export function trpcRouter(options: TrpcOptions): Router {
   router.delete('/trpc-session', (_request, response) => {
     response.clearCookie(COOKIE, cookieOptions(options)).status(204).end();
   });
-  if (options.developmentTeamId !== null) addDevelopmentLogin(router, options, options.developmentTeamId);
+  if (options.developmentTeamId !== null)
+    addDevelopmentLogin(router, options, options.developmentTeamId);
   router.use(
     '/trpc',
     createExpressMiddleware({
       router: appRouter,
-      createContext: ({ req, res }) => createContext(options, { request: req, response: res }, callerOf),
+      createContext: ({ req, res }) =>
+        createContext(options, { request: req, response: res }, callerOf),
       onError: ({ error, ctx, path }) => {
         if (toProblem(error, null).status >= 500)
           options.logger.error({ err: error, requestId: ctx?.requestId, path }, 'trpc');
       },
       // The status of the first error is the status that the REST API responds with.
-      responseMeta: ({ errors: [error] }) => (error ? { status: toProblem(error, null).status } : {}),
+      responseMeta: ({ errors: [error] }) =>
+        error ? { status: toProblem(error, null).status } : {},
       maxBodySize: BODY_MAX_BYTES,
     }),
   );
@@ -129,7 +134,9 @@ function addDevelopmentLogin(router: Router, options: TrpcOptions, teamId: strin
       if (options.tokenKey?.kind !== 'secret') throw new ProblemError('not_found');
       const identity = { kind: 'user', userId: request.params.userId, teamId } as const;
       if (!(await findCaller(options.db, identity))) throw new ProblemError('not_found');
-      response.json({ token: await issueToken(identity, options.tokenKey.secret, options.services.clock.now()) });
+      response.json({
+        token: await issueToken(identity, options.tokenKey.secret, options.services.clock.now()),
+      });
     }),
   );
 }
@@ -154,7 +161,12 @@ async function answer(
 }
 
 function cookieOptions({ publicUrl }: TrpcOptions) {
-  return { httpOnly: true, sameSite: 'strict', secure: publicUrl.startsWith('https:'), path: '/' } as const;
+  return {
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: publicUrl.startsWith('https:'),
+    path: '/',
+  } as const;
 }
 
 function readCookie(header: string): string | null {
@@ -168,7 +180,11 @@ function csrfTokenOf(appSecret: string, session: string): string {
 }
 
 /** Also accepts tokens made with APP_SECRET_PREVIOUS, so that a rotation signs nobody out. */
-function isCsrfToken({ services }: TrpcOptions, given: string | string[] | undefined, session: string): boolean {
+function isCsrfToken(
+  { services }: TrpcOptions,
+  given: string | string[] | undefined,
+  session: string,
+): boolean {
   const { current, previous } = services.secrets;
   const made = previous === null ? [current] : [current, previous];
   return made.some((secret) => isSame(given, csrfTokenOf(secret, session)));

@@ -19,7 +19,9 @@ interface Asset {
 
 const OWN_FOLDER = join(import.meta.dirname, 'assets');
 // Not swagger-ui-dist's own entry, which loads the whole bundle into this process to tell where it is.
-const SWAGGER_FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const SWAGGER_FOLDER = dirname(
+  createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
+);
 
 const FOLDERS: Readonly<Record<string, string>> = {
   'docs.css': OWN_FOLDER,
@@ -32,9 +34,14 @@ const FOLDERS: Readonly<Record<string, string>> = {
 /** The developer pages, to be mounted at `/docs`. Everything comes from this process: no page asks another host for anything. */
 export function docsRouter({ publicUrl }: DocsOptions): Router {
   const router = Router();
-  const assets = new Map(Object.entries(FOLDERS).map(([name, folder]) => [name, readAsset(name, folder)]));
+  const assets = new Map(
+    Object.entries(FOLDERS).map(([name, folder]) => [name, readAsset(name, folder)]),
+  );
   const prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
-  const links: PageLinks = { prefix, asset: (name) => `${prefix}/docs/assets/${name}?v=${assets.get(name)?.version}` };
+  const links: PageLinks = {
+    prefix,
+    asset: (name) => `${prefix}/docs/assets/${name}?v=${assets.get(name)?.version}`,
+  };
   const sample = (name: string): string => readFileSync(join(OWN_FOLDER, name), 'utf8');
   const samples = {
     receive: sample('receive-webhook.js'),
@@ -96,11 +103,17 @@ function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
       return;
     }
     const isVersioned = request.query['v'] === asset.version;
-    const caching = isVersioned ? ({ immutable: true, maxAge: '1y' } as const) : ({ maxAge: 0 } as const);
+    const caching = isVersioned
+      ? ({ immutable: true, maxAge: '1y' } as const)
+      : ({ maxAge: 0 } as const);
     // The folder may be anywhere, below one that begins with a dot too.
-    response.sendFile(name, { root: asset.folder, dotfiles: 'allow', ...caching }, (error: unknown) => {
-      if (error && !response.headersSent) next(error);
-    });
+    response.sendFile(
+      name,
+      { root: asset.folder, dotfiles: 'allow', ...caching },
+      (error: unknown) => {
+        if (error && !response.headersSent) next(error);
+      },
+    );
   };
 }
 

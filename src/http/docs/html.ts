@@ -24,7 +24,9 @@ export function html(
 
 /** Plain text to HTML; backticks mark code. */
 export function withCode(text: string): Html[] {
-  return text.split('`').map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 }
 
 function toText(value: string | number | Html | readonly Html[]): string {

@@ -35,10 +35,15 @@ export function explorerPage(links: PageLinks): string {
     head: html`<link rel="stylesheet" href="${links.asset('swagger-ui.css')}" />
       <script defer src="${links.asset('swagger-ui-bundle.js')}"></script>
       <script defer src="${links.asset('explorer.js')}"></script>`,
-    body: html`<main id="explorer" data-document="${documentUrl}" data-server="${links.prefix}${BASE_PATH}"></main>
+    body: html`<main
+        id="explorer"
+        data-document="${documentUrl}"
+        data-server="${links.prefix}${BASE_PATH}"
+      ></main>
       <noscript
         ><p class="note">
-          The reference needs JavaScript. The document that it shows is <a href="${documentUrl}">openapi.v1.json</a>.
+          The reference needs JavaScript. The document that it shows is
+          <a href="${documentUrl}">openapi.v1.json</a>.
         </p></noscript
       >`,
   });
@@ -56,12 +61,12 @@ export function errorsPage(links: PageLinks): string {
     body: html`<main class="prose">
       <h1>Errors</h1>
       <p>
-        Every error is <code>application/problem+json</code> and has one of these codes. Match on <code>code</code>: it
-        never changes and is never translated.
+        Every error is <code>application/problem+json</code> and has one of these codes. Match on
+        <code>code</code>: it never changes and is never translated.
       </p>
       <p lang="de">
-        Jeder Fehler ist <code>application/problem+json</code> und hat einen dieser Codes. Maßgeblich ist
-        <code>code</code>: Er ändert sich nie und wird nie übersetzt.
+        Jeder Fehler ist <code>application/problem+json</code> und hat einen dieser Codes.
+        Maßgeblich ist <code>code</code>: Er ändert sich nie und wird nie übersetzt.
       </p>
       <nav class="codes" aria-label="Codes">
         <ul>
@@ -98,25 +103,30 @@ export function webhooksPage(links: PageLinks, samples: WebhookSamples): string 
     body: html`<main class="prose">
       <h1>Webhooks</h1>
       <p>
-        Register an HTTPS address with <code>POST /webhook-endpoints</code> and keep the <code>secret</code> of the
-        answer: it is shown only there. Events then come by POST, at least once and in no particular order.
+        Register an HTTPS address with <code>POST /webhook-endpoints</code> and keep the
+        <code>secret</code> of the answer: it is shown only there. Events then come by POST, at
+        least once and in no particular order.
       </p>
       <h2>Verify a delivery</h2>
       <ol>
         <li>
-          Take <code>t</code> and <code>v1</code> from <code>Svc-Signature: t=&lt;unix time&gt;,v1=&lt;hex&gt;</code>.
+          Take <code>t</code> and <code>v1</code> from
+          <code>Svc-Signature: t=&lt;unix time&gt;,v1=&lt;hex&gt;</code>.
         </li>
         <li>
-          Compute HMAC-SHA256 of <code>&lt;t&gt;.&lt;raw body&gt;</code>, the bytes as they came, with the whole secret
-          (<code>whsec_…</code>) as key, in lowercase hex.
+          Compute HMAC-SHA256 of <code>&lt;t&gt;.&lt;raw body&gt;</code>, the bytes as they came,
+          with the whole secret (<code>whsec_…</code>) as key, in lowercase hex.
         </li>
         <li>Compare in constant time, and refuse a <code>t</code> older than five minutes.</li>
-        <li>Skip an event whose <code>Svc-Event-Id</code> you have seen: a repetition has the same.</li>
+        <li>
+          Skip an event whose <code>Svc-Event-Id</code> you have seen: a repetition has the same.
+        </li>
       </ol>
       <h3>With our package</h3>
       <p>
-        <code>verifyWebhook</code> does all of it on Node, and answers with the event, typed by its <code>type</code>.
-        It throws a <code>WebhookVerificationError</code> whose <code>reason</code> says why.
+        <code>verifyWebhook</code> does all of it on Node, and answers with the event, typed by its
+        <code>type</code>. It throws a <code>WebhookVerificationError</code> whose
+        <code>reason</code> says why.
       </p>
       <pre><code>${samples.receive}</code></pre>
       <h3>Without it</h3>
@@ -129,9 +139,9 @@ export function webhooksPage(links: PageLinks, samples: WebhookSamples): string 
       <pre><code>${samples.sendInShell}</code></pre>
       <h2>Answer</h2>
       <p>
-        Any 2xx within 10 seconds. Everything else, a redirect included, is a failure and is repeated after 1 min, 5
-        min, 30 min, 2 h, 6 h, 12 h and 24 h. An endpoint without a success for three days of failures is paused, and
-        the team’s admins get a mail.
+        Any 2xx within 10 seconds. Everything else, a redirect included, is a failure and is
+        repeated after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. An endpoint without a success
+        for three days of failures is paused, and the team’s admins get a mail.
       </p>
       <h2>Events</h2>
       ${EVENT_TYPES.map(
@@ -166,7 +176,8 @@ function problemSection(code: ProblemCode): Html {
   });
   return html`<section class="problem" id="${code}">
     <h2>
-      <span class="status">${PROBLEMS[code].status}</span> <a href="#${code}"><code>${code}</code></a>
+      <span class="status">${PROBLEMS[code].status}</span>
+      <a href="#${code}"><code>${code}</code></a>
     </h2>
     <div class="languages">${texts}</div>
   </section> `;
@@ -192,7 +203,9 @@ function renderPage({ prefix, asset }: PageLinks, { path, title, head, body }: P
       <body>
         <header class="bar">
           <strong>Team Customer API</strong>
-          <nav aria-label="Pages">${items}<a href="${prefix}${BASE_PATH}/openapi.v1.json">openapi.v1.json</a></nav>
+          <nav aria-label="Pages">
+            ${items}<a href="${prefix}${BASE_PATH}/openapi.v1.json">openapi.v1.json</a>
+          </nav>
         </header>
         ${body}
       </body>

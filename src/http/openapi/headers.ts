@@ -62,7 +62,8 @@ const HEADERS = {
     example: '/api/public/v1/users/mem_01jc4f3x',
   },
   'Idempotency-Replayed': {
-    description: 'Present, and `true`, when the response is that of an earlier call with the same `Idempotency-Key`.',
+    description:
+      'Present, and `true`, when the response is that of an earlier call with the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
@@ -79,7 +80,8 @@ const HEADERS = {
     example: 'Bearer',
   },
   Deprecation: {
-    description: 'From when on the operation should not be used any more: `@` and a Unix time (RFC 9745).',
+    description:
+      'From when on the operation should not be used any more: `@` and a Unix time (RFC 9745).',
     required: true,
     schema: { type: 'string', pattern: '^@-?\\d+$' },
     example: '@1798761600',
@@ -103,7 +105,9 @@ type HeaderName = keyof typeof HEADERS;
 const DEPRECATION: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Link'];
 
 /** The headers that the document describes: those of a deprecation only where there is one. */
-export function describedHeaders(endpoints: readonly Endpoint[]): Readonly<Record<string, oas31.HeaderObject>> {
+export function describedHeaders(
+  endpoints: readonly Endpoint[],
+): Readonly<Record<string, oas31.HeaderObject>> {
   const used = new Set(endpoints.flatMap(namesOfDeprecation));
   const unused = new Set<string>(DEPRECATION.filter((name) => !used.has(name)));
   return Object.fromEntries(Object.entries(HEADERS).filter(([name]) => !unused.has(name)));
@@ -141,16 +145,23 @@ export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
   return toRefs(names);
 }
 
-export function problemHeaders(endpoint: Endpoint, status: number, codes: readonly ProblemCode[]): oas31.HeadersObject {
+export function problemHeaders(
+  endpoint: Endpoint,
+  status: number,
+  codes: readonly ProblemCode[],
+): oas31.HeadersObject {
   const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
   if (status === 401) names.push('WWW-Authenticate');
   if (status === 429) names.push('Retry-After');
-  if (endpoint.method === 'POST' && codes.some((code) => !NEVER_REPLAYED.has(code))) names.push('Idempotency-Replayed');
+  if (endpoint.method === 'POST' && codes.some((code) => !NEVER_REPLAYED.has(code)))
+    names.push('Idempotency-Replayed');
   return toRefs(names);
 }
 
 function namesOfDeprecation({ deprecated }: Endpoint): readonly HeaderName[] {
-  return DEPRECATION.filter((name) => deprecated && (name !== 'Link' || deprecated.link !== undefined));
+  return DEPRECATION.filter(
+    (name) => deprecated && (name !== 'Link' || deprecated.link !== undefined),
+  );
 }
 
 function toRefs(names: readonly HeaderName[]): oas31.HeadersObject {

@@ -14,7 +14,8 @@ const TAGS: Readonly<Record<string, string>> = {
   Evaluations: 'What a scored training showed: score, dimensions, tips.',
   Assignments: 'Trainings that members are asked to do.',
   Cases: 'Cases that the team shares. Private cases of members are never visible.',
-  Catalog: "Situations, personalities, industries, roles and methodologies within the team's policy.",
+  Catalog:
+    "Situations, personalities, industries, roles and methodologies within the team's policy.",
   Analytics: 'Aggregated figures of the team.',
   CRM: 'Deals and objections synchronized from the CRM, read-only. Connections are set up in the app.',
   Webhooks: 'Where events are sent, and what became of them.',
@@ -34,7 +35,8 @@ export const SECURITY_SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObjec
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'svck_live_<key_prefix>_<secret_part>',
-    description: 'An API key of the team, made in the app. Enter the whole key, beginning with `svck_live_`.',
+    description:
+      'An API key of the team, made in the app. Enter the whole key, beginning with `svck_live_`.',
   },
 };
 

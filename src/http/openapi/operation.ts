@@ -54,11 +54,18 @@ export function operationIdOf(endpoint: Endpoint): string {
 }
 
 /** The library unwraps optional parameters and so loses what `.meta()` says about them: that is read from the declaration again. */
-function describeParameters(endpoint: Endpoint, generated: oas31.OperationObject): oas31.ParameterObject[] {
+function describeParameters(
+  endpoint: Endpoint,
+  generated: oas31.OperationObject,
+): oas31.ParameterObject[] {
   return (generated.parameters ?? []).map((parameter) => {
     const { name, in: place, required, schema } = parameter as oas31.ParameterObject;
     const meta = globalRegistry.get(endpoint.input.shape[name] as z.ZodType);
-    const { description: described, examples, ...rest } = tidySchema(schema ?? {}) as oas31.SchemaObject;
+    const {
+      description: described,
+      examples,
+      ...rest
+    } = tidySchema(schema ?? {}) as oas31.SchemaObject;
     const description = described ?? meta?.description;
     const example: unknown = examples?.[0] ?? (meta?.['examples'] as unknown[] | undefined)?.[0];
     return {
@@ -78,13 +85,17 @@ function describeBody(
   shared: SharedComponents,
 ): Pick<oas31.OperationObject, 'requestBody'> {
   const { bodyName, example } = endpoint;
-  const schema = (generated.requestBody as oas31.RequestBodyObject | undefined)?.content['application/json']?.schema;
+  const schema = (generated.requestBody as oas31.RequestBodyObject | undefined)?.content[
+    'application/json'
+  ]?.schema;
   if (bodyName === null || schema === undefined) return {};
   addOnce(shared.schemas, bodyName, tidySchema(schema) as oas31.SchemaObject);
   return {
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: refTo('schemas', bodyName), example: example.body } },
+      content: {
+        'application/json': { schema: refTo('schemas', bodyName), example: example.body },
+      },
     },
   };
 }
@@ -100,7 +111,10 @@ function describeSuccess(endpoint: Endpoint): oas31.ResponseObject {
     description: SUCCESS_DESCRIPTIONS[endpoint.successStatus],
     headers: successHeaders(endpoint),
     content: {
-      'application/json': { schema: refTo('schemas', endpoint.outputName), example: endpoint.example.output },
+      'application/json': {
+        schema: refTo('schemas', endpoint.outputName),
+        example: endpoint.example.output,
+      },
     },
   };
 }
@@ -125,7 +139,11 @@ function describeProblems(
   };
 }
 
-function addOnce(schemas: SharedComponents['schemas'], name: string, schema: oas31.SchemaObject): void {
+function addOnce(
+  schemas: SharedComponents['schemas'],
+  name: string,
+  schema: oas31.SchemaObject,
+): void {
   const known = schemas[name];
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
     throw new Error(`two request bodies are called ${name}`);

@@ -6,7 +6,9 @@ import { refTo } from './schemas.ts';
 import { problemBody } from '../api/problem-response.ts';
 
 /** `forbidden` occurs only in the tRPC API. A key that lacks a scope gets `insufficient_scope`. */
-const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter((code) => code !== 'forbidden');
+const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter(
+  (code) => code !== 'forbidden',
+);
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
 const fieldError = z.object({
@@ -15,23 +17,39 @@ const fieldError = z.object({
     examples: ['body.title'],
   }),
   message: z.string().meta({ description: 'What is wrong with it, in English.' }),
-  code: z.string().meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
+  code: z
+    .string()
+    .meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
 });
 
 /** The error body (specification, "Errors"). v1 may add codes, so `code` is not a closed enum. */
 export const problem = z.object({
-  type: z.url().meta({ description: 'Stable identifier, and a page that explains the code. Match on `code`.' }),
+  type: z
+    .url()
+    .meta({
+      description: 'Stable identifier, and a page that explains the code. Match on `code`.',
+    }),
   title: z
     .string()
-    .meta({ description: 'What happened, in the language that `Accept-Language` asks for (`de` or `en`).' }),
+    .meta({
+      description: 'What happened, in the language that `Accept-Language` asks for (`de` or `en`).',
+    }),
   status: z.int().min(400).max(599).meta({ description: 'Repeats the HTTP status.' }),
   code: z.string().meta({
     description: `Stable and never localized. Known codes: ${CODES.map((code) => `\`${code}\``).join(', ')}. Treat an unknown one by its status.`,
     examples: [...CODES],
   }),
-  request_id: z.uuid().meta({ description: 'Also in the header `X-Request-Id`; tell it to support.' }),
-  detail: z.string().optional().meta({ description: 'English diagnostic for the developer. Never with 500 or 503.' }),
-  errors: z.array(fieldError).optional().meta({ description: 'Every fault of parsing. Only with `validation_error`.' }),
+  request_id: z
+    .uuid()
+    .meta({ description: 'Also in the header `X-Request-Id`; tell it to support.' }),
+  detail: z
+    .string()
+    .optional()
+    .meta({ description: 'English diagnostic for the developer. Never with 500 or 503.' }),
+  errors: z
+    .array(fieldError)
+    .optional()
+    .meta({ description: 'Every fault of parsing. Only with `validation_error`.' }),
   field: z
     .string()
     .optional()
@@ -43,7 +61,10 @@ export const problem = z.object({
   id: z
     .string()
     .optional()
-    .meta({ description: 'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.' }),
+    .meta({
+      description:
+        'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
+    }),
   required_scope: z
     .string()
     .optional()
@@ -52,7 +73,9 @@ export const problem = z.object({
     .int()
     .min(0)
     .optional()
-    .meta({ description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.' }),
+    .meta({
+      description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.',
+    }),
 });
 
 /** The codes that an operation can respond with, by HTTP status in ascending order. */
@@ -99,7 +122,10 @@ function sample(
     case 'insufficient_scope': {
       const scope = endpoint.scope ?? 'users:read';
       return {
-        error: new ProblemError(code, { required_scope: scope, detail: `The key lacks the scope ${scope}.` }),
+        error: new ProblemError(code, {
+          required_scope: scope,
+          detail: `The key lacks the scope ${scope}.`,
+        }),
         component: null,
       };
     }
@@ -118,7 +144,9 @@ function sample(
       return { error: new ProblemError(code, { retry_after: 17 }), component: code };
     case 'conflict':
       return {
-        error: new ProblemError(code, { detail: 'A call with this Idempotency-Key is still running.' }),
+        error: new ProblemError(code, {
+          detail: 'A call with this Idempotency-Key is still running.',
+        }),
         component: code,
       };
     default:
@@ -133,17 +161,35 @@ const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
 };
 
 /** An example fault in the operation's body, its query or its path. */
-function sampleValidationError(endpoint: Endpoint): { error: ProblemError; component: string | null } {
+function sampleValidationError(endpoint: Endpoint): {
+  error: ProblemError;
+  component: string | null;
+} {
   const names = Object.keys(endpoint.input.shape);
   const own = names.find((name) => !endpoint.pathParameters.includes(name));
   if (endpoint.bodyName !== null && own !== undefined) {
-    return validationError(`body.${own}`, 'Invalid input: expected string, received number', 'invalid_type', null);
+    return validationError(
+      `body.${own}`,
+      'Invalid input: expected string, received number',
+      'invalid_type',
+      null,
+    );
   }
   if (names.includes('limit'))
-    return validationError('query.limit', 'Too big: expected number to be <=200', 'too_big', 'query');
+    return validationError(
+      'query.limit',
+      'Too big: expected number to be <=200',
+      'too_big',
+      'query',
+    );
   const [parameter] = endpoint.pathParameters;
   if (parameter !== undefined)
-    return validationError(`path.${parameter}`, 'Malformed percent-encoding.', 'invalid_encoding', null);
+    return validationError(
+      `path.${parameter}`,
+      'Malformed percent-encoding.',
+      'invalid_encoding',
+      null,
+    );
   return validationError('query', 'Malformed percent-encoding.', 'invalid_encoding', 'encoding');
 }
 
@@ -160,7 +206,8 @@ function validationError(
 /** Describes a status of an operation: each code with its cause. */
 export function describeCodes(status: number, codes: readonly ProblemCode[]): string {
   const causes = codes.map(
-    (code) => `\`${code}\`: ${(code === 'bad_request' && BAD_REQUEST_DETAILS[status]) || PROBLEMS[code].cause.en}`,
+    (code) =>
+      `\`${code}\`: ${(code === 'bad_request' && BAD_REQUEST_DETAILS[status]) || PROBLEMS[code].cause.en}`,
   );
   return causes.join('\n\n');
 }

@@ -18,17 +18,24 @@ export function tidySchema(schema: Schema): oas31.SchemaObject {
 /** Open objects: v1 grows by additive changes, and what is generated from the document must not refuse a new field. */
 export function openObjects(schema: oas31.SchemaObject): oas31.SchemaObject {
   return mapSchema(schema, ({ additionalProperties, ...rest }) =>
-    additionalProperties === undefined || additionalProperties === false ? rest : { ...rest, additionalProperties },
+    additionalProperties === undefined || additionalProperties === false
+      ? rest
+      : { ...rest, additionalProperties },
   );
 }
 
 /** Closed objects wherever fields are named, so that a test refuses a field that nobody documented. */
 export function closeObjects(schema: oas31.SchemaObject): oas31.SchemaObject {
-  return mapSchema(schema, (one) => (one.properties === undefined ? one : { additionalProperties: false, ...one }));
+  return mapSchema(schema, (one) =>
+    one.properties === undefined ? one : { additionalProperties: false, ...one },
+  );
 }
 
 /** A reference to a component. */
-export function refTo(kind: 'schemas' | 'parameters' | 'headers' | 'examples', name: string): oas31.ReferenceObject {
+export function refTo(
+  kind: 'schemas' | 'parameters' | 'headers' | 'examples',
+  name: string,
+): oas31.ReferenceObject {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
@@ -36,7 +43,9 @@ export function mapValues<T, U>(
   map: Readonly<Record<string, T>>,
   change: (value: T, name: string) => U,
 ): Record<string, U> {
-  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value, name)]));
+  return Object.fromEntries(
+    Object.entries(map).map(([name, value]) => [name, change(value, name)]),
+  );
 }
 
 /** The schema with `change` applied to itself and to every schema in it, the innermost first. */
@@ -45,11 +54,14 @@ function mapSchema(
   change: (schema: oas31.SchemaObject) => oas31.SchemaObject,
 ): oas31.SchemaObject {
   const inner = (value: unknown): unknown =>
-    typeof value === 'object' && value !== null ? mapSchema(value as oas31.SchemaObject, change) : value;
+    typeof value === 'object' && value !== null
+      ? mapSchema(value as oas31.SchemaObject, change)
+      : value;
   const mapped: Record<string, unknown> = { ...schema };
   for (const key of ONE) if (key in mapped) mapped[key] = inner(mapped[key]);
   for (const key of LIST) if (key in mapped) mapped[key] = (mapped[key] as unknown[]).map(inner);
-  if (schema.properties !== undefined) mapped['properties'] = mapValues(schema.properties as Schemas, inner);
+  if (schema.properties !== undefined)
+    mapped['properties'] = mapValues(schema.properties as Schemas, inner);
   return change(mapped as oas31.SchemaObject);
 }
 

@@ -12,7 +12,9 @@ const HEADERS = z.object({
     description:
       '`t=<unix time>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>` with the secret of the ' +
       'endpoint. Check it before anything else, and refuse a time older than five minutes.',
-    param: { example: 't=1793610000,v1=6c5f1d0d4b2f4c8a9e7b3a1f0d2c4e6b8a9c7d5e3f1b2a4c6d8e0f1a3b5c7d9e' },
+    param: {
+      example: 't=1793610000,v1=6c5f1d0d4b2f4c8a9e7b3a1f0d2c4e6b8a9c7d5e3f1b2a4c6d8e0f1a3b5c7d9e',
+    },
   }),
   'Svc-Event-Id': z.string().meta({
     description:
@@ -35,7 +37,9 @@ export function describeWebhooks(): {
       [...envelopes].map(([type, envelope]) => [type, { post: operationOf(type, envelope) }]),
     ),
     components: {
-      schemas: Object.fromEntries([...envelopes].map(([type, envelope]) => [componentOf(type), envelope])),
+      schemas: Object.fromEntries(
+        [...envelopes].map(([type, envelope]) => [componentOf(type), envelope]),
+      ),
     },
   });
   return {
@@ -84,7 +88,10 @@ export function listFields(names: readonly string[]): string {
 function envelopeOf(type: EventType): z.ZodType {
   return z
     .object({
-      id: z.string().regex(/^evt_/).meta({ description: '`evt_` and more characters; the same in every attempt.' }),
+      id: z
+        .string()
+        .regex(/^evt_/)
+        .meta({ description: '`evt_` and more characters; the same in every attempt.' }),
       type: z.literal(type),
       created_at: dateTime.meta({ description: 'When it happened.' }),
       api_version: z
@@ -106,7 +113,10 @@ function operationOf(type: EventType, envelope: z.ZodType): ZodOpenApiOperationO
     // Deliveries carry a signature instead of a key.
     security: [],
     requestParams: { header: HEADERS },
-    requestBody: { required: true, content: { 'application/json': { schema: envelope, example: eventExample(type) } } },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: envelope, example: eventExample(type) } },
+    },
     responses: {
       '2XX': {
         description:

@@ -1,6 +1,14 @@
 // Expressions: which value one is, and which conditions make one value follow another.
 import type { Node } from 'libpg-query';
-import { derive, follow, namesOf, type Column, type Output, type Scope, type Value } from './values.ts';
+import {
+  derive,
+  follow,
+  namesOf,
+  type Column,
+  type Output,
+  type Scope,
+  type Value,
+} from './values.ts';
 
 /** Notes the equalities that hold in every row for which `node` is true, for these values only. */
 export function readCondition(
@@ -41,8 +49,10 @@ function sidesOf(node: Node, scope: Scope): [(Value | null)[], (Value | null)[],
 /** Reads every sub-select in an expression. */
 export function readExpressions(node: unknown, scope: Scope): void {
   if (typeof node !== 'object' || node === null) return;
-  if ('SubLink' in node) readSubLink((node as Extract<Node, { SubLink: unknown }>).SubLink.subselect, scope);
-  for (const [key, part] of Object.entries(node)) if (key !== 'subselect') readExpressions(part, scope);
+  if ('SubLink' in node)
+    readSubLink((node as Extract<Node, { SubLink: unknown }>).SubLink.subselect, scope);
+  for (const [key, part] of Object.entries(node))
+    if (key !== 'subselect') readExpressions(part, scope);
 }
 
 function readSubLink(query: Node | undefined, scope: Scope): Output {
@@ -67,7 +77,8 @@ export function valueOf(node: Node | undefined, scope: Scope): Value | null {
 
 /** The values of a row constructor, or of a sub-select with several columns. */
 function valuesOf(node: Node | undefined, scope: Scope): (Value | null)[] {
-  if (node && 'RowExpr' in node) return (node.RowExpr.args ?? []).map((item) => valueOf(item, scope));
+  if (node && 'RowExpr' in node)
+    return (node.RowExpr.args ?? []).map((item) => valueOf(item, scope));
   const isRow = node && 'SubLink' in node && node.SubLink.subLinkType === 'EXPR_SUBLINK';
   return isRow ? columnsIn(node.SubLink.subselect, scope) : [valueOf(node, scope)];
 }
@@ -84,23 +95,29 @@ export function findColumn(names: readonly string[], scope: Scope): Value | null
     const ranges = level.ranges.filter(({ name }) => range === undefined || name === range);
     const found = ranges.flatMap(({ columns }) => columns.filter(({ name }) => name === column))[0];
     if (found) return found.value;
-    if (ranges.some(({ isOpen }) => isOpen) || (range !== undefined && ranges.length > 0)) return null;
+    if (ranges.some(({ isOpen }) => isOpen) || (range !== undefined && ranges.length > 0))
+      return null;
   }
-  return range === undefined && scope.reader.parameters.has(column) ? parameter(column, scope) : null;
+  return range === undefined && scope.reader.parameters.has(column)
+    ? parameter(column, scope)
+    : null;
 }
 
 export function columnsOf(targets: readonly Node[] | undefined, scope: Scope): Column[] {
   return (targets ?? []).flatMap((target): Column[] => {
     if (!('ResTarget' in target)) return [];
     const { name, val } = target.ResTarget;
-    if (!val || !('ColumnRef' in val)) return [{ name: name ?? nameOf(val), value: valueOf(val, scope) }];
+    if (!val || !('ColumnRef' in val))
+      return [{ name: name ?? nameOf(val), value: valueOf(val, scope) }];
     const names = namesOf(val.ColumnRef.fields);
     const isStar = val.ColumnRef.fields?.some((field) => 'A_Star' in field);
     if (!isStar) return [{ name: name ?? names.at(-1) ?? '', value: valueOf(val, scope) }];
     if (names.length === 0 && scope.reader.merging.has(scope)) {
       throw new Error('not understood: * of a join with USING');
     }
-    const ranges = scope.ranges.filter((range) => names.length === 0 || range.name === names.at(-1));
+    const ranges = scope.ranges.filter(
+      (range) => names.length === 0 || range.name === names.at(-1),
+    );
     return ranges.flatMap(({ columns }) => columns.filter((column) => column.name !== 'ctid'));
   });
 }

@@ -15,7 +15,8 @@ export function readFrom(node: Node | undefined, scope: Scope): Range[] {
 function readRange(node: Node, scope: Scope): Range {
   if ('RangeVar' in node) return findCte(node.RangeVar, scope) ?? touch(node.RangeVar, scope);
   if ('RangeFunction' in node) return readFunction(node.RangeFunction, scope);
-  if (!('RangeSubselect' in node)) throw new Error(`not understood in FROM: ${Object.keys(node).join()}`);
+  if (!('RangeSubselect' in node))
+    throw new Error(`not understood in FROM: ${Object.keys(node).join()}`);
   const { lateral, subquery, alias } = node.RangeSubselect;
   const output = scope.reader.readQuery(subquery, lateral ? scope : (scope.parent ?? scope));
   return rangeOf(alias?.aliasname ?? '', output, namesOf(alias?.colnames));
@@ -70,7 +71,9 @@ export function requireTable(
 
 function readFunction({ functions, alias, coldeflist = [] }: RangeFunction, scope: Scope): Range {
   readExpressions(functions, scope);
-  const defined = coldeflist.map((node) => ('ColumnDef' in node ? (node.ColumnDef.colname ?? '') : ''));
+  const defined = coldeflist.map((node) =>
+    'ColumnDef' in node ? (node.ColumnDef.colname ?? '') : '',
+  );
   const names = [...namesOf(alias?.colnames), ...defined];
   const columns = names.map((name) => ({ name, value: derive({ value: null, scope }) }));
   const team = columns.find(({ name }) => name === 'team_id')?.value;
@@ -91,7 +94,9 @@ function readJoin(join: JoinExpr, scope: Scope): Range[] {
   readExpressions(join.quals, scope);
   if (join.usingClause) scope.reader.merging.add(scope);
   for (const name of namesOf(join.usingClause)) {
-    const [a, b] = [left, right].map((ranges) => findColumn([name], { ...openScope(scope), parent: null, ranges }));
+    const [a, b] = [left, right].map((ranges) =>
+      findColumn([name], { ...openScope(scope), parent: null, ranges }),
+    );
     if (a && isBound(a)) follow(scope, a, b);
     if (b && isBound(b)) follow(scope, b, a);
   }

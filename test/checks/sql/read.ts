@@ -27,7 +27,8 @@ export function readStatement(
     readQuery,
   };
   const { stmts = [] } = parseSync(sql);
-  for (const { stmt } of stmts) readQuery(stmt, { reader, parent: null, ranges: [], ctes: new Map(), follows: [] });
+  for (const { stmt } of stmts)
+    readQuery(stmt, { reader, parent: null, ranges: [], ctes: new Map(), follows: [] });
   requireAllRead(stmts, reader.read);
   return reader;
 }
@@ -38,7 +39,8 @@ function readQuery(node: Node | undefined, parent: Scope): Output {
   if (node && 'UpdateStmt' in node) return readChange(node.UpdateStmt, parent);
   if (node && 'DeleteStmt' in node) return readChange(node.DeleteStmt, parent);
   if (node && 'MergeStmt' in node) return readMerge(node.MergeStmt, parent);
-  if (node && !('VariableSetStmt' in node)) throw new Error(`not understood: ${Object.keys(node).join()}`);
+  if (node && !('VariableSetStmt' in node))
+    throw new Error(`not understood: ${Object.keys(node).join()}`);
   return { columns: [], scope: openScope(parent) };
 }
 
@@ -53,7 +55,9 @@ function readSelect(query: SelectStmt, parent: Scope): Output {
   readCondition(query.whereClause, scope);
   const { fromClause: _from, withClause: _with, lockingClause: _locks, ...expressions } = query;
   readExpressions(expressions, scope);
-  const columns = query.valuesLists ? rowsOf(query.valuesLists, scope) : columnsOf(query.targetList, scope);
+  const columns = query.valuesLists
+    ? rowsOf(query.valuesLists, scope)
+    : columnsOf(query.targetList, scope);
   return { columns, scope };
 }
 
@@ -64,7 +68,8 @@ function combine(isUnion: boolean, left: Output, right: Output): Output {
     const one = { value, scope: left.scope };
     const made = isUnion ? derive(one, other) : derive(one);
     // The weaker rule links both, even if one of them is no value.
-    for (const { value: source } of [one, other]) if (source) left.scope.reader.links.push([made, source]);
+    for (const { value: source } of [one, other])
+      if (source) left.scope.reader.links.push([made, source]);
     return { name, value: made };
   });
   return { columns, scope: left.scope };
@@ -74,6 +79,8 @@ function combine(isUnion: boolean, left: Output, right: Output): Output {
 function requireAllRead(node: unknown, read: ReadonlySet<unknown>): void {
   if (typeof node !== 'object' || node === null) return;
   const { relname } = node as { relname?: unknown };
-  if (typeof relname === 'string' && !read.has(node)) throw new Error(`not understood, where it names ${relname}`);
-  for (const [key, part] of Object.entries(node)) if (key !== 'lockingClause') requireAllRead(part, read);
+  if (typeof relname === 'string' && !read.has(node))
+    throw new Error(`not understood, where it names ${relname}`);
+  for (const [key, part] of Object.entries(node))
+    if (key !== 'lockingClause') requireAllRead(part, read);
 }

@@ -43,7 +43,10 @@ export function otherWays(source: ts.SourceFile): string[] {
     if (!ts.isPropertyAccessExpression(expression) || !what) return false;
     // A tRPC procedure takes a function.
     if (expression.name.text !== 'query' || ts.isArrowFunction(what)) return false;
-    const isName = ts.isIdentifier(what) || ts.isElementAccessExpression(what) || ts.isPropertyAccessExpression(what);
+    const isName =
+      ts.isIdentifier(what) ||
+      ts.isElementAccessExpression(what) ||
+      ts.isPropertyAccessExpression(what);
     return knowsPg || !isName || !DATABASES.has(lastName(expression.expression));
   });
   return calls.map(({ expression }) => expression.getText(source));
@@ -75,11 +78,14 @@ function isBoundToTeam(argument: ts.Expression | undefined, source: ts.SourceFil
 
 function namesTeam(node: ts.Expression, source: ts.SourceFile): boolean {
   if (ts.isParenthesizedExpression(node)) return namesTeam(node.expression, source);
-  if (ts.isObjectLiteralExpression(node)) return propertyOf(node, 'teamId')?.getText(source) === 'teamId';
+  if (ts.isObjectLiteralExpression(node))
+    return propertyOf(node, 'teamId')?.getText(source) === 'teamId';
   // A function of this file that makes the condition, given the team first.
   if (!ts.isCallExpression(node) || node.arguments[0]?.getText(source) !== 'teamId') return false;
   const made = nodesIn(source).find(
-    (other) => ts.isVariableDeclaration(other) && other.name.getText(source) === node.expression.getText(source),
+    (other) =>
+      ts.isVariableDeclaration(other) &&
+      other.name.getText(source) === node.expression.getText(source),
   );
   const body = made && ts.isVariableDeclaration(made) ? made.initializer : undefined;
   if (!body || !ts.isArrowFunction(body) || ts.isBlock(body.body)) return false;
@@ -87,7 +93,9 @@ function namesTeam(node: ts.Expression, source: ts.SourceFile): boolean {
 }
 
 function propertyOf(object: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
-  const property = object.properties.find((one) => one.name && ts.isIdentifier(one.name) && one.name.text === name);
+  const property = object.properties.find(
+    (one) => one.name && ts.isIdentifier(one.name) && one.name.text === name,
+  );
   if (property && ts.isShorthandPropertyAssignment(property)) return property.name;
   return property && ts.isPropertyAssignment(property) ? property.initializer : undefined;
 }

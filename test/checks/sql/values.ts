@@ -104,7 +104,11 @@ export function derive(...from: { value: Value | null; scope: Scope }[]): Value 
   return made;
 }
 
-export function follow(scope: Scope, follower: Value | null | undefined, leader: Value | null | undefined): void {
+export function follow(
+  scope: Scope,
+  follower: Value | null | undefined,
+  leader: Value | null | undefined,
+): void {
   if (!follower || !leader) return;
   scope.follows.push([follower, leader]);
   scope.reader.links.push([follower, leader]);
@@ -115,7 +119,11 @@ export function namesOf(nodes: readonly Node[] | undefined): string[] {
 }
 
 /** The parameters that the value is bound to. None: its row may be of any team. */
-export function parametersOf(value: Value, scope: Scope, path: ReadonlySet<Value> = new Set()): Set<string> {
+export function parametersOf(
+  value: Value,
+  scope: Scope,
+  path: ReadonlySet<Value> = new Set(),
+): Set<string> {
   if (value.parameter !== null) return new Set([value.parameter]);
   const found = new Set<string>();
   if (path.has(value)) return found;

@@ -1,7 +1,15 @@
 // Queries under WITH.
 import type { CommonTableExpr, WithClause } from 'libpg-query';
 import { rangeOf } from './from.ts';
-import { namesOf, openScope, parametersOf, type Output, type Range, type Scope, type Value } from './values.ts';
+import {
+  namesOf,
+  openScope,
+  parametersOf,
+  type Output,
+  type Range,
+  type Scope,
+  type Value,
+} from './values.ts';
 
 export function readWith(clause: WithClause | undefined, parent: Scope): Scope {
   const scope = openScope(parent);
@@ -25,9 +33,14 @@ function readCte(cte: CommonTableExpr, mayRecur: boolean, scope: Scope): void {
   // By induction: a column is bound if it is in the first rows, and in the next rows whenever it is
   // in all rows before them.
   const next = scope.reader.readQuery({ SelectStmt: select.rarg }, outer);
-  const steps = columns.map(({ value }, place) => [value, next.columns[place]?.value ?? null] as const);
+  const steps = columns.map(
+    ({ value }, place) => [value, next.columns[place]?.value ?? null] as const,
+  );
   for (const [value, step] of steps) if (value && step) scope.reader.links.push([value, step]);
   const isLost = ([value, step]: readonly [Value | null, Value | null]): boolean =>
-    value !== null && value.sources.length > 0 && (!step || parametersOf(step, next.scope).size === 0);
-  for (let lost = steps.find(isLost); lost; lost = steps.find(isLost)) if (lost[0]) lost[0].sources = [];
+    value !== null &&
+    value.sources.length > 0 &&
+    (!step || parametersOf(step, next.scope).size === 0);
+  for (let lost = steps.find(isLost); lost; lost = steps.find(isLost))
+    if (lost[0]) lost[0].sources = [];
 }

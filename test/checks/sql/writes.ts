@@ -2,7 +2,15 @@
 import type { DeleteStmt, InsertStmt, MergeStmt, Node, RangeVar, UpdateStmt } from 'libpg-query';
 import { columnsOf, readCondition, readExpressions, valueOf } from './conditions.ts';
 import { readFrom, requireTable, touch } from './from.ts';
-import { derive, follow, openScope, teamColumnOf, type Output, type Range, type Scope } from './values.ts';
+import {
+  derive,
+  follow,
+  openScope,
+  teamColumnOf,
+  type Output,
+  type Range,
+  type Scope,
+} from './values.ts';
 import { readWith } from './with.ts';
 
 function readTarget(table: RangeVar | undefined, scope: Scope): Range {
@@ -15,7 +23,8 @@ function readTarget(table: RangeVar | undefined, scope: Scope): Range {
 export function readChange(change: UpdateStmt & DeleteStmt, parent: Scope): Output {
   const scope = openScope(readWith(change.withClause, parent));
   readTarget(change.relation, scope);
-  for (const item of [...(change.fromClause ?? []), ...(change.usingClause ?? [])]) readFrom(item, scope);
+  for (const item of [...(change.fromClause ?? []), ...(change.usingClause ?? [])])
+    readFrom(item, scope);
   readCondition(change.whereClause, scope);
   readExpressions([change.whereClause, change.targetList, change.returningClause], scope);
   readAssignments(change.targetList, change.relation, scope);
@@ -23,10 +32,18 @@ export function readChange(change: UpdateStmt & DeleteStmt, parent: Scope): Outp
 }
 
 /** A row whose team id is set is also a row of the new team. */
-function readAssignments(targets: readonly Node[] | undefined, relation: RangeVar | undefined, scope: Scope): void {
+function readAssignments(
+  targets: readonly Node[] | undefined,
+  relation: RangeVar | undefined,
+  scope: Scope,
+): void {
   const [table] = requireTable(relation ?? {}, scope);
   for (const target of targets ?? []) {
-    if (!('ResTarget' in target) || target.ResTarget.name !== teamColumnOf(table, scope.reader.tables)) continue;
+    if (
+      !('ResTarget' in target) ||
+      target.ResTarget.name !== teamColumnOf(table, scope.reader.tables)
+    )
+      continue;
     const team = derive({ value: valueOf(target.ResTarget.val, scope), scope });
     scope.reader.touches.push({ table, label: `${table} (set)`, team, row: team, scope });
   }
@@ -40,7 +57,8 @@ export function readInsert(insert: InsertStmt, parent: Scope): Output {
   const place = placeOfTeam(insert.relation, insert.cols, scope);
   const given = output.columns[place]?.value ?? null;
   const [table, columns] = requireTable(insert.relation ?? {}, scope);
-  const team = target.columns[columns.indexOf(teamColumnOf(table, scope.reader.tables) ?? '')]?.value;
+  const team =
+    target.columns[columns.indexOf(teamColumnOf(table, scope.reader.tables) ?? '')]?.value;
   if (given) follow(scope, team, derive({ value: given, scope: output.scope }));
   readConflict(insert, table, scope);
   readExpressions(insert.returningClause, scope);
@@ -48,16 +66,27 @@ export function readInsert(insert: InsertStmt, parent: Scope): Output {
 }
 
 /** The position of the team among an insert's columns. */
-function placeOfTeam(relation: RangeVar | undefined, cols: readonly Node[] | undefined, scope: Scope): number {
+function placeOfTeam(
+  relation: RangeVar | undefined,
+  cols: readonly Node[] | undefined,
+  scope: Scope,
+): number {
   const [table, columns] = requireTable(relation ?? {}, scope);
-  const names = cols?.map((node) => ('ResTarget' in node ? (node.ResTarget.name ?? '') : '')) ?? columns;
+  const names =
+    cols?.map((node) => ('ResTarget' in node ? (node.ResTarget.name ?? '') : '')) ?? columns;
   return names.indexOf(teamColumnOf(table, scope.reader.tables) ?? '');
 }
 
 /** DO UPDATE changes an existing row. It is this team's only if the team is part of the key. */
-function readConflict({ onConflictClause: conflict, relation }: InsertStmt, table: string, scope: Scope): void {
+function readConflict(
+  { onConflictClause: conflict, relation }: InsertStmt,
+  table: string,
+  scope: Scope,
+): void {
   if (conflict?.action !== 'ONCONFLICT_UPDATE') return;
-  const keys = (conflict.infer?.indexElems ?? []).map((node) => ('IndexElem' in node ? node.IndexElem.name : ''));
+  const keys = (conflict.infer?.indexElems ?? []).map((node) =>
+    'IndexElem' in node ? node.IndexElem.name : '',
+  );
   const teamColumn = teamColumnOf(table, scope.reader.tables);
   if (teamColumn !== null && !keys.includes(teamColumn)) {
     const team = derive({ value: null, scope });
@@ -77,7 +106,9 @@ export function readMerge(merge: MergeStmt, parent: Scope): Output {
     'MergeWhenClause' in node ? [node.MergeWhenClause] : [],
   );
   // Source rows are kept without a match. With NOT MATCHED BY SOURCE, target rows are, too.
-  const isLimited = clauses.every(({ matchKind }) => matchKind !== 'MERGE_WHEN_NOT_MATCHED_BY_SOURCE');
+  const isLimited = clauses.every(
+    ({ matchKind }) => matchKind !== 'MERGE_WHEN_NOT_MATCHED_BY_SOURCE',
+  );
   readCondition(
     merge.joinCondition,
     scope,

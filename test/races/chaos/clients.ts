@@ -89,7 +89,12 @@ async function writeOnce(client: Client, customer: Customer, name: string): Prom
   if (write.outcome !== 'done') return;
   const path = `/${kind === 'member' ? 'users' : 'assignments'}/${write.id}`;
   if (random() < 0.5) {
-    const changed = await change(client, customer, path, kind === 'member' ? { role: 'admin' } : { status: 'done' });
+    const changed = await change(
+      client,
+      customer,
+      path,
+      kind === 'member' ? { role: 'admin' } : { status: 'done' },
+    );
     if (kind === 'member') write.promoted = changed;
     else write.completed = changed;
   }
@@ -110,7 +115,8 @@ async function create(client: Client, customer: Customer, write: Write): Promise
           industry_id: 'ind_saas',
         };
   const path = write.kind === 'member' ? '/users' : '/assignments';
-  const options = write.key === null ? { body } : { body, headers: { 'idempotency-key': write.key } };
+  const options =
+    write.key === null ? { body } : { body, headers: { 'idempotency-key': write.key } };
   const post = (call: Call): Promise<ApiResponse | null> =>
     send(ledger, () => call(customer.key, 'POST', path, options));
   if (write.key === null) {
@@ -124,33 +130,48 @@ async function create(client: Client, customer: Customer, write: Write): Promise
     for (const response of await Promise.all(calls.map(post))) settle(ledger, write, response);
     if (write.outcome === 'unknown') await delay(nextInt(random, 0, RETRY_MAX_MS));
   } while (write.outcome === 'unknown');
-  if (write.outcome === 'done' && random() < 0.1) settle(ledger, write, await post(await client.fleet.call(random)));
+  if (write.outcome === 'done' && random() < 0.1)
+    settle(ledger, write, await post(await client.fleet.call(random)));
 }
 
 function settle(ledger: Ledger, write: Write, response: ApiResponse | null): void {
   if (response === null || isStillRunning(write, response)) return;
   if (response.headers['idempotency-replayed'] !== undefined) ledger.replayed += 1;
   if (response.status === 201) {
-    if (write.outcome === 'refused') ledger.faults.push(`${write.unique} was refused and then done`);
-    if (write.id !== null && write.id !== response.body.id) ledger.faults.push(`${write.unique} was done twice`);
+    if (write.outcome === 'refused')
+      ledger.faults.push(`${write.unique} was refused and then done`);
+    if (write.id !== null && write.id !== response.body.id)
+      ledger.faults.push(`${write.unique} was done twice`);
     write.outcome = 'done';
     write.id = response.body.id;
     return;
   }
   // The hourly limit of invitations is the only reason there is.
   const isLimit = response.status === 429 && write.kind === 'member';
-  if (!isLimit || write.outcome === 'done') ledger.faults.push(`${write.unique}: ${response.status} ${response.text}`);
+  if (!isLimit || write.outcome === 'done')
+    ledger.faults.push(`${write.unique}: ${response.status} ${response.text}`);
   if (write.outcome === 'unknown') write.outcome = 'refused';
 }
 
 function isStillRunning({ key }: Write, { status, body }: ApiResponse): boolean {
-  return key !== null && status === 409 && body.code === 'conflict' && String(body.detail).includes('still running');
+  return (
+    key !== null &&
+    status === 409 &&
+    body.code === 'conflict' &&
+    String(body.detail).includes('still running')
+  );
 }
 
 /** Asks until it is acknowledged: a change to the same again changes nothing. */
-async function change(client: Client, { key }: Customer, path: string, body: object): Promise<boolean> {
+async function change(
+  client: Client,
+  { key }: Customer,
+  path: string,
+  body: object,
+): Promise<boolean> {
   const { response } = await insist(client, key, 'PATCH', path, { body });
-  if (response.status !== 200) client.ledger.faults.push(`PATCH ${path} → ${response.status} ${response.text}`);
+  if (response.status !== 200)
+    client.ledger.faults.push(`PATCH ${path} → ${response.status} ${response.text}`);
   return response.status === 200;
 }
 

@@ -36,7 +36,10 @@ const RESTART_DELAY_MS = 100;
 const CONNECTIONS = 32;
 
 export function startFleet(databaseUrl: string, env: Record<string, string>): Fleet {
-  const places: Place[] = (['api', 'api', 'worker', 'worker'] as const).map((kind) => ({ kind, running: null }));
+  const places: Place[] = (['api', 'api', 'worker', 'worker'] as const).map((kind) => ({
+    kind,
+    running: null,
+  }));
   const outputs: (() => string)[] = [];
   const died: string[] = [];
   let stopping = false;
@@ -68,7 +71,8 @@ export function startFleet(databaseUrl: string, env: Record<string, string>): Fl
   };
   const supervised = places.map(supervise);
 
-  const running = (): NonNullable<Place['running']>[] => places.flatMap((place) => place.running ?? []);
+  const running = (): NonNullable<Place['running']>[] =>
+    places.flatMap((place) => place.running ?? []);
   const calls = (): Call[] => running().flatMap(({ call }) => call ?? []);
   return {
     calls,

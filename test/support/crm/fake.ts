@@ -56,7 +56,10 @@ export interface FakeRequest {
 }
 
 /** Answers instead of the provider by returning true. */
-export type Interceptor = (request: FakeRequest, response: ServerResponse) => boolean | Promise<boolean>;
+export type Interceptor = (
+  request: FakeRequest,
+  response: ServerResponse,
+) => boolean | Promise<boolean>;
 
 export interface FakeCrm {
   readonly name: ProviderName;
@@ -129,7 +132,13 @@ async function serve(
   for await (const chunk of incoming) text += String(chunk);
   const { headers, method = '' } = incoming;
   const body = parseBody(text, headers['content-type']);
-  const request: FakeRequest = { method, path: url.pathname, query: url.searchParams, body, headers };
+  const request: FakeRequest = {
+    method,
+    path: url.pathname,
+    query: url.searchParams,
+    body,
+    headers,
+  };
   crm.requests.push(request);
   if (await crm.intercept?.(request, response)) return;
   if (!fake.accepts(crm.token, request))
@@ -139,7 +148,8 @@ async function serve(
 }
 
 function parseBody(text: string, contentType = ''): Record<string, unknown> {
-  if (contentType.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(text));
+  if (contentType.startsWith('application/x-www-form-urlencoded'))
+    return Object.fromEntries(new URLSearchParams(text));
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 

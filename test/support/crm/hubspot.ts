@@ -1,5 +1,12 @@
 // HubSpot as its documentation describes it, as far as the synchronization asks it.
-import { pageSizeOf, type FakeCrm, type FakeDeal, type FakeNote, type FakeProvider, type FakeRequest } from './fake.ts';
+import {
+  pageSizeOf,
+  type FakeCrm,
+  type FakeDeal,
+  type FakeNote,
+  type FakeProvider,
+  type FakeRequest,
+} from './fake.ts';
 
 const DEALS_PATH = '/crm/v3/objects/deals/search';
 
@@ -23,7 +30,9 @@ function answerRequest(crm: FakeCrm, { method, path, query, body }: FakeRequest)
     const inputs = body['inputs'] as { id: string }[];
     const results = inputs.flatMap(({ id }) => {
       const note = crm.notes.get(Number(id));
-      return note ? [{ from: { id }, to: [{ id: String(note.dealId), type: 'note_to_deal' }] }] : [];
+      return note
+        ? [{ from: { id }, to: [{ id: String(note.dealId), type: 'note_to_deal' }] }]
+        : [];
     });
     return { status: 'COMPLETE', results, startedAt: new Date(), completedAt: new Date() };
   }
@@ -34,11 +43,19 @@ function answerRequest(crm: FakeCrm, { method, path, query, body }: FakeRequest)
     const rows = gone.toSorted((a, b) => a.id - b.id);
     const page = rows.slice(0, pageSizeOf(crm, Number(query.get('limit'))));
     const after = String(page.at(-1)?.id);
-    return { results: page.map(toDeal), ...(rows.length > page.length ? { paging: { next: { after } } } : {}) };
+    return {
+      results: page.map(toDeal),
+      ...(rows.length > page.length ? { paging: { next: { after } } } : {}),
+    };
   }
   if (path === '/crm/v3/owners' || path === '/crm/v3/owners/')
     return {
-      results: [...crm.owners].map(([id, email]) => ({ id: String(id), email, type: 'PERSON', archived: false })),
+      results: [...crm.owners].map(([id, email]) => ({
+        id: String(id),
+        email,
+        type: 'PERSON',
+        archived: false,
+      })),
     };
   return null;
 }

@@ -1,5 +1,12 @@
 // Pipedrive as its documentation describes it, as far as the synchronization asks it.
-import { pageSizeOf, rawJson, type FakeCrm, type FakeDeal, type FakeProvider, type FakeRequest } from './fake.ts';
+import {
+  pageSizeOf,
+  rawJson,
+  type FakeCrm,
+  type FakeDeal,
+  type FakeProvider,
+  type FakeRequest,
+} from './fake.ts';
 
 const DEALS_PATH = '/api/v2/deals';
 
@@ -17,7 +24,8 @@ function answerRequest(crm: FakeCrm, { path, query }: FakeRequest): unknown {
       data: [...crm.owners].map(([id, email]) => ({ id, email, name: email, active_flag: true })),
     };
   if (path === DEALS_PATH) return listDeals(crm, query);
-  if (path === '/api/v2/deals/archived') return { success: true, data: [], additional_data: { next_cursor: null } };
+  if (path === '/api/v2/deals/archived')
+    return { success: true, data: [], additional_data: { next_cursor: null } };
   if (path === '/v1/notes') return listNotes(crm, query);
   return null;
 }
@@ -30,9 +38,14 @@ function listDeals(crm: FakeCrm, query: URLSearchParams): unknown {
     .split('|');
   const seconds = (deal: FakeDeal): string => `${deal.modified.slice(0, 19)}Z`;
   const rows = [...crm.deals.values()]
-    .filter((deal) => !deal.purged && statuses.includes(deal.deleted ? 'deleted' : (deal.status ?? 'open')))
     .filter(
-      (deal) => seconds(deal) >= since && (seconds(deal) > time || (seconds(deal) === time && deal.id >= Number(id))),
+      (deal) =>
+        !deal.purged && statuses.includes(deal.deleted ? 'deleted' : (deal.status ?? 'open')),
+    )
+    .filter(
+      (deal) =>
+        seconds(deal) >= since &&
+        (seconds(deal) > time || (seconds(deal) === time && deal.id >= Number(id))),
     )
     .toSorted((a, b) => (seconds(a) < seconds(b) ? -1 : seconds(a) > seconds(b) ? 1 : a.id - b.id));
   const page = rows.slice(0, pageSizeOf(crm, Math.min(Number(query.get('limit') ?? 100), 500)));

@@ -7,15 +7,22 @@ import { toConnection } from './view.ts';
 
 /** `admin.crm`: how admins manage the team's CRM connections in the app. */
 export const adminCrm = {
-  list: appProcedure({ access: 'admins', input: z.strictObject({}), output: connectionList }).query(async ({ ctx }) => {
-    const rows = await service.listConnections(ctx.db, ctx.team.id, ctx.services.clock.now());
-    return { data: rows.map(toConnection) };
-  }),
+  list: appProcedure({ access: 'admins', input: z.strictObject({}), output: connectionList }).query(
+    async ({ ctx }) => {
+      const rows = await service.listConnections(ctx.db, ctx.team.id, ctx.services.clock.now());
+      return { data: rows.map(toConnection) };
+    },
+  ),
 
   connect: appProcedure({ access: 'admins', input: connectInput, output: connection }).mutation(
     async ({ ctx, input }) => {
       const { provider, credentials, objection_marker = null, base_url = null } = input;
-      const wanted = { provider, credentials, objectionMarker: objection_marker, baseUrl: base_url };
+      const wanted = {
+        provider,
+        credentials,
+        objectionMarker: objection_marker,
+        baseUrl: base_url,
+      };
       const { secrets, webhookAllowPrivateTargets } = ctx.services;
       // Configuration refuses this switch in production.
       const options = { appSecret: secrets.current, allowBaseUrl: webhookAllowPrivateTargets };
@@ -24,15 +31,18 @@ export const adminCrm = {
   ),
 
   pause: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
-    async ({ ctx, input }) => toConnection(await service.pause(ctx.db, changeContextOf(ctx), input.connection_id)),
+    async ({ ctx, input }) =>
+      toConnection(await service.pause(ctx.db, changeContextOf(ctx), input.connection_id)),
   ),
 
   resume: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
-    async ({ ctx, input }) => toConnection(await service.resume(ctx.db, changeContextOf(ctx), input.connection_id)),
+    async ({ ctx, input }) =>
+      toConnection(await service.resume(ctx.db, changeContextOf(ctx), input.connection_id)),
   ),
 
   syncNow: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
-    async ({ ctx, input }) => toConnection(await service.syncNow(ctx.db, changeContextOf(ctx), input.connection_id)),
+    async ({ ctx, input }) =>
+      toConnection(await service.syncNow(ctx.db, changeContextOf(ctx), input.connection_id)),
   ),
 
   disconnect: appProcedure({ access: 'admins', input: connectionInput, output: okOutput }).mutation(

@@ -10,10 +10,17 @@ export const connection = z.object({
   status: z.string().meta({ description: '`active` or `paused`.' }),
   objection_marker: z.string().nullable(),
   created_at: dateTime,
-  last_synced_at: dateTime.nullable().meta({ description: 'When a round was last read to its end.' }),
-  last_error: z.string().nullable().meta({ description: 'Why the last attempt failed; null after a success.' }),
+  last_synced_at: dateTime
+    .nullable()
+    .meta({ description: 'When a round was last read to its end.' }),
+  last_error: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the last attempt failed; null after a success.' }),
   failure_streak: z.int().meta({ description: 'Failed attempts since the last success.' }),
-  next_sync_at: dateTime.nullable().meta({ description: 'When it is read next; null while it is not.' }),
+  next_sync_at: dateTime
+    .nullable()
+    .meta({ description: 'When it is read next; null while it is not.' }),
   syncing: z.boolean(),
 });
 
@@ -29,7 +36,9 @@ const settings = {
     .min(1)
     .max(50)
     .optional()
-    .meta({ description: 'Notes that begin with it become objections. Left out: notes are not read.' }),
+    .meta({
+      description: 'Notes that begin with it become objections. Left out: notes are not read.',
+    }),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -53,9 +62,16 @@ export function connectInputOf<P extends Providers>(
     z.strictObject({ provider: z.literal(name), credentials, ...settings }),
   );
   // `map` forgets which credentials belong to which name.
-  return z.discriminatedUnion('provider', shapes as unknown as [ConnectShape<P>, ...ConnectShape<P>[]], {
-    error: ({ code }) => (code === 'invalid_union' ? `Invalid option: expected one of ${names.join(', ')}` : undefined),
-  });
+  return z.discriminatedUnion(
+    'provider',
+    shapes as unknown as [ConnectShape<P>, ...ConnectShape<P>[]],
+    {
+      error: ({ code }) =>
+        code === 'invalid_union'
+          ? `Invalid option: expected one of ${names.join(', ')}`
+          : undefined,
+    },
+  );
 }
 
 export const connectInput = connectInputOf(PROVIDERS);

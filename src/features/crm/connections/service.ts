@@ -45,13 +45,27 @@ export async function connect(
   const { teamId, at } = occasion;
   const { provider, objectionMarker, baseUrl } = wanted;
   const storedCredentials = serializeCredentials(wanted.credentials);
-  await requireSufficient({ provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null }, allowBaseUrl);
+  await requireSufficient(
+    { provider, storedCredentials, baseUrl, readsNotes: objectionMarker !== null },
+    allowBaseUrl,
+  );
   const id = newId('crmConnection');
   return db.transaction(async (tx) => {
     if ((await store.countConnectionsLocked(tx, teamId)) >= CONNECTIONS_MAX)
       throw invalidField('provider', `A team has at most ${CONNECTIONS_MAX} CRM connections.`);
-    const credentialsEncrypted = encrypt(storedCredentials, appSecret, credentialsContext(teamId, id));
-    store.insertConnection(tx, teamId, { id, provider, credentialsEncrypted, objectionMarker, baseUrl, at });
+    const credentialsEncrypted = encrypt(
+      storedCredentials,
+      appSecret,
+      credentialsContext(teamId, id),
+    );
+    store.insertConnection(tx, teamId, {
+      id,
+      provider,
+      credentialsEncrypted,
+      objectionMarker,
+      baseUrl,
+      at,
+    });
     record(tx, occasion, {
       audit: { action: 'crm_connection.connected', targetId: id, details: { provider } },
       jobs: [SCHEDULE_NOW],
@@ -60,26 +74,37 @@ export async function connect(
   });
 }
 
-async function requireSufficient(connection: Parameters<typeof openProvider>[1], allowBaseUrl: boolean): Promise<void> {
+async function requireSufficient(
+  connection: Parameters<typeof openProvider>[1],
+  allowBaseUrl: boolean,
+): Promise<void> {
   const client = await openProvider({ timeoutMs: CHECK_TIMEOUT_MS, allowBaseUrl }, connection);
   try {
     await client.check();
   } catch (error) {
     if (!isProviderError(error)) throw error;
     const { reason } = error;
-    if (reason === 'unauthorized') throw invalidField('credentials', 'The CRM does not accept the token.');
+    if (reason === 'unauthorized')
+      throw invalidField('credentials', 'The CRM does not accept the token.');
     if (reason === 'forbidden') {
       const notes = connection.readsNotes ? ' and notes' : '';
       throw invalidField('credentials', `The token may not read deals and users${notes}.`);
     }
-    throw invalidField('provider', `The CRM could not be asked (${reason}). Nothing was stored; try again.`);
+    throw invalidField(
+      'provider',
+      `The CRM could not be asked (${reason}). Nothing was stored; try again.`,
+    );
   } finally {
     client.close();
   }
 }
 
 /** Hides its deals and objections until it is resumed. Opens a transaction. Throws `not_found`. */
-export function pause(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
+export function pause(
+  db: Db,
+  occasion: ChangeContext,
+  connectionId: string,
+): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status === 'paused') return;
     store.pauseConnection(tx, occasion.teamId, connectionId);
@@ -88,7 +113,11 @@ export function pause(db: Db, occasion: ChangeContext, connectionId: string): Pr
 }
 
 /** Opens a transaction; enqueues a synchronization. Throws `not_found`. */
-export function resume(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
+export function resume(
+  db: Db,
+  occasion: ChangeContext,
+  connectionId: string,
+): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
     if (row.status === 'active') return;
     store.resumeConnection(tx, occasion.teamId, { connectionId, at: occasion.at });
@@ -103,10 +132,16 @@ export function resume(db: Db, occasion: ChangeContext, connectionId: string): P
  * Opens a transaction; enqueues a synchronization. Throws `not_found`, and `conflict` for a
  * connection that is paused or has no credentials.
  */
-export function syncNow(db: Db, occasion: ChangeContext, connectionId: string): Promise<ConnectionRow> {
+export function syncNow(
+  db: Db,
+  occasion: ChangeContext,
+  connectionId: string,
+): Promise<ConnectionRow> {
   return change(db, occasion, connectionId, (tx, row) => {
-    if (row.status !== 'active') throw new ProblemError('conflict', { detail: 'The connection is paused.' });
-    if (!row.has_credentials) throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
+    if (row.status !== 'active')
+      throw new ProblemError('conflict', { detail: 'The connection is paused.' });
+    if (!row.has_credentials)
+      throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
     store.makeDue(tx, occasion.teamId, { connectionId, at: occasion.at });
     record(tx, occasion, {
       audit: { action: 'crm_connection.sync_requested', targetId: connectionId },
@@ -119,7 +154,11 @@ export function syncNow(db: Db, occasion: ChangeContext, connectionId: string): 
  * Cannot be undone: hides its deals and objections at once, and enqueues a job that removes the
  * rows. Opens a transaction. Throws `not_found`.
  */
-export async function disconnect(db: Db, occasion: ChangeContext, connectionId: string): Promise<void> {
+export async function disconnect(
+  db: Db,
+  occasion: ChangeContext,
+  connectionId: string,
+): Promise<void> {
   const { teamId } = occasion;
   const job: NewJob = {
     task: REMOVE_CONNECTION,
@@ -130,7 +169,11 @@ export async function disconnect(db: Db, occasion: ChangeContext, connectionId: 
     const { provider } = await requireConnection(tx, occasion, connectionId);
     store.disconnect(tx, teamId, connectionId);
     record(tx, occasion, {
-      audit: { action: 'crm_connection.disconnected', targetId: connectionId, details: { provider } },
+      audit: {
+        action: 'crm_connection.disconnected',
+        targetId: connectionId,
+        details: { provider },
+      },
       jobs: [job],
     });
   });

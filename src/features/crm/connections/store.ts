@@ -136,7 +136,11 @@ const MAKE_DUE = statement(
      and id = $2`,
 );
 
-export function makeDue(tx: Tx, teamId: string, { connectionId, at }: { connectionId: string; at: Date }): void {
+export function makeDue(
+  tx: Tx,
+  teamId: string,
+  { connectionId, at }: { connectionId: string; at: Date },
+): void {
   tx.send(MAKE_DUE, [teamId, connectionId, at]);
 }
 
@@ -190,6 +194,10 @@ const REMOVE = statement(
 );
 
 /** Only a disconnected connection without deals. */
-export async function removeConnection(db: Db, teamId: string, connectionId: string): Promise<void> {
+export async function removeConnection(
+  db: Db,
+  teamId: string,
+  connectionId: string,
+): Promise<void> {
   await db.query(REMOVE, [teamId, connectionId]);
 }

@@ -48,7 +48,8 @@ export function errorOfStatus(
   const retryAfterMs = readRetryAfter(headers['retry-after']);
   if (status === 401) return providerError('unauthorized');
   if (status === 403) return providerError('forbidden');
-  if (status === 429) return providerError('rate_limited', { retryAfterMs: retryAfterMs ?? waitMs });
+  if (status === 429)
+    return providerError('rate_limited', { retryAfterMs: retryAfterMs ?? waitMs });
   if (status >= 500) return providerError('provider_error', { retryAfterMs });
   return providerError('invalid_response', { refusedPlace: status === 400 || status === 410 });
 }

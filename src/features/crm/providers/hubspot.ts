@@ -50,11 +50,16 @@ const PROPERTIES = {
   notes: ['hs_note_body', 'hs_lastmodifieddate'],
 };
 
-const place = z.union([z.strictObject({ since: z.string() }), z.strictObject({ at: z.string(), afterId: z.string() })]);
+const place = z.union([
+  z.strictObject({ since: z.string() }),
+  z.strictObject({ at: z.string(), afterId: z.string() }),
+]);
 type Place = z.output<typeof place>;
 
 const found = z.object({
-  results: z.array(z.object({ id: z.string(), properties: z.record(z.string(), z.string().nullish()) })),
+  results: z.array(
+    z.object({ id: z.string(), properties: z.record(z.string(), z.string().nullish()) }),
+  ),
   paging: z.object({ next: z.object({ after: z.string() }).nullish() }).nullish(),
 });
 type Found = z.output<typeof found>;
@@ -71,7 +76,10 @@ export const hubspot = defineProvider({
   open: openHubspot,
 });
 
-async function openHubspot(token: string, { baseUrl, timeoutMs, readsNotes }: ClientOptions): Promise<ProviderClient> {
+async function openHubspot(
+  token: string,
+  { baseUrl, timeoutMs, readsNotes }: ClientOptions,
+): Promise<ProviderClient> {
   const { Client: HubspotClient } = await import('@hubspot/api-client');
   // The package has no timeout. Destroying its agent is the only way to end a call that hangs.
   const Agent = baseUrl?.startsWith('http:') ? HttpAgent : HttpsAgent;
@@ -104,7 +112,11 @@ function readPage(session: Session, list: string, at: PagePlace): Promise<Provid
   return readModified(session, list === 'notes' ? 'notes' : 'deals', at);
 }
 
-async function search({ client, ask }: Session, list: 'deals' | 'notes', request: object): Promise<Found> {
+async function search(
+  { client, ask }: Session,
+  list: 'deals' | 'notes',
+  request: object,
+): Promise<Found> {
   const api = list === 'notes' ? client.crm.objects.notes.searchApi : client.crm.deals.searchApi;
   const query = { properties: PROPERTIES[list], limit: SEARCH_PAGE, after: '0', ...request };
   return found.parse(await ask(() => api.doSearch(query)));
@@ -116,7 +128,9 @@ async function readModified(
   { since, cursor }: PagePlace,
 ): Promise<ProviderPage> {
   const from: Place =
-    cursor === null ? { since: since ?? '1970-01-01T00:00:00.000Z' } : place.parse(JSON.parse(cursor));
+    cursor === null
+      ? { since: since ?? '1970-01-01T00:00:00.000Z' }
+      : place.parse(JSON.parse(cursor));
   const { results, paging } = await search(session, list, requestOf(from));
   const last = results.at(-1);
   const lastTime = instantOf(last?.properties['hs_lastmodifieddate']);
@@ -131,11 +145,18 @@ async function readModified(
 }
 
 /** The search does not tell the deals of a note. */
-async function toNotes({ client, ask }: Session, results: Found['results']): Promise<ProviderNote[]> {
+async function toNotes(
+  { client, ask }: Session,
+  results: Found['results'],
+): Promise<ProviderNote[]> {
   if (results.length === 0) return [];
   const inputs = results.map(({ id }) => ({ id }));
-  const associated = await ask(() => client.crm.associations.batchApi.read('notes', 'deals', { inputs }));
-  const deals = new Map(associated.results.map(({ _from, to }) => [_from.id, to.map(({ id }) => id)]));
+  const associated = await ask(() =>
+    client.crm.associations.batchApi.read('notes', 'deals', { inputs }),
+  );
+  const deals = new Map(
+    associated.results.map(({ _from, to }) => [_from.id, to.map(({ id }) => id)]),
+  );
   return results.map(({ id, properties }) => ({
     id,
     dealIds: deals.get(id) ?? [],
@@ -143,7 +164,10 @@ async function toNotes({ client, ask }: Session, results: Found['results']): Pro
   }));
 }
 
-async function readArchived({ client, ask }: Session, { cursor }: PagePlace): Promise<ProviderPage> {
+async function readArchived(
+  { client, ask }: Session,
+  { cursor }: PagePlace,
+): Promise<ProviderPage> {
   const { basicApi } = client.crm.deals;
   const page = await ask(() =>
     basicApi.getPage(LIST_PAGE, cursor ?? undefined, ['hs_object_id'], undefined, undefined, true),
@@ -183,7 +207,10 @@ function requestOf(from: Place): object {
 }
 
 /** `last` is null if the search that began at `from` has no further results. */
-function placeAfter(from: Place, last: { lastId: string | undefined; lastTime: string | null } | null): Place | null {
+function placeAfter(
+  from: Place,
+  last: { lastId: string | undefined; lastTime: string | null } | null,
+): Place | null {
   if ('at' in from) {
     if (last?.lastId !== undefined) return { at: from.at, afterId: last.lastId };
     return { since: new Date(Date.parse(from.at) + 1).toISOString() };
@@ -191,7 +218,8 @@ function placeAfter(from: Place, last: { lastId: string | undefined; lastTime: s
   if (last === null) return null;
   if (last.lastTime === null) throw providerError('invalid_response');
   // The whole page has one time: searching from it again would return the same page for ever.
-  if (Date.parse(last.lastTime) <= Date.parse(from.since)) return { at: last.lastTime, afterId: '0' };
+  if (Date.parse(last.lastTime) <= Date.parse(from.since))
+    return { at: last.lastTime, afterId: '0' };
   return { since: last.lastTime };
 }
 
@@ -215,7 +243,11 @@ function toDeal({ id, properties }: { id: string; properties: Properties }): Pro
   };
 }
 
-async function withDeadline<T>(call: () => Promise<T>, timeoutMs: number, abort: () => void): Promise<T> {
+async function withDeadline<T>(
+  call: () => Promise<T>,
+  timeoutMs: number,
+  abort: () => void,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
@@ -227,7 +259,11 @@ async function withDeadline<T>(call: () => Promise<T>, timeoutMs: number, abort:
     return await Promise.race([call(), late]);
   } catch (error) {
     if (isProviderError(error)) throw error;
-    const { code, headers, body } = error as { code?: unknown; headers?: Record<string, unknown>; body?: unknown };
+    const { code, headers, body } = error as {
+      code?: unknown;
+      headers?: Record<string, unknown>;
+      body?: unknown;
+    };
     if (typeof code === 'number') throw errorOfStatus(code, headers ?? {}, rateWaitOf(body));
     throw errorOfNetwork(error);
   } finally {

@@ -8,7 +8,13 @@
  */
 import type { v1, v2 } from 'pipedrive';
 import { z } from 'zod';
-import { errorOfNetwork, errorOfStatus, isProviderError, providerError, type ProviderError } from './errors.ts';
+import {
+  errorOfNetwork,
+  errorOfStatus,
+  isProviderError,
+  providerError,
+  type ProviderError,
+} from './errors.ts';
 import {
   defineProvider,
   tokenShape,
@@ -84,11 +90,15 @@ async function openPipedrive(
   token: string,
   { baseUrl, timeoutMs, readsNotes }: ClientOptions,
 ): Promise<ProviderClient> {
-  const session = await openSession(token, { address: (baseUrl ?? OWN_ADDRESS).replace(/\/+$/, ''), timeoutMs });
+  const session = await openSession(token, {
+    address: (baseUrl ?? OWN_ADDRESS).replace(/\/+$/, ''),
+    timeoutMs,
+  });
   return {
     lists: readsNotes ? ['deals', 'archived', 'notes'] : ['deals', 'archived'],
     listOwners: () => listOwners(session),
-    readPage: (list, at) => (list === 'notes' ? readNotes(session, at) : readDeals(session, list, at)),
+    readPage: (list, at) =>
+      list === 'notes' ? readNotes(session, at) : readDeals(session, list, at),
     check: async () => {
       const start = { since: null, cursor: null };
       await listOwners(session);
@@ -119,7 +129,9 @@ async function openSession(
     return configuration;
   };
   const v1Options = configure(new old.Configuration({ apiKey: token, basePath: `${address}/v1` }));
-  const v2Options = configure(new current.Configuration({ apiKey: token, basePath: `${address}/api/v2` }));
+  const v2Options = configure(
+    new current.Configuration({ apiKey: token, basePath: `${address}/api/v2` }),
+  );
   return {
     dealsApi: new current.DealsApi(v2Options),
     usersApi: new old.UsersApi(v1Options),
@@ -161,7 +173,9 @@ async function readNotes(
   limit = NOTES_PAGE,
 ): Promise<ProviderPage> {
   const from =
-    cursor === null ? { since: since ?? '1970-01-01T00:00:00.000Z', start: 0 } : notesPlace.parse(JSON.parse(cursor));
+    cursor === null
+      ? { since: since ?? '1970-01-01T00:00:00.000Z', start: 0 }
+      : notesPlace.parse(JSON.parse(cursor));
   const { start } = from;
   const request = { updated_since: toSeconds(from.since), sort: 'update_time ASC', start, limit };
   const answer = await ask(notes, () => notesApi.getNotes(request));
@@ -171,7 +185,9 @@ async function readNotes(
   const hasMore = answer.additional_data?.pagination?.more_items_in_collection === true;
   // The whole page has one time: only an offset leads on from there.
   const isStuck = last === null || last <= from.since;
-  const next = isStuck ? { since: from.since, start: start + rows.length } : { since: last, start: 0 };
+  const next = isStuck
+    ? { since: from.since, start: start + rows.length }
+    : { since: last, start: 0 };
   return {
     deals: [],
     deletedDealIds: [],
@@ -187,7 +203,9 @@ async function readNotes(
 
 async function listOwners({ usersApi }: Session): Promise<Map<string, string>> {
   const { data } = await ask(users, () => usersApi.getUsers());
-  return new Map((data ?? []).flatMap(({ id, email }) => (email ? [[String(id), email] as const] : [])));
+  return new Map(
+    (data ?? []).flatMap(({ id, email }) => (email ? [[String(id), email] as const] : [])),
+  );
 }
 
 /** A deleted note belongs to no deal any more. */
@@ -209,7 +227,10 @@ function toDeal(row: Deal): ProviderDeal {
     amount: decimalOf(row.value),
     currency: textOf(row.currency),
     closeDate:
-      textOf(row.close_time) ?? textOf(row.won_time) ?? textOf(row.lost_time) ?? textOf(row.expected_close_date),
+      textOf(row.close_time) ??
+      textOf(row.won_time) ??
+      textOf(row.lost_time) ??
+      textOf(row.expected_close_date),
     probability: probability === null ? null : Math.round(Math.min(Math.max(probability, 0), 100)),
     pipelineId: textOf(row.pipeline_id),
     stageId: textOf(row.stage_id),
@@ -233,7 +254,11 @@ interface Refusal {
   readonly refusal: ProviderError;
 }
 
-function readAnswer(body: unknown, headers: Readonly<Record<string, unknown>>, status?: number): unknown {
+function readAnswer(
+  body: unknown,
+  headers: Readonly<Record<string, unknown>>,
+  status?: number,
+): unknown {
   if (status !== undefined && (status < 200 || status > 299)) {
     const reset = Number(headers['x-ratelimit-reset']);
     const waitMs = Number.isFinite(reset) && reset > 0 ? reset * 1000 : RATE_WINDOW_MS;
@@ -243,7 +268,10 @@ function readAnswer(body: unknown, headers: Readonly<Record<string, unknown>>, s
   return typeof body === 'string' ? parseExactly(body, ['value']) : body;
 }
 
-async function ask<T extends z.ZodType>(shape: T, work: () => Promise<unknown>): Promise<z.output<T>> {
+async function ask<T extends z.ZodType>(
+  shape: T,
+  work: () => Promise<unknown>,
+): Promise<z.output<T>> {
   let answer: unknown;
   try {
     answer = await work();

@@ -134,7 +134,10 @@ export function serializeCredentials(credentials: unknown): string {
   return typeof credentials === 'string' ? credentials : JSON.stringify(credentials);
 }
 
-function parseStored<Credentials extends z.ZodType>(shape: Credentials, stored: string): z.output<Credentials> {
+function parseStored<Credentials extends z.ZodType>(
+  shape: Credentials,
+  stored: string,
+): z.output<Credentials> {
   const asToken = shape.safeParse(stored);
   if (asToken.success) return asToken.data;
   try {

@@ -43,6 +43,7 @@ export async function openProvider(
   },
 ): Promise<ProviderClient> {
   const { provider, storedCredentials, baseUrl, readsNotes } = connection;
-  if (baseUrl !== null && !allowBaseUrl) throw invalidField('base_url', 'Only for development and tests.');
+  if (baseUrl !== null && !allowBaseUrl)
+    throw invalidField('base_url', 'Only for development and tests.');
   return PROVIDERS[provider].open(storedCredentials, { baseUrl, timeoutMs, readsNotes });
 }

@@ -23,7 +23,9 @@ export function applyPage(tx: Tx, page: ProviderPage, context: PageContext): voi
     store.upsertDeals(tx, connection, { deals, owners, at });
     const dealIds = deals.map(({ externalId }) => externalId);
     const objections = deals.flatMap(({ externalId, lostReason }) =>
-      lostReason === null ? [] : [{ source: 'lost_reason', dealId: externalId, ...describeObjection(lostReason) }],
+      lostReason === null
+        ? []
+        : [{ source: 'lost_reason', dealId: externalId, ...describeObjection(lostReason) }],
     );
     store.replaceLostReasons(tx, connection, { dealIds, objections, at });
   }
@@ -38,7 +40,11 @@ function objectionsOf(note: ProviderNote, marker: string): SourcedObjection[] {
   const text = objectionInNote(note.html, marker);
   if (text === null) return [];
   const described = describeObjection(text);
-  return [...new Set(note.dealIds)].map((dealId) => ({ source: sourceOf(note), dealId, ...described }));
+  return [...new Set(note.dealIds)].map((dealId) => ({
+    source: sourceOf(note),
+    dealId,
+    ...described,
+  }));
 }
 
 function sourceOf({ id }: ProviderNote): string {

@@ -27,8 +27,13 @@ export function giveUp(
     }
     const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });
     if (!failed) return 'lost';
-    store.setNext(tx, run, nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }));
-    if (failed.failure_streak === 1) recordFailure(tx, run, { at, reason, provider: failed.provider });
+    store.setNext(
+      tx,
+      run,
+      nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }),
+    );
+    if (failed.failure_streak === 1)
+      recordFailure(tx, run, { at, reason, provider: failed.provider });
     return 'failed';
   });
 }

@@ -14,11 +14,20 @@ export interface ObjectionText {
 const CATEGORIES: readonly (readonly [string, RegExp])[] = [
   ['budget', /budget|no money|funding|kein geld|haushalt/i],
   ['price', /pric|cost|expensive|cheap|discount|preis|teuer|kosten|günstig|rabatt/i],
-  ['competitor', /compet|another vendor|other vendor|alternative|wettbewerb|konkurren|mitbewerb|anbieter/i],
+  [
+    'competitor',
+    /compet|another vendor|other vendor|alternative|wettbewerb|konkurren|mitbewerb|anbieter/i,
+  ],
   ['timing', /timing|too early|too late|not now|later|postpone|next (year|quarter)/i],
   ['timing', /zeitpunkt|zu früh|zu spät|später|verschoben|nächstes (jahr|quartal)/i],
-  ['authority', /decision|decider|authority|management|board|entscheid|geschäftsführung|vorstand|chef/i],
-  ['product', /feature|function|missing|integration|product|quality|funktion|fehlt|produkt|qualität|schnittstelle/i],
+  [
+    'authority',
+    /decision|decider|authority|management|board|entscheid|geschäftsführung|vorstand|chef/i,
+  ],
+  [
+    'product',
+    /feature|function|missing|integration|product|quality|funktion|fehlt|produkt|qualität|schnittstelle/i,
+  ],
   ['trust', /trust|security|privacy|reference|vertrau|sicherheit|datenschutz|referenz/i],
   ['need', /no need|need|interest|priority|bedarf|interesse|priorität|brauch/i],
 ];
@@ -47,10 +56,13 @@ export function describeObjection(text: string): ObjectionText {
 /** The language with more stop words. In a draw: German by letters or a few words, else English. */
 export function detectLanguage(text: string): Language {
   const words = text.toLowerCase().match(/\p{L}+/gu) ?? [];
-  const count = (language: Language): number => words.filter((word) => STOP_WORDS[language].has(word)).length;
+  const count = (language: Language): number =>
+    words.filter((word) => STOP_WORDS[language].has(word)).length;
   const lead = count('de') - count('en');
   if (lead !== 0) return lead > 0 ? 'de' : 'en';
-  return /[äöüß]/i.test(text) || /\b(preis|teuer|zeitpunkt|wettbewerb|bedarf)/i.test(text) ? 'de' : 'en';
+  return /[äöüß]/i.test(text) || /\b(preis|teuer|zeitpunkt|wettbewerb|bedarf)/i.test(text)
+    ? 'de'
+    : 'en';
 }
 
 /** The text after the marker; null if the note is no objection. */
@@ -61,7 +73,14 @@ export function objectionInNote(html: string, marker: string): string | null {
   return objection === '' ? null : objection;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+};
 const UMLAUTS: Readonly<Record<string, string>> = {
   auml: 'ä',
   ouml: 'ö',
@@ -76,11 +95,14 @@ const UMLAUTS: Readonly<Record<string, string>> = {
 function plainText(html: string): string {
   return html
     .replace(/<[^>]*>/g, ' ')
-    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,8}));/gi, (whole, decimal: string, hex: string, name: string) => {
-      if (name) return ENTITIES[name] ?? UMLAUTS[name] ?? whole;
-      const point = decimal ? Number(decimal) : Number.parseInt(hex, 16);
-      return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '';
-    })
+    .replace(
+      /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,8}));/gi,
+      (whole, decimal: string, hex: string, name: string) => {
+        if (name) return ENTITIES[name] ?? UMLAUTS[name] ?? whole;
+        const point = decimal ? Number(decimal) : Number.parseInt(hex, 16);
+        return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '';
+      },
+    )
     .replace(/\s+/g, ' ')
     .trim()
     .replaceAll('\0', '')

@@ -59,7 +59,12 @@ export function upsertDeals(
     owner_email: deal.ownerId === null ? null : (page.owners.get(deal.ownerId) ?? null),
     last_activity_at: deal.lastActivityAt,
   }));
-  tx.send(UPSERT_DEALS, [connection.teamId, connection.connectionId, page.at, JSON.stringify(rows)]);
+  tx.send(UPSERT_DEALS, [
+    connection.teamId,
+    connection.connectionId,
+    page.at,
+    JSON.stringify(rows),
+  ]);
 }
 
 const DELETE_DEALS = statement(
@@ -70,7 +75,11 @@ const DELETE_DEALS = statement(
      and external_id = any ($3::text[])`,
 );
 
-export function deleteDeals(tx: Tx, connection: ConnectionKey, externalIds: readonly string[]): void {
+export function deleteDeals(
+  tx: Tx,
+  connection: ConnectionKey,
+  externalIds: readonly string[],
+): void {
   tx.send(DELETE_DEALS, [connection.teamId, connection.connectionId, externalIds]);
 }
 
@@ -145,7 +154,9 @@ export function replaceNotes(
   read: { sources: readonly string[]; objections: readonly SourcedObjection[]; at: Date },
 ): void {
   if (read.sources.length === 0) return;
-  const kept = JSON.stringify(read.objections.map(({ source, dealId }) => ({ source, deal_id: dealId })));
+  const kept = JSON.stringify(
+    read.objections.map(({ source, dealId }) => ({ source, deal_id: dealId })),
+  );
   tx.send(DELETE_NOTES, [connection.teamId, connection.connectionId, read.sources, kept]);
   upsertObjections(tx, connection, read);
 }
@@ -200,8 +211,15 @@ const SWEEP_NOTES = statement<{ id: string }>(
 );
 
 /** Removes a batch of what no page contained since that time. True if nothing is left. */
-export async function sweep(tx: Tx, { teamId, connectionId }: ConnectionKey, since: string): Promise<boolean> {
+export async function sweep(
+  tx: Tx,
+  { teamId, connectionId }: ConnectionKey,
+  since: string,
+): Promise<boolean> {
   const values = [teamId, connectionId, since];
-  const [deals, notes] = await Promise.all([tx.query(SWEEP_DEALS, values), tx.query(SWEEP_NOTES, values)]);
+  const [deals, notes] = await Promise.all([
+    tx.query(SWEEP_DEALS, values),
+    tx.query(SWEEP_NOTES, values),
+  ]);
   return deals.length + notes.length === 0;
 }

@@ -30,7 +30,12 @@ const CLAIM = statement<ClaimedConnection>(
 );
 
 /** Takes the connection for this run. Null if it is not due or another run has it. */
-export async function claim(db: Db, run: RunKey, now: Date, leaseUntil: Date): Promise<ClaimedConnection | null> {
+export async function claim(
+  db: Db,
+  run: RunKey,
+  now: Date,
+  leaseUntil: Date,
+): Promise<ClaimedConnection | null> {
   const [row] = await db.query(CLAIM, [now, run.teamId, run.connectionId, run.token, leaseUntil]);
   return row ?? null;
 }
@@ -51,7 +56,12 @@ const HOLD = statement<{ id: string }>(
  * (paused, disconnected, or taken over after the lease ended): then it must not write anything.
  * Locks the row, so nobody takes the connection until the transaction ends.
  */
-export async function holdRun(tx: Tx, run: RunKey, state: SyncState, leaseUntil: Date): Promise<boolean> {
+export async function holdRun(
+  tx: Tx,
+  run: RunKey,
+  state: SyncState,
+  leaseUntil: Date,
+): Promise<boolean> {
   const values = [run.teamId, run.connectionId, run.token, JSON.stringify(state), leaseUntil];
   return (await tx.query(HOLD, values)).length > 0;
 }
@@ -69,8 +79,19 @@ const END = statement<{ id: string }>(
 );
 
 /** The round is complete. False if the run has lost the connection. */
-export async function endRound(tx: Tx, run: RunKey, end: { state: SyncState; next: Date; at: Date }): Promise<boolean> {
-  const values = [run.teamId, run.connectionId, run.token, JSON.stringify(end.state), end.next, end.at];
+export async function endRound(
+  tx: Tx,
+  run: RunKey,
+  end: { state: SyncState; next: Date; at: Date },
+): Promise<boolean> {
+  const values = [
+    run.teamId,
+    run.connectionId,
+    run.token,
+    JSON.stringify(end.state),
+    end.next,
+    end.at,
+  ];
   return (await tx.query(END, values)).length > 0;
 }
 
@@ -110,7 +131,13 @@ export async function failRun(
   run: RunKey,
   { reason, forgetRound }: { reason: string; forgetRound: boolean },
 ): Promise<{ provider: string; failure_streak: number } | null> {
-  const [row] = await tx.query(FAIL, [run.teamId, run.connectionId, run.token, reason, forgetRound]);
+  const [row] = await tx.query(FAIL, [
+    run.teamId,
+    run.connectionId,
+    run.token,
+    reason,
+    forgetRound,
+  ]);
   return row ?? null;
 }
 

@@ -95,7 +95,11 @@ export function nextRegular(now: Date, random: number): Date {
  * After 1, 2, 4 and 8 minutes, then every 15, ± 10 %, but not before the time that the CRM asked
  * for. `streak` is the number of failures since the last success, `random` from 0 to 1.
  */
-export function nextRetry(now: Date, streak: number, options: { retryAfterMs: number | null; random: number }): Date {
+export function nextRetry(
+  now: Date,
+  streak: number,
+  options: { retryAfterMs: number | null; random: number },
+): Date {
   const { retryAfterMs, random } = options;
   const backoffMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(streak - 1, 10), INTERVAL_MS);
   return new Date(now.getTime() + Math.max(backoffMs * (0.9 + random * 0.2), retryAfterMs ?? 0));

@@ -65,7 +65,10 @@ const WAITS_MAX = 5;
  * Synchronizes a connection if it is due. Opens transactions. Emits `crm.sync.failed` with the
  * first failure after a success. Throws unexpected errors, after they were recorded as `internal`.
  */
-export async function syncConnection(dependencies: SyncDependencies, key: ConnectionKey): Promise<RunOutcome> {
+export async function syncConnection(
+  dependencies: SyncDependencies,
+  key: ConnectionKey,
+): Promise<RunOutcome> {
   const { db, clock } = dependencies;
   const run: RunKey = { teamId: key.teamId, connectionId: key.connectionId, token: randomUUID() };
   const now = clock.now();
@@ -81,7 +84,10 @@ export async function syncConnection(dependencies: SyncDependencies, key: Connec
     if (error instanceof ProblemError && error.code === 'unavailable') throw error;
     const isExpected = isProviderError(error);
     const known = isExpected ? error : providerError('internal', { cause: error });
-    const outcome = await giveUp(dependencies, run, { error: known, madeProgress: progress.pages > 0 });
+    const outcome = await giveUp(dependencies, run, {
+      error: known,
+      madeProgress: progress.pages > 0,
+    });
     if (!isExpected) throw error;
     return outcome;
   } finally {
@@ -89,7 +95,11 @@ export async function syncConnection(dependencies: SyncDependencies, key: Connec
   }
 }
 
-function open({ secrets, settings }: SyncDependencies, run: RunKey, row: ClaimedConnection): Promise<ProviderClient> {
+function open(
+  { secrets, settings }: SyncDependencies,
+  run: RunKey,
+  row: ClaimedConnection,
+): Promise<ProviderClient> {
   return openProvider(settings, {
     provider: requireProviderName(row.provider),
     storedCredentials: decryptCredentials(secrets, run, row),
@@ -100,7 +110,11 @@ function open({ secrets, settings }: SyncDependencies, run: RunKey, row: Claimed
 
 function decryptCredentials(secrets: AppSecrets, run: RunKey, row: ClaimedConnection): string {
   try {
-    return decrypt(row.credentials_encrypted, secrets, credentialsContext(run.teamId, run.connectionId));
+    return decrypt(
+      row.credentials_encrypted,
+      secrets,
+      credentialsContext(run.teamId, run.connectionId),
+    );
   } catch (cause) {
     throw providerError('credentials_unreadable', { cause });
   }
@@ -148,7 +162,10 @@ interface Step {
 }
 
 /** Writes a page, or sweeps a batch, and returns the next place. Null: the connection is lost. */
-function applyStep({ dependencies, run, row, client }: RunParts, step: Step): Promise<Round | null> {
+function applyStep(
+  { dependencies, run, row, client }: RunParts,
+  step: Step,
+): Promise<Round | null> {
   const { db, clock } = dependencies;
   const { round, page, state, owners } = step;
   // Not before the round began, even if this worker's clock is behind that of the worker which
@@ -158,13 +175,18 @@ function applyStep({ dependencies, run, row, client }: RunParts, step: Step): Pr
     const next = page === null ? round : roundAfter(round, client.lists, page);
     const isHeld = await store.holdRun(tx, run, { ...state, round: next }, leaseFrom(clock.now()));
     if (!isHeld) return null;
-    if (page === null) return (await sweep(tx, run, round.startedAt)) ? { ...round, list: END } : round;
+    if (page === null)
+      return (await sweep(tx, run, round.startedAt)) ? { ...round, list: END } : round;
     applyPage(tx, page, { connection: run, owners, objectionMarker: row.objection_marker, at });
     return next;
   });
 }
 
-async function endRound({ db, clock, random }: SyncDependencies, run: RunKey, state: SyncState): Promise<RunOutcome> {
+async function endRound(
+  { db, clock, random }: SyncDependencies,
+  run: RunKey,
+  state: SyncState,
+): Promise<RunOutcome> {
   const at = clock.now();
   const end = { state, at, next: nextRegular(at, random()) };
   return (await db.transaction((tx) => store.endRound(tx, run, end))) ? 'done' : 'lost';
@@ -180,7 +202,8 @@ async function withPatience<T>(
     try {
       return await work();
     } catch (error) {
-      if (!isProviderError(error) || error.reason !== 'rate_limited' || signal?.aborted) throw error;
+      if (!isProviderError(error) || error.reason !== 'rate_limited' || signal?.aborted)
+        throw error;
       const waitMs = error.retryAfterMs ?? WAIT_MAX_MS;
       if (waitMs > WAIT_MAX_MS || patience.waits >= WAITS_MAX) throw error;
       patience.waits += 1;

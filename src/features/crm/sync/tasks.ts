@@ -36,7 +36,10 @@ export function crmTasks({
         await delay(ms, undefined, { signal }).catch(() => undefined);
       };
       const key = connectionPayload.parse(payload);
-      const outcome = await syncConnection({ db, clock, secrets, settings, random: Math.random, sleep, signal }, key);
+      const outcome = await syncConnection(
+        { db, clock, secrets, settings, random: Math.random, sleep, signal },
+        key,
+      );
       // Continue now, not at the next minute.
       if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock.now());
     },
