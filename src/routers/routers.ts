@@ -14,8 +14,8 @@ import { invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
 import { platformMembers } from '../features/members/platform-router.ts';
 import { members } from '../features/members/router.ts';
-import { team } from '../features/team/router.ts';
-import { teams } from '../features/teams/router.ts';
+import { teamLifecycle } from '../features/team-lifecycle/router.ts';
+import { teamSettings } from '../features/team-settings/router.ts';
 import { platformTrainings } from '../features/trainings/platform-router.ts';
 import { trainings } from '../features/trainings/router.ts';
 import { usage } from '../features/usage/router.ts';
@@ -41,7 +41,7 @@ export const v1 = router({
 /** For the team's admins in the app. One line per feature. */
 export const admin = router({
   apiKeys,
-  team,
+  team: teamSettings,
   invitations,
   deliveries: adminDeliveries,
   auditLog,
@@ -51,7 +51,7 @@ export const admin = router({
 
 /** For services of the host application. One line per feature. */
 export const platform = router({
-  teams,
+  teams: teamLifecycle,
   members: platformMembers,
   trainings: platformTrainings,
   evaluations: platformEvaluations,

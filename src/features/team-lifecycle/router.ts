@@ -1,8 +1,10 @@
-import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf } from '../../trpc/context.ts';
+import { platformProcedure } from '../../trpc/procedures.ts';
 import { createInput, createOutput, team, updateInput } from './schema.ts';
 import * as service from './service.ts';
 
-export const teams = {
+/** Teams as the host application reports them: created, updated, suspended, ended. */
+export const teamLifecycle = {
   create: platformProcedure({ input: createInput, output: createOutput }).mutation(
     async ({ ctx, input }) => {
       const context = platformChangeContextOf(ctx, input.team_id);

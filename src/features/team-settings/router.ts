@@ -1,4 +1,5 @@
-import { appProcedure, changeContextOf } from '../../trpc/init.ts';
+import { changeContextOf } from '../../trpc/context.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { toAdmin, toCatalogEntry, toRelease } from './view.ts';
@@ -6,7 +7,7 @@ import { toAdmin, toCatalogEntry, toRelease } from './view.ts';
 /**
  * The team's settings in the app: rights, privacy switches, policies and released catalog entries.
  */
-export const team = {
+export const teamSettings = {
   admins: appProcedure({
     access: 'admins',
     input: schema.adminsInput,
