@@ -71,9 +71,9 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
     options.lookup ?? (options.allowPrivateTargets ? lookupWithHostsFile : lookupAll),
   );
   if (addresses.length === 0) return NOT_PUBLIC;
+  if (options.allowPrivateTargets) return { ok: true, url, addresses };
   const arePublic = addresses.every(({ address }) => isPublicAddress(address));
-  if (!options.allowPrivateTargets && !arePublic) return NOT_PUBLIC;
-  return { ok: true, url, addresses };
+  return arePublic ? { ok: true, url, addresses } : NOT_PUBLIC;
 }
 
 /**
