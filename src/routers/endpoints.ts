@@ -1,6 +1,6 @@
 import type { AnyProcedure } from '@trpc/server';
 import { z } from 'zod';
-import type { Meta, Operation, RestFacts } from '../trpc/init.ts';
+import type { Meta, Operation, RestFacts } from '../trpc/operation.ts';
 import { v1 } from './routers.ts';
 
 /** An operation of the REST API, derived from its declaration. */

@@ -5,7 +5,8 @@ import type { Deprecation } from '../../src/core/deprecation.ts';
 import { notFound } from '../../src/core/problem.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { endpointsOf } from '../../src/routers/endpoints.ts';
-import { endpoint, router } from '../../src/trpc/init.ts';
+import { endpoint } from '../../src/trpc/endpoint.ts';
+import { router } from '../../src/trpc/init.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 

@@ -123,7 +123,7 @@ const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why:
     why: "texts of declared statements, in the seed's transaction",
   },
   'src/start.ts': { calls: 1, why: 'whether a database is empty or has the demo team' },
-  'src/trpc/init.ts': { calls: 1, why: 'no SQL: a procedure of tRPC has a `query`, too' },
+  'src/trpc/endpoint.ts': { calls: 1, why: 'no SQL: a procedure of tRPC has a `query`, too' },
   'src/worker.ts': { calls: 1, why: 'gives the jobs of its own pool back' },
 };
 

@@ -1,5 +1,6 @@
 import { toInstant } from '../../core/shapes.ts';
-import { appProcedure, changeContextOf, type Context } from '../../trpc/init.ts';
+import { changeContextOf, type Context } from '../../trpc/context.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
 import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { toApiKey, toCreatedApiKey, toTemplates } from './view.ts';

@@ -1,4 +1,4 @@
-import { appProcedure } from '../../trpc/init.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
 import { auditPage, listInput } from './schema.ts';
 import * as service from './service.ts';
 import { toAuditEntry } from './view.ts';

@@ -1,5 +1,6 @@
 import { okOutput } from '../../core/shapes.ts';
-import { endpoint, changeContextOf } from '../../trpc/init.ts';
+import { changeContextOf } from '../../trpc/context.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import {
   casePage,
   createInput,

@@ -1,4 +1,4 @@
-import { endpoint } from '../../trpc/init.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import { catalog as output, getInput } from './schema.ts';
 import * as service from './service.ts';
 import { toCatalog } from './view.ts';

@@ -1,4 +1,4 @@
-import { endpoint } from '../../trpc/init.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import { dealPage, listInput, objectionPage } from './schema.ts';
 import * as service from './service.ts';
 import { toDeal, toObjection } from './view.ts';

@@ -1,5 +1,6 @@
 import { toInstant } from '../../core/shapes.ts';
-import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf } from '../../trpc/context.ts';
+import { platformProcedure } from '../../trpc/procedures.ts';
 import { saveInput, saveOutput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 

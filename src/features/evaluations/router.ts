@@ -1,4 +1,4 @@
-import { endpoint } from '../../trpc/init.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import { evaluation, getInput, listInput } from './schema.ts';
 import * as service from './service.ts';
 import { toEvaluation } from './view.ts';

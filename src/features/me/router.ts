@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describePrivacy } from '../../core/privacy.ts';
-import { endpoint } from '../../trpc/init.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import { meOutput } from './schema.ts';
 
 export const me = {

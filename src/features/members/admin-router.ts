@@ -1,5 +1,6 @@
 import { okOutput } from '../../core/shapes.ts';
-import { appProcedure, changeContextOf } from '../../trpc/init.ts';
+import { changeContextOf } from '../../trpc/context.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
 import { member, removeInput } from './schema.ts';
 import * as service from './service.ts';
 import { toMember } from './view.ts';

@@ -1,4 +1,5 @@
-import { endpoint, changeContextOf } from '../../trpc/init.ts';
+import { changeContextOf } from '../../trpc/context.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import { okOutput } from '../../core/shapes.ts';
 import {
   createInput,

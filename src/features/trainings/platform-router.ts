@@ -1,4 +1,5 @@
-import { platformChangeContextOf, platformProcedure } from '../../trpc/init.ts';
+import { platformChangeContextOf } from '../../trpc/context.ts';
+import { platformProcedure } from '../../trpc/procedures.ts';
 import { abortInput, endInput, startInput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 import { toDescription, toEnd } from './platform-view.ts';

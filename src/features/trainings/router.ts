@@ -1,4 +1,4 @@
-import { endpoint } from '../../trpc/init.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import {
   getInput,
   listInput,

@@ -1,4 +1,4 @@
-import { appProcedure } from '../../trpc/init.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
 import { listInput, usagePage } from './schema.ts';
 import * as service from './service.ts';
 import { toKeyUsage } from './view.ts';

@@ -1,4 +1,5 @@
-import { appProcedure, changeContextOf } from '../../trpc/init.ts';
+import { changeContextOf } from '../../trpc/context.ts';
+import { appProcedure } from '../../trpc/procedures.ts';
 import {
   adminDeliveryDetail,
   adminDeliveryPage,

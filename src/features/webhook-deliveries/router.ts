@@ -1,4 +1,5 @@
-import { endpoint, changeContextOf } from '../../trpc/init.ts';
+import { changeContextOf } from '../../trpc/context.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import { deliveriesInput, retryInput, webhookDelivery, webhookDeliveryList } from './schema.ts';
 import * as service from './service.ts';
 import { toDelivery } from './view.ts';

@@ -1,5 +1,6 @@
 import { okOutput } from '../../core/shapes.ts';
-import { endpoint, changeContextOf, type Services } from '../../trpc/init.ts';
+import { changeContextOf, type Services } from '../../trpc/context.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
 import {
   createInput,
   listInput,

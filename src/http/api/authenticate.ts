@@ -9,7 +9,7 @@ import { privacyOf, type Privacy } from '../../core/privacy.ts';
 import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { hashSecret } from '../../core/api-key.ts';
-import type { TeamFacts } from '../../trpc/init.ts';
+import type { TeamFacts } from '../../trpc/context.ts';
 
 /** The bucket that the response's headers show. */
 export interface RateState {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Language } from '../../core/language.ts';
 import { PROBLEMS, ProblemError, type FieldError } from '../../core/problem.ts';
 import { isUnavailable } from '../../db/errors.ts';
-import type { RestFacts } from '../../trpc/init.ts';
+import type { RestFacts } from '../../trpc/operation.ts';
 
 /** The body of an error (RFC 9457; specification, "Errors"). */
 export interface ProblemBody {

@@ -12,7 +12,8 @@ import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
-import { runCall, type Context, type OperationCall, type Services } from '../../trpc/init.ts';
+import type { Context, Services } from '../../trpc/context.ts';
+import { runCall, type OperationCall } from '../../trpc/operation.ts';
 import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
 import {
   fingerprintOf,

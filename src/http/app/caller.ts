@@ -2,7 +2,7 @@ import type { Actor, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import { privacyOf, type Privacy } from '../../core/privacy.ts';
 import { statement, type Db } from '../../db/client.ts';
-import type { TeamFacts } from '../../trpc/init.ts';
+import type { TeamFacts } from '../../trpc/context.ts';
 import type { Identity } from './token.ts';
 
 /** The caller of the tRPC API, with the current facts from the database. */

@@ -14,7 +14,7 @@ import type { Logger } from 'pino';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import type { CallerContext, Services } from '../../trpc/init.ts';
+import type { CallerContext, Services } from '../../trpc/context.ts';
 import { appRouter } from '../../routers/routers.ts';
 import { findCaller, type Caller } from './caller.ts';
 import { createTokenVerifier, issueToken, type TokenKey } from './token.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { okOutput } from '../../../core/shapes.ts';
-import { appProcedure, changeContextOf } from '../../../trpc/init.ts';
+import { changeContextOf } from '../../../trpc/context.ts';
+import { appProcedure } from '../../../trpc/procedures.ts';
 import { connectInput, connection, connectionInput, connectionList } from './schema.ts';
 import * as service from './service.ts';
 import { toConnection } from './view.ts';

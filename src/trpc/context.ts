@@ -1,0 +1,91 @@
+/**
+ * The context of a call: who calls, for which team, and the services of the process. Both APIs
+ * build it, and every procedure gets it as `ctx`.
+ */
+import type { Actor, PlatformActor } from '../core/actor.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Lookup } from '../core/dns-lookup.ts';
+import type { AppSecrets } from '../core/encryption.ts';
+import type { Language } from '../core/language.ts';
+import type { Privacy } from '../core/privacy.ts';
+import type { Db } from '../db/client.ts';
+import type { ChangeContext } from '../db/outbox.ts';
+import type { PlatformChangeContext } from '../db/team-privacy.ts';
+
+/** The current facts about the team of a request. */
+export interface TeamFacts {
+  readonly id: string;
+  readonly plan: string;
+  readonly language: Language;
+  readonly rateLimitPerMinute: number;
+}
+
+/** Services of the process that every request uses. */
+export interface Services {
+  readonly clock: Clock;
+  readonly secrets: AppSecrets;
+  readonly webhookAllowPrivateTargets: boolean;
+  /** Resolves host names. The system's resolver by default. */
+  readonly lookup?: Lookup;
+}
+
+/** The error body of both APIs (specification, "Errors"). */
+export interface ProblemShape {
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Context {
+  readonly requestId: string;
+  readonly actor: Actor;
+  readonly team: TeamFacts;
+  readonly privacy: Privacy;
+  /** The language of labels and titles in the response. */
+  readonly language: Language;
+  readonly db: Db;
+  readonly services: Services;
+  /** Describes an error as a problem, for `data` of a tRPC error. */
+  readonly describeError: (error: unknown) => ProblemShape | null;
+}
+
+/** The context of a tRPC call before the procedure's access is checked. */
+export interface CallerContext extends Omit<Context, 'actor' | 'team' | 'privacy'> {
+  /** null: nobody is signed in. */
+  readonly actor: Actor | null;
+  /** null for a service of the host application, which names the team in its input. */
+  readonly team: TeamFacts | null;
+  readonly privacy: Privacy | null;
+  /** False if the team is suspended or ended. */
+  readonly enabled: boolean;
+  /** The error that prevented finding the caller. The procedure throws it. */
+  readonly fault: Error | null;
+}
+
+/** The context of a procedure for services of the host application. */
+export interface PlatformContext extends Omit<CallerContext, 'actor'> {
+  readonly actor: PlatformActor;
+}
+
+/** The change context of a request, for the audit log and the outbox. */
+export function changeContextOf(ctx: Context): ChangeContext {
+  return {
+    teamId: ctx.team.id,
+    actor: ctx.actor,
+    privacy: ctx.privacy,
+    requestId: ctx.requestId,
+    at: ctx.services.clock.now(),
+  };
+}
+
+/**
+ * The change context of a call by the host application. The operation adds the team's privacy
+ * switches in its transaction (`readChangeContext`).
+ */
+export function platformChangeContextOf(
+  ctx: PlatformContext,
+  teamId: string,
+): PlatformChangeContext {
+  return { teamId, actor: ctx.actor, requestId: ctx.requestId, at: ctx.services.clock.now() };
+}

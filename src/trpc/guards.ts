@@ -1,0 +1,53 @@
+/** The checks that run before an operation or procedure does its work. */
+import { z } from 'zod';
+import { requireAccess, type Access } from '../core/access.ts';
+import type { Actor } from '../core/actor.ts';
+import { findJsonFault } from '../core/json.ts';
+import { ProblemError } from '../core/problem.ts';
+import type { Scope } from '../core/scopes.ts';
+import type { CallerContext, Context } from './context.ts';
+
+/**
+ * Returns the context of a member of a team. Throws `unauthorized` if nobody is signed in,
+ * `forbidden` without the access, `api_disabled` if the team is suspended or ended.
+ */
+export function requireTenant(ctx: CallerContext, access: Access): Context {
+  const { team, privacy } = ctx;
+  const actor = requireActor(ctx);
+  requireAccess(actor, access);
+  if (!team || !privacy) throw new ProblemError('forbidden');
+  if (!ctx.enabled) throw new ProblemError('api_disabled');
+  return { ...ctx, actor, team, privacy };
+}
+
+/** Throws `unauthorized`, or the error that prevented finding the caller. */
+export function requireActor({ actor, fault }: CallerContext): Actor {
+  if (actor) return actor;
+  throw fault ?? new ProblemError('unauthorized');
+}
+
+/** Checks the scope of a key. The rights of users and services depend on `Access` instead. */
+export function requireScope(actor: Actor, scope: Scope | null): void {
+  if (scope === null || actor.kind !== 'api_key' || actor.scopes.includes(scope)) return;
+  throw new ProblemError('insufficient_scope', {
+    required_scope: scope,
+    detail: `The key lacks the scope ${scope}.`,
+  });
+}
+
+/**
+ * Throws a `ZodError` for text that Postgres or UTF-8 cannot hold and for JSON nested too deeply.
+ */
+export function refuseUnstorableText(input: unknown): void {
+  const fault = findJsonFault(input);
+  if (!fault) return;
+  throw new z.ZodError([
+    {
+      code: 'custom',
+      path: [...fault.path],
+      message: fault.message,
+      params: { code: fault.code },
+      input: undefined,
+    },
+  ]);
+}

@@ -1,0 +1,71 @@
+/**
+ * What `endpoint()` makes of a declaration: the steps of the operation, and the facts from which the
+ * REST route, the OpenAPI document and the contract tests derive.
+ */
+import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
+import type { Access } from '../core/access.ts';
+import type { Deprecation } from '../core/deprecation.ts';
+import type { ProblemCode } from '../core/problem.ts';
+import type { Scope } from '../core/scopes.ts';
+import type { Db } from '../db/client.ts';
+import type { Context } from './context.ts';
+
+/**
+ * The steps of an operation, in the order in which a request takes them: guard, parse, prepare,
+ * perform. The REST pipeline reads the input after `guard` and checks idempotency after `parse`.
+ */
+export interface Operation {
+  /** Throws `insufficient_scope`. */
+  readonly guard: (ctx: Context) => void;
+  /** Throws a `ZodError`, and `privacy_restricted` where the declaration asks for it. */
+  readonly parse: (ctx: Context, rawInput: unknown) => OperationCall;
+}
+
+/** One call of an operation with its parsed input. */
+export interface OperationCall {
+  /**
+   * Does the network calls that the work needs. Never run it in a transaction, nor for a replay.
+   */
+  readonly prepare: (() => Promise<unknown>) | null;
+  /** Does the work and resolves with the output, which matches the output schema. */
+  readonly perform: (db: Db, prepared: unknown) => Promise<unknown>;
+}
+
+/** Runs a call without idempotency. */
+export async function runCall({ prepare, perform }: OperationCall, db: Db): Promise<unknown> {
+  return perform(db, await prepare?.());
+}
+
+/** The REST facts of an operation that trpc-to-openapi has no field for. */
+export interface RestFacts {
+  readonly method: OpenApiMethod;
+  readonly path: `/${string}`;
+  /** null: any valid key will do (GET /me). */
+  readonly scope: Scope | null;
+  readonly successStatus: 200 | 201 | 202;
+  /** All problem codes that the operation can respond with. */
+  readonly errors: readonly ProblemCode[];
+  /** The component names in the OpenAPI document. */
+  readonly outputName: string;
+  readonly bodyName: string | null;
+  /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
+  readonly location: string | null;
+  /** True: the output holds a secret, so its idempotency record is encrypted. */
+  readonly secret: boolean;
+  /** null: only its version may be deprecated (`V1_DEPRECATION`). */
+  readonly deprecated: Deprecation | null;
+  readonly example: { readonly body?: unknown; readonly output: unknown };
+}
+
+/** The meta of a procedure with a REST route. */
+export interface Meta extends Omit<OpenApiMeta, 'openapi'> {
+  readonly openapi: NonNullable<OpenApiMeta['openapi']>;
+  readonly rest: RestFacts;
+  readonly operation: Operation;
+  readonly access: Access;
+}
+
+/** The meta of a procedure without a REST route. */
+export interface AppMeta {
+  readonly access: Access;
+}

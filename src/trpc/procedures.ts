@@ -1,0 +1,52 @@
+/** Declarations of procedures without a REST route. */
+import type { z } from 'zod';
+import { requireAccess, type Access } from '../core/access.ts';
+import { ProblemError } from '../core/problem.ts';
+import type { PlatformContext } from './context.ts';
+import { refuseUnstorableText, requireActor, requireTenant } from './guards.ts';
+import { t } from './init.ts';
+
+/**
+ * Declares a procedure without a REST route, for members of a team. The guard checks the access,
+ * then the text and the shape of the input. It does *not* check who owns an id: each store function
+ * does that by the team id that it takes.
+ */
+export function appProcedure<
+  O extends z.ZodType,
+  I extends z.ZodObject | z.ZodDiscriminatedUnion,
+>(declaration: {
+  readonly access: Exclude<Access, 'platform'>;
+  readonly input: I;
+  readonly output: O;
+}) {
+  return t.procedure
+    .meta({ access: declaration.access })
+    .use(async ({ ctx, getRawInput, next }) => {
+      const tenant = requireTenant(ctx, declaration.access);
+      refuseUnstorableText(await getRawInput());
+      return next({ ctx: tenant });
+    })
+    .input(declaration.input)
+    .output(declaration.output);
+}
+
+/**
+ * Declares a procedure for services of the host application, which name the team in the input. It
+ * has the same guard as `appProcedure`.
+ */
+export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
+  readonly input: I;
+  readonly output: O;
+}) {
+  return t.procedure
+    .meta({ access: 'platform' })
+    .use(async ({ ctx, getRawInput, next }) => {
+      const actor = requireActor(ctx);
+      requireAccess(actor, 'platform');
+      if (actor.kind !== 'platform') throw new ProblemError('forbidden');
+      refuseUnstorableText(await getRawInput());
+      return next({ ctx: { ...ctx, actor } satisfies PlatformContext });
+    })
+    .input(declaration.input)
+    .output(declaration.output);
+}
