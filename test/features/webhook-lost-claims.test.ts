@@ -138,7 +138,7 @@ async function writeDeliveries(
 const count = async (where: string): Promise<number> =>
   (await client.query(`select from webhook_delivery where ${where}`)).rowCount ?? 0;
 
-const arrivals = (path: string): unknown[] =>
+const arrivals = (path: string): string[] =>
   receiver
     .requestsTo(path)
     .map(({ headers }) => String(headers['svc-event-id']))
