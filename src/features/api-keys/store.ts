@@ -1,6 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
 import type { Scope } from '../../core/scopes.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { KeyState } from './rules.ts';
 
 /** A key without its secret's hash, which only authentication reads. */
@@ -30,9 +31,14 @@ const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator
   from api_key k join member m on m.team_id = k.team_id and m.id = k.created_by
     cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
 
+const ORDER = ['k.created_at', 'k.id'] as const;
+
 const LIST = statement<KeyRow>(
   'apiKeys.list',
-  `${SELECT} where k.team_id = $1 and (k.created_at, k.id) < (coalesce($4::timestamptz, 'infinity'), $5) order by k.created_at desc, k.id desc limit $3`,
+  `${SELECT}
+   where k.team_id = $1
+     and ${isAfter(ORDER, ['$4', '$5'])}
+   ${newestFirst(ORDER, '$3')}`,
 );
 
 /** Keys in any state, newest first, after `after`. */
@@ -46,7 +52,7 @@ export function listKeys(
   },
 ): Promise<KeyRow[]> {
   const { now, limit, after } = query;
-  return db.query(LIST, [teamId, now, limit, after?.at ?? null, after?.id ?? '']);
+  return db.query(LIST, [teamId, now, limit, ...positionValues(after)]);
 }
 
 const FIND = statement<KeyRow>('apiKeys.find', `${SELECT} where k.team_id = $1 and k.id = $3`);

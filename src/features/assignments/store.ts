@@ -1,5 +1,6 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { Combination, CombinationFacts, Dimension } from './rules.ts';
 
 export interface AssignmentRow {
@@ -27,11 +28,16 @@ export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.pe
 const LIST = statement<AssignmentRow>(
   'assignments.list',
   `with page as materialized (
-     select * from assignment where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4) order by created_at desc, id desc limit $2
+     select *
+     from assignment
+     where team_id = $1
+       and ${isAfter(BY_CREATION, ['$3', '$4'])}
+     ${newestFirst(BY_CREATION, '$2')}
    )
    select ${ASSIGNMENT_COLUMNS} from page a join (
      select id, user_id, email from member where team_id = $1 and id = any (array(select distinct member_id from page)) offset 0
-   ) m on m.id = a.member_id order by a.created_at desc, a.id desc`,
+   ) m on m.id = a.member_id
+   ${newestFirst(['a.created_at', 'a.id'])}`,
 );
 
 /** Assignments of any status, newest first, after `after`. */
@@ -41,7 +47,7 @@ export function listAssignments(
   limit: number,
   after: PagePosition | null,
 ): Promise<AssignmentRow[]> {
-  return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+  return db.query(LIST, [teamId, limit, ...positionValues(after)]);
 }
 
 const FIND = statement<AssignmentRow>(

@@ -1,5 +1,6 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
 export interface AuditRow {
   readonly id: string;
@@ -33,12 +34,14 @@ const listOf = statementsByFilters(EQUALITIES, (named) =>
     ['auditLog.list', ...named].join('.'),
     `select * from (
        select id, created_at, actor_kind, actor_id, action, target_id, request_id, details from audit_log
-       where team_id = $1 and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
+       where team_id = $1
+         and ${isAfter(BY_CREATION, ['$3', '$4'])}
          and created_at >= coalesce($5::timestamptz, '-infinity')
          and created_at < coalesce($6::timestamptz, 'infinity')
          ${named.map((name, place) => `and ${name} = $${place + 7}`).join(' ')}
-       order by created_at desc, id desc limit ${PAGE_LIMIT_MAX + 1}
-     ) page order by created_at desc, id desc limit $2`,
+       ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+     ) page
+     ${newestFirst(BY_CREATION, '$2')}`,
   ),
 );
 
@@ -54,8 +57,7 @@ export function listEntries(
   return db.query(list, [
     teamId,
     limit,
-    after?.at ?? null,
-    after?.id ?? '',
+    ...positionValues(after),
     since ?? null,
     until ?? null,
     ...values,

@@ -1,6 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
 export interface CaseRow {
   readonly id: string;
@@ -15,8 +16,9 @@ export interface CaseRow {
 // `not private` stands in the text, not in a parameter: only then do the partial indexes serve a prepared statement.
 const LIST_TEXT = (condition: string): string =>
   `select id, user_id, title, persona_id, fields, external_ref, created_at from training_case
-   where team_id = $1 and not private ${condition} and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-   order by created_at desc, id desc limit $2`;
+   where team_id = $1 and not private ${condition}
+     and ${isAfter(BY_CREATION, ['$3', '$4'])}
+   ${newestFirst(BY_CREATION, '$2')}`;
 
 const LIST = statement<CaseRow>('cases.list', LIST_TEXT(''));
 const LIST_OF_USER = statement<CaseRow>('cases.listOfUser', LIST_TEXT('and user_id = $5'));
@@ -34,7 +36,7 @@ export function listCases(
   teamId: string,
   { limit, after, userId }: CaseFilter,
 ): Promise<CaseRow[]> {
-  const values = [teamId, limit, after?.at ?? null, after?.id ?? ''];
+  const values = [teamId, limit, ...positionValues(after)];
   return userId === null ? db.query(LIST, values) : db.query(LIST_OF_USER, [...values, userId]);
 }
 

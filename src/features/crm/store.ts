@@ -1,5 +1,6 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
 export interface DealRow {
   readonly id: string;
@@ -23,6 +24,9 @@ export interface DealRow {
 // Evaluated once per statement: a team has few connections. Without an active one no row is read.
 const ACTIVE = `select c.id from crm_connection c where c.team_id = $1 and c.status = 'active'`;
 
+const DEALS = ['d.created_at', 'd.id'] as const;
+const OBJECTIONS = ['o.created_at', 'o.id'] as const;
+
 // The constant limit tells the planner that only a page will be read. For a parameter it assumes a
 // tenth of the team's rows.
 const LIST_DEALS = statement<DealRow>(
@@ -34,14 +38,12 @@ const LIST_DEALS = statement<DealRow>(
        d.last_activity_at, d.synced_at, d.created_at
      from crm_deal d
      where d.team_id = $1
-       and (d.created_at, d.id) < (coalesce($3::timestamptz, 'infinity'), $4)
+       and ${isAfter(DEALS, ['$3', '$4'])}
        and d.connection_id = any (array(${ACTIVE}))
        and exists (${ACTIVE})
-     order by d.created_at desc, d.id desc
-     limit ${PAGE_LIMIT_MAX + 1}
+     ${newestFirst(DEALS, PAGE_LIMIT_MAX + 1)}
    ) page
-   order by created_at desc, id desc
-   limit $2`,
+   ${newestFirst(BY_CREATION, '$2')}`,
 );
 
 /** Deals of active connections after `after`, newest first. `limit`: a page and one at most. */
@@ -51,7 +53,7 @@ export function listDeals(
   limit: number,
   after: PagePosition | null,
 ): Promise<DealRow[]> {
-  return db.query(LIST_DEALS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+  return db.query(LIST_DEALS, [teamId, limit, ...positionValues(after)]);
 }
 
 export interface ObjectionRow {
@@ -72,7 +74,7 @@ const LIST_OBJECTIONS = statement<ObjectionRow>(
      select o.id, o.deal_id, o.category, o.text, o.lang, o.created_at
      from crm_objection o
      where o.team_id = $1
-       and (o.created_at, o.id) < (coalesce($3::timestamptz, 'infinity'), $4)
+       and ${isAfter(OBJECTIONS, ['$3', '$4'])}
        and (
          select d.connection_id = any (array(${ACTIVE}))
          from crm_deal d
@@ -80,11 +82,9 @@ const LIST_OBJECTIONS = statement<ObjectionRow>(
            and d.id = o.deal_id
        )
        and exists (${ACTIVE})
-     order by o.created_at desc, o.id desc
-     limit ${PAGE_LIMIT_MAX + 1}
+     ${newestFirst(OBJECTIONS, PAGE_LIMIT_MAX + 1)}
    ) page
-   order by created_at desc, id desc
-   limit $2`,
+   ${newestFirst(BY_CREATION, '$2')}`,
 );
 
 /** Objections in deals of active connections; otherwise as `listDeals`. */
@@ -94,5 +94,5 @@ export function listObjections(
   limit: number,
   after: PagePosition | null,
 ): Promise<ObjectionRow[]> {
-  return db.query(LIST_OBJECTIONS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+  return db.query(LIST_OBJECTIONS, [teamId, limit, ...positionValues(after)]);
 }

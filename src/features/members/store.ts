@@ -2,6 +2,7 @@ import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
 
 export interface MemberRow {
@@ -19,8 +20,9 @@ const COLUMNS = 'id, user_id, email, role, status, joined_at, created_at';
 const LIST = statement<MemberRow>(
   'members.list',
   `select ${COLUMNS} from member
-   where team_id = $1 and status <> 'ended' and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-   order by created_at desc, id desc limit $2`,
+   where team_id = $1 and status <> 'ended'
+     and ${isAfter(BY_CREATION, ['$3', '$4'])}
+   ${newestFirst(BY_CREATION, '$2')}`,
 );
 
 /** Live members, newest first, after `after`. */
@@ -30,7 +32,7 @@ export function listMembers(
   limit: number,
   after: PagePosition | null,
 ): Promise<MemberRow[]> {
-  return db.query(LIST, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+  return db.query(LIST, [teamId, limit, ...positionValues(after)]);
 }
 
 const FIND = statement<MemberRow>(

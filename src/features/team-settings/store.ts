@@ -1,6 +1,7 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { IdChange } from './rules.ts';
 
 export interface AdminRow {
@@ -17,8 +18,9 @@ const ADMIN_COLUMNS = 'id, email, role, status, rights, created_at';
 const LIST_ADMINS = statement<AdminRow>(
   'team.listAdmins',
   `select ${ADMIN_COLUMNS} from member
-   where team_id = $1 and status <> 'ended' and role = 'admin' and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
-   order by created_at desc, id desc limit $2`,
+   where team_id = $1 and status <> 'ended' and role = 'admin'
+     and ${isAfter(BY_CREATION, ['$3', '$4'])}
+   ${newestFirst(BY_CREATION, '$2')}`,
 );
 
 /** Live members with the role admin, newest first, after `after`. */
@@ -28,7 +30,7 @@ export function listAdmins(
   limit: number,
   after: PagePosition | null,
 ): Promise<AdminRow[]> {
-  return db.query(LIST_ADMINS, [teamId, limit, after?.at ?? null, after?.id ?? '']);
+  return db.query(LIST_ADMINS, [teamId, limit, ...positionValues(after)]);
 }
 
 const FIND_MEMBER = statement<AdminRow>(

@@ -1,5 +1,6 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
 export interface TrainingRow {
   readonly id: string;
@@ -39,6 +40,9 @@ const FILTERS = [
   'assignment_id',
 ] as const satisfies readonly (keyof TrainingFilters)[];
 
+const TRAININGS = ['t.created_at', 't.id'] as const;
+const EVALUATIONS = ['e.saved_at', 'e.training_id'] as const;
+
 // The constant limit tells the planner that a page is all that will be read. Of a parameter it assumes a tenth of the team's rows, for
 // which a sort, or compiling the plan, would look worth it.
 const listOf = statementsByFilters(FILTERS, (named) => {
@@ -49,11 +53,13 @@ const listOf = statementsByFilters(FILTERS, (named) => {
     ['trainings.list', ...named].join('.'),
     `select * from (
        select t.id, ${DETAILS} from training t
-       where t.team_id = $1 and (t.created_at, t.id) < (coalesce($3::timestamptz, 'infinity'), $4)
+       where t.team_id = $1
+         and ${isAfter(TRAININGS, ['$3', '$4'])}
          and t.created_at >= coalesce($5::timestamptz, '-infinity')${equalities}
          and ${isOfActiveMember}
-       order by t.created_at desc, t.id desc limit ${PAGE_LIMIT_MAX + 1}
-     ) page order by created_at desc, id desc limit $2`,
+       ${newestFirst(TRAININGS, PAGE_LIMIT_MAX + 1)}
+     ) page
+     ${newestFirst(BY_CREATION, '$2')}`,
   );
 });
 
@@ -73,7 +79,7 @@ export function listTrainings(
 ): Promise<TrainingRow[]> {
   const { limit, after, since } = slice;
   const { list, values } = listOf(filters);
-  return db.query(list, [teamId, limit, after?.at ?? null, after?.id ?? '', since, ...values]);
+  return db.query(list, [teamId, limit, ...positionValues(after), since, ...values]);
 }
 
 const FIND = statement<TrainingRow>(
@@ -102,10 +108,12 @@ const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
      select e.saved_at, e.training_id as id, t.* from evaluation e cross join lateral (
        select ${DETAILS} from training t where t.team_id = $1 and t.id = e.training_id and ${isActive('t.user_id')} offset 0
      ) t
-     where e.team_id = $1 and (e.saved_at, e.training_id) < (coalesce($3::timestamptz, 'infinity'), $4)
+     where e.team_id = $1
+       and ${isAfter(EVALUATIONS, ['$3', '$4'])}
        and e.saved_at >= coalesce($5::timestamptz, '-infinity')
-     order by e.saved_at desc, e.training_id desc limit ${PAGE_LIMIT_MAX + 1}
-   ) page order by saved_at desc, id desc limit $2`,
+     ${newestFirst(EVALUATIONS, PAGE_LIMIT_MAX + 1)}
+   ) page
+   ${newestFirst(['saved_at', 'id'], '$2')}`,
 );
 
 /** Trainings of active members with an evaluation, the one saved last first, after `after`. `since` is that of the evaluation. */
@@ -115,5 +123,5 @@ export function listEvaluatedTrainings(
   slice: Slice,
 ): Promise<EvaluatedTrainingRow[]> {
   const { limit, after, since } = slice;
-  return db.query(LIST_EVALUATED, [teamId, limit, after?.at ?? null, after?.id ?? '', since]);
+  return db.query(LIST_EVALUATED, [teamId, limit, ...positionValues(after), since]);
 }

@@ -1,5 +1,6 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
+import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
 export interface UsageRow {
   /** `YYYY-MM-DD`. */
@@ -12,13 +13,17 @@ export interface UsageRow {
   readonly count_5xx: number;
 }
 
+const BY_DAY = ['u.day', 'u.key_id'] as const;
+
 const LIST = statement<UsageRow>(
   'usage.list',
   `select u.day, u.key_id, k.name as key_name, u.count_2xx, u.count_4xx, u.count_429, u.count_5xx
    from api_key_usage u join api_key k on k.team_id = u.team_id and k.id = u.key_id
-   where u.team_id = $1 and (u.day, u.key_id) < (coalesce($3::date, 'infinity'), $4) and u.day >= $5::date and u.day <= coalesce($6::date, 'infinity')
+   where u.team_id = $1
+     and ${isAfter(BY_DAY, ['$3', '$4'], 'date')}
+     and u.day >= $5::date and u.day <= coalesce($6::date, 'infinity')
      and ($7::text is null or u.key_id = $7)
-   order by u.day desc, u.key_id desc limit $2`,
+   ${newestFirst(BY_DAY, '$2')}`,
 );
 
 export interface UsageFilters {
@@ -35,12 +40,11 @@ export function listUsage(
   { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
   { since, until, key_id }: UsageFilters,
 ): Promise<UsageRow[]> {
-  const day = after?.at.slice(0, 10) ?? null;
+  const afterDay = after && { at: after.at.slice(0, 10), id: after.id };
   return db.query(LIST, [
     teamId,
     limit,
-    day,
-    after?.id ?? '',
+    ...positionValues(afterDay),
     since,
     until ?? null,
     key_id ?? null,

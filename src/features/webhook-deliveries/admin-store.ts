@@ -1,5 +1,6 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { DeliveryStatus } from '../../delivery/schedule.ts';
 import type { DeliveryRow } from './store.ts';
 
@@ -47,13 +48,14 @@ function listStatement(
     `select ${COLUMNS} from (
        select found.* from webhook_endpoint w cross join lateral (
          select created_at, id from ${source} where team_id = w.team_id and endpoint_id = w.id
-           and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
+           and ${isAfter(BY_CREATION, ['$3', '$4'])}
            and created_at >= coalesce($5::timestamptz, '-infinity')
            and created_at < coalesce($6::timestamptz, 'infinity')${ofStatus}${ofType}
-         order by created_at desc, id desc limit ${PAGE_LIMIT_MAX + 1}) found
-       where w.team_id = $1${ofEndpoint} order by found.created_at desc, found.id desc limit $2
+         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}) found
+       where w.team_id = $1${ofEndpoint}
+       ${newestFirst(['found.created_at', 'found.id'], '$2')}
      ) page cross join lateral (select * from webhook_delivery where team_id = $1 and id = page.id limit 1) d
-     order by page.created_at desc, page.id desc`,
+     ${newestFirst(['page.created_at', 'page.id'])}`,
   );
 }
 
@@ -79,8 +81,7 @@ export function listDeliveries(
   return db.query(list, [
     teamId,
     limit,
-    after?.at ?? null,
-    after?.id ?? '',
+    ...positionValues(after),
     since ?? null,
     until ?? null,
     ...values,
