@@ -1,14 +1,16 @@
-// What the rows of a seed file must satisfy together: everything that the database would refuse later, so that a person
-// reads a path instead of a constraint's name.
+// Checks the rows of a seed file against each other and against the database. These checks cover
+// everything that the database would refuse later, so that the user reads a JSON path instead of a
+// constraint name.
 import { collectFaults, type Fault, type Faults, type PathPart } from './fault.ts';
 import { checkGenerate } from './generate-plan.ts';
 import type { Known } from './known.ts';
-import type { SeedFile, SeedTeam } from './prepare.ts';
+import { LISTS_WITH_IDS, type SeedFile, type SeedTeam } from './prepare.ts';
 
-/** All faults, team by team. `replace`: teams that exist are no fault. */
+/** Returns all faults, team by team. With `replace`, a team that exists already is no fault. */
 export function checkSeed(seed: SeedFile, known: Known, options: { replace: boolean }): Fault[] {
   const faults = collectFaults();
   checkCatalog(faults, seed, known);
+  checkCatalogRules(faults, seed);
   const catalogIds = new Set([
     ...known.catalogIds,
     ...seed.catalog.filter((entry) => !entry.team).map((entry) => entry.id),
@@ -17,7 +19,7 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
   seed.teams.forEach((team, index) => {
     const path = ['teams', index];
     if (!options.replace && known.teams.has(team.id)) {
-      faults.add([...path, 'id'], `the team ${team.id} exists already; --replace removes it first`);
+      faults.add([...path, 'id'], `the team ${team.id} already exists; --replace removes it first`);
     }
     checkReleases(faults, path, team, catalogIds);
     checkMembers(faults, path, team, known);
@@ -39,9 +41,12 @@ function checkCatalog(faults: Faults, seed: SeedFile, known: Known): void {
     if (entry.team && !teams.has(entry.team))
       faults.add(['catalog', index, 'team'], `no team ${entry.team}`);
     const key = JSON.stringify([entry.team ?? null, entry.id]);
-    if (seen.has(key)) faults.add(['catalog', index, 'id'], `${entry.id} stands twice`);
+    if (seen.has(key)) faults.add(['catalog', index, 'id'], `${entry.id} appears twice`);
     seen.add(key);
   });
+}
+
+function checkCatalogRules(faults: Faults, seed: SeedFile): void {
   seed.catalog_rules.forEach((rule, index) => {
     const set = [rule.situation, rule.personality, rule.industry].filter(
       (id) => typeof id === 'string',
@@ -85,18 +90,21 @@ function checkMembers(
     emails.add(email);
     if (member.user_id) {
       if (users.has(member.user_id))
-        faults.add([...at, 'user_id'], 'another active or invited member is this person');
+        faults.add([...at, 'user_id'], 'another active or invited member has this user_id');
       users.add(member.user_id);
     }
     if (member.role !== 'owner') return;
     owners += 1;
-    if (owners > 1) faults.add([...at, 'role'], 'the team has an owner already');
+    if (owners > 1) faults.add([...at, 'role'], 'the team already has an owner');
     if (member.status === 'invited') faults.add([...at, 'status'], 'the owner must be active');
   });
   if (owners === 0) faults.add([...path, 'members'], 'one member must be the owner');
 }
 
-/** What a team has when the file names no number. More members than seats are no fault: a team may have gone to a smaller plan. */
+/**
+ * The seats of a team for which the file sets none. More members than seats are no fault, because a
+ * team may have switched to a smaller plan.
+ */
 export const DEFAULT_SEATS = 25;
 
 function checkKeys(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
@@ -156,7 +164,7 @@ function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): vo
     }
     const key = JSON.stringify([connection, deal.external_id ?? deal.id]);
     if (externalIds.has(key))
-      faults.add(at('external_id'), 'another deal of the connection has it');
+      faults.add(at('external_id'), 'another deal of the connection has this external_id');
     externalIds.add(key);
   });
   team.crm_objections.forEach((objection, index) => {
@@ -169,7 +177,7 @@ function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): vo
   });
 }
 
-/** People are those of the team's members, of any status: history outlives a membership. */
+/** A user_id must be that of a team member of any status, because history outlives a membership. */
 function checkUsers<L extends 'trainings' | 'cases' | 'crm_deals'>(
   faults: Faults,
   path: readonly PathPart[],
@@ -186,19 +194,9 @@ function checkUsers<L extends 'trainings' | 'cases' | 'crm_deals'>(
   });
 }
 
-const LISTS = [
-  'members',
-  'trainings',
-  'assignments',
-  'cases',
-  'crm_connections',
-  'crm_deals',
-  'crm_objections',
-  'webhook_endpoints',
-] as const;
-
 function checkUniqueIds(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
-  for (const list of LISTS) checkUnique<{ id: string }>(faults, [...path, list], team[list], 'id');
+  for (const [list] of LISTS_WITH_IDS)
+    checkUnique<{ id: string }>(faults, [...path, list], team[list], 'id');
 }
 
 function checkUnique<T>(
@@ -210,7 +208,7 @@ function checkUnique<T>(
   const seen = new Set<unknown>();
   rows.forEach((row, index) => {
     if (seen.has(row[field]))
-      faults.add([...path, index, field], `${String(row[field])} stands twice`);
+      faults.add([...path, index, field], `${String(row[field])} appears twice`);
     seen.add(row[field]);
   });
 }

@@ -1,4 +1,4 @@
-// The demo tenant's catalog: what a training is about, with whom, in which industry and role, by which method.
+// The catalog of the demo team: situations, personalities, industries, roles and methodologies.
 import type { SeedFileInput } from './schema.ts';
 
 type Entry = NonNullable<SeedFileInput['catalog']>[number];

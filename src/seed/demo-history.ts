@@ -1,9 +1,9 @@
-// What the demo team has done and sold, as far as it is written by hand.
+// The hand-written history of the demo team: assignments, trainings, cases, deals and objections.
 import type { SeedFileInput } from './schema.ts';
 
 export type Team = NonNullable<SeedFileInput['teams']>[number];
 
-/** ISO time so many days before now, and minutes after that. */
+/** Returns an ISO time: `days` before now, plus `minutes`. */
 export type Ago = (days: number, minutes?: number) => string;
 
 const DAY_MS = 86_400_000;

@@ -1,5 +1,5 @@
-// The demo tenant of `npm start`: a small sales team that everything can be tried on. Written by hand where a person reads
-// it first; the bulk of the trainings is generated, always up to `now`.
+// The demo team of `npm start`: a small sales team to try every endpoint with. The rows that a
+// person reads first are written by hand. Most of the trainings are generated, always up to `now`.
 import { DEMO_CATALOG, DEMO_RULES } from './demo-catalog.ts';
 import {
   demoAssignments,
@@ -14,7 +14,10 @@ import type { SeedFileInput } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A seed file for {@link loadSeed}: team `team_demo`, with an API key `demo` that holds every scope. */
+/**
+ * Returns a seed file for {@link loadSeed}: the team `team_demo` with an API key `demo` that has
+ * every scope.
+ */
 export function demoSeedFile(now: Date = new Date()): SeedFileInput {
   const ago = (days: number, minutes = 0): string =>
     new Date(now.getTime() - days * DAY_MS + minutes * 60_000).toISOString();

@@ -1,4 +1,4 @@
-/** One thing in a seed file that does not fit, and where: a JSON path such as `$.teams[0].members[2].email`. */
+/** A fault in a seed file and its JSON path, for instance `$.teams[0].members[2].email`. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
@@ -6,25 +6,25 @@ export interface Fault {
 
 export type PathPart = string | number;
 
-/** A refused seed file, with every fault that was found. Nothing of the file has been written. */
+/** Thrown for a refused seed file, with every fault found. Nothing of the file was written. */
 export class SeedFault extends Error {
   readonly faults: readonly Fault[];
 
   constructor(faults: readonly Fault[]) {
-    super(
-      `The seed file does not fit:\n${faults.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`,
-    );
+    const lines = faults.map(({ path, message }) => `  ${path}: ${message}`);
+    super(['The seed file has faults:', ...lines].join('\n'));
     this.name = 'SeedFault';
     this.faults = faults;
   }
 }
 
-/** Collects faults, so that a person sees all of them at once. */
+/** Collects faults, so that the user sees all of them at once. */
 export interface Faults {
   readonly list: Fault[];
   add(path: readonly PathPart[], message: string): void;
 }
 
+/** Returns an empty collection. */
 export function collectFaults(): Faults {
   const list: Fault[] = [];
   return { list, add: (path, message) => list.push({ path: formatPath(path), message }) };

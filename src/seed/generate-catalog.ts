@@ -1,9 +1,13 @@
 import type { SeedFile, SeedTeam } from './prepare.ts';
 import type { CATALOG_KINDS } from './schema.ts';
 
-/** What generated rows name: the file's entries that the team may see, by kind. A kind without any leaves the column null. */
+/**
+ * The ids that generated rows refer to, by kind: the file's entries that are visible to the team.
+ * If a kind has none, the column is null in every generated row.
+ */
 export type CatalogIds = Readonly<Record<(typeof CATALOG_KINDS)[number], readonly string[]>>;
 
+/** Leaves out entries that are blocked, not released or another team's. */
 export function collectIds(catalog: SeedFile['catalog'], team: SeedTeam): CatalogIds {
   const blocked = new Set(team.blocked);
   const released = Array.isArray(team.released) ? new Set(team.released) : null;

@@ -12,24 +12,27 @@ import { FIRST_NAMES, LAST_NAMES } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 
-/** An active member, as a learner. */
+/** An active member who trains. */
 export interface Trainee {
   readonly memberId: string;
   readonly userId: string;
-  /** Mean score at the beginning of the time, and what is learned until its end. */
+  /** Mean score at the beginning of the period. */
   readonly level: number;
+  /** Points gained by the end of the period. */
   readonly growth: number;
-  /** Per dimension, what this person is better or worse at. */
+  /** Points above or below `level`, for each dimension. */
   readonly strengths: readonly number[];
 }
 
-/** Who trains, some more than others, and on what. */
+/** The people who train, and the catalog entries that they train with. */
 export interface Cast {
   readonly trainees: readonly Trainee[];
+  /** Picks by a number from 0 to 1. Some people are picked more often than others. */
   readonly pickTrainee: (fraction: number) => Trainee;
   readonly catalog: CatalogIds;
 }
 
+/** One person for each generated member who is not only invited. */
 export function* personRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> {
   for (let index = 0; index < plan.members; index += 1) {
     if (generatedStatus(index) !== 'invited')
@@ -37,12 +40,13 @@ export function* personRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> 
   }
 }
 
+/** Every 40th generated member is an admin. */
 export function* memberRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> {
   for (let index = 0; index < plan.members; index += 1) {
     const random = createRandom(plan.seed, STREAMS.member, index);
     const status = generatedStatus(index);
     const name = `${pick(random, FIRST_NAMES)}.${pick(random, LAST_NAMES)}`;
-    // In the year before the first training, in the order of the ids.
+    // Members join in the year before the first training, in the order of their ids.
     const created =
       plan.fromMs - 365 * DAY_MS + Math.floor(((index + random()) / plan.members) * 364 * DAY_MS);
     const createdAt = new Date(created).toISOString();
@@ -61,7 +65,7 @@ export function* memberRows(team: SeedTeam, plan: GeneratePlan): Generator<Row> 
   }
 }
 
-/** The listed active members and the generated ones. */
+/** The cast is made of the listed active members and the generated ones. */
 export function createCast(
   team: SeedTeam,
   plan: GeneratePlan,
@@ -92,7 +96,7 @@ function skillOf(seed: number, index: number): Pick<Trainee, 'level' | 'growth' 
   return { level, growth, strengths: Array.from({ length: 5 }, () => 6 * nextNormal(random)) };
 }
 
-/** The keen ones train some ten times as much as the others. */
+/** The keenest members train about ten times as much as the least keen. */
 function createPicker(trainees: readonly Trainee[], seed: number): (fraction: number) => Trainee {
   const sums: number[] = [];
   let total = 0;
@@ -111,7 +115,7 @@ function createPicker(trainees: readonly Trainee[], seed: number): (fraction: nu
       else low = middle + 1;
     }
     const trainee = trainees[low];
-    if (!trainee) throw new Error('a checked team has an active owner');
+    if (!trainee) throw new Error('the team has no active member, although it must have an owner');
     return trainee;
   };
 }

@@ -1,12 +1,14 @@
-// What `generate` asks for, checked; and the names that its rows get.
+// Reads and checks what `generate` asks for, and names the generated rows.
 import type { Faults, PathPart } from './fault.ts';
-import type { SeedTeam } from './prepare.ts';
+import { LISTS_WITH_IDS, type SeedTeam } from './prepare.ts';
 
-/** Fixed, not relative to today: the same file must make the same rows on any day. */
+/** Fixed dates, because the same file must make the same rows on any day. */
 const DEFAULT_FROM = '2025-01-01';
 const DEFAULT_TO = '2026-11-01';
 const EMAIL_DOMAIN = '@generated.example';
+const RESERVED_ID = 'ids of this form are reserved for generated rows';
 
+/** How many rows to generate of each kind, and the period that they lie in. */
 export interface GeneratePlan {
   readonly members: number;
   readonly trainings: number;
@@ -19,6 +21,7 @@ export interface GeneratePlan {
   readonly seed: number;
 }
 
+/** Returns null for a team without `generate`. */
 export function planOf(team: SeedTeam): GeneratePlan | null {
   const { generate } = team;
   if (!generate) return null;
@@ -34,55 +37,44 @@ export function planOf(team: SeedTeam): GeneratePlan | null {
   };
 }
 
+/** The id of the generated row number `index`, for instance `trn_gen_0000001` for row 0. */
 export function generatedId(prefix: string, index: number): string {
   return `${prefix}_gen_${String(index + 1).padStart(7, '0')}`;
 }
 
+/** Unique by the row's number, even if two members have the same name. */
 export function generatedEmail(name: string, index: number): string {
   return `${name}.${index + 1}${EMAIL_DOMAIN}`;
 }
 
-/** By the row's number: a few have left, fewer have not come yet. */
+/** The status of generated member `index`: 2 of 100 have ended, 1 of 100 is invited. */
 export function generatedStatus(index: number): 'active' | 'invited' | 'ended' {
   if (index % 50 === 49) return 'ended';
   return index % 100 === 37 ? 'invited' : 'active';
 }
 
-const LISTS = [
-  'members',
-  'trainings',
-  'assignments',
-  'cases',
-  'crm_connections',
-  'crm_deals',
-  'crm_objections',
-] as const;
-
-/** A listed row must not stand where a generated one will. */
+/** Refuses listed rows whose id or email could collide with those of generated rows. */
 export function checkGenerate(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
   const plan = planOf(team);
   if (!plan) return;
   if (plan.toMs <= plan.fromMs) faults.add([...path, 'generate', 'to'], 'must be after "from"');
   const reserved = (value: string | null | undefined) =>
     typeof value === 'string' && /^[a-z]+_gen_\d+$/.test(value);
-  for (const list of LISTS) {
+  for (const [list] of LISTS_WITH_IDS) {
+    // Webhook endpoints are never generated.
+    if (list === 'webhook_endpoints') continue;
     team[list].forEach((row, index) => {
-      if (reserved(row.id))
-        faults.add([...path, list, index, 'id'], 'ids of this form are kept for generated rows');
+      if (reserved(row.id)) faults.add([...path, list, index, 'id'], RESERVED_ID);
     });
   }
   team.members.forEach((member, index) => {
     const at = [...path, 'members', index];
-    if (reserved(member.user_id))
-      faults.add([...at, 'user_id'], 'ids of this form are kept for generated rows');
+    if (reserved(member.user_id)) faults.add([...at, 'user_id'], RESERVED_ID);
     if (!member.email.toLowerCase().endsWith(EMAIL_DOMAIN)) return;
-    faults.add([...at, 'email'], `emails of ${EMAIL_DOMAIN} are kept for generated members`);
+    faults.add([...at, 'email'], `emails at ${EMAIL_DOMAIN} are reserved for generated members`);
   });
   team.crm_deals.forEach((deal, index) => {
     if (!reserved(deal.external_id)) return;
-    faults.add(
-      [...path, 'crm_deals', index, 'external_id'],
-      'ids of this form are kept for generated rows',
-    );
+    faults.add([...path, 'crm_deals', index, 'external_id'], RESERVED_ID);
   });
 }

@@ -1,4 +1,4 @@
-// Generated cases, and what a CRM would have brought: deals, and the objections heard in them.
+// Generates cases, CRM deals and their objections.
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
 import type { Row } from './insert.ts';
@@ -8,6 +8,7 @@ import { OBJECTION_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 
+/** One case in ten is private. */
 export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Row> {
   const words = VOCABULARY[language];
   const timeline = createTimeline(plan.fromMs, plan.toMs);
@@ -27,7 +28,7 @@ export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Ro
   }
 }
 
-/** One deal with its objections: none, one or two. */
+/** Yields each deal with its objections: none, one or two. */
 export function* dealRows(
   scene: Scene,
   connectionId: string,

@@ -1,5 +1,6 @@
-// Generated assignments, trainings and evaluations. A training's person and state come first in its sequence, so that the
-// assignment which it fulfils can look them up without making the training.
+// Generates assignments, trainings and evaluations. A training's first random numbers choose its
+// person and status. So an assignment can find out who fulfils it, and whether, without generating
+// the whole training.
 import { DIMENSIONS } from '../core/dimensions.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
@@ -18,6 +19,7 @@ import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 
+/** What the generators of one team share. */
 export interface Scene {
   readonly teamId: string;
   readonly language: 'de' | 'en';
@@ -25,7 +27,10 @@ export interface Scene {
   readonly cast: Cast;
 }
 
-/** The number of the training that was done for this assignment, or null. Rises with the assignment's number. */
+/**
+ * Returns the number of the training that was done for this assignment, or null. The result rises
+ * with the assignment's number.
+ */
 function trainingFor({ plan }: Scene, assignment: number): number | null {
   if (plan.trainings === 0) return null;
   const step = Math.ceil(plan.assignments / plan.trainings);
@@ -34,7 +39,7 @@ function trainingFor({ plan }: Scene, assignment: number): number | null {
     createRandom(plan.seed, STREAMS.assignment, -1 - assignment)() > 0.6
   )
     return null;
-  // Just after the assignment's own place in time.
+  // The training takes place just after the assignment was created.
   const training = Math.ceil(((assignment + 1) / plan.assignments) * plan.trainings);
   return training < plan.trainings ? training : null;
 }
@@ -54,6 +59,7 @@ function startOf({ plan, cast }: Scene, index: number): Start {
   return { trainee, status, random };
 }
 
+/** An assignment whose training was scored is `done`. */
 export function* assignmentRows(scene: Scene): Generator<Row> {
   const { plan, cast } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
@@ -81,7 +87,7 @@ export function* assignmentRows(scene: Scene): Generator<Row> {
   }
 }
 
-/** A training with the evaluation that belongs to it, or null: two tables, but one walk through time. */
+/** Yields each training with its evaluation, or with null if it was not scored. */
 export function* trainingRows(scene: Scene): Generator<{ training: Row; evaluation: Row | null }> {
   const { plan } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
@@ -173,7 +179,10 @@ function evaluationRow(
   };
 }
 
-/** The weaker, the more; different ones, as the pool is walked from a random place. */
+/**
+ * Weaker results get more tips. The tips of one evaluation differ, because they are neighbours in
+ * the pool.
+ */
 function pickTips(scene: Scene, random: Random, mean: number): unknown[] {
   const pool = VOCABULARY[scene.language].tips;
   const count = Math.min(5, Math.floor(random() * (mean < 60 ? 4 : 3)) + (random() < 0.05 ? 2 : 0));

@@ -7,13 +7,14 @@ import { insertRows, type Row } from './insert.ts';
 import type { SeedFile } from './prepare.ts';
 import type { RowContext } from './rows.ts';
 
-/** Trainings whose evaluations wait in memory until their trainings are written. */
+/** Children are kept in memory until this many parents are written. */
 const CHUNK_ROWS = 10_000;
 
 /**
- * Writes the rows that the team's `generate` asks for, on top of the listed ones, which must be written. The same
- * `random_seed` (and catalog, and listed members) gives the same rows on any machine and any day. Resolves with the number of
- * rows. Memory does not grow with it: rows are made as they are sent.
+ * Writes the rows that the team's `generate` asks for and returns their number. The listed rows
+ * must be written already. The same `random_seed`, catalog and listed members give the same rows on
+ * any machine and any day. Memory does not grow with the number of rows, because rows are made as
+ * they are sent. Needs a transaction.
  */
 export async function generateRows(
   client: ClientBase,
@@ -28,7 +29,7 @@ export async function generateRows(
   let rows = await insertRows(client, 'person', personRows(team, plan));
   rows += await insertRows(client, 'member', memberRows(team, plan));
   rows += await insertRows(client, 'assignment', assignmentRows(scene));
-  rows += await insertInChunks(client, 'training', 'evaluation', mapPairs(scene));
+  rows += await insertInChunks(client, 'training', 'evaluation', trainingFamilies(scene));
   rows += await insertRows(client, 'training_case', caseRows(scene));
   rows += await insertDeals(client, context, scene);
   return rows;
@@ -55,26 +56,30 @@ async function insertDeals(
       },
     ]);
   }
-  return insertInChunks(client, 'crm_deal', 'crm_objection', mapDeals(scene, connectionId));
+  return insertInChunks(client, 'crm_deal', 'crm_objection', dealFamilies(scene, connectionId));
 }
 
+/** A row and the rows that refer to it. */
 interface Family {
   readonly parent: Row;
   readonly children: readonly Row[];
 }
 
-function* mapPairs(scene: Scene): Generator<Family> {
+function* trainingFamilies(scene: Scene): Generator<Family> {
   for (const { training, evaluation } of trainingRows(scene)) {
     yield { parent: training, children: evaluation ? [evaluation] : [] };
   }
 }
 
-function* mapDeals(scene: Scene, connectionId: string): Generator<Family> {
+function* dealFamilies(scene: Scene, connectionId: string): Generator<Family> {
   for (const { deal, objections } of dealRows(scene, connectionId))
     yield { parent: deal, children: objections };
 }
 
-/** Parents must be there before their children, and neither may be held whole. */
+/**
+ * Writes parents before their children, because children refer to them by foreign keys. Works in
+ * chunks, because neither the parents nor the children may be held in memory as a whole.
+ */
 async function insertInChunks(
   client: ClientBase,
   parentTable: string,

@@ -1,16 +1,22 @@
 import type { ClientBase } from 'pg';
 
-/** Column → value. Arrays and objects go into array and JSON columns; bytes as `\x…` text, times as ISO text. */
+/**
+ * Values by column. Arrays and objects go into array and JSON columns. Bytes are given as `\x…`
+ * text, times as ISO text.
+ */
 export type Row = Readonly<Record<string, unknown>>;
 
 const BATCH_ROWS = 5_000;
-/** Rows may carry 128 KiB of free JSON each, so a batch ends by size, too. */
+/** A row may hold 128 KiB of free-form JSON, so the size of a batch is limited too. */
 const BATCH_CHARACTERS = 4_000_000;
 
 /**
- * Writes rows that all have the first one's columns, some thousands a statement. One statement is in flight while the next
- * batch is made, so memory stays bounded and Postgres and Node work at the same time. Resolves with the number of rows.
- * (JSON measures the same as an array a column, and needs no list of types.)
+ * Inserts rows in batches of thousands and returns their number. All rows must have the same
+ * columns as the first one. One statement is in flight while the next batch is made. So Postgres
+ * and Node work at the same time, and memory stays bounded. `onConflict` is an SQL clause or empty.
+ *
+ * Rows are sent as JSON. One array parameter for each column was measured to be equally fast, but
+ * needs a list of column types.
  */
 export async function insertRows(
   client: ClientBase,
@@ -26,7 +32,8 @@ export async function insertRows(
   const flush = async (): Promise<void> => {
     await sent;
     sent = client.query({ text, values: [`[${batch.join(',')}]`] });
-    // Looked at before the next statement; until then it must not count as unhandled.
+    // The rejection is handled before the next statement. Until then it must not count as
+    // unhandled.
     sent.catch(() => undefined);
     total += batch.length;
     batch = [];
@@ -44,12 +51,16 @@ export async function insertRows(
   return total;
 }
 
-/** `$1` is a JSON array of rows with these columns. */
+/** Returns an INSERT whose parameter `$1` is a JSON array of rows with these columns. */
 export function insertStatement(
   table: string,
   names: readonly string[],
   onConflict: string,
 ): string {
   const columns = names.map((name) => `"${name}"`).join(', ');
-  return `INSERT INTO "${table}" (${columns}) SELECT ${columns} FROM json_populate_recordset(null::"${table}", $1::json) ${onConflict}`;
+  return `
+    INSERT INTO "${table}" (${columns})
+    SELECT ${columns}
+    FROM json_populate_recordset(null::"${table}", $1::json)
+    ${onConflict}`;
 }

@@ -1,17 +1,23 @@
 import type { ClientBase } from 'pg';
 import type { SeedFile } from './prepare.ts';
 
-/** What the checks must know from the database, read under the locks of {@link lockTeams}. */
+/** The facts from the database that the checks need, read under the locks of {@link lockTeams}. */
 export interface Known {
-  /** Of the file's own ids, and of the teams that its catalog entries name: those that exist. */
+  /** The existing teams among those that the file lists or that its catalog entries name. */
   readonly teams: ReadonlySet<string>;
-  /** Global catalog ids, of the ones that teams of the file release. */
+  /** The existing global catalog entries among those that teams of the file release. */
   readonly catalogIds: ReadonlySet<string>;
-  /** As the unique index does it: JavaScript and Postgres do not lower every letter to the same one. */
+  /**
+   * Lowers an email as Postgres does in the unique index. JavaScript lowers some letters
+   * differently.
+   */
   readonly lowerEmail: (email: string) => string;
 }
 
-/** Loads of one team follow each other, whatever the order of the teams in their files. Held until the transaction ends. */
+/**
+ * Locks the teams of the file until the transaction ends, so that two loads of one team run one
+ * after the other. The ids are sorted, so that two loads cannot deadlock.
+ */
 export async function lockTeams(client: ClientBase, seed: SeedFile): Promise<void> {
   const ids = [...new Set(seed.teams.map((team) => team.id))].toSorted();
   for (const id of ids)
@@ -20,6 +26,7 @@ export async function lockTeams(client: ClientBase, seed: SeedFile): Promise<voi
     ]);
 }
 
+/** Reads the facts. Needs a transaction. */
 export async function readKnown(client: ClientBase, seed: SeedFile): Promise<Known> {
   const teamIds = [
     ...seed.teams.map((team) => team.id),

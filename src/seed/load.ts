@@ -11,24 +11,39 @@ import { catalogRows, catalogRuleRows, teamRow } from './rows.ts';
 import { writeTeam, type TeamSecrets } from './write-team.ts';
 
 export interface SeedOptions {
-  /** Teams of the file that exist are removed first; else they are a fault. */
+  /** Whether to remove the file's teams that exist first. If false, they are a fault. */
   readonly replace: boolean;
   /** Encrypts the webhook secrets. */
   readonly appSecret: string;
 }
 
+/** The secrets that are shown once, by team id. */
 export interface SeedResult {
   readonly teams: Record<string, TeamSecrets>;
 }
 
-/** From this many rows on, what the planner and index-only scans need is not left to a later autovacuum. */
+/**
+ * From this many rows on, the load vacuums and analyzes by itself. The planner and index-only scans
+ * must not wait for autovacuum.
+ */
 const VACUUM_ROWS = 50_000;
-const WRITTEN_TABLES =
-  'person, member, assignment, training, evaluation, training_case, analytics_person, analytics_person_week, crm_deal, crm_objection';
+const WRITTEN_TABLES = [
+  'person',
+  'member',
+  'assignment',
+  'training',
+  'evaluation',
+  'training_case',
+  'analytics_person',
+  'analytics_person_week',
+  'crm_deal',
+  'crm_objection',
+].join(', ');
 
 /**
- * Loads a seed file (seed-file.md) in one transaction of its own. Throws a {@link SeedFault} with every fault when the file
- * does not fit, a team of it exists, or another load makes one at this moment; nothing is written then.
+ * Loads a seed file (see README.md here) on its own connection, in one transaction. Throws a
+ * {@link SeedFault} with every fault if the file is wrong, if one of its teams exists already, or
+ * if one is created by someone else at the same time. Nothing is written then.
  */
 export async function loadSeed(
   databaseUrl: string,
@@ -41,7 +56,8 @@ export async function loadSeed(
     application_name: 'seed',
     connectionTimeoutMillis: 10_000,
   });
-  // Without a listener a server that goes away between two queries ends the process; the next query rejects anyway.
+  // Without a listener, a connection that breaks between two queries would end the process. The
+  // next query rejects anyway.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -51,7 +67,7 @@ export async function loadSeed(
     if (rows >= VACUUM_ROWS) await client.query(`VACUUM (ANALYZE) ${WRITTEN_TABLES}`);
     return result;
   } finally {
-    // Ending the session ends a transaction that has not been committed.
+    // Ending the session rolls back a transaction that is not committed.
     await client.end();
   }
 }
@@ -76,16 +92,19 @@ async function writeSeed(
     results.push([team.id, await writeTeam(client, context)]);
     const generated = await generateRows(client, context, seed.catalog);
     rows += team.trainings.length + generated;
-    // Its rows are new to the planner, which would else take the rollups' joins for tiny.
+    // Without fresh statistics, the planner would expect the rollups' joins to be tiny.
     if (rows >= VACUUM_ROWS) await client.query('ANALYZE training, evaluation');
     if (team.trainings.length + generated > 0) await rebuildRollups(client, team.id);
   }
   return { result: { teams: Object.fromEntries(results) }, rows };
 }
 
-/** The app may make a team meanwhile; it takes none of our locks, but is seen here. */
+/**
+ * Throws a {@link SeedFault} if a team was created since the checks. The app can do that, because
+ * it does not take the locks of {@link lockTeams}.
+ */
 async function writeTeams(client: pg.ClientBase, seed: SeedFile, now: string): Promise<void> {
-  // In one order in every load, so that two of them cannot deadlock.
+  // Every load inserts in the same order, so that two loads cannot deadlock.
   const rows = seed.teams
     .map((team) => teamRow(team, now))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -99,15 +118,22 @@ async function writeTeams(client: pg.ClientBase, seed: SeedFile, now: string): P
   const faults = collectFaults();
   seed.teams.forEach((team, index) => {
     if (!ids.has(team.id))
-      faults.add(['teams', index, 'id'], `the team ${team.id} was made by somebody else just now`);
+      faults.add(
+        ['teams', index, 'id'],
+        `the team ${team.id} was created by someone else just now`,
+      );
   });
   if (faults.list.length > 0) throw new SeedFault(faults.list);
 }
 
 async function writeCatalog(client: pg.ClientBase, seed: SeedFile): Promise<void> {
   const { global, own } = catalogRows(seed);
-  const update =
-    'DO UPDATE SET kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en, icon = excluded.icon';
+  const update = `
+    DO UPDATE SET
+      kind = excluded.kind,
+      name_de = excluded.name_de,
+      name_en = excluded.name_en,
+      icon = excluded.icon`;
   await insertRows(client, 'catalog_entry', global, `ON CONFLICT (id) ${update}`);
   await insertRows(client, 'team_catalog_entry', own, `ON CONFLICT (team_id, id) ${update}`);
   await insertRows(client, 'catalog_rule', catalogRuleRows(seed), 'ON CONFLICT DO NOTHING');

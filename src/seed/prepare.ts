@@ -1,4 +1,4 @@
-// From the JSON of a seed file to a file whose shape is right and whose every row has an id.
+// Turns the JSON of a seed file into a file of the right shape, in which every row has an id.
 import { typeid } from 'typeid-js';
 import type { z } from 'zod';
 import { newId, type IdKind } from '../core/ids.ts';
@@ -8,11 +8,14 @@ import { seedFileSchema, type ParsedSeed, type ParsedTeam } from './schema.ts';
 type Identified<T> = T extends { id?: string | undefined } ? Omit<T, 'id'> & { id: string } : T;
 type WithIds<T> = { [K in keyof T]: T[K] extends (infer Item)[] ? Identified<Item>[] : T[K] };
 
-/** A team of the file; every row has its id, given or made. */
+/** A team of the file. Every row has an id: the given one or a new one. */
 export type SeedTeam = Identified<WithIds<ParsedTeam>>;
 export type SeedFile = Omit<WithIds<ParsedSeed>, 'teams'> & { teams: SeedTeam[] };
 
-/** Throws a {@link SeedFault} with every fault of the shape. What rows refer to is check.ts's. */
+/**
+ * Parses a seed file and gives an id to every row that has none. Throws a {@link SeedFault} with
+ * every fault of the shape. References between rows are checked in check.ts.
+ */
 export function prepareSeed(file: unknown): SeedFile {
   const result = seedFileSchema.safeParse(file);
   if (!result.success) {
@@ -24,16 +27,17 @@ export function prepareSeed(file: unknown): SeedFile {
   makeIds(seed.catalog, () => typeid('cat').toString());
   for (const team of seed.teams) {
     team.id ??= newId('team');
-    for (const [list, kind] of LISTS) makeIds(team[list], () => newId(kind));
+    for (const [list, kind] of LISTS_WITH_IDS) makeIds(team[list], () => newId(kind));
     for (const member of team.members) {
       if ((member.status ?? 'active') === 'active') member.user_id ??= newId('user');
     }
   }
-  // Every optional id has just been filled in, which the type of the same object cannot follow.
+  // Every optional id is set by now. TypeScript cannot see that, because the object is the same.
   return seed as SeedFile;
 }
 
-const LISTS = [
+/** The lists of a team whose rows have an id, and the kind of that id. */
+export const LISTS_WITH_IDS = [
   ['members', 'member'],
   ['trainings', 'training'],
   ['assignments', 'assignment'],
@@ -44,7 +48,10 @@ const LISTS = [
   ['webhook_endpoints', 'webhookEndpoint'],
 ] as const satisfies readonly (readonly [keyof ParsedTeam, IdKind])[];
 
-/** In file order: made ids ascend, so that they break the tie of equal creation times in the order of the file. */
+/**
+ * Makes the missing ids in file order. New ids ascend, so of two rows with the same creation time,
+ * the later one in the file counts as newer.
+ */
 function makeIds(rows: { id?: string | undefined }[], makeId: () => string): void {
   for (const row of rows) row.id ??= makeId();
 }
@@ -61,7 +68,7 @@ function addIssue(faults: Faults, issue: Issue, prefix: readonly PathPart[]): vo
     return;
   }
   if (issue.code === 'invalid_union') {
-    // "all" or a list: of a list with a fault inside, name that fault.
+    // A union is "all" or a list. If the fault is inside the list, report that fault.
     const inside = issue.errors.find((branch) => branch.some((nested) => nested.path.length > 0));
     if (inside) {
       for (const nested of inside) addIssue(faults, nested, path);

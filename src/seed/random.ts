@@ -1,7 +1,10 @@
-/** The next number of a sequence, from 0 (inclusive) to 1 (exclusive). */
+/** Returns the next number of a sequence, from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** Each sequence of generated values has its own number, so that asking for more rows of one table changes no other's. */
+/**
+ * Each table has its own number. So generating more rows of one table does not change the rows of
+ * another.
+ */
 export const STREAMS = {
   member: 1,
   skill: 2,
@@ -12,8 +15,9 @@ export const STREAMS = {
 } as const;
 
 /**
- * The sequence of one row: sfc32, seeded by the file's `random_seed`, the table and the row's number. A row's values so depend
- * on nothing else, and can be asked for again. 32-bit integer arithmetic only: the same on every machine.
+ * Returns the sequence of one row: the generator sfc32, seeded with the file's `random_seed`, the
+ * table and the row's number. A row's values depend on nothing else and can be computed again. All
+ * arithmetic is on 32-bit integers, so the result is the same on every machine.
  */
 export function createRandom(seed: number, stream: number, index: number): Random {
   let a = seed | 0;
@@ -29,26 +33,30 @@ export function createRandom(seed: number, stream: number, index: number): Rando
     c = (c + sum) | 0;
     return (sum >>> 0) / 4_294_967_296;
   };
-  // Near seeds give near first numbers; after this many rounds nothing of that is left.
+  // Similar seeds give similar first numbers. After this many rounds, the similarity is gone.
   for (let round = 0; round < 15; round += 1) next();
   return next;
 }
 
-/** About normal, mean 0, standard deviation 1. Made of sums only: `Math.log` may differ between machines. */
+/**
+ * Returns roughly normal numbers with mean 0 and standard deviation 1. Uses sums only, because
+ * `Math.log` may differ between machines.
+ */
 export function nextNormal(random: Random): number {
   return (random() + random() + random() + random() - 2) * 1.732;
 }
 
+/** Returns one of the items. */
 export function pick<T>(random: Random, items: readonly [T, ...T[]]): T {
   return items[Math.floor(random() * items.length)] ?? items[0];
 }
 
-/** One of the items, or null where there are none. */
+/** Returns one of the items, or null if there are none. */
 export function pickOrNull<T>(random: Random, items: readonly T[]): T | null {
   return items[Math.floor(random() * items.length)] ?? null;
 }
 
-/** A whole number from `min` to `max`, both included. */
+/** Returns a whole number from `min` to `max`, both included. */
 export function nextInt(random: Random, min: number, max: number): number {
   return min + Math.floor(random() * (max - min + 1));
 }

@@ -1,4 +1,4 @@
-// Rows of what members did: assignments, trainings, evaluations, cases, and what the CRM knows.
+// Makes the rows of assignments, trainings, evaluations, cases and CRM data.
 import type { Row } from './insert.ts';
 import type { SeedTeam } from './prepare.ts';
 import { instant, ownerOf, type RowContext } from './rows.ts';
@@ -56,7 +56,7 @@ export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
       total: evaluation.score?.total ?? null,
       spread: evaluation.score?.spread ?? null,
       dimensions: evaluation.score?.dimensions ?? {},
-      // All five texts are always present in the API.
+      // The API always returns all five texts.
       tips: (evaluation.tips ?? []).map((tip) => ({
         issue: '',
         moment: '',

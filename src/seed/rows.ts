@@ -1,4 +1,4 @@
-// Rows of the tables, from what a seed file lists. What it leaves out gets its value here.
+// Makes table rows from the rows of a seed file. Fields that the file leaves out get defaults here.
 import { makeApiKey } from '../core/api-key.ts';
 import { encrypt } from '../core/encryption.ts';
 import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
@@ -10,17 +10,17 @@ import { DEFAULT_SEATS } from './check.ts';
 import type { Row } from './insert.ts';
 import type { SeedFile, SeedTeam } from './prepare.ts';
 
-export { webhookSecretContext };
-
 type Member = SeedTeam['members'][number];
 
-/** `now` is ISO text: one moment for everything that has no time of its own. */
+/** What the rows of one team share. */
 export interface RowContext {
   readonly team: SeedTeam;
+  /** ISO text. The time of every row that has no time of its own. */
   readonly now: string;
   readonly appSecret: string;
 }
 
+/** Returns the rows of global entries and those of the teams' own entries. */
 export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
   const rows = seed.catalog.map(({ team, id, kind, name, icon }) => {
     const row = {
@@ -32,7 +32,7 @@ export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
     };
     return { team: team ?? null, row };
   });
-  // In one order in every load, so that two loads of the same entries wait for, and never deadlock, each other.
+  // Every load writes in the same order, so that two loads of the same entries cannot deadlock.
   rows.sort((a, b) => (a.row.id < b.row.id ? -1 : 1));
   return {
     global: rows.filter(({ team }) => team === null).map(({ row }) => row),
@@ -67,10 +67,10 @@ export function teamRow(team: SeedTeam, now: string): Row & { id: string } {
   };
 }
 
-/** The live owner; checked to be there. */
+/** Returns the current owner. check.ts makes sure that there is one. */
 export function ownerOf(team: SeedTeam): Member {
   const owner = team.members.find((member) => member.role === 'owner' && member.status !== 'ended');
-  if (!owner) throw new Error('a checked team has an owner');
+  if (!owner) throw new Error('the team has no owner, although it must have one');
   return owner;
 }
 
@@ -85,7 +85,7 @@ export function memberRow({ team, now }: RowContext, member: Member): Row {
     email: member.email,
     role,
     status,
-    // The owner holds this right by default (specification, "What the service does", rule 4).
+    // The owner has this right by default.
     rights: member.rights ?? (role === 'owner' ? ['schnittstellen'] : []),
     joined_at:
       member.joined_at === undefined && status !== 'invited'
@@ -96,6 +96,7 @@ export function memberRow({ team, now }: RowContext, member: Member): Row {
   };
 }
 
+/** The entries that single members' policies block. */
 export function* blockRows(team: SeedTeam): Generator<Row> {
   for (const member of team.members) {
     for (const entryId of new Set(member.blocked))
@@ -103,7 +104,7 @@ export function* blockRows(team: SeedTeam): Generator<Row> {
   }
 }
 
-/** The key itself is in no row: it is shown once. */
+/** Returns the row and the key. The key is not stored: it is shown once. */
 export function makeKeyRow(
   { team, now }: RowContext,
   input: SeedTeam['api_keys'][number],
@@ -125,6 +126,7 @@ export function makeKeyRow(
   return { row, key };
 }
 
+/** Returns the row and the signing secret. The row holds the secret encrypted. */
 export function makeEndpointRow(
   { team, now, appSecret }: RowContext,
   input: SeedTeam['webhook_endpoints'][number],
@@ -144,6 +146,7 @@ export function makeEndpointRow(
   return { row, secret };
 }
 
+/** Converts a date-time with any offset to UTC. Null and undefined give null. */
 export function instant(value: string | null | undefined): string | null {
   return value ? toInstant(value) : null;
 }

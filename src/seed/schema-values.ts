@@ -1,13 +1,19 @@
-// Single values of a seed file: what a column, an index or UTF-8 can hold.
+// Shapes of single values in a seed file. Their limits are those of columns, indexes and UTF-8.
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { findJsonFault } from '../core/json.ts';
 import { FREE_JSON_MAX_BYTES } from '../core/shapes.ts';
 
-/** An index entry must stay below 2704 bytes, and up to three ids of at most 3 bytes a character stand in one. */
+/**
+ * An index entry must be smaller than 2704 bytes. It may hold three ids, whose characters take at
+ * most 3 bytes each (a character of 4 bytes counts as two).
+ */
 export const ID_MAX_CHARACTERS = 200;
 export const INT4_MAX = 2_147_483_647;
-/** The week's sums are 4-byte integers: this leaves room for 200,000 sessions of one person in a week. */
+/**
+ * The weekly sums are 4-byte integers. With this limit, one person can have 200,000 sessions in a
+ * week.
+ */
 const SCORE_MAX = 10_000;
 
 const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
@@ -16,15 +22,16 @@ export const text = z
   .refine(isStorable, { error: 'must not hold U+0000 or half of a surrogate pair' });
 export const filled = text.min(1);
 export const id = filled.max(ID_MAX_CHARACTERS);
-export const state = z
-  .string()
-  .regex(/^[a-z][a-z_]{0,39}$/, {
-    error: 'must be lower-case letters and underscores, at most 40',
-  });
+export const state = z.string().regex(/^[a-z][a-z_]{0,39}$/, {
+  error: 'must be lower-case letters and underscores, at most 40',
+});
 export const count = z.int().min(0).max(INT4_MAX);
 export const score = z.int().min(-SCORE_MAX).max(SCORE_MAX);
 
-/** `refused` says why a value is no such JSON. The value itself passes untouched, so that it is stored as it was written. */
+/**
+ * Free-form JSON that passes `fits`. Other values are refused with the message `refused`. The value
+ * is not changed, so that it is stored as it was written.
+ */
 function freeJson<T>(fits: (value: unknown) => boolean, refused: string) {
   return z.custom<T>().superRefine((value, ctx) => {
     if (!fits(value)) return ctx.addIssue(refused);
@@ -59,5 +66,5 @@ function isNetwork(value: string): boolean {
 export const isHttpUrl = (value: string): boolean =>
   URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 
-/** Code points, as Postgres counts. */
+/** At most 120 characters, counted in code points as Postgres does. */
 export const isTitle = (value: string): boolean => Array.from(value).length <= 120;

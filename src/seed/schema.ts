@@ -1,5 +1,6 @@
-// The shape of a seed file (see README.md here). Strict everywhere: a misspelt field is a fault, never lost silently.
-// What is left out stays undefined here; rows.ts says what stands in its place, and check.ts what must fit together.
+// The shape of a seed file (see README.md here). Every object is strict: a misspelt field is a
+// fault instead of being ignored. Defaults are set in rows.ts. Rules between rows are checked in
+// check.ts.
 import { PLANS } from '../core/plans.ts';
 import { z } from 'zod';
 import { DIMENSIONS } from '../core/dimensions.ts';
@@ -227,12 +228,15 @@ const team = z.strictObject({
   generate: generate.nullish(),
 });
 
+/** The whole file. */
 export const seedFileSchema = z.strictObject({
   catalog: z.array(catalogEntry).default([]),
   catalog_rules: z.array(catalogRule).default([]),
   teams: z.array(team).default([]),
 });
 
+/** A seed file as it is written. */
 export type SeedFileInput = z.input<typeof seedFileSchema>;
+/** A seed file whose lists all exist. */
 export type ParsedSeed = z.output<typeof seedFileSchema>;
 export type ParsedTeam = z.output<typeof team>;

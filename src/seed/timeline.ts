@@ -1,17 +1,23 @@
 const DAY_MS = 86_400_000;
 
-/** Sunday first. People train on workdays, least on Fridays. */
+/** Weights of the days, Sunday first. People train on workdays, least on Fridays. */
 const DAY_WEIGHTS = [0.05, 1, 1.1, 1.1, 1, 0.7, 0.08];
-/** By the hour, UTC: two peaks around a lunch break, next to nothing at night. */
+/** Weights of the hours in UTC, with two peaks around lunch and almost nothing at night. */
 const HOUR_WEIGHTS = [
   1, 1, 1, 1, 1, 5, 30, 100, 160, 150, 130, 80, 100, 140, 140, 100, 60, 30, 15, 15, 10, 5, 3, 2,
 ];
 const HOURS_TOTAL = HOUR_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
 
-/** Milliseconds since 1970 for a fraction (0 to 1) of all the activity. Ask with rising fractions only: it walks forward. */
+/**
+ * Returns the time, in milliseconds since 1970, at which this fraction (0 to 1) of all activity is
+ * over. The fractions of successive calls must rise, because the timeline only moves forward.
+ */
 export type Timeline = (fraction: number) => number;
 
-/** Spreads activity over `fromMs` (inclusive) to `toMs` (exclusive) as an office does. Rising fractions give rising times. */
+/**
+ * Spreads activity from `fromMs` (inclusive) to `toMs` (exclusive) over office hours. Rising
+ * fractions give rising times.
+ */
 export function createTimeline(fromMs: number, toMs: number): Timeline {
   const startOf = (day: number) => Math.max(fromMs, day * DAY_MS);
   const endOf = (day: number) => Math.min(toMs, (day + 1) * DAY_MS);

@@ -1,4 +1,4 @@
-// The words of generated rows. Short on purpose: a million evaluations hold them.
+// The words of generated rows. They are short, because a million evaluations may contain them.
 
 type Words = readonly [string, ...string[]];
 

@@ -11,13 +11,19 @@ import {
 } from './rows-history.ts';
 import { blockRows, makeEndpointRow, makeKeyRow, memberRow, type RowContext } from './rows.ts';
 
-/** What is shown once of a team, and stored nowhere in the clear: keys by name, webhook secrets by endpoint id. */
+/**
+ * The secrets of a team, which are shown once and never stored in plain text: API keys by name,
+ * webhook secrets by endpoint id.
+ */
 export interface TeamSecrets {
   readonly api_keys: Record<string, string>;
   readonly webhook_endpoints: Record<string, string>;
 }
 
-/** Writes what the team's lists hold; the team's row and the catalog must be there. Needs the load's transaction. */
+/**
+ * Writes the listed rows of the team. The team's own row and the catalog must exist already. Needs
+ * a transaction.
+ */
 export async function writeTeam(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
   const { team } = context;
   const entries = (ids: Iterable<string>) =>
@@ -44,7 +50,10 @@ export async function writeTeam(client: ClientBase, context: RowContext): Promis
   return writeAccess(client, context);
 }
 
-/** Assignments first: a training's foreign key is checked at once, the one back to it only at commit. */
+/**
+ * Assignments come first. A training's foreign key to its assignment is checked at once, the key
+ * from an assignment to its training only at commit.
+ */
 async function writeHistory(client: ClientBase, context: RowContext): Promise<void> {
   const { team } = context;
   await insertRows(

@@ -5,7 +5,7 @@ import { decrypt } from '../../src/core/encryption.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
-import { webhookSecretContext } from '../../src/seed/rows.ts';
+import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, fullFile, openClient, tinyTeam } from './full-file.ts';
 
