@@ -1,6 +1,8 @@
 /**
- * What one training adds to its person's rollups. The definitions are those of `rollups.ts`: a session is ended with a finish time or the status `scored`, scored
- * with an evaluation, and a score belongs to the UTC day on which the training was created.
+ * What one training adds to the rollups of its person. The terms are those of `rollups.ts`:
+ *  * A session is a training that has ended: it has a finish time, or the status `scored`.
+ *  * A training is scored if it has an evaluation.
+ *  * A score belongs to the UTC day on which the training was created.
  */
 import { DIMENSIONS } from '../../core/dimensions.ts';
 
@@ -8,6 +10,7 @@ export interface Contribution {
   readonly isEnded: boolean;
   /** null: no evaluation. */
   readonly score: {
+    /** null: the evaluation has no total. */
     readonly total: number | null;
     readonly dimensions: Readonly<Record<string, number>>;
   } | null;
@@ -26,7 +29,10 @@ export interface RollupChange {
   readonly dimensions: readonly Pair[];
 }
 
-/** What is to be added to the sums: the new contribution without the old one; null for nothing. */
+/**
+ * Returns what to add to the sums when a training's contribution changes: the new contribution
+ * minus the old one. Null if nothing changes.
+ */
 export function changeOf(before: Contribution, after: Contribution): RollupChange | null {
   const pairs = [before, after].map(({ score }) => [
     score?.total,
@@ -41,6 +47,7 @@ export function changeOf(before: Contribution, after: Contribution): RollupChang
   return { sessions, scored, total, dimensions };
 }
 
+/** Whether adding the pair changes neither the sum nor the count. */
 export function isNothing({ sum, count }: Pair): boolean {
   return sum === 0 && count === 0;
 }
@@ -55,7 +62,10 @@ function isScored(value: number | null | undefined): boolean {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The Monday (`YYYY-MM-DD`) of the week of that instant, and its day, 1 to 7; in UTC. */
+/**
+ * Returns the Monday (`YYYY-MM-DD`) of the week of that instant, and its day of the
+ * week, 1 (Monday) to 7. Both are in UTC.
+ */
 export function weekOf(at: string): { readonly monday: string; readonly day: number } {
   const time = Date.parse(at);
   const day = ((new Date(time).getUTCDay() + 6) % 7) + 1;

@@ -3,12 +3,15 @@ import { DIMENSIONS } from '../../core/dimensions.ts';
 import { statement } from '../../db/statement.ts';
 
 /**
- * Computes the team's rollups anew from its trainings and evaluations. Needs a transaction, in which nobody else saves an
- * evaluation of the team (a seed's team is not yet visible to others). A person with no ended session and no score has no row.
+ * Recomputes the team's rollups from its trainings and evaluations. Needs a transaction during
+ * which nobody else saves an evaluation of the team: a seed's team is not visible to others yet.
  *
- * A session is ended when it has a finish time or the status `scored`, and scored when it has an evaluation. A score belongs
- * to the UTC day on which the training was created; one without a total counts as scored and into no sum. Of an evaluation's
- * dimensions, those of `core/dimensions.ts` count.
+ *  * A session is a training that has ended: it has a finish time, or the status `scored`.
+ *  * A training is scored if it has an evaluation. An evaluation without a total counts as scored,
+ *    but is in no sum.
+ *  * A score belongs to the UTC day on which the training was created.
+ *  * Only the dimensions of `core/dimensions.ts` count.
+ *  * A person without an ended session and without a score has no row.
  */
 export async function rebuildRollups(
   client: Pick<ClientBase, 'query'>,
@@ -36,28 +39,40 @@ const INSERT_PEOPLE = statement(
   `
   INSERT INTO analytics_person (team_id, user_id, sessions, scored, total_sum, total_count,
       ${DIMENSIONS.map((name) => `${name}_sum, ${name}_count`).join(', ')})
-  SELECT $1, t.user_id, count(*) FILTER (WHERE t.finished_at IS NOT NULL OR t.status = 'scored'), count(e.training_id),
-      coalesce(sum(e.total), 0), count(e.total), ${DIMENSIONS.map((name) => `${sumOf(name)}, ${countOf(name)}`).join(', ')}
-    FROM training t LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id
-    WHERE t.team_id = $1 AND (t.finished_at IS NOT NULL OR t.status = 'scored' OR e.training_id IS NOT NULL)
+  SELECT $1, t.user_id,
+      count(*) FILTER (WHERE t.finished_at IS NOT NULL OR t.status = 'scored'),
+      count(e.training_id), coalesce(sum(e.total), 0), count(e.total),
+      ${DIMENSIONS.map((name) => `${sumOf(name)}, ${countOf(name)}`).join(', ')}
+    FROM training t
+    LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id
+    WHERE t.team_id = $1
+      AND (t.finished_at IS NOT NULL OR t.status = 'scored' OR e.training_id IS NOT NULL)
     GROUP BY t.user_id`,
 );
 
 const DAYS = [1, 2, 3, 4, 5, 6, 7];
 
-// By week, as they come to be in a team that trains: a read of the last weeks then visits few pages.
+const sumOfDay = (day: number): string =>
+  `coalesce(sum(total) FILTER (WHERE day = ${day}), 0), count(*) FILTER (WHERE day = ${day})`;
+
+// Inserted by week, the order in which the rows of a training team appear. A read of the last weeks
+// then visits few pages.
 const INSERT_WEEKS = statement(
   'rollups.insertWeeks',
   `
   INSERT INTO analytics_person_week (team_id, week, user_id, total_sum, total_count,
       ${DAYS.map((day) => `day${day}_sum, day${day}_count`).join(', ')})
   WITH score AS (
-    SELECT t.user_id, e.total, date_trunc('week', t.created_at AT TIME ZONE 'UTC')::date AS week,
+    SELECT t.user_id, e.total,
+        date_trunc('week', t.created_at AT TIME ZONE 'UTC')::date AS week,
         extract(isodow FROM t.created_at AT TIME ZONE 'UTC')::int AS day
-      FROM evaluation e JOIN training t ON t.team_id = e.team_id AND t.id = e.training_id
+      FROM evaluation e
+      JOIN training t ON t.team_id = e.team_id AND t.id = e.training_id
       WHERE e.team_id = $1 AND e.total IS NOT NULL
   )
   SELECT $1, week, user_id, sum(total), count(*),
-      ${DAYS.map((day) => `coalesce(sum(total) FILTER (WHERE day = ${day}), 0), count(*) FILTER (WHERE day = ${day})`).join(', ')}
-    FROM score GROUP BY week, user_id ORDER BY week, user_id`,
+      ${DAYS.map(sumOfDay).join(', ')}
+    FROM score
+    GROUP BY week, user_id
+    ORDER BY week, user_id`,
 );

@@ -23,6 +23,7 @@ const example = {
   ],
 };
 
+/** The analytics of the team over all active members. */
 export const analytics = {
   team: endpoint({
     method: 'GET',
@@ -31,8 +32,9 @@ export const analytics = {
     tag: 'Analytics',
     summary: 'Read the team analytics',
     description:
-      'Totals, dimensions, skill gaps and trend over all trainings of the active members. `members` tells how single members do, without naming them, ' +
-      "and only where the team's privacy switches and its size allow it.",
+      'Totals, dimensions, skill gaps and trend over all trainings of the active members. ' +
+      '`members` shows how single members do, without naming them, and only if the ' +
+      "team's privacy switches and its size allow it.",
     input: teamInput,
     output: teamAnalytics,
     outputName: 'TeamAnalytics',

@@ -1,33 +1,43 @@
 /**
  * Decisions about the analytics that the specification leaves open:
- *  * Everything is over the trainings of persons who are active members now, the owner included. `sessions` are ended trainings, `scored` those with an
- *    evaluation; means are over evaluations that have a total. What counts as ended, and the day of a score, is in `rollups.ts`.
- *  * Means are rounded to one decimal, those of the trend to whole numbers, half away from zero, and each from exact integers: sums and counts come from
- *    the database, so no sum of floats and no rounding of something rounded. `trend_delta` is the rounded difference of the exact means.
- *  * A skill gap is a dimension whose exact mean is below 60 (59.96 is one, though it is shown as 60), the lowest first, equals by name.
- *  * The trend's last week is the current one. The windows of `trend_delta` are calendar days in UTC: today and the 29 before, and the 30 before those.
- *    Scores of days to come (a seed can bring them) are in neither, nor in the trend.
- *  * The board is ordered by what it shows: mean (none: last), then sessions, then delta. Members who are equal in all three cannot be told apart.
- *  * "Involved" are the active members with at least one ended session; whether the board is shown is `core/privacy.ts`'s.
+ *  * All figures are over the trainings of people who are active members now, the owner included.
+ *  * `sessions` are ended trainings, `scored` are trainings with an evaluation. Means are over
+ *    evaluations that have a total. `rollups.ts` defines when a training has ended, and to which
+ *    day a score belongs.
+ *  * Means are rounded to one decimal, those of the trend to whole numbers, half away from zero.
+ *    Each is computed from exact integer sums and counts of the database: floats are never added,
+ *    and nothing is rounded twice. `trend_delta` is the rounded difference of the exact means.
+ *  * A skill gap is a dimension whose exact mean is below 60, the lowest first, equal ones by name.
+ *    A mean of 59.96 is a gap, although it is shown as 60.
+ *  * The trend's last week is the current one. The windows of `trend_delta` are calendar days in
+ *    UTC: today and the 29 days before, and the 30 days before those. Scores of future days, which
+ *    a seed file can contain, are in neither window and not in the trend.
+ *  * The board is sorted by what it shows: the mean (none comes last), then sessions, then delta.
+ *    Members with the same three values cannot be told apart.
+ *  * A member is involved if they have at least one ended session. `core/privacy.ts` decides
+ *    whether the board is shown.
  */
 
-/** In days. */
+/** The length of each of the two windows of `trend_delta`. */
 export const WINDOW_DAYS = 30;
 const TREND_WEEKS = 12;
 const SKILL_GAP_BELOW = 60;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What a mean is made of; exact integers. */
+/** A mean, as exact integers. */
 export interface Scores {
   readonly sum: number;
   readonly count: number;
 }
 
+/** The rollups of one person. */
 export interface PersonFigures {
   readonly sessions: number;
   readonly scored: number;
   readonly all: Scores;
+  /** Of the window that ends today. */
   readonly recent: Scores;
+  /** Of the window before that. */
   readonly previous: Scores;
 }
 
@@ -40,7 +50,7 @@ export interface TeamFigures {
   readonly weeks: ReadonlyMap<string, Scores>;
 }
 
-/** In the API's words, but for the board, which is shown only where privacy allows it. */
+/** The response of the API. `board` becomes `members` if privacy allows it. */
 export interface TeamSummary {
   readonly totals: {
     active_members: number;
@@ -61,6 +71,7 @@ interface BoardEntry {
   readonly trend_delta: number | null;
 }
 
+/** The time that the analytics of a moment cover. */
 export interface Period {
   /** UTC dates, `YYYY-MM-DD`. */
   readonly today: string;
@@ -81,7 +92,7 @@ function toDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** `weeks` are the trend's, oldest first. */
+/** Computes the analytics from the rollups. `weeks`: the Mondays of the trend, oldest first. */
 export function summarize(figures: TeamFigures, weeks: readonly string[]): TeamSummary {
   const { people, dimensions } = figures;
   const total = (pick: (person: PersonFigures) => number): number =>

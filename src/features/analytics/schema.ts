@@ -39,17 +39,22 @@ export const teamAnalytics = z.object({
       z.object({
         sessions: z.int().meta({ description: 'Ended trainings.' }),
         avg_score: z.number().nullable(),
-        trend_delta: z.number().nullable().meta({
-          description:
-            'Mean of the last 30 days (UTC, today included) minus that of the 30 days before; null if either has no score.',
-        }),
+        trend_delta: z
+          .number()
+          .nullable()
+          .meta({
+            description:
+              'Mean of the last 30 days (UTC, today included) minus that of the 30 days before; ' +
+              'null if either has no score.',
+          }),
       }),
     )
     .default([])
     .meta({
       description:
-        'One entry for each active member with an ended training, the best first, without names or ids. Empty unless `member_detail_enabled` and ' +
-        '`leaderboard_enabled` are on and at least 5 active members are involved.',
+        'One entry for each active member with an ended training, the best first, without names ' +
+        'or ids. Empty unless `member_detail_enabled` and `leaderboard_enabled` are on and at ' +
+        'least 5 active members are involved.',
     }),
 });
 

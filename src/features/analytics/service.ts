@@ -2,6 +2,7 @@ import type { Db } from '../../db/client.ts';
 import { periodOf, summarize, type TeamSummary } from './rules.ts';
 import { readTeam } from './store.ts';
 
+/** Computes the team's analytics as of `now`. Reads in one statement, without a transaction. */
 export async function summarizeTeam(db: Db, teamId: string, now: Date): Promise<TeamSummary> {
   const period = periodOf(now);
   return summarize(await readTeam(db, teamId, period), period.weeks);

@@ -4,7 +4,7 @@ import { WINDOW_DAYS, type Period, type TeamFigures } from './rules.ts';
 
 interface TeamRow {
   readonly active_members: number;
-  /** Sessions, scored, then sum and count of everything, of the last window, and of the one before. */
+  /** Sessions and scored; then sum and count of all, of the last window, and of the one before. */
   readonly people: readonly (readonly [
     number,
     number,
@@ -20,55 +20,98 @@ interface TeamRow {
   readonly weeks: readonly (readonly [string, number, number])[];
 }
 
-// A day's age is how many windows it lies back: 0 is the last one, 1 the one before. A week has the age of its Monday, and `young_from` says which of
-// its days is the first of the next younger window (or lies in the future): from 6 on, none. At most one edge is in a week.
+// A day's age is the number of whole windows between it and today: 0 is the last window, 1 the one
+// before. A week has the age of its Monday. Its days after the first `young_from` + 1 belong to the
+// next younger window, or lie in the future; from 6 on there are none. A week contains at most one
+// such edge. `untilEdge` is the sum of the days before it, which have the week's age.
 function untilEdge(column: 'sum' | 'count'): string {
   const days = [2, 3, 4, 5, 6].map(
     (day) => `case when young_from >= ${day - 1} then day${day}_${column} else 0 end`,
   );
-  return `case when young_from >= 6 then total_${column} else day1_${column} + ${days.join(' + ')} end`;
+  return `case
+      when young_from >= 6 then total_${column}
+      else day1_${column} + ${days.join(' + ')}
+    end`;
 }
 
+// The sum of the days of that age. Of weeks that are one window older, the days after the edge.
 function inWindow(column: 'sum' | 'count', age: number): string {
-  return `sum(case age when ${age} then old_${column} when ${age + 1} then total_${column} - old_${column} else 0 end)`;
+  return `sum(case age
+      when ${age} then old_${column}
+      when ${age + 1} then total_${column} - old_${column}
+      else 0
+    end)`;
 }
 
+// For the current week the edge is today: scores of later days do not count.
 function upToToday(column: 'sum' | 'count'): string {
   return `sum(case when age = 0 then old_${column} else total_${column} end)`;
 }
 
-// Not a join, which would become a nested loop where the planner takes a large team for an average one (and a prepared statement's generic plan does):
-// "is true" keeps the planner from turning it into one, and a hash table is what remains. For the same reason the other join is a full one.
+// A hash table, not a join. The generic plan of a prepared statement takes a large team for an
+// average one, and would make a join a nested loop. "is true" keeps the planner from turning the
+// condition into a join. For the same reason the other join is a full one.
 const IS_ACTIVE = '(user_id in (select user_id from active)) is true';
+
+function sumAndCount(dimension: string): string {
+  return `json_build_array(
+         coalesce(sum(${dimension}_sum), 0), coalesce(sum(${dimension}_count), 0)
+       )`;
+}
 
 // One pass over the weeks, grouped by week for the trend and by person for the windows.
 const READ = statement<TeamRow>(
   'analytics.readTeam',
-  `with active as materialized (select user_id from member where team_id = $1 and status = 'active'),
-   person as materialized (select * from analytics_person where team_id = $1 and ${IS_ACTIVE}),
+  `with active as materialized (
+     select user_id
+     from member
+     where team_id = $1 and status = 'active'
+   ),
+   person as materialized (
+     select *
+     from analytics_person
+     where team_id = $1 and ${IS_ACTIVE}
+   ),
    score as (
-     select week, user_id, age, total_sum, total_count, ${untilEdge('sum')} as old_sum, ${untilEdge('count')} as old_count
+     select week, user_id, age, total_sum, total_count,
+       ${untilEdge('sum')} as old_sum,
+       ${untilEdge('count')} as old_count
      from (
        select *, ($3::date - week) / $4 as age, ($3::date - week) % $4 as young_from
-       from analytics_person_week where team_id = $1 and week between $2::date and $3::date and ${IS_ACTIVE}
+       from analytics_person_week
+       where team_id = $1 and week between $2::date and $3::date and ${IS_ACTIVE}
      ) w
    ),
    part as materialized (
-     select week, user_id, ${upToToday('sum')} as week_sum, ${upToToday('count')} as week_count,
+     select week, user_id,
+       ${upToToday('sum')} as week_sum, ${upToToday('count')} as week_count,
        ${inWindow('sum', 0)} as recent_sum, ${inWindow('count', 0)} as recent_count,
        ${inWindow('sum', 1)} as previous_sum, ${inWindow('count', 1)} as previous_count
-     from score group by grouping sets ((week), (user_id))
+     from score
+     group by grouping sets ((week), (user_id))
    )
    select (select count(*)::int from active) as active_members,
-     (select coalesce(to_json(array_agg(array[p.sessions, p.scored, p.total_sum, p.total_count, coalesce(w.recent_sum, 0),
-        coalesce(w.recent_count, 0), coalesce(w.previous_sum, 0), coalesce(w.previous_count, 0)])), '[]')
-      from person p full join (select * from part where week is null) w on w.user_id = p.user_id) as people,
-     (select json_build_array(${DIMENSIONS.map((name) => `json_build_array(coalesce(sum(${name}_sum), 0), coalesce(sum(${name}_count), 0))`).join(', ')})
-      from person) as dimensions,
-     (select coalesce(json_agg(json_build_array(week, week_sum, week_count)), '[]') from part where week is not null) as weeks`,
+     (
+       select coalesce(to_json(array_agg(array[
+         p.sessions, p.scored, p.total_sum, p.total_count,
+         coalesce(w.recent_sum, 0), coalesce(w.recent_count, 0),
+         coalesce(w.previous_sum, 0), coalesce(w.previous_count, 0)
+       ])), '[]')
+       from person p
+       full join (select * from part where week is null) w on w.user_id = p.user_id
+     ) as people,
+     (
+       select json_build_array(${DIMENSIONS.map(sumAndCount).join(', ')})
+       from person
+     ) as dimensions,
+     (
+       select coalesce(json_agg(json_build_array(week, week_sum, week_count)), '[]')
+       from part
+       where week is not null
+     ) as weeks`,
 );
 
-/** The rollups of the active members. Reads no training, however many there are; one statement. */
+/** Reads the rollups of the active members, in one statement. Reads no trainings. */
 export async function readTeam(
   db: Db,
   teamId: string,
@@ -92,7 +135,7 @@ export async function readTeam(
   };
 }
 
-/** A dimension that nobody was scored in is left out. */
+/** Leaves out dimensions without a score. */
 function dimensionsOf(row: TeamRow): TeamFigures['dimensions'] {
   const scores = row.dimensions.map(
     ([sum, count], index) => [DIMENSIONS[index] ?? '', { sum, count }] as const,

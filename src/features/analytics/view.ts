@@ -4,7 +4,7 @@ import type { teamAnalytics } from './schema.ts';
 
 type TeamAnalytics = z.output<typeof teamAnalytics>;
 
-/** `board` is what `members` would be: one entry for each member involved. */
+/** `members` is the board if privacy allows it for so many entries, or else empty. */
 export function toTeamAnalytics(
   privacy: Privacy,
   { board, ...rest }: Omit<TeamAnalytics, 'members'> & { readonly board: TeamAnalytics['members'] },
