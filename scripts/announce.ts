@@ -1,5 +1,6 @@
-// `npm run announce -- --version v1 --deprecation DATE --sunset DATE [--dry-run]`: mails the end of a version to every admin who has an active key.
-// May be ended and run again at any time: who was mailed is in the database.
+// `npm run announce -- --version v1 --deprecation DATE --sunset DATE [--dry-run]` mails the end of
+// an API version to every admin who has an active key. It is safe to stop it and run it again at
+// any time: the database records who was mailed.
 import '../src/runtime/node-version.ts';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../src/runtime/config.ts';
@@ -13,8 +14,9 @@ import { createLogger } from '../src/runtime/log.ts';
 import { createMailer } from '../src/runtime/mail.ts';
 
 const USAGE =
-  'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD --sunset YYYY-MM-DD [--dry-run]';
-/** Of the lock that keeps two announcements from mailing the same people. */
+  'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD' +
+  ' --sunset YYYY-MM-DD [--dry-run]';
+/** The advisory lock that keeps two announcements from mailing the same people. */
 const LOCK = { lockClass: 72_707_370, number: 1 };
 
 try {
@@ -50,11 +52,15 @@ function readArguments(): { announcement: Announcement; dryRun: boolean } {
   };
 }
 
-/** The specification wants both. They are two steps, a release and this, and either may come first. */
+/**
+ * The dates must be announced both by mail and in the response headers. The headers need a release,
+ * so the two happen separately, in either order.
+ */
 function warnUnlessInHeaders({ since, sunset }: Announcement): void {
   if (V1_DEPRECATION?.since === since && V1_DEPRECATION.sunset === sunset) return;
   console.error(
-    'Note: the responses of this release do not tell these dates (V1_DEPRECATION in src/core/deprecation.ts).',
+    'Note: the responses of this release do not tell these dates' +
+      ' (V1_DEPRECATION in src/core/deprecation.ts).',
   );
 }
 
@@ -75,7 +81,7 @@ async function sendMails(
   const logger = createLogger(config.logLevel);
   try {
     if (!(await lock.isHeld()))
-      throw new Error('An announcement is being sent already, or the database is away.');
+      throw new Error('An announcement is being sent already, or the database cannot be reached.');
     const { sent, failed } = await announce(
       {
         db,
@@ -83,7 +89,7 @@ async function sendMails(
         mailer: createMailer(config, logger),
         publicUrl: config.publicUrl,
         onFailure: (teamId, error) =>
-          logger.warn({ err: error, team: teamId }, 'a mail was not taken'),
+          logger.warn({ err: error, team: teamId }, 'the mail server refused a mail'),
       },
       announcement,
     );

@@ -1,11 +1,12 @@
 import '../src/runtime/node-version.ts';
 import { migrate } from '../src/db/migrate.ts';
 
-// Only DATABASE_URL is read here: a migration step of a deployment has no need of the application's secrets.
+// Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.
 const databaseUrl = process.env['DATABASE_URL'];
 if (!databaseUrl) {
   console.error(
-    'DATABASE_URL is required, and must be a postgres:// URL of a direct connection (not through PgBouncer).',
+    'DATABASE_URL is required. It must be the postgres:// URL of a direct connection' +
+      ' (not through PgBouncer).',
   );
   process.exit(1);
 }

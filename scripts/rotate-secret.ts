@@ -1,4 +1,5 @@
-// `npm run rotate-secret`: encrypts with APP_SECRET what APP_SECRET_PREVIOUS wrote. May be ended and run again at any time.
+// `npm run rotate-secret` encrypts with APP_SECRET what was encrypted with APP_SECRET_PREVIOUS. It
+// is safe to stop it and run it again at any time.
 import '../src/runtime/node-version.ts';
 import { loadConfig } from '../src/runtime/config.ts';
 import { openDatabase } from '../src/db/client.ts';
@@ -8,7 +9,7 @@ const config = loadConfig(process.env);
 const { appSecret: current, appSecretPrevious: previous } = config;
 if (previous === undefined) {
   console.error(
-    'APP_SECRET_PREVIOUS is required: it opens what is to be encrypted with APP_SECRET.',
+    'APP_SECRET_PREVIOUS is required: it decrypts what is to be encrypted with APP_SECRET.',
   );
   process.exit(1);
 }

@@ -1,5 +1,5 @@
-// `npm run seed -- FILE.json [--replace]`: loads a seed file. Standard output gets one JSON object, the keys and secrets that
-// are shown once, and nothing else; words for people go to standard error.
+// `npm run seed -- FILE.json [--replace]` loads a seed file. Standard output gets a single JSON
+// object with the keys and secrets that are shown once; messages for people go to standard error.
 import '../src/runtime/node-version.ts';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -39,14 +39,12 @@ function readArguments(): { path: string; replace: boolean } {
 
 function readJson(path: string): unknown {
   try {
-    // Fatal: a wrongly encoded name must not be stored as question marks.
+    // `fatal`, because a wrongly encoded name must not be stored as question marks.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)));
   } catch (error) {
     throw new Error(
       `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }
@@ -73,13 +71,14 @@ async function openTarget(file: unknown): Promise<Target> {
   const appSecret = process.env['APP_SECRET'] ?? '';
   if (appSecret.length < 32 && hasEndpoints(file)) {
     throw new Error(
-      'APP_SECRET is required, with at least 32 characters: it encrypts the secrets of the webhook endpoints in this file.',
+      'APP_SECRET is required, with at least 32 characters: ' +
+        'it encrypts the secrets of the webhook endpoints in this file.',
     );
   }
   return { databaseUrl, appSecret, close: () => Promise.resolve() };
 }
 
-/** Only a hint; whether the file fits is loadSeed's. */
+/** Looks for webhook endpoints in a file that is not validated yet; `loadSeed` validates it. */
 function hasEndpoints(file: unknown): boolean {
   const { teams } = (file ?? {}) as { teams?: unknown };
   if (!Array.isArray(teams)) return false;
@@ -88,7 +87,7 @@ function hasEndpoints(file: unknown): boolean {
   );
 }
 
-/** The database of `npm start`. When that runs, its Postgres is used and left running. */
+/** Opens the database of `npm start`. If `npm start` is running, its Postgres is left running. */
 async function openEmbedded(): Promise<Target> {
   const folder = openDataFolder(resolve('.data'));
   const appSecret =
@@ -104,7 +103,7 @@ async function openEmbedded(): Promise<Target> {
   return { databaseUrl: postgres.databaseUrl, appSecret, close };
 }
 
-/** Another process holds the folder, and so has made its secrets. */
+/** Reads the secret that the process holding the folder has made. */
 function readSecretOfRunning(): string {
   const kept = JSON.parse(readFileSync(join('.data', 'secrets.json'), 'utf8')) as {
     appSecret: string;

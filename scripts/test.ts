@@ -1,5 +1,6 @@
-// `npm test`: the static checks beside each other, then the tests. With arguments (a file, -t NAME …) only the tests.
-// The last line is `N passed, N failed, N skipped`; a static check that fails counts as one failed.
+// `npm test` runs the static checks in parallel, then the tests. With arguments (a file, -t NAME …)
+// it runs only the tests. The last line is `N passed, N failed, N skipped`; a static check that
+// fails counts as one failed.
 import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,7 +17,7 @@ const root = join(import.meta.dirname, '..');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
 const running = new Set<ChildProcess>();
 
-/** All are JavaScript, run by this Node: no PATH decides which. */
+/** All are JavaScript programs, run by this Node, so that they do not depend on PATH. */
 const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
   {
     name: 'format',
@@ -44,23 +45,22 @@ const failed = tests.failed + failedChecks;
 if (failed > 0) process.exitCode = 1;
 console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
 
-/** Prints each check's output when it ends, whole, so that they do not mix. Resolves with how many failed. */
+/** Resolves with how many failed. Prints the output of a check when it ends, so they do not mix. */
 async function runChecks(): Promise<number> {
   const results = await Promise.all(
     checks.map(async ({ name, args: checkArgs }) => {
       const startedAt = performance.now();
       const { code, output } = await run(checkArgs, 'collect');
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      console.log(
-        `${code === 0 ? '✓' : '✗'} ${name} (${seconds} s)${code === 0 ? '' : `\n${output.trim()}`}`,
-      );
+      const line = `${name} (${seconds} s)`;
+      console.log(code === 0 ? `✓ ${line}` : `✗ ${line}\n${output.trim()}`);
       return code;
     }),
   );
   return results.filter((code) => code !== 0).length;
 }
 
-/** The counts come from Vitest's JSON report: its printed summary is for people and changes. */
+/** The counts come from Vitest's JSON report, because its printed summary may change. */
 async function runTests(testArgs: readonly string[]): Promise<Counts> {
   const folder = mkdtempSync(join(tmpdir(), 'test-report-'));
   try {
@@ -76,7 +76,7 @@ async function runTests(testArgs: readonly string[]): Promise<Counts> {
     ];
     const { code } = await run(vitest, 'show');
     const counts = readCounts(report);
-    // A file that does not load, an unhandled error, a crash: Vitest fails without a failed test.
+    // Vitest can fail without a failed test: a file does not load, an unhandled error, a crash.
     return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
   } finally {
     rmSync(folder, { recursive: true, force: true });

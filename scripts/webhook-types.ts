@@ -4,7 +4,10 @@ import { EVENT_TYPES, EVENTS, type EventType } from '../src/core/events.ts';
 const START = '// Written by `npm run webhook-types` from core/events.ts. Do not edit.\n';
 const END = '// End of the written part.\n';
 
-/** Returns the source of src/client/webhook-verification.ts with the event types of core/events.ts. */
+/**
+ * Returns `source`, the text of src/client/webhook-verification.ts, with its event types written
+ * anew from core/events.ts.
+ */
 export function withEventTypes(source: string): string {
   const start = source.indexOf(START);
   const end = source.indexOf(END);

@@ -1,5 +1,6 @@
-// What the analytics of a large tenant cost the database: the statement that the service itself sends, prepared as there (so that Postgres may come to
-// prefer a general plan, as there) and explained.
+// Measures what the analytics of a large team cost the database. It explains the statement that the
+// service itself sends, and prepares it as the service does, because Postgres may switch to a
+// generic plan for a prepared statement.
 import pg from 'pg';
 import type { Db, Statement } from '../../src/db/client.ts';
 import { summarizeTeam } from '../../src/features/analytics/service.ts';
@@ -12,6 +13,7 @@ interface Explained {
   readonly 'Execution Time': number;
 }
 
+/** Prints the costs of the analytics of one team at the time `at`. */
 export async function benchAnalytics(
   world: World,
   api: ServerProcess,
@@ -32,8 +34,9 @@ export async function benchAnalytics(
        (select count(*) from member where team_id = $1 and status = 'active') as members`,
     [teamId],
   );
-  const size = `${Number(rows[0]?.trainings).toLocaleString('en')} trainings, ${rows[0]?.members} members`;
-  printHeading(`Analytics, ${size}, median ms`, ['planning', 'execution', 'sum']);
+  const trainings = Number(rows[0]?.trainings).toLocaleString('en');
+  const title = `Analytics, ${trainings} trainings, ${rows[0]?.members} members, median ms`;
+  printHeading(title, ['planning', 'execution', 'sum']);
   const figures = [planMs, executeMs, planMs + executeMs].map((ms) => ms.toFixed(1));
   printFigures('  database', figures, { value: planMs + executeMs, target: atMost(20, ' ms') });
   printFigures('  whole request', ['', '', medianMs.toFixed(1)]);
@@ -75,7 +78,10 @@ interface Sent {
   readonly values: readonly unknown[];
 }
 
-/** What the service asks of the database. It gets no rows and gives up, which is as far as it must go while it asks once. */
+/**
+ * Returns the statements that `ask` sends. Each query returns no rows, so the service fails after
+ * its first one; that is enough as long as it sends only one.
+ */
 async function captureStatements(ask: (db: Db) => Promise<unknown>): Promise<Sent[]> {
   const sent: Sent[] = [];
   const db: Pick<Db, 'query'> = {

@@ -3,6 +3,7 @@ import type { SeedFileInput } from '../../src/seed/schema.ts';
 
 type TeamSeed = NonNullable<SeedFileInput['teams']>[number];
 
+/** What a training or assignment of a benchmark practises. */
 export const COMBINATION = {
   situation_id: 'sit_cold',
   personality_id: 'per_calm',
@@ -15,7 +16,7 @@ const CATALOG: SeedFileInput['catalog'] = [
   { kind: 'industry', id: COMBINATION.industry_id, name: { de: 'Software', en: 'Software' } },
 ];
 
-/** Tenants without limits, with an owner, a key and what `generate` makes. */
+/** A seed file of teams without limits, each with an owner, a key and what `generate` makes. */
 export function seedFile(
   teams: readonly { id: string; generate: TeamSeed['generate'] }[],
 ): SeedFileInput {
@@ -36,7 +37,7 @@ export function seedFile(
   };
 }
 
-/** A whole request for the load generator. */
+/** Returns a complete HTTP request for the load generator. */
 export function httpRequest(
   method: string,
   key: string,
@@ -45,9 +46,10 @@ export function httpRequest(
 ): string {
   const { body, headers = '' } = options;
   const text = body === undefined ? '' : JSON.stringify(body);
-  // `{n}` stands for twelve digits; see load.ts.
+  // load.ts replaces `{n}` with twelve digits.
   const length = text.replaceAll('{n}', '0'.repeat(12)).length;
   const content =
     body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${length}\r\n`;
-  return `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n${headers}${content}\r\n${text}`;
+  const start = `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: bench\r\n`;
+  return `${start}Authorization: Bearer ${key}\r\n${headers}${content}\r\n${text}`;
 }

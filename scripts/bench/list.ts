@@ -1,4 +1,5 @@
-// A page of 50 assignments, ours against the floor: how many a second, and what processor time each costs the server.
+// Compares a page of 50 assignments of the API with the floor's: requests per second, and the
+// server's processor time per request.
 import { deepStrictEqual } from 'node:assert/strict';
 import { BASE_PATH } from '../../src/http/api/rest.ts';
 import { httpRequest } from './data.ts';
@@ -11,11 +12,12 @@ const CONCURRENCIES = [16, 64];
 
 interface Run {
   readonly perSecond: number;
-  /** null where the system does not tell. */
+  /** null if the system does not report processor time. */
   readonly cpuUs: number | null;
   readonly medianMs: number;
 }
 
+/** Prints the comparison of the two servers. Needs teams with assignments, one per key. */
 export async function benchList(
   world: World,
   api: ServerProcess,
@@ -42,13 +44,13 @@ export async function benchList(
       cpuUs: before === null || after === null ? null : ((after - before) * 1000) / count,
     };
   };
-  // Compiled code is what is compared.
+  // Warm up both servers, so that compiled code is compared.
   for (const server of [...servers, ...servers]) await run(server, 16);
   printHeading(`List of 50 assignments, ${keys.size} tenants`, ['floor', 'API', 'ratio']);
   for (const concurrency of CONCURRENCIES) {
     const [ofFloor, ofApi]: [Run[], Run[]] = [[], []];
     for (let turn = 0; turn < runs; turn += 1) {
-      // A B B A: what the machine does meanwhile meets both.
+      // Alternate A B B A, so that other load on the machine affects both alike.
       if (turn % 2 === 0) ofFloor.push(await run(floor, concurrency));
       ofApi.push(await run(api, concurrency));
       if (turn % 2 === 1) ofFloor.push(await run(floor, concurrency));
@@ -79,7 +81,7 @@ function printRuns(concurrency: number, floor: readonly Run[], api: readonly Run
   compare('median ms', (run) => run.medianMs);
 }
 
-/** A floor that answers something else is none. Only the cursors are each server's own. */
+/** Throws unless both servers return the same rows. Their cursors may differ. */
 async function requireSameAnswer(
   [floor, api]: readonly [ServerProcess, ServerProcess],
   key: string,

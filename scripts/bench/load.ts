@@ -1,22 +1,25 @@
-// The load generator: a process of its own, so that what it costs is not the server's. Told by IPC what to send, answers how it went.
-// Raw sockets, because a client library costs more than the server that it asks.
+// The load generator. It is a separate process, so that its cost is not counted as the server's.
+// It receives jobs over IPC and replies with the outcome. It uses raw sockets, because an HTTP
+// client library costs more processor time than the server under test.
 import { connect } from 'node:net';
 import { median } from './report.ts';
 
+/** What the load generator sends. */
 export interface Job {
   readonly port: number;
-  /** Whole HTTP requests, sent in turn. `{n}` becomes a number of twelve digits that no other request has. */
+  /** Complete HTTP requests, sent in turn. `{n}` is replaced with a unique twelve-digit number. */
   readonly requests: readonly string[];
-  /** Connections, each with one request at a time. */
+  /** The number of connections; each has one request in flight. */
   readonly concurrency: number;
-  /** How long, or how often each request. */
+  /** How long to send, or how often to send each request. */
   readonly until: { readonly seconds: number } | { readonly rounds: number };
 }
 
+/** How a job went. All its requests were answered with 2xx. */
 export interface Outcome {
   readonly count: number;
   readonly perSecond: number;
-  /** Of all, and of each request by its place. */
+  /** Over all requests; `mediansMs` has one figure for each entry of `requests`. */
   readonly medianMs: number;
   readonly mediansMs: readonly number[];
 }
@@ -40,7 +43,7 @@ async function run(job: Job): Promise<Outcome> {
   const endsAt = 'seconds' in job.until ? startedAt + job.until.seconds * 1000 : Infinity;
   const most = 'rounds' in job.until ? job.until.rounds * job.requests.length : Infinity;
   const times = job.requests.map((): number[] => []);
-  // Not always from the first one: a short run would otherwise be one of a few tenants.
+  // Continue where the last run ended: a short run from the start would only reach a few teams.
   const offset = 'seconds' in job.until ? unique : 0;
   let sent = 0;
   const take = (): number | null =>
@@ -57,7 +60,10 @@ async function run(job: Job): Promise<Outcome> {
   };
 }
 
-/** One connection, until there is nothing left to take. Rejects at the first answer that is not 2xx: figures of errors are worth nothing. */
+/**
+ * Sends requests over one connection until `take` returns null. Rejects at the first response that
+ * is not 2xx, because timings of errors are worthless.
+ */
 function converse(
   { port, requests }: Job,
   take: () => number | null,

@@ -1,5 +1,6 @@
-// `npm run bench`: figures that hold on any machine, because each is a ratio within one run. Brings its database, its data, its load and the floor it is
-// held against. Build nothing else meanwhile.
+// `npm run bench` prints figures that hold on any machine, because each is a ratio within one run.
+// It brings its own database, data, load and the floor that it compares with. Do not run anything
+// else on the machine meanwhile.
 //   --quick                            less data and fewer runs: about a minute
 //   --only list|pages|analytics|writes|webhooks
 import { availableParallelism, loadavg } from 'node:os';
@@ -54,7 +55,7 @@ const QUICK: Scale = {
   deliveries: 20_000,
 };
 
-/** The end of the generated time, so that the windows of the analytics are full on any day. */
+/** The end of the generated data, which is fixed so that the windows of the analytics are full. */
 const DATA_TO = '2026-11-01';
 
 const stack = new AsyncDisposableStack();
@@ -67,7 +68,7 @@ try {
   const { scale, only } = readArguments();
   await bench(scale, only);
 } catch (error) {
-  // What a signal has stopped fails on its way out.
+  // After a signal, what was stopped fails; that is not worth reporting.
   if (!stack.disposed) console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 } finally {
@@ -119,13 +120,17 @@ async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
   console.log(`\nDone in ${elapsed()}.`);
 }
 
-/** Interleaved runs share what others do to the machine, but a processor that is taken away in the middle of a run costs one side only. */
+/**
+ * Interleaved runs suffer alike from steady load on the machine, but a processor that is taken away
+ * in the middle of a run affects one side only.
+ */
 function warnOfOthers(): void {
   const [load = 0] = loadavg();
   const processors = availableParallelism();
   if (load > processors / 2)
     console.log(
-      `Others use this machine (load ${load.toFixed(1)} on ${processors} processors): figures will be off.`,
+      `Other programs use this machine (load ${load.toFixed(1)} on ${processors} processors): ` +
+        'the figures will be off.',
     );
 }
 

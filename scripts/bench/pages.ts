@@ -1,4 +1,4 @@
-// How long the pages deep in a long list take, against the second page of the same list.
+// Compares the pages deep in a long list with the second page of the same list.
 import { toPage, type PagePosition } from '../../src/core/page.ts';
 import { httpRequest } from './data.ts';
 import { atMost, printFigures, printHeading } from './report.ts';
@@ -8,16 +8,16 @@ const LIMIT = 50;
 
 interface List {
   readonly path: string;
-  /** What its cursors name. */
+  /** The list's name in its cursors. */
   readonly name: string;
   readonly team: string;
-  /** Its rows, newest first: `at` and `id` of each. */
+  /** A query for `at` and `id` of every row; `$1` is the team. */
   readonly rows: string;
 }
 
 const BIG = 'team_big';
 const WIDE = 'team_wide';
-/** The tenants of these lists. */
+/** The ids of the teams that have these lists. */
 export const PAGE_TEAMS = { big: BIG, wide: WIDE };
 
 const LISTS: readonly List[] = [
@@ -65,6 +65,7 @@ const LISTS: readonly List[] = [
   },
 ];
 
+/** Prints the comparison for each list. Needs the teams of `PAGE_TEAMS` with their rows. */
 export async function benchPages(
   world: World,
   api: ServerProcess,
@@ -77,7 +78,7 @@ export async function benchPages(
       [list.team],
     );
     const count = rows[0]?.count ?? 0;
-    // The last page is a full one, so that there is as much to do.
+    // The last page is a full one, so that it is as much work as the others.
     const after = [LIMIT, Math.floor(count / 2), count - LIMIT - 1];
     const key = options.keys.get(list.team) ?? '';
     const requests: string[] = [];
@@ -96,13 +97,21 @@ export async function benchPages(
   }
 }
 
-/** The page after the first `offset` rows. Its cursor is made as the API makes it: to walk there would take thousands of requests. */
+/**
+ * Returns the path of the page after the first `offset` rows. Its cursor is made as the API makes
+ * it, because walking there would take thousands of requests.
+ */
 async function pathAfter(
   world: World,
   { path, name, rows, team }: List,
   offset: number,
 ): Promise<string> {
-  const select = `select to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id from (${rows}) r order by r.at desc, id desc offset $2 limit 1`;
+  const select = `
+    select to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at, id
+    from (${rows}) r
+    order by r.at desc, id desc
+    offset $2
+    limit 1`;
   const { rows: found } = await world.pool.query<PagePosition>(select, [team, offset - 1]);
   const [row] = found;
   if (!row) throw new Error(`${path} has no row ${offset}`);

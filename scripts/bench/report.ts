@@ -1,13 +1,15 @@
-/** What one figure is held against. */
+/** The limit that one figure must meet. */
 export interface Target {
   readonly text: string;
   readonly isMet: (value: number) => boolean;
 }
 
+/** A target that is met by `limit` or more. */
 export const atLeast = (limit: number): Target => ({
   text: `≥ ${limit}`,
   isMet: (value) => value >= limit,
 });
+/** A target that is met by `limit` or less. */
 export const atMost = (limit: number, unit = ''): Target => ({
   text: `≤ ${limit}${unit}`,
   isMet: (value) => value <= limit,
@@ -15,11 +17,12 @@ export const atMost = (limit: number, unit = ''): Target => ({
 
 const WIDTHS = [54, 14, 14, 9] as const;
 
+/** Prints a table's title and the names of its columns. */
 export function printHeading(title: string, columns: readonly string[]): void {
   console.log(`\n${[title, ...columns].map(pad).join('')}`);
 }
 
-/** A line: what was measured, the figures as they are, and the one that counts with its target. */
+/** Prints one row of a table; `judged` adds a verdict on the figure that has a target. */
 export function printFigures(
   what: string,
   figures: readonly string[],
@@ -35,7 +38,9 @@ function pad(text: string, column: number): string {
   return column === 0 ? text.padEnd(WIDTHS[0]) : text.padStart(WIDTHS[column] ?? 9);
 }
 
-/** The middle one, of an even number the lower of the two; NaN of nothing. */
+/**
+ * The median; the lower of the two middle values if their number is even, NaN if there are none.
+ */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1] ?? NaN;
 }

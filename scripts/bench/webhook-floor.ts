@@ -1,11 +1,14 @@
-// The floor: the least that delivers as the worker does. A row for each delivery, a signed POST over kept connections, and its result, rows in batches;
-// no claims, no queues, no checked addresses, nothing that survives a crash. `POST /` with a FloorJob makes the deliveries and answers when they are made.
+// The floor for deliveries: the least code that delivers as the worker does. Each delivery is a
+// row, a signed POST over kept connections, and its result; rows are written in batches. There are
+// no claims, no queues, no checked addresses, and nothing survives a crash. `POST /` with a
+// FloorJob makes the deliveries and responds when they are done.
 import { createHmac, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { Agent } from 'undici';
 
+/** The body of `POST /`: send `count` deliveries to `url`, `concurrency` at a time. */
 export interface FloorJob {
   readonly url: string;
   readonly count: number;
@@ -15,11 +18,27 @@ export interface FloorJob {
 const BATCH = 500;
 const SECRET = `whsec_${'a'.repeat(43)}`;
 
-const TABLE = `create table if not exists floor_delivery (id bigint generated always as identity primary key, event_id text not null,
-  status text not null default 'pending', response_code int, response_ms int, response_excerpt text)`;
-const INSERT = `insert into floor_delivery (event_id) select unnest($1::text[]) returning id, event_id`;
-const UPDATE = `update floor_delivery d set status = 'ok', response_code = n.code, response_ms = n.ms, response_excerpt = n.excerpt
-  from unnest($1::bigint[], $2::int[], $3::int[], $4::text[]) as n (id, code, ms, excerpt) where d.id = n.id`;
+const TABLE = `
+  create table if not exists floor_delivery (
+    id bigint generated always as identity primary key,
+    event_id text not null,
+    status text not null default 'pending',
+    response_code int,
+    response_ms int,
+    response_excerpt text
+  )`;
+const INSERT = `
+  insert into floor_delivery (event_id)
+  select unnest($1::text[])
+  returning id, event_id`;
+const UPDATE = `
+  update floor_delivery d set
+    status = 'ok',
+    response_code = n.code,
+    response_ms = n.ms,
+    response_excerpt = n.excerpt
+  from unnest($1::bigint[], $2::int[], $3::int[], $4::text[]) as n (id, code, ms, excerpt)
+  where d.id = n.id`;
 
 type Result = readonly [id: string, code: number, ms: number, excerpt: string];
 
@@ -36,45 +55,41 @@ async function deliver(pool: pg.Pool, { url, count, concurrency }: FloorJob): Pr
     });
     const left = rows.values();
     const results: Result[] = [];
-    const converse = async (): Promise<void> => {
+    const sendInTurn = async (): Promise<void> => {
       for (const row of left) {
         const sentAt = performance.now();
-        const body = JSON.stringify({
-          id: row.event_id,
-          type: 'evaluation.completed',
-          created_at: new Date(),
-          api_version: '2026-11',
-          tenant_id: 'team_0',
-          data: { team_id: 'team_0', training_id: 'trn_0', user_id: 'usr_0', score: 77 },
-        });
-        const t = Math.floor(Date.now() / 1000);
-        const v1 = createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
-        const headers = {
-          'content-type': 'application/json',
-          'svc-signature': `t=${t},v1=${v1}`,
-          'svc-event-id': row.event_id,
-        };
-        const response = await agent.request({
-          origin,
-          path: pathname,
-          method: 'POST',
-          headers,
-          body,
-        });
+        const { body, headers } = describeRequest(row.event_id);
+        const request = { origin, path: pathname, method: 'POST', headers, body } as const;
+        const response = await agent.request(request);
         const excerpt = await response.body.text();
-        results.push([
-          row.id,
-          response.statusCode,
-          Math.round(performance.now() - sentAt),
-          excerpt.slice(0, 1000),
-        ]);
+        const ms = Math.round(performance.now() - sentAt);
+        results.push([row.id, response.statusCode, ms, excerpt.slice(0, 1000)]);
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, converse));
+    await Promise.all(Array.from({ length: concurrency }, sendInTurn));
     const values = ([0, 1, 2, 3] as const).map((column) => results.map((result) => result[column]));
     await pool.query({ name: 'update', text: UPDATE, values });
   }
   await agent.close();
+}
+
+function describeRequest(eventId: string): { body: string; headers: Record<string, string> } {
+  const body = JSON.stringify({
+    id: eventId,
+    type: 'evaluation.completed',
+    created_at: new Date(),
+    api_version: '2026-11',
+    tenant_id: 'team_0',
+    data: { team_id: 'team_0', training_id: 'trn_0', user_id: 'usr_0', score: 77 },
+  });
+  const t = Math.floor(Date.now() / 1000);
+  const v1 = createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
+  const headers = {
+    'content-type': 'application/json',
+    'svc-signature': `t=${t},v1=${v1}`,
+    'svc-event-id': eventId,
+  };
+  return { body, headers };
 }
 
 if (import.meta.main) {

@@ -1,4 +1,6 @@
-// Deliveries of events that were written in one go, to one receiver over many endpoints, against the floor; and how long one takes when nothing else happens.
+// Compares the worker with the floor: deliveries of events that were written all at once, to many
+// webhook endpoints of one receiver. Then measures how long a single delivery takes when the worker
+// is idle.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -22,6 +24,18 @@ interface Run {
   readonly cpuUs: number;
 }
 
+interface Turn {
+  readonly floor: Run;
+  readonly worker: Run;
+}
+
+interface Receiver {
+  readonly url: string;
+  /** Milliseconds from the creation of each event until its request was received. */
+  readonly latenciesMs: number[];
+}
+
+/** Prints both measurements. Seeds its own teams and starts its own worker, floor and receiver. */
 export async function benchWebhooks(
   world: World,
   api: ServerProcess,
@@ -31,17 +45,7 @@ export async function benchWebhooks(
   const receiver = await startReceiver(stack);
   const keys = await seed(world, receiver.url);
   const floor = await world.start(new URL('./webhook-floor.ts', import.meta.url), '/');
-  const worker = await world.start(
-    new URL('../../src/worker.ts', import.meta.url),
-    '/metrics',
-    (port) => ({
-      METRICS_PORT: String(port),
-      WORKER_CONCURRENCY: String(CONCURRENCY),
-      // The receiver is on this machine, which production does not deliver to.
-      NODE_ENV: 'development',
-      WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-    }),
-  );
+  const worker = await startWorker(world);
   const measure = async ({ pid }: ServerProcess, begin: () => Promise<unknown>): Promise<Run> => {
     const [cpuMs, startedAt, before] = [
       await readCpuMs(pid),
@@ -54,7 +58,7 @@ export async function benchWebhooks(
       await delay(5);
     }
     const perSecond = deliveries / ((performance.now() - startedAt) / 1000);
-    // The results of the last ones are still to be written.
+    // The worker still has to write the results of the last deliveries.
     await delay(200);
     return {
       perSecond,
@@ -74,9 +78,24 @@ export async function benchWebhooks(
     measure(worker, () => raiseEvents(world, deliveries / ENDPOINTS_PER_TEAM));
   await ofFloor();
   await ofWorker();
-  const turns: { floor: Run; worker: Run }[] = [];
+  const turns: Turn[] = [];
   for (let turn = 0; turn < runs; turn += 1)
     turns.push({ floor: await ofFloor(), worker: await ofWorker() });
+  printTurns(turns);
+  await benchIdleDelivery(api, receiver, { keys: [...keys.values()], rounds });
+}
+
+function startWorker(world: World): Promise<ServerProcess> {
+  return world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
+    METRICS_PORT: String(port),
+    WORKER_CONCURRENCY: String(CONCURRENCY),
+    // The receiver is on this machine. In production, the worker refuses to deliver to it.
+    NODE_ENV: 'development',
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  }));
+}
+
+function printTurns(turns: readonly Turn[]): void {
   const middle = (who: 'floor' | 'worker', what: keyof Run): number =>
     median(turns.map((turn) => turn[who][what]));
   const ratio = (what: keyof Run): number =>
@@ -100,27 +119,28 @@ export async function benchWebhooks(
     value: ratio('cpuUs'),
     target: atMost(2),
   });
+}
 
+async function benchIdleDelivery(
+  api: ServerProcess,
+  receiver: Receiver,
+  { keys, rounds }: { keys: readonly string[]; rounds: number },
+): Promise<void> {
   receiver.latenciesMs.length = 0;
   for (let round = 0; round < rounds; round += 1)
-    await invite(api, [...keys.values()][round % keys.size] ?? '', round);
+    await invite(api, keys[round % keys.length] ?? '', round);
   await delay(1000);
   const value = median(receiver.latenciesMs);
   const slowest = Math.max(...receiver.latenciesMs);
   printFigures(
     '  idle, POST /users to request received, ms (median, max)',
     ['', value.toFixed(0), slowest.toFixed(0)],
-    {
-      value,
-      target: atMost(50, ' ms'),
-    },
+    { value, target: atMost(50, ' ms') },
   );
 }
 
-/** In this process: what it costs is neither side's. */
-async function startReceiver(
-  stack: AsyncDisposableStack,
-): Promise<{ url: string; latenciesMs: number[] }> {
+/** Runs in this process, so that its cost is counted neither as the floor's nor as the worker's. */
+async function startReceiver(stack: AsyncDisposableStack): Promise<Receiver> {
   const latenciesMs: number[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
@@ -155,8 +175,11 @@ function seed(world: World, url: string): Promise<Map<string, string>> {
 async function raiseEvents({ pool }: World, count: number): Promise<void> {
   await pool.query(
     `insert into event (team_id, id, type, data, created_at)
-     select team, 'evt_' || gen_random_uuid(), 'evaluation.completed', json_build_object('team_id', team, 'training_id', 'trn_0', 'user_id', 'usr_0', 'score', 77), clock_timestamp()
-     from generate_series(1, $1::int) n cross join lateral (select 'team_hooks_' || (n % $2::int) as team) t`,
+     select team, 'evt_' || gen_random_uuid(), 'evaluation.completed',
+       json_build_object('team_id', team, 'training_id', 'trn_0', 'user_id', 'usr_0', 'score', 77),
+       clock_timestamp()
+     from generate_series(1, $1::int) n
+     cross join lateral (select 'team_hooks_' || (n % $2::int) as team) t`,
     [count, TEAMS],
   );
   await pool.query(`select graphile_worker.add_job('wake_deliveries', '{}')`);

@@ -1,4 +1,5 @@
-// What a benchmark runs in: a Postgres of its own in a temporary folder, the API as in production, and the load generator, each on its processor.
+// The environment of a benchmark: a Postgres in a temporary folder, the API as in production, and
+// the load generator. The servers under test get a processor of their own.
 import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -14,16 +15,21 @@ import { loadSeed } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import type { Job, Outcome } from './load.ts';
 
+/** A server on 127.0.0.1, in a process of its own. */
 export interface ServerProcess {
   readonly port: number;
   readonly pid: number;
 }
 
+/** The environment of a benchmark, as `openWorld` makes it. */
 export interface World {
   readonly pool: pg.Pool;
-  /** Loads tenants and resolves with a key of each, by team id. */
+  /** Loads teams and resolves with one key of each, by team id. */
   seed(file: SeedFileInput): Promise<Map<string, string>>;
-  /** A server with `DATABASE_URL` and `PORT`, that answers `path` before this resolves. `env` comes on top. */
+  /**
+   * Starts a server with `DATABASE_URL`, `PORT` and the variables of `env`. Resolves when it
+   * answers requests for `path`.
+   */
   start(
     entry: URL,
     path: string,
@@ -32,7 +38,7 @@ export interface World {
   load(job: Job): Promise<Outcome>;
 }
 
-/** What a machine that serves would have; everything written is synced, as it would be. */
+/** Settings of a production server. Writes are synced to disk, as in production. */
 const SETTINGS = {
   shared_buffers: '512MB',
   max_wal_size: '4GB',
@@ -43,14 +49,14 @@ const SETTINGS = {
 
 const APP_SECRET = randomBytes(32).toString('hex');
 
-/** Everything that is opened goes with `stack`, and should this process be killed, with it too. */
+/** Opens a world. Disposing `stack` ends everything, and so does the end of this process. */
 export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'customer-api-bench-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
   stack.defer(remove);
   await chmod(folder, 0o755);
   const postgres = await startEmbedded({ dataDir: folder, settings: SETTINGS });
-  outlive(stack, 'kill -QUIT "$1"; sleep 1; rm -rf "$2"', [String(postgres.pid), folder]);
+  runAfterOurEnd(stack, 'kill -QUIT "$1"; sleep 1; rm -rf "$2"', [String(postgres.pid), folder]);
   stack.defer(() => postgres.stop().then(remove));
   const cpus = await chooseCpus();
   pin(postgres.pid, cpus.rest);
@@ -81,21 +87,21 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
       });
       stack.defer(() => stop(child));
       const pid = child.pid ?? 0;
-      outlive(stack, 'kill -9 "$1"', [String(pid)]);
+      runAfterOurEnd(stack, 'kill -9 "$1"', [String(pid)]);
       pin(pid, cpus.server);
-      await answers(`http://127.0.0.1:${port}${path}`, child);
+      await waitForAnswer(`http://127.0.0.1:${port}${path}`, child);
       return { port, pid };
     },
     load: (job) => ask(generator, job),
   };
 }
 
-/** Milliseconds of processor time that the process has taken; null where /proc does not tell. */
+/** Milliseconds of processor time that the process has used; null on systems without /proc. */
 export async function readCpuMs(pid: number): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // utime and stime, in ticks of which Linux tells every program 100 a second.
+  // utime and stime, in ticks. Linux reports 100 ticks per second to every program.
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
@@ -123,7 +129,10 @@ function ask(generator: ChildProcess, job: Job): Promise<Outcome> {
   });
 }
 
-/** The servers get a processor of their own; Postgres and the load share what is left. Null where there is nothing to share out. */
+/**
+ * Chooses one processor for the servers; Postgres and the load generator share the others. Null if
+ * there are fewer than two, or if the system does not list them.
+ */
 async function chooseCpus(): Promise<{ server: string | null; rest: string | null }> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? '';
@@ -141,12 +150,19 @@ function pin(pid: number | undefined, cpus: string | null): void {
   try {
     execFileSync('taskset', ['-a', '-c', '-p', cpus, String(pid)], { stdio: 'ignore' });
   } catch {
-    // There is no taskset: the figures are less steady, no less true.
+    // Without taskset the figures vary more, but they are still right.
   }
 }
 
-/** A shell that waits for the end of its standard input, which comes with the end of this process, however it ends. */
-function outlive(stack: AsyncDisposableStack, script: string, args: readonly string[]): void {
+/**
+ * Runs `script` when this process ends, even by `kill -9`: a shell waits for the end of its
+ * standard input, which this process holds open.
+ */
+function runAfterOurEnd(
+  stack: AsyncDisposableStack,
+  script: string,
+  args: readonly string[],
+): void {
   const shell = spawn('/bin/sh', ['-c', `cat >/dev/null; ${script}`, 'sh', ...args], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
@@ -162,7 +178,7 @@ function stop(child: ChildProcess): Promise<void> {
       resolve();
       return;
     }
-    // Also one that was let go: this process must not end before it.
+    // `ref`, also for a process that was `unref`ed: this process must not end before it.
     child.ref();
     child.once('exit', () => {
       child.stdin?.destroy();
@@ -172,7 +188,7 @@ function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-async function answers(url: string, child: ChildProcess): Promise<void> {
+async function waitForAnswer(url: string, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (!(await fetch(url).catch(() => null))) {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${url} does not answer`);

@@ -1,4 +1,5 @@
-// Two writes with everything that they leave behind (audit entry, event, job, kept response): sixteen at a time against one at a time.
+// Compares sixteen writes at a time with one at a time, for two endpoints and with everything that
+// a write leaves behind (audit entry, event, job, kept response).
 import { COMBINATION, httpRequest } from './data.ts';
 import { median, printFigures, printHeading } from './report.ts';
 import type { ServerProcess, World } from './world.ts';
@@ -18,6 +19,7 @@ const WRITES = [
   { path: '/users', body: INVITATION },
 ];
 
+/** Prints the comparison for each endpoint, without and with an `Idempotency-Key`. */
 export async function benchWrites(
   world: World,
   api: ServerProcess,
@@ -52,7 +54,7 @@ export async function benchWrites(
   }
 }
 
-/** A team may send 60 invitations an hour, and no more than that many runs of this benchmark would then fit into one. */
+/** A team may send 60 invitations an hour, which this benchmark exceeds. */
 async function withdrawInvitations({ pool }: World): Promise<void> {
   await pool.query(`delete from member where status = 'invited' and email like 'bench-%'`);
 }
