@@ -36,13 +36,14 @@ export interface Outcome {
 /** The key of the kept response and of the advisory lock that the twin holds. */
 export const SHARED_IDEMPOTENCY_KEY = 'the same in both teams';
 
-export async function openWorld(sides: readonly Side[]): Promise<World> {
+/** Opens the world of these teams; their CRM connections ask the CRM at `crmUrl`. */
+export async function openWorld(sides: readonly Side[], crmUrl: string): Promise<World> {
   const api = await startTestApi({
     seed: twinSeed(sides),
     clock: fixedClock(TWINS_NOW),
     allowPrivateTargets: true,
   });
-  await addTwinRows(api.db, sides);
+  await addTwinRows(api.db, crmUrl, sides);
   const tables = await readTables(api);
   const copies = tables.all.map((name) => `create table backup.${name} as table ${name};`);
   await api.db.pool.query(`create schema backup; ${copies.join(' ')}`);

@@ -6,7 +6,7 @@ import { listTenantTables, openWorld } from './twin-worlds.ts';
 
 let api: TestApi;
 beforeAll(async () => {
-  ({ api } = await openWorld(SIDES));
+  ({ api } = await openWorld(SIDES, 'http://127.0.0.1:9'));
 });
 
 it('have rows with the same key and other contents in every table of a team', async () => {

@@ -2,9 +2,12 @@
 // oxlint-disable vitest/expect-expect -- `compare` expects
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startCrm } from '../support/crm/fake.ts';
-import { SIDES, type Side } from '../support/twins.ts';
+import { CRM_TOKEN, SIDES, type Side } from '../support/twins.ts';
 import { appOperations, REST_OPERATIONS, type Operation } from './twin-calls.ts';
+import { JOB_OPERATIONS } from './twin-jobs.ts';
 import { openWorld, type World } from './twin-worlds.ts';
+
+const MODIFIED = '2026-11-17T12:00:00.000Z';
 
 /** So many inputs of a change are also tried after the twin has made the same call. */
 const TWIN_FIRST_CALLS = 2;
@@ -21,9 +24,14 @@ export function describeTwin(side: Side): void {
 
   beforeAll(async () => {
     const crm = await startCrm('hubspot');
-    crm.token = 'token';
-    alone = await openWorld([side]);
-    both = await openWorld(SIDES);
+    crm.token = CRM_TOKEN;
+    // Known deals and a new one, whose owners are other people in either team.
+    for (const id of [1, 3, 8, 99])
+      crm.put({ id, status: 'lost', lostReason: 'zu teuer', ownerId: id, modified: MODIFIED });
+    for (const id of [1, 3, 8, 99]) crm.owners.set(id, `mem_${id}@twin.test`);
+    crm.notes.set(1, { id: 1, dealId: 3, html: 'Einwand: kein Bedarf', modified: MODIFIED });
+    alone = await openWorld([side], crm.url);
+    both = await openWorld(SIDES, crm.url);
     operations = new Map(appOperations(crm.url).map((operation) => [operation.name, operation]));
   });
 
@@ -48,6 +56,7 @@ export function describeTwin(side: Side): void {
 
   describe('a call answers and writes the same whether or not another team has the same ids', () => {
     it.each(REST_OPERATIONS)('$name', compare);
+    it.each(JOB_OPERATIONS)('$name', compare);
     it.each(appOperations('').map(({ name }) => name))('%s', async (name) => {
       const operation = operations.get(name);
       if (!operation) throw new Error(`no procedure ${name}`);

@@ -6,8 +6,11 @@
  * active member, is this entry blocked, is this connection active) there is an id for which the
  * answer is yes in one team and no in the other, in both directions.
  */
+import { encrypt } from '../../src/core/encryption.ts';
 import type { Database } from '../../src/db/client.ts';
+import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { TEST_APP_SECRET } from './api.ts';
 import { CATALOG, makeEvaluation, makeSeed, type TeamSeed } from './seed.ts';
 
 export type Side = 'a' | 'b';
@@ -17,6 +20,9 @@ export const twinOf = (side: Side): Side => (side === 'a' ? 'b' : 'a');
 
 /** The moment at which the tests run: the clock stands still. */
 export const TWINS_NOW = new Date('2026-11-18T12:00:00.000Z');
+
+/** What the CRM of the connections takes. */
+export const CRM_TOKEN = 'token';
 
 type Standing = readonly [
   role: 'owner' | 'admin' | 'member',
@@ -52,7 +58,7 @@ export const TWIN_IDS = {
   endpoint_id: ids('whe', 3),
   delivery_id: ids('whd', 12),
   resend_id: ids('whr', 2),
-  connection_id: ids('crm', 3),
+  connection_id: ids('crm', 5),
   key_id: ['key_full', 'key_second', 'key_ended'],
 };
 
@@ -195,12 +201,14 @@ function makeTwin(side: Side): TeamSeed {
     crm_connections: [
       { id: 'crm_1', provider: 'hubspot', status: side === 'a' ? 'active' : 'paused' },
       { id: 'crm_2', provider: 'pipedrive', status: side === 'a' ? 'paused' : 'active' },
-      { id: 'crm_3', provider: side === 'a' ? 'hubspot' : 'pipedrive', status: 'active' },
+      { id: 'crm_3', provider: 'hubspot', status: 'active' },
+      { id: 'crm_4', provider: 'hubspot', status: side === 'a' ? 'disconnected' : 'active' },
+      { id: 'crm_5', provider: 'hubspot', status: side === 'a' ? 'active' : 'disconnected' },
     ],
-    crm_deals: ids('deal', 9).map((id, index) => ({
+    crm_deals: ids('deal', 15).map((id, index) => ({
       id,
-      connection_id: `crm_${(index % 3) + 1}`,
-      external_id: `external_${index}`,
+      connection_id: `crm_${(index % 5) + 1}`,
+      external_id: String(index + 1),
       outcome: pick(['open', 'won', 'lost'], index, side),
       title: `${id} of ${side}`,
       amount: `${index}.${side === 'a' ? 10 : 20}`,
@@ -208,7 +216,7 @@ function makeTwin(side: Side): TeamSeed {
       owner_user_id: pick(people, index, side),
       synced_at: at(index, side),
     })),
-    crm_objections: ids('obj', 9).map((id, index) => ({
+    crm_objections: ids('obj', 15).map((id, index) => ({
       id,
       deal_id: `deal_${index + 1}`,
       category: 'price',
@@ -259,13 +267,18 @@ export function trainingUserOf(side: Side, trainingId: string): string {
 
 type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 
-/** What a seed file does not have: keys' ids, deliveries, resends, audit entries, kept responses. */
-export async function addTwinRows(db: Database, sides: readonly Side[] = SIDES): Promise<void> {
+/**
+ * What a seed file does not have: keys' ids, deliveries, resends, audit entries, kept responses,
+ * and the credentials of CRM connections, which ask the CRM at `crmUrl`.
+ */
+export async function addTwinRows(
+  db: Database,
+  crmUrl: string,
+  sides: readonly Side[] = SIDES,
+): Promise<void> {
   await replaceTimeOfLoading(db);
   await db.pool.query(`update api_key set id = 'key_' || name`);
-  await db.pool.query(
-    `update crm_connection set credentials_encrypted = '\\x00' where status <> 'disconnected'`,
-  );
+  for (const side of sides) await addCredentials(db, teamIdOf(side), crmUrl);
   await db.pool.query(
     `update assignment a set completed_training_id = (
        select min(t.id) from training t where t.team_id = a.team_id and t.assignment_id = a.id)
@@ -280,6 +293,19 @@ export async function addTwinRows(db: Database, sides: readonly Side[] = SIDES):
         [JSON.stringify(named)],
       );
     }
+  }
+}
+
+async function addCredentials(db: Database, teamId: string, crmUrl: string): Promise<void> {
+  for (const id of TWIN_IDS.connection_id) {
+    const context = credentialsContext(teamId, id);
+    await db.pool.query(
+      `update crm_connection
+       set credentials_encrypted = $3, base_url = $4, objection_marker = 'Einwand:',
+         next_sync_at = $5
+       where team_id = $1 and id = $2 and status <> 'disconnected'`,
+      [teamId, id, encrypt(CRM_TOKEN, TEST_APP_SECRET, context), crmUrl, TWINS_NOW],
+    );
   }
 }
 

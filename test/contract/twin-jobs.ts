@@ -1,0 +1,91 @@
+/** The jobs that work for one team, with every id that the twins share. */
+import { fixedClock } from '../../src/core/clock.ts';
+import type { Mail } from '../../src/core/mail.ts';
+import { removeRows } from '../../src/features/crm/connections/service.ts';
+import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
+import { SEND_INVITATION } from '../../src/features/members/service.ts';
+import { memberTasks } from '../../src/features/members/tasks.ts';
+import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-service.ts';
+import { resendTasks } from '../../src/features/webhook-deliveries/tasks.ts';
+import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
+import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
+import { TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { teamIdOf, TWIN_IDS, TWINS_NOW } from '../support/twins.ts';
+import type { Operation } from './twin-calls.ts';
+import type { TwinCall } from './twin-worlds.ts';
+
+const { member_id: members, endpoint_id: endpoints, connection_id: connections } = TWIN_IDS;
+
+interface Job {
+  readonly task: string;
+  readonly payloads: readonly Readonly<Record<string, string>>[];
+}
+
+const JOBS: readonly Job[] = [
+  { task: SEND_INVITATION, payloads: members.map((memberId) => ({ memberId })) },
+  {
+    task: SEND_PAUSE_MAIL,
+    payloads: members.flatMap((memberId) =>
+      endpoints.map((endpointId) => ({ memberId, endpointId })),
+    ),
+  },
+  {
+    task: RESEND_DELIVERIES,
+    payloads: TWIN_IDS.resend_id.flatMap((resendId) =>
+      endpoints.map((endpointId) => ({ resendId, endpointId })),
+    ),
+  },
+  {
+    task: 'remove rows of a connection',
+    payloads: connections.map((connectionId) => ({ connectionId })),
+  },
+  {
+    task: 'synchronize a connection',
+    payloads: connections.map((connectionId) => ({ connectionId })),
+  },
+];
+
+/** Each job as the worker runs it. */
+export const JOB_OPERATIONS: readonly Operation[] = JOBS.map(({ task, payloads }) => ({
+  name: `the job: ${task}`,
+  changes: true,
+  calls: payloads.map((payload) => ({
+    label: JSON.stringify(payload),
+    call: runJob(task, payload),
+  })),
+}));
+
+/** Runs the job for the team of `side`. Answers with the mails that it sent and its outcome. */
+function runJob(task: string, payload: Readonly<Record<string, string>>): TwinCall {
+  return async (api, side) => {
+    const mails: Mail[] = [];
+    const job = { teamId: teamIdOf(side), ...payload };
+    return { outcome: await work(api, mails, task, job), mails };
+  };
+}
+
+async function work(
+  { db, url }: TestApi,
+  mails: Mail[],
+  task: string,
+  job: Readonly<Record<string, string>> & { readonly teamId: string },
+): Promise<unknown> {
+  const clock = fixedClock(TWINS_NOW);
+  const mailer = async (mail: Mail): Promise<void> => void mails.push(mail);
+  const connection = { teamId: job.teamId, connectionId: job['connectionId'] ?? '' };
+  if (task === 'remove rows of a connection') return removeRows(db, connection);
+  if (task === 'synchronize a connection') {
+    const secrets = { current: TEST_APP_SECRET, previous: null };
+    const settings = { timeoutMs: 5_000, allowBaseUrl: true };
+    const sleep = async (): Promise<void> => undefined;
+    return syncConnection({ db, clock, secrets, settings, random: () => 0.5, sleep }, connection);
+  }
+  const shared = { db, clock, mailer, publicUrl: url };
+  const tasks = {
+    ...memberTasks(shared),
+    ...resendTasks(shared),
+    ...webhookTasks({ ...shared, pauseAfterS: 1, wake: () => undefined }),
+  };
+  // None of these tasks uses the helpers of the job runner.
+  return (tasks[task] as (payload: unknown) => unknown)(job);
+}
