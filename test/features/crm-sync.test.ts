@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
-import { scheduleDue } from '../../src/features/crm/sync/jobs.ts';
+import { scheduleDue } from '../../src/features/crm/sync/service.ts';
 import { startWorkerProcess, type TestApi } from '../support/api.ts';
 import {
   ago,
@@ -150,11 +150,11 @@ describe('the worker', () => {
     await api.db.pool.query(`update crm_connection set sync_lease_until = $1`, [
       new Date(NOW.getTime() + 1000),
     ]);
-    await scheduleDue(api.db, clock.now());
+    await scheduleDue(api.db, clock);
     expect(await jobs()).toEqual([]);
     await api.db.pool.query(`update crm_connection set sync_lease_until = null`);
-    await scheduleDue(api.db, clock.now());
-    await scheduleDue(api.db, clock.now());
+    await scheduleDue(api.db, clock);
+    await scheduleDue(api.db, clock);
     expect(await jobs()).toHaveLength(1);
     await api.db.pool.query(`update team set status = 'suspended'`);
     expect(await sync(id)).toBe('skipped');

@@ -1,41 +1,8 @@
 /** The mail to an admin whose endpoint was paused (pause.ts), in the admin's language. */
 import type { Language } from '../../core/language.ts';
 import type { Mail } from '../../core/mail.ts';
-import { statement, type Db } from '../../db/client.ts';
-
-interface PauseMailRow {
-  readonly email: string;
-  readonly language: Language;
-  readonly team_name: string;
-  readonly url: string;
-  readonly failing_since: string | null;
-  readonly response_code: number | null;
-  readonly error: string | null;
-}
-
-const FIND_PAUSE_MAIL = statement<PauseMailRow>(
-  'webhooks.findPauseMail',
-  `select m.email, coalesce(m.language, t.language) as language, t.name as team_name,
-     w.url, w.failing_since, d.response_code, d.error
-   from member m
-   join team t on t.id = m.team_id
-   join webhook_endpoint w
-     on w.team_id = m.team_id and w.id = $3 and w.status = 'disabled_failures'
-   left join lateral (
-     select response_code, error
-     from webhook_delivery
-     where team_id = $1 and endpoint_id = $3
-       and last_attempt_at is not null
-       and event_type <> 'ping'
-       and status <> 'ok'
-     order by last_attempt_at desc, id desc
-     limit 1
-   ) d on true
-   where m.team_id = $1
-     and m.id = $2
-     and m.status = 'active'
-     and m.role in ('owner', 'admin')`,
-);
+import type { Db } from '../../db/client.ts';
+import { findPauseMailRow, type PauseMailRow } from './pause-store.ts';
 
 /**
  * The mail to one admin; null when that member is no longer an admin, or the endpoint is no longer
@@ -46,7 +13,7 @@ export async function findPauseMail(
   ids: { teamId: string; memberId: string; endpointId: string },
   publicUrl: string,
 ): Promise<Mail | null> {
-  const [row] = await db.query(FIND_PAUSE_MAIL, [ids.teamId, ids.memberId, ids.endpointId]);
+  const row = await findPauseMailRow(db, ids);
   return row ? { to: row.email, ...TEXTS[row.language](row, ids.endpointId, publicUrl) } : null;
 }
 

@@ -4,8 +4,9 @@ import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
 import { WAKE_DELIVERIES } from '../../db/outbox.ts';
+import { SEND_PAUSE_MAIL } from './jobs.ts';
 import { findPauseMail } from './pause-mail.ts';
-import { pauseSilentEndpoints, SEND_PAUSE_MAIL } from './pause.ts';
+import { pauseSilentEndpoints } from './pause.ts';
 
 const pauseMailPayload = z.object({
   teamId: z.string(),

@@ -3,7 +3,8 @@
  * in the row. Whatever a run writes, it first checks that in the same transaction: see `holdRun`.
  */
 import { statement, type Db, type Tx } from '../../../db/client.ts';
-import { IS_DUE, type ConnectionKey } from './jobs.ts';
+import type { ConnectionKey } from './jobs.ts';
+import { IS_DUE } from './schedule-store.ts';
 import type { SyncState } from './schedule.ts';
 
 export interface RunKey extends ConnectionKey {

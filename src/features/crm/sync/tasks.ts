@@ -5,7 +5,8 @@ import type { Clock } from '../../../core/clock.ts';
 import type { AppSecrets } from '../../../core/encryption.ts';
 import type { Db } from '../../../db/client.ts';
 import { removeRows } from '../connections/service.ts';
-import { REMOVE_CONNECTION, SCHEDULE_SYNCS, scheduleDue, SYNC_CONNECTION } from './jobs.ts';
+import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SYNC_CONNECTION } from './jobs.ts';
+import { scheduleDue } from './service.ts';
 import { syncConnection } from './sync-connection.ts';
 
 /** Of each network call. */
@@ -29,7 +30,7 @@ export function crmTasks({
   const settings = { timeoutMs: TIMEOUT_MS, allowBaseUrl };
   return {
     [SCHEDULE_SYNCS]: async () => {
-      await scheduleDue(db, clock.now());
+      await scheduleDue(db, clock);
     },
     [SYNC_CONNECTION]: async (payload, { abortSignal: signal }) => {
       const sleep = async (ms: number): Promise<void> => {
@@ -41,7 +42,7 @@ export function crmTasks({
         key,
       );
       // Continue now, not at the next minute.
-      if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock.now());
+      if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock);
     },
     [REMOVE_CONNECTION]: async (payload) => {
       await removeRows(db, connectionPayload.parse(payload));

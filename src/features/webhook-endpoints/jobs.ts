@@ -1,0 +1,2 @@
+/** The job that mails one admin about one pause. */
+export const SEND_PAUSE_MAIL = 'send_pause_mail';

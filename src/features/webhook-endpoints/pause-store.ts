@@ -1,0 +1,105 @@
+import type { Language } from '../../core/language.ts';
+import { statement, type Db } from '../../db/client.ts';
+import { SEND_PAUSE_MAIL } from './jobs.ts';
+
+const JOB_MAX_ATTEMPTS = 25;
+
+// Status, audit entries and mail jobs are one statement, so each admin is mailed once about a
+// pause. Locks endpoints in the order of their keys, as the delivery loop does, or the two could
+// deadlock.
+const PAUSE = statement<{ team_id: string; id: string }>(
+  'webhooks.pause',
+  `with due as materialized (
+     select team_id, id
+     from webhook_endpoint
+     where status = 'active' and failing_since <= $1
+     order by team_id, id
+     for no key update
+   ), paused as (
+     update webhook_endpoint w
+     set status = 'disabled_failures'
+     from due
+     where w.team_id = due.team_id and w.id = due.id
+     returning w.team_id, w.id
+   ), audited as (
+     insert into audit_log
+       (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
+     select team_id, $3 || '_' || row_number() over (), $2, 'system', 'worker',
+       'webhook_endpoint.paused', id, $4
+     from paused
+   ), mailed as (
+     select graphile_worker.add_job(
+       identifier => '${SEND_PAUSE_MAIL}',
+       payload => json_build_object('teamId', m.team_id, 'memberId', m.id, 'endpointId', p.id),
+       max_attempts => ${JOB_MAX_ATTEMPTS})
+     from paused p
+     join member m
+       on m.team_id = p.team_id and m.status = 'active' and m.role in ('owner', 'admin')
+   )
+   select team_id, id
+   from paused
+   where (select count(*) from mailed) >= 0`,
+);
+
+/**
+ * Pauses the active endpoints that have been failing since `failingUntil` or longer, writes the
+ * audit entries and enqueues the mails. Returns how many were paused. The ids of the audit entries
+ * are `auditId` with a number.
+ */
+export async function pauseEndpoints(
+  db: Db,
+  change: {
+    readonly failingUntil: Date;
+    readonly now: Date;
+    readonly auditId: string;
+    readonly requestId: string;
+  },
+): Promise<number> {
+  const { failingUntil, now, auditId, requestId } = change;
+  const rows = await db.query(PAUSE, [failingUntil, now, auditId, requestId]);
+  return rows.length;
+}
+
+/** A paused endpoint, its last failure, and the admin who gets the mail. */
+export interface PauseMailRow {
+  readonly email: string;
+  readonly language: Language;
+  readonly team_name: string;
+  readonly url: string;
+  readonly failing_since: string | null;
+  readonly response_code: number | null;
+  readonly error: string | null;
+}
+
+const FIND_PAUSE_MAIL = statement<PauseMailRow>(
+  'webhooks.findPauseMail',
+  `select m.email, coalesce(m.language, t.language) as language, t.name as team_name,
+     w.url, w.failing_since, d.response_code, d.error
+   from member m
+   join team t on t.id = m.team_id
+   join webhook_endpoint w
+     on w.team_id = m.team_id and w.id = $3 and w.status = 'disabled_failures'
+   left join lateral (
+     select response_code, error
+     from webhook_delivery
+     where team_id = $1 and endpoint_id = $3
+       and last_attempt_at is not null
+       and event_type <> 'ping'
+       and status <> 'ok'
+     order by last_attempt_at desc, id desc
+     limit 1
+   ) d on true
+   where m.team_id = $1
+     and m.id = $2
+     and m.status = 'active'
+     and m.role in ('owner', 'admin')`,
+);
+
+/** Returns undefined when the member is no longer an admin, or the endpoint not paused. */
+export async function findPauseMailRow(
+  db: Db,
+  ids: { readonly teamId: string; readonly memberId: string; readonly endpointId: string },
+): Promise<PauseMailRow | undefined> {
+  const [row] = await db.query(FIND_PAUSE_MAIL, [ids.teamId, ids.memberId, ids.endpointId]);
+  return row;
+}
