@@ -1,23 +1,23 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
-import { parseApiKey } from '../../core/api-key.ts';
-import type { ApiKeyActor, MemberStatus, Role } from '../../core/actor.ts';
+import { hashSecret, parseApiKey } from '../../core/api-key.ts';
+import type { ApiKeyActor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { Language } from '../../core/language.ts';
 import { hasApi } from '../../core/plans.ts';
 import { privacyOf, type Privacy } from '../../core/privacy.ts';
 import type { Scope } from '../../core/scopes.ts';
-import { statement, type Db } from '../../db/client.ts';
-import { hashSecret } from '../../core/api-key.ts';
+import type { Db } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
+import { authenticateRequest, type KeyRow } from './authenticate-store.ts';
 
-/** The bucket that the response's headers show. */
+/** The rate limit that the headers of a response show: the tighter one of the key and the team. */
 export interface RateState {
   readonly limit: number;
   readonly remaining: number;
   readonly resetS: number;
 }
 
+/** The team of a valid key. */
 export interface Tenant {
   readonly actor: ApiKeyActor;
   readonly team: TeamFacts;
@@ -30,7 +30,7 @@ export interface Authentication {
   /** null: no valid key. */
   readonly tenant: Tenant | null;
   readonly rate: RateState;
-  /** False: the bucket is full, and this request was not counted. */
+  /** False: the limit is reached, and this request was not counted. */
   readonly counted: boolean;
 }
 
@@ -39,45 +39,23 @@ export interface RateLimits {
   readonly ipPerMinute: number;
 }
 
-/** Requests without a valid key, per minute and caller address (decisions 30). */
+/** How many requests without a valid key one address may make per minute. */
 export const IP_RATE_LIMIT_PER_MINUTE = 120;
 
+/** Compared when there is no key, so that a missing key takes the same steps as a wrong one. */
 const NO_SECRET = hashSecret('');
 
-interface Row {
-  key_id: string | null;
-  team_id: string;
-  /** Separated by spaces: an array costs a parser of its own. */
-  scopes: string;
-  creator_id: string;
-  creator_role: Role;
-  creator_status: MemberStatus;
-  plan: string;
-  team_status: string;
-  language: Language;
-  rate_limit_per_min: number;
-  member_detail_enabled: boolean;
-  leaderboard_enabled: boolean;
-  counted: boolean;
-  bucket_limit: number;
-  bucket_remaining: number;
-  reset_s: number;
-}
-
-const AUTHENTICATE = statement<Row>(
-  'http.authenticate',
-  'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7)',
-);
-
 /**
- * Who calls, what they may, and how much is left, in one round trip. Nothing of a key is kept past its request, so a revocation holds at the next one.
- * Every kind of bad key takes the same way: the same statement with the same comparison (see `authenticate_request` in the migrations).
+ * Finds the team and the key of a request and counts the request, in one round trip. Nothing is
+ * cached, so a revoked key stops working at the next request.
  *
- * `authorization` is null where no key is wanted (an unknown path): then only the caller's address is counted.
+ * Every kind of bad key runs the same statement with the same comparison, so that the response time
+ * tells nothing about a key (see `authenticate_request` in the migrations).
  */
 export async function authenticate(
   db: Db,
   request: {
+    /** null: no key is wanted (an unknown path). Then only the caller's address is counted. */
     readonly authorization: string | null;
     readonly ip: string | null;
     readonly limits: RateLimits;
@@ -88,31 +66,26 @@ export async function authenticate(
 ): Promise<Authentication> {
   const { authorization, ip, limits, clock, nonce } = request;
   const key = parseApiKey(bearerOf(authorization));
-  const proof = hash(
-    'sha256',
-    Buffer.concat([key ? hashSecret(key.secret) : NO_SECRET, nonce]),
-    'buffer',
-  );
-  const values = [
-    key?.prefix ?? null,
+  const secretHash = key ? hashSecret(key.secret) : NO_SECRET;
+  const row = await authenticateRequest(db, {
+    keyPrefix: key?.prefix ?? null,
     nonce,
-    proof,
+    proof: hash('sha256', Buffer.concat([secretHash, nonce]), 'buffer'),
     ip,
-    limits.keyPerMinute,
-    limits.ipPerMinute,
-    clock.override(),
-  ];
-  const [row] = await db.query(AUTHENTICATE, values);
-  if (!row) throw new Error('authenticate_request returned no row');
-  const rate = { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s };
+    ...limits,
+    now: clock.override(),
+  });
   return {
-    tenant: row.key_id === null ? null : toTenant(row, row.key_id),
-    rate,
+    tenant: row.key_id === null ? null : toTenant(row),
+    rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
     counted: row.counted,
   };
 }
 
-/** An address as Postgres' inet takes it, or null when what a proxy sent is none: then only keys without an allow-list pass. */
+/**
+ * Returns the address in the form that Postgres' `inet` takes. Returns null if a proxy sent
+ * something that is no address: then only keys without an IP allow-list are valid.
+ */
 export function normalizeIp(address: string | undefined): string | null {
   const bare = (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   return isIP(bare) ? bare : null;
@@ -122,12 +95,12 @@ function bearerOf(authorization: string | null): string {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
 }
 
-function toTenant(row: Row, keyId: string): Tenant {
+function toTenant(row: KeyRow): Tenant {
   const { creator_id, creator_role, creator_status } = row;
   return {
     actor: {
       kind: 'api_key',
-      id: keyId,
+      id: row.key_id,
       scopes: (row.scopes === '' ? [] : row.scopes.split(' ')) as Scope[],
       creator: { id: creator_id, role: creator_role, status: creator_status },
     },

@@ -4,7 +4,14 @@ import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { canonicalJson } from '../../core/json.ts';
 import { ProblemError } from '../../core/problem.ts';
-import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { Db, Tx } from '../../db/client.ts';
+import {
+  beginIdempotent,
+  findRecord,
+  insertRecord,
+  type IdempotencyRecord,
+  type RecordKey,
+} from './idempotency-store.ts';
 
 /** A response as it is stored and replayed. */
 export interface KeptResponse {
@@ -66,7 +73,7 @@ export async function runOnce<P>(
 ): Promise<IdempotentOutcome> {
   if (prepare) {
     // A replay must not prepare again. The record is looked up again under the key's lock.
-    const record = await findRecord(call);
+    const record = await findRecord(call.db, recordKeyOf(call));
     if (record) return toOutcome(call, { kind: 'found', record });
   }
   const prepared = await prepare?.();
@@ -79,7 +86,7 @@ export async function runOnce<P>(
 
 type ClaimResult =
   | { readonly kind: 'running' }
-  | { readonly kind: 'found'; readonly record: FoundRecord }
+  | { readonly kind: 'found'; readonly record: IdempotencyRecord }
   | { readonly kind: 'performed'; readonly response: KeptResponse };
 
 /**
@@ -91,25 +98,22 @@ async function claim(
   call: IdempotentCall,
   produce: (tx: Tx) => Promise<KeptResponse>,
 ): Promise<ClaimResult> {
-  const now = call.clock.now();
+  const recordKey = recordKeyOf(call);
   return call.db.transaction(async (tx) => {
-    const [found] = await tx.query(BEGIN, [call.teamId, call.key, validFrom(now)]);
+    const found = await beginIdempotent(tx, recordKey);
     if (!found?.locked) return { kind: 'running' };
     if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
     const body = call.secret
       ? encrypt(response.body, call.secrets.current, encryptionContextOf(call))
       : Buffer.from(response.body);
-    tx.send(INSERT, [
-      call.teamId,
-      call.key,
-      call.fingerprint,
-      response.status,
+    insertRecord(tx, recordKey, {
+      fingerprint: call.fingerprint,
+      status: response.status,
       body,
-      call.secret,
-      response.location,
-      now,
-    ]);
+      encrypted: call.secret,
+      location: response.location,
+    });
     return { kind: 'performed', response };
   });
 }
@@ -128,7 +132,7 @@ function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome
 }
 
 /** Throws `idempotency_mismatch` when the record belongs to another call. */
-function toResponse(call: IdempotentCall, record: FoundRecord): KeptResponse {
+function toResponse(call: IdempotentCall, record: IdempotencyRecord): KeptResponse {
   if (!call.fingerprint.equals(record.fingerprint)) throw new ProblemError('idempotency_mismatch');
   const body = record.encrypted
     ? decrypt(record.body, call.secrets, encryptionContextOf(call))
@@ -136,13 +140,9 @@ function toResponse(call: IdempotentCall, record: FoundRecord): KeptResponse {
   return { status: record.status, body, location: record.location };
 }
 
-async function findRecord(call: IdempotentCall): Promise<FoundRecord | undefined> {
-  const [record] = await call.db.query(FIND, [call.teamId, call.key, validFrom(call.clock.now())]);
-  return record;
-}
-
-function validFrom(now: Date): Date {
-  return new Date(now.getTime() - VALID_MS);
+function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {
+  const now = clock.now();
+  return { teamId, key, now, validFrom: new Date(now.getTime() - VALID_MS) };
 }
 
 function encryptionContextOf(call: IdempotentCall): string {
@@ -152,37 +152,3 @@ function encryptionContextOf(call: IdempotentCall): string {
 function isKept(error: unknown): error is ProblemError {
   return error instanceof ProblemError && error.status < 500 && !NOT_KEPT.has(error.code);
 }
-
-interface FoundRecord {
-  fingerprint: Buffer;
-  status: number;
-  body: Buffer;
-  encrypted: boolean;
-  location: string | null;
-}
-
-const BEGIN = statement<
-  (FoundRecord & { locked: boolean }) | { locked: boolean; fingerprint: null }
->('idempotency.begin', 'select * from begin_idempotent($1, $2, $3)');
-
-const FIND = statement<FoundRecord>(
-  'idempotency.find',
-  `select fingerprint, status, body, encrypted, location
-   from idempotency_record
-   where team_id = $1 and key = $2 and created_at >= $3`,
-);
-
-// An expired record may still be there. Its key is free again, so the row is replaced.
-const INSERT = statement(
-  'idempotency.insert',
-  `insert into idempotency_record
-     (team_id, key, fingerprint, status, body, encrypted, location, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)
-   on conflict (team_id, key) do update
-   set fingerprint = excluded.fingerprint,
-     status = excluded.status,
-     body = excluded.body,
-     encrypted = excluded.encrypted,
-     location = excluded.location,
-     created_at = excluded.created_at`,
-);

@@ -1,0 +1,63 @@
+import type { MemberStatus, Role } from '../../core/actor.ts';
+import type { Language } from '../../core/language.ts';
+import { statement, type Db } from '../../db/client.ts';
+
+/** What the counters of a request say. */
+interface RateRow {
+  /** False: a bucket is full, and this request was not counted. */
+  readonly counted: boolean;
+  readonly bucket_limit: number;
+  readonly bucket_remaining: number;
+  readonly reset_s: number;
+}
+
+/** A valid key with its creator and its team. */
+export interface KeyRow {
+  readonly key_id: string;
+  readonly team_id: string;
+  /** Separated by spaces: an array costs a parser of its own. */
+  readonly scopes: string;
+  readonly creator_id: string;
+  readonly creator_role: Role;
+  readonly creator_status: MemberStatus;
+  readonly plan: string;
+  readonly team_status: string;
+  readonly language: Language;
+  readonly rate_limit_per_min: number;
+  readonly member_detail_enabled: boolean;
+  readonly leaderboard_enabled: boolean;
+}
+
+/** Without a valid key, `key_id` and the other columns of the key are null. */
+export type AuthenticationRow = RateRow & (KeyRow | { readonly key_id: null });
+
+const AUTHENTICATE = statement<AuthenticationRow>(
+  'http.authenticate',
+  'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7)',
+);
+
+/**
+ * Looks up a key and counts the request, in one round trip. See `authenticate_request` in the
+ * migrations.
+ */
+export async function authenticateRequest(
+  db: Db,
+  request: {
+    /** null: there is no key, or it is malformed. */
+    readonly keyPrefix: string | null;
+    readonly nonce: Buffer;
+    /** SHA-256 of the hash of the key's secret and the nonce. */
+    readonly proof: Buffer;
+    readonly ip: string | null;
+    readonly keyPerMinute: number;
+    readonly ipPerMinute: number;
+    /** null: the clock of the database. */
+    readonly now: Date | null;
+  },
+): Promise<AuthenticationRow> {
+  const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now } = request;
+  const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now];
+  const [row] = await db.query(AUTHENTICATE, values);
+  if (!row) throw new Error('authenticate_request returned no row');
+  return row;
+}

@@ -1,0 +1,78 @@
+import { statement, type Db, type Tx } from '../../db/client.ts';
+
+/** A stored response. */
+export interface IdempotencyRecord {
+  readonly fingerprint: Buffer;
+  readonly status: number;
+  readonly body: Buffer;
+  /** Whether `body` is encrypted. */
+  readonly encrypted: boolean;
+  readonly location: string | null;
+}
+
+/** The key of a record. Records from before `validFrom` count as missing. */
+export interface RecordKey {
+  readonly teamId: string;
+  readonly key: string;
+  readonly now: Date;
+  readonly validFrom: Date;
+}
+
+/** `locked` is false while another call holds the key. `fingerprint` is null without a record. */
+type Beginning =
+  | (IdempotencyRecord & { readonly locked: boolean })
+  | { readonly locked: boolean; readonly fingerprint: null };
+
+const BEGIN = statement<Beginning>(
+  'idempotency.begin',
+  'select * from begin_idempotent($1, $2, $3)',
+);
+
+/** Locks the key until the transaction ends, then looks for its record. Never waits for a lock. */
+export async function beginIdempotent(
+  tx: Tx,
+  { teamId, key, validFrom }: RecordKey,
+): Promise<Beginning | undefined> {
+  const [found] = await tx.query(BEGIN, [teamId, key, validFrom]);
+  return found;
+}
+
+const FIND = statement<IdempotencyRecord>(
+  'idempotency.find',
+  `select fingerprint, status, body, encrypted, location
+   from idempotency_record
+   where team_id = $1 and key = $2 and created_at >= $3`,
+);
+
+/** Looks for a record without locking its key. */
+export async function findRecord(
+  db: Db,
+  { teamId, key, validFrom }: RecordKey,
+): Promise<IdempotencyRecord | undefined> {
+  const [record] = await db.query(FIND, [teamId, key, validFrom]);
+  return record;
+}
+
+// An expired record may still be there. Its key is free again, so the row is replaced.
+const INSERT = statement(
+  'idempotency.insert',
+  `insert into idempotency_record
+     (team_id, key, fingerprint, status, body, encrypted, location, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)
+   on conflict (team_id, key) do update
+   set fingerprint = excluded.fingerprint,
+     status = excluded.status,
+     body = excluded.body,
+     encrypted = excluded.encrypted,
+     location = excluded.location,
+     created_at = excluded.created_at`,
+);
+
+/** Sends the record without waiting. Needs the key's lock (`beginIdempotent`). */
+export function insertRecord(
+  tx: Tx,
+  { teamId, key, now }: RecordKey,
+  { fingerprint, status, body, encrypted, location }: IdempotencyRecord,
+): void {
+  tx.send(INSERT, [teamId, key, fingerprint, status, body, encrypted, location, now]);
+}
