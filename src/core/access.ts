@@ -11,11 +11,12 @@ import { ProblemError } from './problem.ts';
  */
 export type Access = 'admins' | 'schnittstellen' | 'owner' | 'platform';
 
-/** The team right that creating API keys needs (specification, general rule 4). */
+/** The team right that creating API keys requires. The owner has it and can grant it to admins. */
 export const SCHNITTSTELLEN = 'schnittstellen';
 
 /**
- * Whether the actor may call procedures with this access. API keys may not: they use the REST API.
+ * Whether the actor may call procedures with this access. An API key may not call any of them: it
+ * uses the REST API, where scopes apply.
  */
 export function mayAccess(actor: Actor, access: Access): boolean {
   if (actor.kind === 'platform') return access === 'platform';
@@ -25,7 +26,7 @@ export function mayAccess(actor: Actor, access: Access): boolean {
   return access === 'admins' || actor.rights.includes(SCHNITTSTELLEN);
 }
 
-/** Throws `forbidden` unless the actor may. */
+/** Throws `forbidden` unless the actor may call procedures with this access. */
 export function requireAccess(actor: Actor, access: Access): void {
   if (!mayAccess(actor, access)) throw new ProblemError('forbidden');
 }

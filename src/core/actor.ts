@@ -1,6 +1,6 @@
 import type { Scope } from './scopes.ts';
 
-/** Who acts. It is data in the context: no procedure asks through which API a call came. */
+/** Who acts. Procedures check the actor, never the API through which the call came. */
 export type Actor = ApiKeyActor | UserActor | PlatformActor;
 
 export type Role = 'owner' | 'admin' | 'member';
@@ -11,7 +11,8 @@ export interface ApiKeyActor {
   readonly id: string;
   readonly scopes: readonly Scope[];
   /**
-   * The creator of the key with the current role and status. Some rights of a key depend on them.
+   * The member who created the key, with the current role and status. Some rights of the key
+   * depend on them.
    */
   readonly creator: { readonly id: string; readonly role: Role; readonly status: MemberStatus };
 }
@@ -30,7 +31,10 @@ export interface PlatformActor {
   readonly id: string;
 }
 
-/** Whether the actor may grant or take away the role `admin` (specification, "Members", rule 3). */
+/**
+ * Whether the actor may grant or take away the role `admin`. A key may do so while its creator is
+ * an active admin or the owner.
+ */
 export function mayChangeAdmins(actor: Actor): boolean {
   switch (actor.kind) {
     case 'api_key':

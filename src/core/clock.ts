@@ -1,16 +1,16 @@
-/** Where the service takes the time from. Tests bring their own; nothing else calls `new Date()` for a decision. */
+/** The source of the current time. All decisions use it, so that tests can pass their own. */
 export interface Clock {
   now(): Date;
   /**
-   * The time that the database's functions shall use instead of their own clock; null in production, where rate windows and expiry go by the one
-   * clock that all processes share.
+   * The time that the functions in the database use instead of the database's clock. null in
+   * production: all processes share the database's clock for rate limits and expiry.
    */
   override(): Date | null;
 }
 
 export const systemClock: Clock = { now: () => new Date(), override: () => null };
 
-/** A clock that stands still until it is set. */
+/** A clock for tests. It stands still until it is set or advanced. */
 export function fixedClock(
   start: Date,
 ): Clock & { set(now: Date): void; advance(ms: number): void } {

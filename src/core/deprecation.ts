@@ -1,25 +1,26 @@
 /**
- * How the end of an operation, or of a whole version, is announced in responses: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a `Link`.
- * An operation says so in its own declaration (`deprecated` of `endpoint()`), the version here.
+ * Responses announce the end of an operation or of a whole version in the headers `Deprecation`
+ * (RFC 9745), `Sunset` (RFC 8594) and `Link`. An operation is deprecated in its declaration (the
+ * field `deprecated` of `endpoint()`), the version in `V1_DEPRECATION`.
  */
 
-/** Dates are `YYYY-MM-DD`, of which the first moment in UTC counts. */
+/** Dates are `YYYY-MM-DD` and mean the start of that day in UTC. */
 export interface Deprecation {
-  /** From when on it should not be used any more; may lie in the future. */
+  /** From this date on it should not be used. May be in the future. */
   readonly since: string;
-  /** From when on it may be gone. */
+  /** From this date on it may be gone. */
   readonly sunset: string;
-  /** Where it is written what to use instead: a URL, or a path of this host. */
+  /** A page that says what to use instead: a URL, or a path on this host. */
   readonly link?: string;
 }
 
-/** The end of v1: null until v2 stands beside it (specification, "Versioning" 3). `npm run announce` mails the same dates. */
+/** The end of v1. null until v2 is available. `npm run announce` mails the same dates. */
 export const V1_DEPRECATION: Deprecation | null = null;
 
-/** Both versions run beside each other for so long, at least. */
+/** The API promises that an old and a new version run in parallel for at least this long. */
 export const PARALLEL_MONTHS = 12;
 
-/** What holds for an operation, given its own deprecation and its version's: of two dates the earlier one. */
+/** Combines an operation's own deprecation with that of its version. The earlier dates apply. */
 export function effectiveDeprecation(
   own: Deprecation | null,
   version: Deprecation | null,
@@ -34,7 +35,10 @@ export function effectiveDeprecation(
   };
 }
 
-/** The headers of every response. Throws for dates that are none, or a sunset before the deprecation: made once, at the start. */
+/**
+ * Returns the headers of every response of a deprecated operation. Throws for an invalid date, or
+ * for a sunset before the deprecation. Call it once, at the start.
+ */
 export function deprecationHeaders({
   since,
   sunset,
@@ -49,14 +53,14 @@ export function deprecationHeaders({
   };
 }
 
-/** Whether the dates leave the two versions the time beside each other that the specification promises. */
+/** Whether the dates leave at least `PARALLEL_MONTHS` between deprecation and sunset. */
 export function isLongEnough({ since, sunset }: Deprecation): boolean {
   const earliest = new Date(toInstant(since));
   earliest.setUTCMonth(earliest.getUTCMonth() + PARALLEL_MONTHS);
   return toInstant(sunset) >= earliest.getTime();
 }
 
-/** Unix milliseconds. Throws for a text that is no calendar date. */
+/** Returns Unix milliseconds. Throws if the text is not a calendar date. */
 function toInstant(date: string): number {
   const instant = /^\d{4}-\d\d-\d\d$/.test(date) ? Date.parse(`${date}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(instant) || new Date(instant).toISOString().slice(0, 10) !== date)

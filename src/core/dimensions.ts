@@ -1,4 +1,7 @@
-/** What an evaluation scores, in alphabetical order. Each has a sum and a count in `analytics_person`. */
+/**
+ * The dimensions that an evaluation scores, in alphabetical order. Each has a sum and a count in
+ * `analytics_person`.
+ */
 export const DIMENSIONS = [
   'closing',
   'conversation_control',

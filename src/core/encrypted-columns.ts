@@ -1,18 +1,24 @@
-/**
- * Every column that is encrypted with APP_SECRET, in one list: whoever encrypts or decrypts a value takes its context from here, and `npm run rotate-secret`
- * goes through all of them. A column that is missing here would become unreadable with the next rotation: a test looks for such columns in the database.
- */
+/** A column whose values are encrypted with APP_SECRET. */
 export interface EncryptedColumn {
   readonly table: string;
   readonly column: string;
-  /** What tells a row from others of its team. */
+  /** The column that identifies a row within its team. */
   readonly key: string;
-  /** A boolean column that says whether the value is encrypted at all; null: it always is, where there is one. */
+  /** A boolean column that says whether the value is encrypted. null: every value is. */
   readonly flag: string | null;
-  /** What a value is bound to (`core/encryption.ts`): table, column, team and row. */
+  /**
+   * Returns the context that a value is bound to: table, column, team and row (see `encrypt` in
+   * core/encryption.ts).
+   */
   readonly context: (teamId: string, key: string) => string;
 }
 
+/**
+ * All columns that are encrypted with APP_SECRET. Code that encrypts or decrypts a value takes the
+ * context from here, and `npm run rotate-secret` re-encrypts these columns. A column that is
+ * missing here becomes unreadable after the next rotation, so a test searches the database for
+ * such columns.
+ */
 export const ENCRYPTED_COLUMNS = {
   webhookSecret: {
     table: 'webhook_endpoint',

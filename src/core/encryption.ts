@@ -1,6 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** `previous` still reads what it wrote (APP_SECRET_PREVIOUS); only `current` writes. */
+/**
+ * The secrets that values are encrypted with. `current` (APP_SECRET) encrypts and decrypts,
+ * `previous` (APP_SECRET_PREVIOUS) only decrypts.
+ */
 export interface AppSecrets {
   readonly current: string;
   readonly previous: string | null;
@@ -12,8 +15,9 @@ const TAG_BYTES = 16;
 const keys = new Map<string, Buffer>();
 
 /**
- * AES-256-GCM under a key derived from the application's secret. `context` names what the text belongs to (table, column and row) and is
- * authenticated with it, so that a stored value cannot be moved to another row.
+ * Encrypts with AES-256-GCM, with a key derived from the secret. `context` names the table, column
+ * and row of the value. It is authenticated together with the value, so a stored value cannot be
+ * moved to another row.
  */
 export function encrypt(text: string, appSecret: string, context: string): Buffer {
   const iv = randomBytes(IV_BYTES);
@@ -22,7 +26,10 @@ export function encrypt(text: string, appSecret: string, context: string): Buffe
   return Buffer.concat([Buffer.from([VERSION]), iv, cipher.getAuthTag(), sealed]);
 }
 
-/** The text again. Throws when neither secret wrote it, or it was written for another context. */
+/**
+ * Decrypts a value. Throws if neither secret encrypted it, or if it was encrypted for another
+ * context.
+ */
 export function decrypt(sealed: Buffer, secrets: AppSecrets, context: string): string {
   try {
     return open(sealed, secrets.current, context);
@@ -32,14 +39,17 @@ export function decrypt(sealed: Buffer, secrets: AppSecrets, context: string): s
   }
 }
 
-/** The value as the current secret writes it; null when that one has written it already. Throws as `decrypt` does. */
+/**
+ * Encrypts a value again with the current secret. Returns null if the current secret encrypted it.
+ * Throws like `decrypt`.
+ */
 export function reencrypt(sealed: Buffer, secrets: AppSecrets, context: string): Buffer | null {
-  if (isWrittenBy(sealed, secrets.current, context)) return null;
+  if (isEncryptedBy(sealed, secrets.current, context)) return null;
   return encrypt(decrypt(sealed, secrets, context), secrets.current, context);
 }
 
-/** GCM authenticates: a value opens with the secret that wrote it, and with no other. */
-function isWrittenBy(sealed: Buffer, appSecret: string, context: string): boolean {
+/** GCM authenticates, so only the secret that encrypted a value can open it. */
+function isEncryptedBy(sealed: Buffer, appSecret: string, context: string): boolean {
   try {
     open(sealed, appSecret, context);
     return true;
@@ -61,7 +71,7 @@ function open(sealed: Buffer, appSecret: string, context: string): string {
   ]).toString('utf8');
 }
 
-/** Derived once per secret: a pure function's memory, not state. */
+/** Derives the key of a secret, once: the same secret always gives the same key. */
 function keyOf(appSecret: string): Buffer {
   const known = keys.get(appSecret);
   if (known) return known;

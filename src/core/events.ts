@@ -5,21 +5,21 @@
 import { z } from 'zod';
 import type { Actor } from './actor.ts';
 
-/** The version that new webhook endpoints get (specification, "Versioning" 4). */
+/** The version of the event format that new webhook endpoints get. Each endpoint keeps its own. */
 export const EVENT_API_VERSION = '2026-11';
 
 /** Event data is flat: redaction looks at its top level only. */
 type Fields = Readonly<Record<string, z.ZodType<string | number | boolean | null | undefined>>>;
 
 interface EventDeclaration<F extends Fields> {
-  /** What happened, as one sentence of the documentation. */
+  /** When the event is raised, as a sentence for the documentation. */
   readonly trigger: string;
   /** False for an event that is only ever sent to one endpoint, without a subscription. */
   readonly subscribable: boolean;
-  /** The kinds of actors whose actions raise the event; the actions of others raise nothing. */
+  /** Only actions of these kinds of actors raise the event. */
   readonly raisedBy: readonly Actor['kind'][];
   readonly fields: F;
-  /** The example of a field is the first of its `examples`, unless it is given here. */
+  /** Examples for fields whose first entry in `examples` does not fit. */
   readonly example?: Partial<z.input<z.ZodObject<F>>>;
 }
 

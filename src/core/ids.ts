@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { typeid } from 'typeid-js';
 import { v7 } from 'uuid';
 
-/** What the service makes ids for, and the prefix that tells the kind to a reader. */
+/** The kinds of ids that the service makes. The prefix tells a reader the kind. */
 const PREFIXES = {
   team: 'team',
   user: 'usr',
@@ -25,17 +25,17 @@ const PREFIXES = {
 
 export type IdKind = keyof typeof PREFIXES;
 
-/** A new id: prefix and UUIDv7, so ids of one kind sort by the time they were made. */
+/** Makes an id of a prefix and a UUIDv7, so that ids of one kind sort by creation time. */
 export function newId(kind: IdKind): string {
   return typeid(PREFIXES[kind]).toString();
 }
 
-/** A request id: a bare UUIDv7, always the service's own. */
+/** Makes a request id, a UUIDv7 without a prefix. Ids that a client sends are not used. */
 export function newRequestId(): string {
   return v7();
 }
 
-/** A webhook signing secret; the whole text, prefix included, is the HMAC key. */
+/** Makes a signing secret for webhooks. The whole text is the HMAC key, including the prefix. */
 export function makeWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString('base64url')}`;
 }

@@ -1,6 +1,10 @@
-/** How deep the JSON of a request may be nested: far deeper than anybody means, far from what breaks recursive code. */
+/**
+ * The maximum nesting of a request's JSON: deeper than any legitimate value, but far from the depth
+ * that breaks recursive code.
+ */
 const MAX_DEPTH = 64;
 
+/** A value in JSON that the service cannot store, and its place. */
 export interface JsonFault {
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -8,8 +12,12 @@ export interface JsonFault {
 }
 
 /**
- * The first thing in a parsed JSON value that the service cannot keep: nesting too deep, or text that Postgres or UTF-8 cannot represent (NUL, half of a
- * surrogate pair), a number beyond what JSON.parse can hold. Iterative, because depth is what it guards against.
+ * Finds the first thing in a parsed JSON value that the service cannot store, or returns null:
+ *  * nesting deeper than `MAX_DEPTH`,
+ *  * text that Postgres or UTF-8 cannot represent (NUL, half of a surrogate pair),
+ *  * a number beyond the range of a 64-bit float, which JSON.parse reads as infinite,
+ *  * a field named `__proto__`.
+ * Iterative: recursion would overflow the stack on the deep values that it must refuse.
  */
 export function findJsonFault(root: unknown): JsonFault | null {
   const stack: { value: unknown; path: readonly (string | number)[] }[] = [
@@ -47,7 +55,7 @@ export function findJsonFault(root: unknown): JsonFault | null {
   return null;
 }
 
-/** JSON with sorted keys and no white space: equal for equal values, whatever the order they were written in. */
+/** Writes JSON with sorted keys and without white space, so that equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_name, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)
@@ -56,7 +64,10 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Whoever copies an object by assignment loses this name, Prisma does, and the value is no longer what was sent. */
+/**
+ * Refuses `__proto__`: code that copies objects by assignment loses this field (Prisma does), and
+ * then the stored value is not the one that was sent.
+ */
 function nameFault(name: string, path: readonly (string | number)[]): JsonFault | null {
   if (name !== '__proto__') return null;
   return {

@@ -1,6 +1,6 @@
-/** The languages that titles, catalog labels and mails exist in. */
+/** The languages of titles, catalog labels and mails. */
 export const LANGUAGES = ['de', 'en'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** A text in every language of the service. */
+/** A text in all languages of the service. */
 export type Localized = Readonly<Record<Language, string>>;

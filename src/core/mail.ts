@@ -5,5 +5,5 @@ export interface Mail {
   readonly text: string;
 }
 
-/** Sends one mail; rejects when the server did not take it, so that the job is repeated. */
+/** Sends a mail. Rejects if the mail server did not accept it, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;

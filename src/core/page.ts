@@ -4,7 +4,7 @@ import { ProblemError } from './problem.ts';
 export const PAGE_LIMIT_DEFAULT = 50;
 export const PAGE_LIMIT_MAX = 200;
 
-/** The query of every paged list (specification, "Limits"; decisions 10 and 11). */
+/** The query parameters of every paged list. */
 export const pageQuery = {
   cursor: z
     .string()
@@ -26,20 +26,17 @@ export const pageQuery = {
     }),
 };
 
-/** The page envelope. */
+/** The response schema of a paged list. */
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     data: z.array(item),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Pass it as `cursor` for the page that follows; null on the last page.',
-      }),
+    next_cursor: z.string().nullable().meta({
+      description: 'Pass it as `cursor` for the page that follows; null on the last page.',
+    }),
   });
 }
 
-/** A place in a list: the sort time (ISO, UTC, milliseconds) and the id that breaks ties. */
+/** A position in a list: the sort time (ISO, UTC, milliseconds) and the id that breaks ties. */
 export interface PagePosition {
   readonly at: string;
   readonly id: string;
@@ -53,8 +50,10 @@ export interface Page<T> {
 const CURSOR_FORM = /^([a-z_]+)\|(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|(.+)$/s;
 
 /**
- * Reads a cursor. Throws `validation_error` for one that the list did not issue: cursors name their list.
- * It is a keyset cursor, so rows that come or go meanwhile never make a page repeat or skip one that stays.
+ * Reads a cursor. Returns null without a cursor, for the first page. A cursor names its list, and a
+ * cursor that the list did not issue throws `validation_error`. The cursor is the position of the
+ * last row (keyset pagination): rows that are added or removed meanwhile do not make a page repeat
+ * or skip other rows.
  */
 export function parseCursor(list: string, cursor: string | undefined): PagePosition | null {
   if (cursor === undefined) return null;
@@ -74,7 +73,10 @@ export function parseCursor(list: string, cursor: string | undefined): PagePosit
   });
 }
 
-/** The page of `limit` rows out of `limit + 1` that were read: the one too many tells whether another page follows. */
+/**
+ * Makes a page of at most `limit` rows. Read `limit + 1` rows for it: the extra row shows that
+ * another page follows. Shortens `rows` in place.
+ */
 export function toPage<T>(
   list: string,
   rows: T[],
@@ -87,7 +89,7 @@ export function toPage<T>(
   return { rows, nextCursor: last === undefined ? null : formatCursor(list, positionOf(last)) };
 }
 
-/** Date.parse takes days that do not exist, such as 30 February, and the year 0; Postgres takes neither. */
+/** Unlike Date.parse, Postgres refuses days that do not exist (30 February) and the year 0. */
 function isInstant(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text && !text.startsWith('0000');

@@ -1,25 +1,40 @@
-/** Shapes of what the host application's services bring. Unlike a request's, their ids are stored, so their length matters. */
+/**
+ * Shapes of the data that the services of the host application send. Their ids are stored, unlike
+ * the ids in REST requests, so the length of an id is limited here.
+ */
 import { z } from 'zod';
 import { id } from './shapes.ts';
 
-/** An index entry must stay below 2704 bytes, and up to three ids of at most 3 bytes a character stand in one. */
+/**
+ * Postgres limits an index entry to 2704 bytes. An entry holds up to three ids, with at most 3
+ * bytes a character.
+ */
 const ID_MAX_CHARACTERS = 200;
 const TEXT_MAX_CHARACTERS = 10_000;
-/** The week's sums are 4-byte integers: this leaves room for 200,000 sessions of one person in a week. */
+/**
+ * The weekly sums of the analytics are 4-byte integers. With this limit a sum holds 200,000
+ * sessions of one person in a week.
+ */
 const SCORE_MAX = 10_000;
 const INT4_MAX = 2_147_483_647;
 
 /** An id that the host application made. */
 export const hostId = id.max(ID_MAX_CHARACTERS);
 
-/** What every procedure of a team's names. */
+/** The input that every procedure about one team has. */
 export const teamInput = { team_id: hostId };
 
+/** A text of the host application. null and undefined: there is none. */
 export const hostText = z.string().max(TEXT_MAX_CHARACTERS).nullable().optional();
+
+/** A number of things, or a duration. */
 export const hostCount = z.int().min(0).max(INT4_MAX);
+
+/** The score of an evaluation or of one of its dimensions. */
 export const hostScore = z.int().min(-SCORE_MAX).max(SCORE_MAX);
 
+/** The email of a member. White space around it is removed. */
 export const hostEmail = z.string().trim().max(254).pipe(z.email());
 
-/** A state that the specification leaves open: what the column takes. */
+/** A status whose values the host application defines. The column accepts the same pattern. */
 export const hostState = z.string().regex(/^[a-z][a-z_]{0,39}$/);

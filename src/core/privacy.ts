@@ -5,7 +5,7 @@ declare const sealed: unique symbol;
 
 /**
  * The team's privacy switches. The type is opaque on purpose: only this file reads the switches, so
- * every decision about what may leave the service is made here (specification, general rule 7).
+ * it makes every decision about the personal data that may leave the service.
  */
 export interface Privacy {
   readonly [sealed]: true;
@@ -19,6 +19,7 @@ interface Switches {
 /** With fewer people a leaderboard would reveal who is who. */
 const LEADERBOARD_MIN_MEMBERS = 5;
 
+/** Wraps the switches of a team. */
 export function privacyOf(switches: Switches): Privacy {
   return switches as unknown as Privacy;
 }

@@ -1,4 +1,4 @@
-/** Every scope that a key can hold, with what it allows (specification, "Authentication"). The order is the specification's. */
+/** Every scope that an API key can have, and what it allows. The documentation keeps this order. */
 export const SCOPE_DESCRIPTIONS = {
   'users:read': 'Read members.',
   'users:write': 'Invite members, change their role and remove them.',

@@ -1,8 +1,7 @@
+/** Shapes that several features share. */
 import { z } from 'zod';
 
-/** Shapes that several features share. */
-
-/** A path or body id. Any text: an id that cannot exist is simply unknown. */
+/** An id in the path or body of a request. Any text is valid: an impossible id is just unknown. */
 export const id = z.string().min(1);
 
 const inYears = (text: string): boolean => {
@@ -10,32 +9,32 @@ const inYears = (text: string): boolean => {
   return year >= 1 && year <= 9999;
 };
 
-/** A date-time that a request brings: with an offset (decisions 12). Read it with `toInstant`. */
+/** A date-time in a request. It must have an offset. Read it with `toInstant`. */
 export const dateTimeInput = z.iso
   .datetime({ offset: true })
   .refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
 
-/** The instant as the database takes it: UTC, milliseconds. */
+/** Converts a date-time of a request for the database: ISO text in UTC with milliseconds. */
 export function toInstant(text: string): string {
   return new Date(text).toISOString();
 }
 
-/** A real calendar date, `YYYY-MM-DD`. */
-export const dateInput = z.iso
-  .date()
-  .refine((text) => !text.startsWith('0000'), {
-    error: 'The date must lie in the years 1 to 9999.',
-  });
+/** A calendar date in a request, `YYYY-MM-DD`. The date must exist. */
+export const dateInput = z.iso.date().refine((text) => !text.startsWith('0000'), {
+  error: 'The date must lie in the years 1 to 9999.',
+});
 
 /**
- * A date-time in a response: UTC, milliseconds, `Z`. Its form is the database client's work and the contract tests' to check: a pattern here is a third of what
- * validating a page costs.
+ * A date-time in a response: UTC with milliseconds and `Z`. There is no pattern here, because it
+ * would be a third of the cost of validating a page. The database client produces the form
+ * (src/db/types.ts), and the contract tests check it.
  */
 export const dateTime = z.string().meta({ format: 'date-time' });
 
 /** A calendar date in a response. */
 export const dateOnly = z.string().meta({ format: 'date' });
 
+/** The id of a catalog entry in a response. null: there is none. */
 export const catalogId = z.string().nullable().meta({ description: 'Id of a catalog entry.' });
 
 const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;
@@ -43,8 +42,8 @@ const isObject = (value: unknown): boolean => isContainer(value) && !Array.isArr
 const INVALID_TYPE = { params: { code: 'invalid_type' } };
 
 /**
- * A free-form JSON object (`external_ref`, `fields`), returned as it was stored. The value passes untouched: `z.record` would copy it, and lose a key
- * named `__proto__` on the way.
+ * A free-form JSON object (`external_ref`, `fields`), which is returned as it was stored. The value
+ * is not copied: `z.record` would copy it and lose a field named `__proto__`.
  */
 export const freeObject = z
   .unknown()
@@ -53,12 +52,14 @@ export const freeObject = z
   Record<string, unknown>
 >;
 
-/** The same, where an array may stand too. */
+/** Like `freeObject`, but also accepts an array. */
 export const freeContainer = z
   .unknown()
   .refine(isContainer, { error: 'Expected an object or an array.', ...INVALID_TYPE })
   .meta({ type: ['object', 'array'] }) as unknown as z.ZodType<Record<string, unknown> | unknown[]>;
 
+/** The output of an operation that has nothing to return. */
 export const okOutput = z.object({ ok: z.boolean() });
 
+/** The maximum size of a free-form JSON value. */
 export const FREE_JSON_MAX_BYTES = 64 * 1024;

@@ -1,0 +1,247 @@
+import type { Localized } from './language.ts';
+
+/** What the documentation says about a problem code: why it happens, and what to do about it. */
+interface ProblemHelp {
+  readonly cause: Localized;
+  readonly remedy: Localized;
+}
+
+/**
+ * The help for every problem code. The page /docs/errors shows it, and the OpenAPI document shows
+ * the English causes.
+ */
+export const PROBLEM_HELP = {
+  bad_request: {
+    cause: {
+      de:
+        'Die Anfrage ist so nicht zu verarbeiten; der Status sagt, woran es liegt: 405 Methode, ' +
+        '413 Größe, 415 Inhaltstyp, 431 Kopfzeilen.',
+      en:
+        'The request cannot be processed. The status says why: 405 method, 413 size, ' +
+        '415 content type, 431 headers.',
+    },
+    remedy: {
+      de:
+        'Methode, Inhaltstyp (`application/json`) und Größe (höchstens 1 MiB) mit der ' +
+        'Beschreibung der Operation vergleichen.',
+      en:
+        'Compare method, content type (`application/json`) and size (1 MiB at most) with the ' +
+        'description of the operation.',
+    },
+  },
+  unauthorized: {
+    cause: {
+      de:
+        'Der API-Schlüssel fehlt, ist unbekannt, falsch, abgelaufen oder widerrufen, oder die ' +
+        'IP-Adresse ist für ihn nicht freigegeben.',
+      en:
+        'The API key is missing, unknown, wrong, expired or revoked, or it may not be used from ' +
+        'this IP address.',
+    },
+    remedy: {
+      de:
+        'Den Schlüssel als `Authorization: Bearer svck_live_…` senden; in der App prüfen, ob er ' +
+        'gilt und von welchen Adressen.',
+      en:
+        'Send the key as `Authorization: Bearer svck_live_…`; check in the app that it is valid, ' +
+        'and from which addresses.',
+    },
+  },
+  forbidden: {
+    cause: {
+      de: 'Nur in der App: Rolle oder Rechte der angemeldeten Person reichen nicht aus.',
+      en: 'In the app only: the person who is signed in lacks the required role or right.',
+    },
+    remedy: {
+      de: 'Die Inhaberin oder eine Administratorin des Teams fragen.',
+      en: 'Ask the owner or an admin of the team.',
+    },
+  },
+  insufficient_scope: {
+    cause: {
+      de:
+        'Dem Schlüssel fehlt die Berechtigung `required_scope`, oder wer ihn angelegt hat, darf ' +
+        'die Rolle `admin` nicht vergeben.',
+      en:
+        'The key lacks the scope `required_scope`, or whoever created it may not grant the role ' +
+        '`admin`.',
+    },
+    remedy: {
+      de:
+        'Einen neuen Schlüssel mit dieser Berechtigung anlegen: ' +
+        'die eines Schlüssels stehen fest.',
+      en: 'Create a new key with that scope: the scopes of a key are fixed.',
+    },
+  },
+  privacy_restricted: {
+    cause: {
+      de:
+        'Das Team hat die Einzelansicht seiner Mitglieder ' +
+        '(`member_detail_enabled`) abgeschaltet.',
+      en: 'The team has switched off the details of its members (`member_detail_enabled`).',
+    },
+    remedy: {
+      de:
+        'Zusammengefasste Zahlen liefert `GET /analytics/team`; den Schalter setzt eine ' +
+        'Administratorin des Teams in der App.',
+      en:
+        'Use the aggregated `GET /analytics/team`; an admin of the team can change the switch in ' +
+        'the app.',
+    },
+  },
+  api_disabled: {
+    cause: {
+      de: 'Das Team ist gesperrt oder beendet, oder sein Tarif enthält die API nicht.',
+      en: 'The team is suspended or ended, or its plan does not include the API.',
+    },
+    remedy: {
+      de: 'Den Tarif in der App prüfen oder den Support fragen.',
+      en: 'Check the plan in the app, or ask support.',
+    },
+  },
+  vorgabe_gesperrt: {
+    cause: {
+      de:
+        'Eine Vorgabe des Teams oder der Empfängerin sperrt die Situation, die Persönlichkeit ' +
+        'oder die Branche.',
+      en: 'A policy of the team or of the recipient blocks the situation, personality or industry.',
+    },
+    remedy: {
+      de: 'Einen anderen Katalogeintrag wählen oder die Vorgabe in der App ändern.',
+      en: 'Choose another catalog entry, or change the policy in the app.',
+    },
+  },
+  not_found: {
+    cause: {
+      de: 'Es gibt unter dieser Adresse nichts, was dieses Team sehen kann.',
+      en: 'There is nothing at this address that this team can see.',
+    },
+    remedy: {
+      de: 'Pfad und Id prüfen; die Listen nennen die gültigen Ids.',
+      en: 'Check the path and the id. The lists contain the valid ids.',
+    },
+  },
+  conflict: {
+    cause: {
+      de:
+        'Die E-Mail-Adresse gehört schon zum Team, oder ein Aufruf mit demselben ' +
+        '`Idempotency-Key` läuft noch. (In der App auch: Der Stand verträgt sich nicht mit dem ' +
+        'Aufruf; `detail` sagt, warum.)',
+      en:
+        'The email already belongs to the team, or a call with the same `Idempotency-Key` is ' +
+        'still running. (In the app also: the state does not allow the call; `detail` says why.)',
+    },
+    remedy: {
+      de:
+        'Das vorhandene Mitglied verwenden; oder den Aufruf nach kurzer Zeit mit demselben ' +
+        'Schlüssel wiederholen.',
+      en: 'Use the existing member, or repeat the call with the same key after a moment.',
+    },
+  },
+  seat_limit_reached: {
+    cause: {
+      de: 'Aktive und eingeladene Mitglieder belegen alle Plätze des Teams.',
+      en: 'Active and invited members take all seats of the team.',
+    },
+    remedy: {
+      de: 'Ein Mitglied entfernen oder Plätze hinzubuchen.',
+      en: 'Remove a member, or book more seats.',
+    },
+  },
+  last_admin: {
+    cause: {
+      de: 'Danach gäbe es im Team keine aktive Administratorin mehr.',
+      en: 'The team would be left without an active admin.',
+    },
+    remedy: {
+      de: 'Zuerst ein anderes aktives Mitglied zur Administratorin machen.',
+      en: 'Make another active member an admin first.',
+    },
+  },
+  owner: {
+    cause: {
+      de: 'Die Inhaberin kann über die API weder geändert noch entfernt werden.',
+      en: 'The owner cannot be changed or removed through the API.',
+    },
+    remedy: {
+      de: 'Die Inhaberschaft wird in der App übertragen.',
+      en: 'Ownership is transferred in the app.',
+    },
+  },
+  validation_error: {
+    cause: {
+      de:
+        'Ein Wert in Anfragezeile, Pfad, Kopfzeile oder Inhalt ist ungültig: `errors` nennt alle ' +
+        'Stellen, `field` ein einzelnes Feld.',
+      en:
+        'A value of query, path, header or body is invalid: `errors` names every place, ' +
+        '`field` a single field.',
+    },
+    remedy: {
+      de: 'Die genannten Werte berichtigen.',
+      en: 'Correct the named values.',
+    },
+  },
+  idempotency_mismatch: {
+    cause: {
+      de:
+        'Derselbe `Idempotency-Key` wurde in den letzten 24 Stunden mit anderem Inhalt oder für ' +
+        'eine andere Operation verwendet.',
+      en:
+        'The same `Idempotency-Key` was used within 24 hours with another body or for another ' +
+        'operation.',
+    },
+    remedy: {
+      de: 'Für jede neue Handlung einen neuen Schlüssel erzeugen.',
+      en: 'Generate a new key for every new action.',
+    },
+  },
+  kombination_ungueltig: {
+    cause: {
+      de:
+        'Situation, Persönlichkeit oder Branche ist unbekannt, für das Team nicht sichtbar oder ' +
+        'so nicht kombinierbar; `dimension` nennt, welche.',
+      en:
+        'Situation, personality or industry is unknown, not visible to the team, or may not be ' +
+        'combined like this; `dimension` says which.',
+    },
+    remedy: {
+      de: 'Die Ids aus `GET /catalog` verwenden.',
+      en: 'Use ids from `GET /catalog`.',
+    },
+  },
+  rate_limited: {
+    cause: {
+      de:
+        'Die Grenze des Schlüssels, des Teams, der IP-Adresse oder der Einladungen je Stunde ist ' +
+        'erreicht.',
+      en: 'The limit of the key, the team, the IP address or the invitations per hour is reached.',
+    },
+    remedy: {
+      de:
+        '`Retry-After` Sekunden warten; die Kopfzeilen `RateLimit-*` sagen vorher, wie viel noch ' +
+        'geht.',
+      en: 'Wait `Retry-After` seconds. The `RateLimit-*` headers show how much is left.',
+    },
+  },
+  internal: {
+    cause: {
+      de: 'Ein unerwarteter Fehler auf unserer Seite.',
+      en: 'An unexpected fault on our side.',
+    },
+    remedy: {
+      de: 'Später wiederholen; hält es an, dem Support die `request_id` nennen.',
+      en: 'Try again later. If the error persists, send the `request_id` to support.',
+    },
+  },
+  unavailable: {
+    cause: {
+      de: 'Die API ist vorübergehend nicht verfügbar.',
+      en: 'The API is temporarily unavailable.',
+    },
+    remedy: {
+      de: 'Mit wachsendem Abstand wiederholen, POST mit demselben `Idempotency-Key`.',
+      en: 'Retry with increasing delays. Send a POST with the same `Idempotency-Key`.',
+    },
+  },
+} as const satisfies Record<string, ProblemHelp>;
