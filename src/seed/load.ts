@@ -1,12 +1,12 @@
 import pg from 'pg';
-import { rebuildRollups } from '../features/analytics/rollups.ts';
+import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
 import { collectFaults, SeedFault } from './fault.ts';
 import { generateRows } from './generate.ts';
 import { insertRows, insertStatement } from './insert.ts';
 import { lockTeams, readKnown } from './known.ts';
 import { prepareSeed, type SeedFile } from './prepare.ts';
-import { removeTeam } from './remove.ts';
+import { removeTeam } from './remove-store.ts';
 import { catalogRows, catalogRuleRows, teamRow } from './rows.ts';
 import { writeTeam, type TeamSecrets } from './write-team.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredStatements } from '../../src/db/statement.ts';
-import { TENANT_TABLES } from '../../src/seed/remove.ts';
+import { TENANT_TABLES } from '../../src/seed/remove-store.ts';
 import {
   namesOfStatements,
   otherWays,
@@ -108,7 +108,7 @@ const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why:
     calls: 2,
     why: 'settings and an advisory lock of a session of its own',
   },
-  'src/features/analytics/rollups.ts': {
+  'src/features/analytics/rollups-store.ts': {
     calls: 1,
     why: "texts of declared statements, in the seed's transaction",
   },
@@ -118,7 +118,7 @@ const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why:
     calls: 5,
     why: 'a transaction, the teams of a seed file, VACUUM and ANALYZE',
   },
-  'src/seed/remove.ts': {
+  'src/seed/remove-store.ts': {
     calls: 1,
     why: "texts of declared statements, in the seed's transaction",
   },

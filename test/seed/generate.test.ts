@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSeed } from '../../src/seed/load.ts';
-import { TENANT_TABLES } from '../../src/seed/remove.ts';
+import { TENANT_TABLES } from '../../src/seed/remove-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, openClient, tinyTeam, type Team } from './full-file.ts';
 

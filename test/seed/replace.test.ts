@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
-import { TENANT_TABLES } from '../../src/seed/remove.ts';
+import { TENANT_TABLES } from '../../src/seed/remove-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 

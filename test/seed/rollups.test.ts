@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rebuildRollups } from '../../src/features/analytics/rollups.ts';
+import { rebuildRollups } from '../../src/features/analytics/rollups-store.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { readRollups, recount } from '../support/rollups.ts';

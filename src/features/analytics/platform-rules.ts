@@ -1,5 +1,5 @@
 /**
- * What one training adds to the rollups of its person. The terms are those of `rollups.ts`:
+ * What one training adds to the rollups of its person. The terms are those of `rollups-store.ts`:
  *  * A session is a training that has ended: it has a finish time, or the status `scored`.
  *  * A training is scored if it has an evaluation.
  *  * A score belongs to the UTC day on which the training was created.

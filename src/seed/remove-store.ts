@@ -1,7 +1,10 @@
 import type { ClientBase } from 'pg';
 import { statement } from '../db/statement.ts';
 
-/** Child to parent: foreign keys do not cascade here. test/seed/replace.test.ts fails when a tenant table is missing. */
+/**
+ * The tables with rows of one team, children before parents: foreign keys do not cascade here.
+ * test/seed/replace.test.ts fails when one is missing.
+ */
 export const TENANT_TABLES = [
   'webhook_attempt',
   'webhook_delivery',
@@ -34,8 +37,13 @@ export const TENANT_TABLES = [
 const REMOVALS = [
   statement(
     'seed.removeCounters',
-    `DELETE FROM rate_counter WHERE bucket = 'team:' || $1
-       OR bucket IN (SELECT 'key:' || prefix FROM api_key WHERE team_id = $1)`,
+    `DELETE FROM rate_counter
+     WHERE bucket = 'team:' || $1
+       OR bucket IN (
+         SELECT 'key:' || prefix
+         FROM api_key
+         WHERE team_id = $1
+       )`,
   ),
   ...TENANT_TABLES.map((table) =>
     statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
@@ -43,7 +51,7 @@ const REMOVALS = [
   statement('seed.removeTeam', 'DELETE FROM team WHERE id = $1'),
 ];
 
-/** Removes the team and all that is its own, its rate counters included. Needs a transaction. */
+/** Removes the team with all its rows and rate counters. Needs a transaction. */
 export async function removeTeam(client: ClientBase, teamId: string): Promise<void> {
   for (const { text } of REMOVALS) await client.query(text, [teamId]);
 }
