@@ -1,15 +1,21 @@
 /**
- * The announcement of a version's end by email (specification, "Versioning" 3: "to every admin who has an active key"). What that leaves open:
- *  * Admins are the owner and active members with the role `admin`. They have the keys that they created.
- *  * A key whose creator is no admin any more, or has left, is nobody's by that reading, and would end without a word: the team's owner hears of it.
- *  * A key is active until it is revoked or expires, also while its team is suspended; those of an ended team are not.
- *  * An announcement is a version with its two dates. Other dates are another announcement, of which everybody hears.
- *  * Whoever is an admin of two teams gets two mails: each names its team, and its keys by their names.
- *  * A mail counts as sent once the mail server took it. A kill between that and the note in the database repeats that one mail, and no other.
+ * The end of an API version is announced by email to every admin who has an active key. Decisions
+ * that the specification leaves open:
+ *  * Admins are the owner and active members with the role `admin`. Their keys are those that they
+ *    created.
+ *  * If the creator of a key is no longer an admin, or has left, the team's owner is notified
+ *    instead. Otherwise nobody would be told about that key.
+ *  * A key is active until it is revoked or expires, also while its team is suspended. The keys of
+ *    an ended team are not active.
+ *  * An announcement is a version with its two dates. The same version with other dates is another
+ *    announcement, and everybody is notified again.
+ *  * An admin of two teams gets two mails. Each names its team, and the names of its keys.
+ *  * A mail counts as sent when the mail server has accepted it. If the process is killed before
+ *    that is recorded in the database, this one mail is sent again, and no other.
  */
 import { isLongEnough, PARALLEL_MONTHS } from '../../core/deprecation.ts';
 
-/** The versions that there are to announce the end of. */
+/** The versions whose end can be announced. */
 const VERSIONS = ['v1'];
 
 export interface Announcement {
@@ -19,7 +25,10 @@ export interface Announcement {
   readonly sunset: string;
 }
 
-/** Throws for an unknown version, a date that is none, or versions that run beside each other for less than the promised time. */
+/**
+ * Returns the announcement. Throws an `Error` for an unknown version, an invalid date, or a sunset
+ * earlier than `PARALLEL_MONTHS` after the deprecation.
+ */
 export function requireAnnouncement(announcement: Announcement): Announcement {
   if (!VERSIONS.includes(announcement.version))
     throw new Error(`There is no version ${announcement.version}.`);
@@ -28,7 +37,7 @@ export function requireAnnouncement(announcement: Announcement): Announcement {
   return announcement;
 }
 
-/** By what the database knows the announcement. */
+/** The key of the announcement in the database. */
 export function announcementId({ version, since, sunset }: Announcement): string {
   return `${version} ${since} ${sunset}`;
 }

@@ -6,17 +6,18 @@ import * as store from './store.ts';
 import { toAnnouncementMail } from './view.ts';
 
 const PAGE_SIZE = 100;
-/** In a row: then it is the mail server that is in trouble, not a recipient. */
+/** So many failures in a row are a problem of the mail server, not of the recipients. */
 const FAILURES_MAX = 5;
 
 export interface AnnouncementPlan {
-  /** Mails still to be sent, by team. */
+  /** Mails still to be sent, by team; without teams that have none. */
   readonly teams: readonly { readonly teamId: string; readonly mails: number }[];
+  /** The sum over all teams. */
   readonly mails: number;
   readonly sentBefore: number;
 }
 
-/** Whom the announcement would reach now. Writes nothing. */
+/** Counts the mails that the announcement would send now. Writes nothing. */
 export async function planAnnouncement(
   db: Db,
   clock: Clock,
@@ -38,13 +39,15 @@ export interface AnnouncementDependencies {
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly publicUrl: string;
-  /** A mail that was not taken; it names nobody. */
+  /** Called for a mail that the server refused. It does not name the recipient. */
   readonly onFailure: (teamId: string, error: unknown) => void;
 }
 
 /**
- * Mails everybody who has not been mailed yet, one after the other, and notes each mail once it is sent. Only one may run at a time. A recipient whose mail
- * is not taken is told and passed over: the next run tries again. Rejects when the mail server takes nothing at all.
+ * Mails everybody who has not been mailed yet, one after the other, and records each mail once it
+ * is sent. Only one may run at a time. If a mail is refused, calls `onFailure` and continues; the
+ * next run tries that recipient again. Throws after `FAILURES_MAX` failures in a row. Opens no
+ * transaction.
  */
 export async function announce(
   { db, clock, mailer, publicUrl, onFailure }: AnnouncementDependencies,

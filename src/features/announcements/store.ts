@@ -11,26 +11,43 @@ export interface RecipientRow {
   readonly keys: string[];
 }
 
-// Of each live key the member to whom it is told: its creator, or else the owner.
+// Each live key with the member to notify: its creator, or the owner if the creator is no admin.
 const ADDRESSEES = `
   select k.team_id, m.id as member_id, k.name
   from api_key k
   join team t on t.id = k.team_id and t.status <> 'ended'
   join member c on c.team_id = k.team_id and c.id = k.created_by
   join member m on m.team_id = k.team_id and m.status = 'active' and m.email is not null
-    and case when c.status = 'active' and c.role in ('owner', 'admin') then m.id = c.id else m.role = 'owner' end
-  where (k.revoked_at is null or k.revoked_at > $2) and (k.expires_at is null or k.expires_at > $2)`;
+    and case
+      when c.status = 'active' and c.role in ('owner', 'admin') then m.id = c.id
+      else m.role = 'owner'
+    end
+  where (k.revoked_at is null or k.revoked_at > $2)
+    and (k.expires_at is null or k.expires_at > $2)`;
 
 const LIST = statement<RecipientRow>(
   'announcements.list',
-  `with addressee as (${ADDRESSEES} and (k.team_id > $3 or k.team_id = $3 and m.id > $4))
-   select a.team_id, a.member_id, m.email, coalesce(m.language, t.language) as language, t.name as team_name, array_agg(a.name order by a.name) as keys
-   from addressee a join member m on m.team_id = a.team_id and m.id = a.member_id join team t on t.id = a.team_id
-   where not exists (select from announcement_mail s where s.team_id = a.team_id and s.announcement = $1 and s.member_id = a.member_id)
-   group by a.team_id, a.member_id, m.email, m.language, t.language, t.name order by a.team_id, a.member_id limit $5`,
+  `with addressee as (
+     ${ADDRESSEES}
+     and (k.team_id > $3 or k.team_id = $3 and m.id > $4)
+   )
+   select a.team_id, a.member_id, m.email, coalesce(m.language, t.language) as language,
+     t.name as team_name, array_agg(a.name order by a.name) as keys
+   from addressee a
+   join member m on m.team_id = a.team_id and m.id = a.member_id
+   join team t on t.id = a.team_id
+   where not exists (
+     select from announcement_mail s
+     where s.team_id = a.team_id
+       and s.announcement = $1
+       and s.member_id = a.member_id
+   )
+   group by a.team_id, a.member_id, m.email, m.language, t.language, t.name
+   order by a.team_id, a.member_id
+   limit $5`,
 );
 
-/** Who is still to be mailed, in the order of team and member, after `after`. */
+/** The members who were not mailed yet, by team and member id, after `after`. */
 export function listRecipients(
   db: Db,
   announcement: string,
@@ -42,12 +59,17 @@ export function listRecipients(
 const COUNT = statement<{ team_id: string; waiting: number; sent: number }>(
   'announcements.count',
   `with addressee as (${ADDRESSEES})
-   select a.team_id, count(distinct a.member_id) filter (where s.member_id is null)::int as waiting, count(distinct s.member_id)::int as sent
-   from addressee a left join announcement_mail s on s.team_id = a.team_id and s.announcement = $1 and s.member_id = a.member_id
-   group by a.team_id order by a.team_id`,
+   select a.team_id,
+     count(distinct a.member_id) filter (where s.member_id is null)::int as waiting,
+     count(distinct s.member_id)::int as sent
+   from addressee a
+   left join announcement_mail s
+     on s.team_id = a.team_id and s.announcement = $1 and s.member_id = a.member_id
+   group by a.team_id
+   order by a.team_id`,
 );
 
-/** For each team how many are to be mailed, and how many were. */
+/** For each team, how many members are still to be mailed, and how many were mailed. */
 export function countRecipients(
   db: Db,
   announcement: string,
@@ -58,9 +80,12 @@ export function countRecipients(
 
 const INSERT = statement(
   'announcements.insertSent',
-  'insert into announcement_mail (team_id, announcement, member_id, sent_at) values ($1, $2, $3, $4) on conflict do nothing',
+  `insert into announcement_mail (team_id, announcement, member_id, sent_at)
+   values ($1, $2, $3, $4)
+   on conflict do nothing`,
 );
 
+/** Records that the member was mailed. */
 export async function insertSent(
   db: Db,
   announcement: string,

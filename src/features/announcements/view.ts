@@ -11,7 +11,10 @@ interface Facts {
   readonly publicUrl: string;
 }
 
-/** A team's and a key's name are its own text: a line break in it must not become a header, or a line of ours. */
+/**
+ * Customers choose the names of teams and keys. A line break in a name must not become a mail
+ * header, or look like a line of our text.
+ */
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 const FORMATS: Record<Language, Intl.DateTimeFormat> = {
@@ -24,13 +27,15 @@ const TEXTS: Record<Language, (facts: Facts) => Omit<Mail, 'to'>> = {
     subject: `Team Customer API: ${version} endet am ${sunset}`,
     text: `Guten Tag,
 
-die Version ${version} der Team Customer API gilt ab dem ${since} als veraltet und kann ab dem ${sunset} abgeschaltet sein.
+die Version ${version} der Team Customer API gilt ab dem ${since} \
+als veraltet und kann ab dem ${sunset} abgeschaltet sein.
 Bis dahin laufen die alte und die neue Version nebeneinander.
 
 Team: ${team}
 Ihre aktiven Schlüssel: ${keys}
 
-Bitte stellen Sie die Software, die diese Schlüssel verwendet, bis zum ${sunset} um. Was sich ändert, steht in der Dokumentation:
+Bitte stellen Sie die Software, die diese Schlüssel verwendet, bis zum ${sunset} um. \
+Was sich ändert, steht in der Dokumentation:
 ${publicUrl}/docs
 
 Die Antworten von ${version} nennen beide Tage in den Kopfzeilen „Deprecation“ und „Sunset“.
@@ -40,20 +45,23 @@ Die Antworten von ${version} nennen beide Tage in den Kopfzeilen „Deprecation�
     subject: `Team Customer API: ${version} ends on ${sunset}`,
     text: `Hello,
 
-version ${version} of the Team Customer API is deprecated from ${since} on, and may be switched off from ${sunset} on.
+version ${version} of the Team Customer API is deprecated from ${since} on, \
+and may be switched off from ${sunset} on.
 Until then the old and the new version run side by side.
 
 Team: ${team}
 Your active keys: ${keys}
 
-Please change the software that uses these keys before ${sunset}. What changes is in the documentation:
+Please change the software that uses these keys before ${sunset}. \
+What changes is in the documentation:
 ${publicUrl}/docs
 
-The responses of ${version} tell both days in the headers "Deprecation" and "Sunset".
+The responses of ${version} give both dates in the headers "Deprecation" and "Sunset".
 `,
   }),
 };
 
+/** The mail in the recipient's language. Dates are days in UTC. */
 export function toAnnouncementMail(
   recipient: RecipientRow,
   { version, since, sunset }: { version: string; since: string; sunset: string },
