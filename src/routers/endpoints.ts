@@ -5,7 +5,7 @@ import { v1 } from './routers.ts';
 
 /** An operation of the REST API, derived from its declaration. */
 export interface Endpoint extends RestFacts {
-  /** The tRPC path, for instance `members.list`. */
+  /** The tRPC path, for instance `members.list`. The OpenAPI operation id derives from it. */
   readonly name: string;
   readonly summary: string;
   readonly description: string;

@@ -29,7 +29,7 @@ export interface Services {
   readonly lookup?: Lookup;
 }
 
-/** The error body of both APIs (specification, "Errors"). */
+/** The body of an error in both APIs. */
 export interface ProblemShape {
   readonly title: string;
   readonly status: number;
@@ -37,6 +37,7 @@ export interface ProblemShape {
   readonly [field: string]: unknown;
 }
 
+/** The context of an operation or procedure of a team, after its access is checked. */
 export interface Context {
   readonly requestId: string;
   readonly actor: Actor;
@@ -46,7 +47,10 @@ export interface Context {
   readonly language: Language;
   readonly db: Db;
   readonly services: Services;
-  /** Describes an error as a problem, for `data` of a tRPC error. */
+  /**
+   * Describes an error as a problem, for `data` of a tRPC error. Returns null in the REST API,
+   * which responds to errors itself.
+   */
   readonly describeError: (error: unknown) => ProblemShape | null;
 }
 

@@ -10,13 +10,14 @@ import { requireMemberDetail } from '../core/privacy.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Context } from './context.ts';
-import { refuseUnstorableText, requireScope, requireTenant } from './guards.ts';
+import { refuseUnstorableJson, requireScope, requireTenant } from './guards.ts';
 import { t } from './init.ts';
 import { runCall, type Meta, type Operation } from './operation.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
   readonly method: OpenApiMethod;
   readonly path: `/${string}`;
+  /** null: any valid key will do. */
   readonly scope: Scope | null;
   readonly tag: string;
   readonly summary: string;
@@ -29,11 +30,15 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly output: O;
   readonly outputName: string;
   readonly bodyName?: string;
+  /** 200 by default. */
   readonly successStatus?: 200 | 201 | 202;
+  /** The problem codes besides those that follow from the other fields (see `metaOf`). */
   readonly errors?: readonly ProblemCode[];
   /** True: throws `privacy_restricted` while `member_detail_enabled` is off. */
   readonly memberDetail?: boolean;
+  /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location?: string;
+  /** True: the output holds a secret, so its idempotency record is encrypted. */
   readonly secret?: boolean;
   /** Announces the end of the operation, in response headers and in the OpenAPI document. */
   readonly deprecated?: Deprecation;
@@ -88,7 +93,7 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
   };
 }
 
-/** Problem codes that every operation can respond with (specification, "Endpoints"). */
+/** The problem codes that every operation can respond with. */
 const COMMON_ERRORS: readonly ProblemCode[] = [
   'unauthorized',
   'api_disabled',
@@ -109,31 +114,36 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
   declaration: Declaration<I, O, P>,
   work: Work<I, O, P>,
 ): Operation {
-  const { scope, memberDetail, prepare, output } = declaration;
+  const { scope, memberDetail, prepare } = declaration;
   return {
     guard: (ctx) => requireScope(ctx.actor, scope),
     parse: (ctx, rawInput) => {
-      refuseUnstorableText(rawInput);
+      refuseUnstorableJson(rawInput);
       const input = declaration.input.parse(rawInput);
       if (memberDetail) requireMemberDetail(ctx.privacy);
       return {
         prepare: prepare ? () => prepare({ ctx, input }) : null,
-        perform: async (db, prepared) => {
+        perform: async (db, prepared) =>
           // Without `prepare`, `prepared` is undefined and so is P.
-          const checked = output.safeParse(
+          checkOutput(
+            declaration,
             await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }),
-          );
-          if (checked.success) return checked.data;
-          throw new Error(
-            `the output of ${declaration.method} ${declaration.path} breaks its contract`,
-            {
-              cause: checked.error.message,
-            },
-          );
-        },
+          ),
       };
     },
   };
+}
+
+/** Throws an error that names the operation if the output does not match its schema. */
+function checkOutput(
+  { method, path, output }: Pick<Declaration<z.ZodType, z.ZodType>, 'method' | 'path' | 'output'>,
+  value: unknown,
+): unknown {
+  const checked = output.safeParse(value);
+  if (checked.success) return checked.data;
+  throw new Error(`the output of ${method} ${path} breaks its contract`, {
+    cause: checked.error.message,
+  });
 }
 
 function metaOf(

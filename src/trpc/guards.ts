@@ -20,13 +20,16 @@ export function requireTenant(ctx: CallerContext, access: Access): Context {
   return { ...ctx, actor, team, privacy };
 }
 
-/** Throws `unauthorized`, or the error that prevented finding the caller. */
+/** Returns the actor. Throws `unauthorized`, or the error that prevented finding the caller. */
 export function requireActor({ actor, fault }: CallerContext): Actor {
   if (actor) return actor;
   throw fault ?? new ProblemError('unauthorized');
 }
 
-/** Checks the scope of a key. The rights of users and services depend on `Access` instead. */
+/**
+ * Throws `insufficient_scope` if a key lacks the scope. null: any key may call. The rights of users
+ * and services depend on `Access` instead.
+ */
 export function requireScope(actor: Actor, scope: Scope | null): void {
   if (scope === null || actor.kind !== 'api_key' || actor.scopes.includes(scope)) return;
   throw new ProblemError('insufficient_scope', {
@@ -36,9 +39,10 @@ export function requireScope(actor: Actor, scope: Scope | null): void {
 }
 
 /**
- * Throws a `ZodError` for text that Postgres or UTF-8 cannot hold and for JSON nested too deeply.
+ * Throws a `ZodError` for input that the service cannot store, such as text that Postgres or UTF-8
+ * cannot represent, and JSON that is nested too deeply.
  */
-export function refuseUnstorableText(input: unknown): void {
+export function refuseUnstorableJson(input: unknown): void {
   const fault = findJsonFault(input);
   if (!fault) return;
   throw new z.ZodError([

@@ -1,8 +1,8 @@
-/** tRPC with our context, meta and errors. */
 import { initTRPC } from '@trpc/server';
 import type { CallerContext } from './context.ts';
 import type { AppMeta, Meta } from './operation.ts';
 
+/** tRPC with our context, meta and errors. Only the declarations in this folder use it. */
 export const t = initTRPC
   .context<CallerContext>()
   .meta<Meta | AppMeta>()
@@ -20,4 +20,5 @@ export const t = initTRPC
     },
   });
 
+/** Combines operations, procedures and other routers to a tRPC router. */
 export const router = t.router;

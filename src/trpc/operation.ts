@@ -1,6 +1,6 @@
 /**
- * What `endpoint()` makes of a declaration: the steps of the operation, and the facts from which the
- * REST route, the OpenAPI document and the contract tests derive.
+ * What `endpoint()` makes of a declaration: the steps of the operation, and the facts from which
+ * the REST route, the OpenAPI document and the contract tests derive.
  */
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import type { Access } from '../core/access.ts';
@@ -65,7 +65,7 @@ export interface Meta extends Omit<OpenApiMeta, 'openapi'> {
   readonly access: Access;
 }
 
-/** The meta of a procedure without a REST route. */
+/** The meta of a procedure without a REST route (`appProcedure`, `platformProcedure`). */
 export interface AppMeta {
   readonly access: Access;
 }

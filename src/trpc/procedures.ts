@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { requireAccess, type Access } from '../core/access.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { PlatformContext } from './context.ts';
-import { refuseUnstorableText, requireActor, requireTenant } from './guards.ts';
+import { refuseUnstorableJson, requireActor, requireTenant } from './guards.ts';
 import { t } from './init.ts';
 
 /**
@@ -23,7 +23,7 @@ export function appProcedure<
     .meta({ access: declaration.access })
     .use(async ({ ctx, getRawInput, next }) => {
       const tenant = requireTenant(ctx, declaration.access);
-      refuseUnstorableText(await getRawInput());
+      refuseUnstorableJson(await getRawInput());
       return next({ ctx: tenant });
     })
     .input(declaration.input)
@@ -44,7 +44,7 @@ export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(de
       const actor = requireActor(ctx);
       requireAccess(actor, 'platform');
       if (actor.kind !== 'platform') throw new ProblemError('forbidden');
-      refuseUnstorableText(await getRawInput());
+      refuseUnstorableJson(await getRawInput());
       return next({ ctx: { ...ctx, actor } satisfies PlatformContext });
     })
     .input(declaration.input)
