@@ -1,6 +1,4 @@
-/**
- * What became of an attempt. Whatever happens to it on the network is a result, not an exception.
- */
+/** The result of an attempt. A network error is a result too, not an exception. */
 import { errors } from 'undici';
 import type { HttpAnswer } from './request.ts';
 import { parseRetryAfter } from './schedule.ts';
@@ -9,14 +7,14 @@ import { parseRetryAfter } from './schedule.ts';
 export interface AttemptResult {
   /** Whether the answer was a 2xx. */
   readonly ok: boolean;
-  /** null: there was no complete answer. */
+  /** null if there was no complete answer. */
   readonly responseCode: number | null;
   /** The first 1000 characters of the answer's body. */
   readonly responseExcerpt: string | null;
   readonly responseMs: number;
-  /** Why there was no complete answer, in a word; null when there was one. */
+  /** Why there was no complete answer, for instance `timeout`; null if there was one. */
   readonly error: string | null;
-  /** From a 429 or 503. */
+  /** From the `Retry-After` header of a 429 or 503; else null. */
   readonly retryAfterS: number | null;
 }
 
@@ -32,7 +30,7 @@ const EXCERPT_MAX_CHARACTERS = 1000;
 /** A character takes at most four bytes of UTF-8, and a byte order mark before them takes three. */
 export const EXCERPT_MAX_BYTES = EXCERPT_MAX_CHARACTERS * 4 + 3;
 
-/** The result of an attempt that began at `startedAt` (performance.now()) and ends now. */
+/** Returns the result of an attempt that began at `startedAt` (performance.now()) and ends now. */
 export function toResult(
   outcome: { readonly answer: HttpAnswer } | { readonly error: string },
   startedAt: number,
@@ -51,7 +49,7 @@ export function toResult(
   };
 }
 
-/** Postgres cannot store the character 0. */
+/** Replaces the character 0, because Postgres cannot store it. */
 function excerptOf(chunks: readonly Buffer[]): string {
   if (chunks.length === 0) return '';
   const bytes = Buffer.concat(chunks).subarray(0, EXCERPT_MAX_BYTES);
@@ -59,7 +57,7 @@ function excerptOf(chunks: readonly Buffer[]): string {
   return characters.join('').replaceAll('\0', '\uFFFD');
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const ERROR_NAMES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection_refused',
   ECONNRESET: 'connection_closed',
   EPIPE: 'connection_closed',
@@ -75,11 +73,11 @@ const WORDS: Readonly<Record<string, string>> = {
 
 const TLS_CODE = /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/i;
 
-/** Names the error of a failed request in a word, for `AttemptResult.error`. */
+/** Returns the name of a failed request's error, for `AttemptResult.error`. */
 export function nameError(error: unknown): string {
-  // Its code is the parser's number when the parser has no name for it.
+  // If the parser has no name for its error, `code` is a number.
   if (error instanceof errors.HTTPParserError) return 'invalid_response';
   const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
   const code = hasCode ? String(error.code) : '';
-  return WORDS[code] ?? (TLS_CODE.test(code) ? 'tls_error' : 'connection_failed');
+  return ERROR_NAMES[code] ?? (TLS_CODE.test(code) ? 'tls_error' : 'connection_failed');
 }

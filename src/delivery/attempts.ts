@@ -1,4 +1,4 @@
-/** The attempts of one worker's loop: launched as slots allow, each ending in a result. */
+/** Launches the attempts of one worker as slots allow. Each attempt ends in a result. */
 import { ENCRYPTED_COLUMNS } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
@@ -26,7 +26,7 @@ export function launch(loop: Loop): void {
     void attempt(loop, flight);
 }
 
-/** Makes one attempt. Never rejects: what fails in here becomes the attempt's result. */
+/** Makes one attempt. Never rejects: a failure becomes the attempt's result. */
 async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const { options, queues, state } = loop;
   state.unwritten.add(flight.row.id);
@@ -55,14 +55,14 @@ async function send(loop: Loop, { row, queue }: Flight): Promise<AttemptResult> 
     const headers = deliveryHeaders(body, { secret, eventId: row.event_id, at: clock.now() });
     return await sender.send(row.url, headers, body);
   } catch (error) {
-    // A fault of ours, such as a secret that no key decrypts. It must not stop the loop, and the
-    // operator must hear of it.
-    logger.error({ err: error, delivery: row.id }, 'a delivery could not be made');
+    // This is a fault of ours, for instance a secret that no key can decrypt. It must not stop the
+    // loop, and the operator must see it.
+    logger.error({ err: error, delivery: row.id }, 'a delivery could not be attempted');
     return { ...NO_ANSWER, responseMs: 0, error: 'internal' };
   }
 }
 
-/** Keeps the last secret of each endpoint: to decrypt one costs as much as to sign with it. */
+/** Caches each endpoint's secret, because decrypting it costs as much as signing with it. */
 function secretOf({ options, state }: Loop, row: ClaimedDelivery, queue: EndpointQueue): string {
   const encrypted = row.secret_encrypted;
   const known = state.secrets.get(queue);
@@ -73,7 +73,7 @@ function secretOf({ options, state }: Loop, row: ClaimedDelivery, queue: Endpoin
   return text;
 }
 
-/** The delivery as it is after the attempt. */
+/** Returns the delivery as it is after the attempt. */
 function recordOf({ options }: Loop, row: ClaimedDelivery, result: AttemptResult): RecordedAttempt {
   const at = options.clock.now();
   const before = {

@@ -1,6 +1,9 @@
-/** What to claim next: a share for each endpoint, and no more in all than slots will soon need. */
+/**
+ * Decides what to claim next: a share for each endpoint, in total no more than the slots will soon
+ * need.
+ */
 import { roomOf, type EndpointQueue } from './endpoint-queue.ts';
-import { countActive, file, type QueuesState } from './queues-state.ts';
+import { countActive, reindex, type QueuesState } from './queues-state.ts';
 import type { WaitingStatus } from './waiting-store.ts';
 
 /** How many deliveries of an endpoint to claim at most. */
@@ -20,22 +23,23 @@ export function capacity(state: QueuesState): number {
   return active < limits.concurrency || left >= inHandMax / 4 ? left : 0;
 }
 
-/** Whether `ask` has shares to return. */
-export function isHungry(state: QueuesState): boolean {
-  const { pending, retrying } = state.hungry;
+/** Whether `takeShares` has shares to return. */
+export function canClaim(state: QueuesState): boolean {
+  const { pending, retrying } = state.claimable;
   return (pending.size > 0 || retrying.size > 0) && capacity(state) > 0;
 }
 
 /**
- * Divides the capacity among the hungry queues. A queue that gets a share counts as having no more
- * in the database until `setMore`: when its whole share comes, there may be more.
+ * Divides the capacity among the claimable queues. From then on, a queue with a share counts as
+ * having no more in the database. Call `setMore` if a claim fills the whole share, because there
+ * may be more then.
  */
-export function ask(state: QueuesState, status: WaitingStatus): Share[] {
-  const { hungry, limits } = state;
+export function takeShares(state: QueuesState, status: WaitingStatus): Share[] {
+  const { claimable, limits } = state;
   let left = capacity(state);
-  const each = Math.max(1, Math.floor(left / Math.max(1, hungry[status].size)));
+  const each = Math.max(1, Math.floor(left / Math.max(1, claimable[status].size)));
   const shares: Share[] = [];
-  for (const queue of hungry[status]) {
+  for (const queue of claimable[status]) {
     if (left === 0) break;
     const room = Math.min(roomOf(queue, limits.maxPerEndpoint), each, left);
     left -= room;
@@ -43,7 +47,7 @@ export function ask(state: QueuesState, status: WaitingStatus): Share[] {
   }
   for (const { queue } of shares) {
     queue.more[status] = false;
-    file(state, queue);
+    reindex(state, queue);
   }
   return shares;
 }

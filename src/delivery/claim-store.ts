@@ -1,7 +1,7 @@
 /**
- * Claims: `claimed_by` is the number of the worker that has a delivery in hand. A worker proves
- * that it lives by an advisory lock on (WORKER_LOCK_CLASS, its number) in a session of its own.
- * The lock goes with the session, however the worker ends.
+ * Claims on deliveries. `claimed_by` is the number of the worker that has the delivery in hand. A
+ * living worker holds an advisory lock on (WORKER_LOCK_CLASS, its number) in a session of its own.
+ * The lock ends with the session, however the worker ends.
  */
 import { statement, type Db } from '../db/client.ts';
 import type { DeliveryStatus } from './schedule.ts';
@@ -30,9 +30,9 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Claims the deliveries whose ctid `picked` selects for the worker $1. The planner cannot know how
- * many these are, and would hash whole tables; ctid and `limit 1` make it fetch each row by its
- * place or key.
+ * Claims the deliveries whose ctid `picked` selects, for the worker $1. The planner cannot know how
+ * many these are and would hash whole tables. The ctid and `limit 1` make it fetch each row by its
+ * place or its key.
  */
 function claimText(picked: string): string {
   return `with claimed as (
@@ -72,7 +72,7 @@ const CLAIM_URGENT = statement<ClaimedDelivery>(
       for update skip locked`),
 );
 
-/** Claims deliveries that somebody asked for: tests and retries, also of paused endpoints. */
+/** Claims urgent deliveries: tests and requested retries, even those of paused endpoints. */
 export function claimUrgent(db: Db, worker: number, limit: number): Promise<ClaimedDelivery[]> {
   return db.query(CLAIM_URGENT, [worker, limit]);
 }
@@ -156,8 +156,8 @@ const RELEASE_FORGOTTEN = statement(
 );
 
 /**
- * Releases this worker's claims that are not in `inHand`: the answer to such a claim was lost, so
- * the worker does not know of it.
+ * Releases this worker's claims that are not in `inHand`. The worker does not know of such a claim,
+ * because the database's answer was lost.
  */
 export async function releaseForgotten(
   db: Db,

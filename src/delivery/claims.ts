@@ -1,4 +1,4 @@
-/** Claims for endpoints with something waiting in the database. */
+/** Finds the endpoints with due deliveries and claims these deliveries. */
 import { accept } from './attempts.ts';
 import { claimDue } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
@@ -9,8 +9,8 @@ import { findWaiting, type WaitingStatus } from './waiting-store.ts';
 const ENDPOINTS_PER_SEARCH = 500;
 
 /**
- * Finds the next endpoints with something due, from where the last search ended: deliveries whose
- * wake-up was lost, retries whose time has come, endpoints whose pause ended.
+ * Finds the next endpoints with something due, from where the last search ended. These are
+ * deliveries whose wake-up was lost, due retries, and deliveries to endpoints whose pause ended.
  */
 export async function findDue(
   { options, queues, state }: Loop,
@@ -30,7 +30,7 @@ export async function findDue(
 export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
   const { options, queues } = loop;
   const { db, lock, clock } = options;
-  const shares = queues.ask(status);
+  const shares = queues.takeShares(status);
   if (shares.length === 0) return;
   const rows = await claimDue(db, status, { worker: lock.number, shares, now: clock.now() });
   const claimed = new Map<EndpointQueue, number>();
@@ -39,7 +39,7 @@ export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
     claimed.set(queue, (claimed.get(queue) ?? 0) + 1);
   }
   accept(loop, rows);
-  // Where the whole share came, there may be more.
+  // If the claim filled a whole share, there may be more.
   for (const { queue, room } of shares)
     if (claimed.get(queue) === room) queues.setMore(queue, status);
 }

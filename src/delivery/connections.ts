@@ -1,6 +1,6 @@
 /**
- * Connections to receivers, kept for the next attempt. A connection is used again only for the same
- * origin *and* the same checked address, so no attempt goes to an address that was not checked for
+ * Connections to receivers, kept for later attempts. A connection is reused only for the same
+ * origin *and* the same checked address. So no attempt goes to an address that was not checked for
  * it.
  */
 import { buildConnector, Client } from 'undici';
@@ -39,7 +39,7 @@ export interface Connections {
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** None yet. `attemptTimeoutMs`: the caller ends its attempts by then. */
+/** Returns an empty pool. The caller must end its attempts within `attemptTimeoutMs`. */
 export function newConnections(attemptTimeoutMs: number): Connections {
   const connections: Connections = {
     attemptTimeoutMs,
@@ -64,7 +64,7 @@ export function routeTo(
     wanted: { all?: boolean },
     done: (...result: unknown[]) => void,
   ): void => (wanted.all ? done(null, [address]) : done(null, address.address, address.family));
-  // Later than the attempt's own timer, which does not end a connection that is being made.
+  // The attempt's own timer cannot stop a socket that is still connecting. This timeout does.
   const timeout = attemptTimeoutMs + 1_000;
   const connect = buildConnector({ timeout, allowH2: false, lookup } as never);
   const route: Route = { key, origin, connect, idle: [] };
@@ -72,12 +72,12 @@ export function routeTo(
   return route;
 }
 
-/** A new connection, which connects when it is used. */
+/** Adds a connection. It connects at its first request. */
 export function connect({ open }: Connections, route: Route): Connection {
   const client = new Client(route.origin, {
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // The attempt's own timer is exact. undici's go by half seconds, and may be early.
+    // The attempt's own timer is exact. undici's timers count half seconds and may be early.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 16_384,
@@ -91,28 +91,28 @@ export function connect({ open }: Connections, route: Route): Connection {
 
 /** Keeps a connection for the route's next request. */
 export function keep(connections: Connections, route: Route, connection: Connection): void {
-  // The sweep may have dropped the route, and nobody would find the connection there.
+  // If the sweep has dropped the route, no request would find the connection there.
   if (connections.routes.get(route.key) !== route) return discard(connections, connection);
   connection.idleSinceMs = performance.now();
   route.idle.push(connection);
 }
 
-/** Closes a connection, which no request uses any more. */
+/** Closes a connection that no request uses any more. */
 export function discard({ open }: Connections, { client }: Connection): void {
   open.delete(client);
-  // No request is in flight on it that could still fail.
+  // No request is in flight on it, so nothing can fail.
   void client.destroy();
 }
 
-/** Closes all connections; requests in flight fail. */
+/** Closes all connections. Requests in flight fail. */
 export async function closeConnections({ open, sweeper }: Connections): Promise<void> {
   clearInterval(sweeper);
   await Promise.all([...open].map((client) => client.destroy()));
 }
 
 /**
- * Drops connections that were not used for KEEP_ALIVE_MS, and routes without connections. The last
- * used connection is used first, so the ones that are not needed any more age at the front.
+ * Drops connections that were not used for KEEP_ALIVE_MS, and routes without connections. Requests
+ * take the connection that was used last, so the unused ones age at the front.
  */
 function sweep(connections: Connections): void {
   const { routes } = connections;

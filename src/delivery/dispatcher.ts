@@ -8,9 +8,9 @@
  *
  * Life cycle (`LoopState.mode`): running → draining → stopped.
  *  * While running, *rounds* do what needs the database, one round at a time, for as long as there
- *    is anything to do (rounds.ts). Rounds start at a tick (each half second), at `wake` (a job
- *    tells that something was written), and when attempts end and queues have room again. Attempts
- *    run beside the rounds, and results are written beside both.
+ *    is anything to do (rounds.ts). Rounds start at a tick (every half second), at `wake` (a job
+ *    reports a new event), and when attempts end and queues have room again. Attempts run beside
+ *    the rounds, and results are written beside both.
  *  * Draining begins with `stop`: no more rounds, no more launches. What waits in the queues is
  *    released, attempts in flight end, and their results are written.
  *
@@ -18,9 +18,9 @@
  * only a wake-up: losing one costs half a second.
  *
  * A worker that dies loses its advisory lock with its session. The others release its claims at
- * their next tick, so a kill costs half a second, too. When the answer to a claim is lost, the
- * worker releases the claims that it does not know of. Either can lead to a second delivery, and
- * never to none.
+ * their next tick, so a kill costs half a second, too. If the answer to a claim is lost, the worker
+ * releases the claims that it does not know of. Both can lead to a second delivery, but never to a
+ * lost one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { launch } from './attempts.ts';
@@ -41,7 +41,7 @@ export interface Dispatcher {
 }
 
 const TICK_MS = 500;
-/** A healthy receiver answers within it. */
+/** A healthy receiver answers within this time. */
 const PARK_AFTER_MS = 250;
 const PARK_CHECK_MS = 50;
 const DRAIN_CHECK_MS = 10;
@@ -79,7 +79,7 @@ function tick(loop: Loop): void {
 
 function park(loop: Loop): void {
   const hasParked = loop.queues.park(performance.now() - PARK_AFTER_MS);
-  if (hasParked) loop.state.wanted.giveBack = true;
+  if (hasParked) loop.state.wanted.release = true;
   launch(loop);
   startRounds(loop);
 }
@@ -91,8 +91,8 @@ async function drain(loop: Loop): Promise<void> {
   try {
     await releaseUnused(loop, Infinity);
   } catch (error) {
-    // The others release these claims when this worker's lock ends.
-    options.logger.warn({ err: error }, 'claims could not be given back');
+    // Other workers release these claims when this worker's lock ends.
+    options.logger.warn({ err: error }, 'claims could not be released');
   }
   while (queues.flights.size > 0) await delay(DRAIN_CHECK_MS);
   await drainResults(loop);

@@ -3,7 +3,7 @@ import type { ClaimedDelivery } from './claim-store.ts';
 import type { WaitingStatus } from './waiting-store.ts';
 
 /**
- * Where a queue stands for its next launch:
+ * Whether a queue can launch its next delivery, and when it has its turn:
  *  * `blocked`: nothing waits, or `cap` attempts are in flight.
  *  * `first`: ready, with an urgent delivery or a first attempt at its head.
  *  * `retry`: ready, with a retry at its head.
@@ -33,10 +33,11 @@ export interface EndpointQueue {
   isSlow: boolean;
   /**
    * Whether the database has more deliveries of this status than this worker took, as far as is
-   * known. Written by setMore, ask and withdraw; read by file, forgetIdle and the fan-out.
+   * known. Written by setMore, takeShares and withdraw; read by reindex, forgetIdle and the
+   * fan-out.
    */
   readonly more: Record<WaitingStatus, boolean>;
-  /** The set of `ready` queues that holds it. Written by file and next; read by file. */
+  /** The set of `ready` queues that holds it. Written by reindex and next; read by reindex. */
   mode: QueueMode;
 }
 
@@ -50,17 +51,17 @@ export interface Flight {
   readonly row: ClaimedDelivery;
   readonly queue: EndpointQueue;
   readonly startedAtMs: number;
-  /** It goes on, but another attempt has its slot. Written by park, and never taken back. */
+  /** The attempt goes on, but another one uses its slot. Set by park, and never reset. */
   isParked: boolean;
 }
 
 /** How an attempt went, as far as the endpoint's pace is concerned. */
 export type Pace = 'good' | 'failed' | 'timeout';
 
-/** How many deliveries of an endpoint at its full cap are in hand, in caps; see roomOf. */
+/** An endpoint at its full cap may have this many times its cap in hand; see roomOf. */
 const IN_HAND_PER_CAP = 4;
 
-/** An empty queue. Its first attempt goes alone: the cap is one. */
+/** An empty queue. Its cap is one, so that its first attempt goes alone. */
 export function newQueue(teamId: string, endpointId: string): EndpointQueue {
   return {
     teamId,
@@ -74,7 +75,7 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
   };
 }
 
-/** Inserts after everything of the same rank. */
+/** Inserts a delivery behind all others of the same rank. */
 export function insertWaiting({ waiting }: EndpointQueue, added: WaitingDelivery): void {
   const rank = rankOf(added.row);
   const at = waiting.findIndex(({ row }) => rankOf(row) > rank);
@@ -89,13 +90,13 @@ export function modeOf({ waiting, inFlight, cap, isSlow }: EndpointQueue): Queue
   return rankOf(head.row) < 2 ? 'first' : 'retry';
 }
 
-/** The order within an endpoint: what somebody asked for, first attempts, retries. */
+/** The order within an endpoint: urgent deliveries, first attempts, retries. */
 function rankOf(row: ClaimedDelivery): number {
   if (row.urgent) return 0;
   return row.attempt === 0 ? 1 : 2;
 }
 
-/** Doubles with each success, halves with each failure; a timeout leaves one. */
+/** The cap after an attempt: a success doubles it, a failure halves it, a timeout makes it one. */
 export function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): number {
   if (pace === 'good') return Math.min(maxPerEndpoint, cap * 2);
   return pace === 'timeout' ? 1 : Math.max(1, cap >> 1);
@@ -104,10 +105,10 @@ export function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): numbe
 /**
  * How many more deliveries of this endpoint to claim at most.
  *
- * At its full cap, an endpoint may have some caps in hand. A delivery that waits for the cap waits
- * for at most three attempts that were not parked, so it is launched within the second for which a
- * claim is good. These deliveries take less than the slots leave over, so queues that are ready
- * never wait for them.
+ * An endpoint at its full cap may have several caps in hand. A delivery that waits for the cap then
+ * waits for at most three attempts that were not parked. So it is launched within the second for
+ * which a claim is valid. These deliveries take less than the slots leave over, so queues that are
+ * ready never wait for them.
  */
 export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
   const { cap, isSlow, inFlight, waiting } = queue;
@@ -116,8 +117,8 @@ export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
 }
 
 /**
- * Takes out what was claimed before `sinceMs`, and what a slow endpoint cannot launch now. The
- * database has these deliveries, so `more` becomes true for their statuses.
+ * Takes out and returns what was claimed before `sinceMs`, and what a slow endpoint cannot launch
+ * now. These deliveries go back to the database, so `more` becomes true for their statuses.
  */
 export function withdrawFrom(queue: EndpointQueue, sinceMs: number): ClaimedDelivery[] {
   const { waiting } = queue;

@@ -19,7 +19,7 @@
  *    attempts is limited, to bound memory.
  */
 import type { ClaimedDelivery } from './claim-store.ts';
-import { ask, capacity, isHungry, type Share } from './claim-shares.ts';
+import { canClaim, capacity, takeShares, type Share } from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
@@ -32,9 +32,9 @@ import {
 import {
   adaptInHand,
   countActive,
-  file,
   newQueuesState,
   queueOf,
+  reindex,
   type Limits,
   type QueuesState,
 } from './queues-state.ts';
@@ -47,11 +47,11 @@ export interface EndpointQueues {
   queueOf(teamId: string, endpointId: string): EndpointQueue;
   /** Queues a claimed delivery. */
   accept(row: ClaimedDelivery, claimedAtMs: number): void;
-  /** Launches the next delivery; null while every slot is taken or no queue is ready. */
+  /** Launches the next delivery. Returns null if every slot is taken or no queue is ready. */
   next(nowMs: number): Flight | null;
   /**
-   * Takes the slots of attempts that have been silent since before `sinceMs`, and returns whether
-   * there were any. To be called each 50 ms.
+   * Takes the slots of attempts that have been silent since before `sinceMs`. Returns whether there
+   * were any. Call it every 50 ms.
    */
   park(sinceMs: number): boolean;
   /** Ends an attempt. */
@@ -64,10 +64,13 @@ export interface EndpointQueues {
   capacity(): number;
   /** How many more deliveries of this endpoint to claim at most. */
   roomOf(queue: EndpointQueue): number;
-  /** Whether `ask` has shares to return, for either status. */
-  isHungry(): boolean;
-  /** The shares to claim. Each of these queues has no more in the database until `setMore`. */
-  ask(status: WaitingStatus): Share[];
+  /** Whether `takeShares` has shares to return, for either status. */
+  canClaim(): boolean;
+  /**
+   * Returns the shares to claim. From then on, each of these queues counts as having no more in the
+   * database, until `setMore`.
+   */
+  takeShares(status: WaitingStatus): Share[];
   /** Ids of the deliveries that wait in the queues. */
   queuedIds(): string[];
   /** Drops queues with nothing in hand when there are very many. */
@@ -93,8 +96,8 @@ export function createEndpointQueues(limits: Limits): EndpointQueues {
     setMore: (queue, status) => setMore(state, queue, status),
     capacity: () => capacity(state),
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
-    isHungry: () => isHungry(state),
-    ask: (status) => ask(state, status),
+    canClaim: () => canClaim(state),
+    takeShares: (status) => takeShares(state, status),
     queuedIds: () =>
       [...queues.values()].flatMap(({ waiting }) => waiting.map(({ row }) => row.id)),
     forgetIdle: () => forgetIdle(state),
@@ -106,7 +109,7 @@ function accept(state: QueuesState, row: ClaimedDelivery, claimedAtMs: number): 
   const queue = queueOf(state, row.team_id, row.endpoint_id);
   insertWaiting(queue, { row, claimedAtMs });
   state.queued += 1;
-  file(state, queue);
+  reindex(state, queue);
 }
 
 function next(state: QueuesState, nowMs: number): Flight | null {
@@ -122,10 +125,10 @@ function next(state: QueuesState, nowMs: number): Flight | null {
   queue.inFlight += 1;
   const flight: Flight = { row: delivery.row, queue, startedAtMs: nowMs, isParked: false };
   flights.add(flight);
-  // Filed anew, it takes its next turn after the other queues.
+  // The queue goes to the end, so the other queues have their turns first.
   ready[mode].delete(queue);
   queue.mode = 'blocked';
-  file(state, queue);
+  reindex(state, queue);
   return flight;
 }
 
@@ -140,7 +143,7 @@ function park(state: QueuesState, sinceMs: number): boolean {
     flight.isParked = true;
     flight.queue.isSlow = true;
     state.parked += 1;
-    file(state, flight.queue);
+    reindex(state, flight.queue);
   }
   return state.parked > parkedBefore;
 }
@@ -152,7 +155,7 @@ function land(state: QueuesState, flight: Flight, pace: Pace): void {
   queue.isSlow = isParked || pace === 'timeout';
   queue.inFlight -= 1;
   queue.cap = capAfter(queue.cap, pace, state.limits.maxPerEndpoint);
-  file(state, queue);
+  reindex(state, queue);
 }
 
 function withdraw(state: QueuesState, sinceMs: number): ClaimedDelivery[] {
@@ -162,14 +165,14 @@ function withdraw(state: QueuesState, sinceMs: number): ClaimedDelivery[] {
     if (taken.length === 0) continue;
     all.push(...taken);
     state.queued -= taken.length;
-    file(state, queue);
+    reindex(state, queue);
   }
   return all;
 }
 
 function setMore(state: QueuesState, queue: EndpointQueue, status: WaitingStatus): void {
   queue.more[status] = true;
-  file(state, queue);
+  reindex(state, queue);
 }
 
 function forgetIdle({ queues }: QueuesState): void {

@@ -9,7 +9,7 @@ export interface FanOutRow {
   readonly event_type: string;
   readonly event_data: string;
   readonly event_created_at: string;
-  /** null: nobody subscribed. */
+  /** null if no active endpoint subscribed to the event. */
   readonly endpoint_id: string | null;
   readonly url: string;
   readonly api_version: string;

@@ -8,20 +8,23 @@ import type { Loop } from './loop.ts';
 /** Few, because each event may have 50 subscribers, and claims wait for the fan-out. */
 const EVENTS_PER_FAN_OUT = 50;
 /**
- * A delivery that is claimed as it is made costs a third less than one that is claimed afterwards.
+ * A delivery that is claimed when it is inserted costs a third less than one that is claimed later.
  * So events wait while the queues are full, but no longer than this.
  */
 const WAIT_MAX_MS = 100;
 
-/** Whether to fan out now: events are wanted, and the queues have room or events waited enough. */
+/**
+ * Whether to fan out now: events are wanted, and either the queues have room or the last fan-out
+ * was long enough ago.
+ */
 export function mayFanOut({ queues, state }: Loop): boolean {
   if (!state.wanted.events) return false;
   return queues.capacity() > 0 || performance.now() - state.fannedOutAtMs > WAIT_MAX_MS;
 }
 
 /**
- * Fans out the next events. Returns the deliveries that this worker claimed as it made them. Opens
- * a transaction.
+ * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them.
+ * Opens a transaction.
  */
 export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
@@ -55,7 +58,7 @@ interface Plan {
 }
 
 /**
- * Makes a delivery for each subscriber. This worker claims as many as it has room for, but none
+ * Plans a delivery for each subscriber. This worker claims as many as it has room for, but none
  * while older ones of the same endpoint wait in the database.
  */
 function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date): Plan {
@@ -82,7 +85,7 @@ function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date):
   return plan;
 }
 
-/** The columns of a delivery that was just made. */
+/** The columns of a delivery that was just inserted. */
 function firstAttempt(at: Date) {
   return {
     status: 'pending',

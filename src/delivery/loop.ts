@@ -1,4 +1,4 @@
-/** What the parts of one worker's delivery loop share: what the loop was given, and its state. */
+/** What the parts of one worker's delivery loop share: its options and its state. */
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
@@ -11,7 +11,7 @@ import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
 import { FIRST_ENDPOINT, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
-/** What a delivery loop needs. It closes none of it. */
+/** What a delivery loop needs. The caller closes all of it after the loop has stopped. */
 export interface DispatcherOptions {
   readonly db: Db;
   /** Its number marks this worker's claims. */
@@ -21,9 +21,9 @@ export interface DispatcherOptions {
   readonly secrets: AppSecrets;
   readonly logger: Logger;
   readonly limits: Limits;
-  /** The waits before the second attempt, the third one … */
+  /** The waits before the second attempt, before the third one, and so on. */
   readonly retryDelaysS: readonly number[];
-  /** Called for each attempt that ended. */
+  /** Called when an attempt has ended. */
   readonly observe: (status: string, seconds: number) => void;
   /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
   readonly tickMs?: number;
@@ -35,8 +35,8 @@ export interface Loop {
   readonly queues: EndpointQueues;
   readonly state: LoopState;
   /**
-   * Starts rounds unless they run already. A field, because rounds launch attempts, attempts start
-   * rounds, and modules must not import each other in a circle.
+   * Starts rounds unless they run already. This is a field because rounds launch attempts, attempts
+   * start rounds, and modules must not import each other in a circle.
    */
   readonly startRounds: () => void;
 }
@@ -65,14 +65,14 @@ export interface LoopState {
      */
     tick: boolean;
     /** Release what queues cannot use. Set by dispatcher.ts (park); cleared by rounds.ts. */
-    giveBack: boolean;
+    release: boolean;
   };
-  /** The rounds that run now; null: none. Written and read by rounds.ts; awaited by stop. */
+  /** The rounds that run now, or null. Written and read by rounds.ts; awaited by stop. */
   rounds: Promise<void> | null;
   /** Ticks so far. Written by the ticker in dispatcher.ts; read by rounds.ts. */
   ticks: number;
   /**
-   * A statement failed that may have claimed deliveries nevertheless: these must be released.
+   * A statement failed, but may have claimed deliveries nevertheless. These must be released.
    * Written and read by rounds.ts.
    */
   isInDoubt: boolean;
@@ -81,8 +81,8 @@ export interface LoopState {
   /** When the last fan-out began. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
-   * Which events the next fan-out takes. While very many wait, old and new ones take turns, so a
-   * new event need not wait for all the old ones. Written and read by fan-out.ts.
+   * Which events the next fan-out takes. While very many wait, old and new ones take turns, so that
+   * a new event need not wait for all the old ones. Written and read by fan-out.ts.
    */
   fanOutNext: 'oldest' | 'newest';
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
@@ -94,11 +94,11 @@ export interface LoopState {
   readonly unwritten: Set<string>;
   /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
   readonly results: RecordedAttempt[];
-  /** The writing of results that runs now; null: none. Written by results.ts; awaited by stop. */
+  /** The writing of results that runs now, or null. Written by results.ts; awaited by stop. */
   flushing: Promise<void> | null;
 }
 
-/** A loop that runs and has done nothing yet. `startRounds` is that of rounds.ts. */
+/** Returns a loop in the mode `running`. `startRounds` is the function of rounds.ts. */
 export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) => void): Loop {
   const loop: Loop = {
     options,
@@ -106,7 +106,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
     startRounds: () => startRounds(loop),
     state: {
       mode: 'running',
-      wanted: { events: true, tick: true, giveBack: false },
+      wanted: { events: true, tick: true, release: false },
       rounds: null,
       ticks: 0,
       isInDoubt: false,
@@ -128,8 +128,9 @@ const BEFORE: Readonly<Record<LoopMode, LoopMode | null>> = {
   stopped: 'draining',
 };
 
-/** Changes the mode. Throws for any way but running → draining → stopped. */
+/** Changes the mode. Throws unless the change is a step of running → draining → stopped. */
 export function enter({ state }: Loop, mode: LoopMode): void {
-  if (state.mode !== BEFORE[mode]) throw new Error(`The loop is ${state.mode}, so not ${mode}.`);
+  if (state.mode !== BEFORE[mode])
+    throw new Error(`The loop is ${state.mode} and cannot become ${mode}.`);
   state.mode = mode;
 }

@@ -1,4 +1,4 @@
-/** The state of all endpoint queues of a worker, and the one place that files a queue anew. */
+/** The state of all endpoint queues of a worker. `reindex` sorts the queues into its sets. */
 import {
   modeOf,
   newQueue,
@@ -20,21 +20,22 @@ export interface Limits {
 /** How many deliveries are in hand for each slot; see `inHandMax`. */
 const IN_HAND_PER_SLOT = { least: 4, most: 40 };
 
-/** Written by the functions of endpoint-queues.ts and claim-shares.ts, and by `file`. */
+/** Written by the functions of endpoint-queues.ts and claim-shares.ts, and by `reindex`. */
 export interface QueuesState {
   readonly limits: Limits;
   /** The queues, by team and endpoint. Written by queueOf and forgetIdle. */
   readonly queues: Map<string, EndpointQueue>;
   /**
    * The queues that can launch, by mode; the one that launched longest ago is first.
-   * Written by `file` and next; read by next.
+   * Written by `reindex` and next; read by next.
    */
   readonly ready: Record<ReadyMode, Set<EndpointQueue>>;
   /**
-   * The queues that have room for more and more in the database, by the status to claim next; the
-   * one that was asked for longest ago is first. Written by `file`; read by ask and isHungry.
+   * The queues with room for more deliveries and more of them in the database, by the status to
+   * claim next. The one that waits longest for a share is first. Written by `reindex`; read by
+   * takeShares and canClaim.
    */
-  readonly hungry: Record<WaitingStatus, Set<EndpointQueue>>;
+  readonly claimable: Record<WaitingStatus, Set<EndpointQueue>>;
   /** Attempts in flight, oldest first. Written by next and land; read by park and stop. */
   readonly flights: Set<Flight>;
   /**
@@ -47,13 +48,13 @@ export interface QueuesState {
    */
   parked: number;
   /**
-   * Launches in about the last tenth of a second: `next` adds to it, `park` halves it each 50 ms.
+   * Launches in about the last tenth of a second: `next` adds to it, `park` halves it every 50 ms.
    */
   launched: number;
   /**
-   * How many deliveries to have in hand, parked ones not counted: as many as were launched in the
-   * last tenth of a second, so that the next claim is answered before they run out, within bounds
-   * for each slot. Written by park; read by capacity.
+   * How many deliveries to have in hand, parked ones not counted. These are as many as were
+   * launched in the last tenth of a second, within bounds for each slot, so that the next claim is
+   * answered before they run out. Written by park; read by capacity.
    */
   inHandMax: number;
 }
@@ -64,7 +65,7 @@ export function newQueuesState(limits: Limits): QueuesState {
     limits,
     queues: new Map(),
     ready: { first: new Set(), retry: new Set(), slow: new Set() },
-    hungry: { pending: new Set(), retrying: new Set() },
+    claimable: { pending: new Set(), retrying: new Set() },
     flights: new Set(),
     queued: 0,
     parked: 0,
@@ -73,7 +74,7 @@ export function newQueuesState(limits: Limits): QueuesState {
   };
 }
 
-/** The queue of an endpoint, a new one at its first delivery. */
+/** Returns the queue of an endpoint. Adds it at the endpoint's first delivery. */
 export function queueOf({ queues }: QueuesState, teamId: string, endpointId: string) {
   const key = `${teamId}\n${endpointId}`;
   const known = queues.get(key);
@@ -83,8 +84,11 @@ export function queueOf({ queues }: QueuesState, teamId: string, endpointId: str
   return queue;
 }
 
-/** Files a queue under `ready` and `hungry`. Call it after each change of the queue's fields. */
-export function file({ ready, hungry, limits }: QueuesState, queue: EndpointQueue): void {
+/**
+ * Puts a queue into the sets of `ready` and `claimable` that it belongs to. Call it after each
+ * change of the queue's fields.
+ */
+export function reindex({ ready, claimable, limits }: QueuesState, queue: EndpointQueue): void {
   const mode = modeOf(queue);
   if (mode !== queue.mode) {
     if (queue.mode !== 'blocked') ready[queue.mode].delete(queue);
@@ -93,8 +97,8 @@ export function file({ ready, hungry, limits }: QueuesState, queue: EndpointQueu
   }
   const wanted = roomOf(queue, limits.maxPerEndpoint) > 0 ? nextStatusOf(queue) : null;
   for (const status of WAITING_STATUSES) {
-    if (status === wanted) hungry[status].add(queue);
-    else hungry[status].delete(queue);
+    if (status === wanted) claimable[status].add(queue);
+    else claimable[status].delete(queue);
   }
 }
 
@@ -104,12 +108,12 @@ function nextStatusOf({ more }: EndpointQueue): WaitingStatus | null {
   return more.retrying ? 'retrying' : null;
 }
 
-/** Attempts that hold a slot. */
+/** Counts the attempts that hold a slot. */
 export function countActive({ flights, parked }: QueuesState): number {
   return flights.size - parked;
 }
 
-/** Adapts how much to have in hand to how fast deliveries go. Called each 50 ms. */
+/** Adapts `inHandMax` to the speed of the deliveries. Called every 50 ms. */
 export function adaptInHand(state: QueuesState): void {
   const { concurrency } = state.limits;
   const { least, most } = IN_HAND_PER_SLOT;

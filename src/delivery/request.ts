@@ -1,12 +1,12 @@
-/** One POST on one connection. */
+/** Makes one POST request on one connection. */
 import type { Client } from 'undici';
 
-/** One POST, on whichever connection. */
+/** One POST request, independent of the connection. */
 export interface Post {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** The rest of an answer that is longer is not read. */
+  /** If the answer is longer, the rest is not read. */
   readonly readMaxBytes: number;
   readonly deadline: Deadline;
 }
@@ -16,13 +16,13 @@ export interface Deadline {
   /** Written by the attempt's timer. */
   isOver: boolean;
   /**
-   * Aborts the request that is in flight; null: none has begun yet. Written by `post` when a
-   * request begins; called by the attempt's timer.
+   * Aborts the request in flight; null until one has begun. Written by `post` when a request
+   * begins; called by the attempt's timer.
    */
   abort: ((reason: Error) => void) | null;
 }
 
-/** What has come of the receiver's answer so far. Written by `post` alone. */
+/** The part of the receiver's answer that has arrived so far. Written by `post` alone. */
 export interface HttpAnswer {
   /** 0 until the answer begins. */
   statusCode: number;
@@ -32,14 +32,14 @@ export interface HttpAnswer {
   sizeBytes: number;
 }
 
-/** An answer of which nothing has come yet. */
+/** An answer of which nothing has arrived yet. */
 export function newAnswer(): HttpAnswer {
   return { statusCode: 0, retryAfter: undefined, chunks: [], sizeBytes: 0 };
 }
 
 /**
- * Sends the request and reads the answer into `answer`. Resolves with whether that was all of it:
- * if not, the connection cannot be used again. Rejects with undici's error.
+ * Sends the request and reads the answer into `answer`. Resolves with true if the whole answer was
+ * read, else with false: then the connection cannot be used again. Rejects with undici's error.
  *
  * Uses undici's handler, because its streams and signals cost as much as the rest of a delivery.
  */
@@ -54,7 +54,7 @@ export function post(client: Client, request: Post, answer: HttpAnswer): Promise
           if (deadline.isOver) controller.abort(new Error('timeout'));
         },
         onResponseStart: (_controller, statusCode, answered) => {
-          // A 1xx is not the answer yet.
+          // A 1xx response is not the answer yet.
           if (statusCode < 200) return;
           answer.statusCode = statusCode;
           answer.retryAfter = answered['retry-after'];

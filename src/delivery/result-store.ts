@@ -2,9 +2,11 @@ import { statement, type Db, type Tx } from '../db/client.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
 
-// A crash of the database can lose a fan-out or a result that was committed this way. Then it is
-// made again, and a delivery may be sent twice, which receivers expect. Waiting for the disk at
-// every commit would cost more than that.
+/**
+ * Lets the transaction commit without waiting for the disk. A crash of the database can then lose a
+ * fan-out or a result. It is made again, and a delivery may be sent twice, which receivers expect.
+ * Waiting for the disk at every commit would cost more than that.
+ */
 export const NO_WAIT_FOR_DISK = statement(
   'webhooks.noWaitForDisk',
   'set local synchronous_commit = off',
@@ -14,7 +16,7 @@ export const NO_WAIT_FOR_DISK = statement(
 export interface RecordedAttempt {
   readonly teamId: string;
   readonly id: string;
-  /** '' for a `ping`, which says nothing about its endpoint. */
+  /** '' for a `ping`, because tests do not count for the endpoint's health. */
   readonly endpointId: string;
   readonly status: DeliveryStatus;
   readonly attempt: number;
@@ -44,8 +46,8 @@ const RECORD_COLUMNS = [
   'error',
 ] as const satisfies readonly (keyof RecordedAttempt)[];
 
-// Only rows that this worker still holds at this attempt: a row that was deleted, or that another
-// worker has claimed since, stays as it is.
+// Updates only rows that this worker still holds at this attempt. A row that was deleted, or that
+// another worker has claimed since, stays as it is.
 const RECORD = statement(
   'webhooks.record',
   `update webhook_delivery d
@@ -73,8 +75,8 @@ const RECORD = statement(
 /** How many failed attempts of a delivery are kept for the team's admins. */
 const ATTEMPTS_KEPT = 10;
 
-// Runs before RECORD and on the same condition, so both write the same attempts. The last attempt
-// of a delivery that succeeded is in the delivery's own row; a batch without failures skips this.
+// Runs before RECORD and on the same condition, so both write the same attempts. A successful
+// attempt is in the delivery's own row only, so a batch without failures skips this.
 const KEEP_FAILED = statement(
   'webhooks.keepFailed',
   `with failed as (
@@ -127,9 +129,9 @@ function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]
 export interface EndpointOutcome {
   readonly teamId: string;
   readonly endpointId: string;
-  /** null: none in this batch. */
+  /** null if there was none in this batch. */
   readonly lastSuccessAt: Date | null;
-  /** The first failure after the last success; null: none in this batch. */
+  /** The first failure after the last success; null if there was none in this batch. */
   readonly failingSince: Date | null;
 }
 

@@ -7,10 +7,10 @@ import { recordAttempts, type EndpointOutcome, type RecordedAttempt } from './re
 const FLUSH_AFTER_MS = 10;
 const FLUSH_SIZE = 500;
 const RETRY_MS = 250;
-/** While the loop stops. A result that is lost then leads to one more attempt. */
+/** Tries while the loop stops. A result that is lost leads to one more attempt. */
 const LAST_TRIES = 8;
 
-/** Starts to write the results, unless that runs already. */
+/** Starts writing the results, unless that runs already. */
 export function flush(loop: Loop): void {
   const { state } = loop;
   state.flushing ??= flushBatch(loop).finally(() => {
@@ -32,7 +32,7 @@ async function flushBatch(loop: Loop): Promise<void> {
   for (const { id } of batch) unwritten.delete(id);
 }
 
-/** Tries until it succeeds. Never rejects. */
+/** Tries until it succeeds or, while the loop stops, LAST_TRIES times. Never rejects. */
 async function write(loop: Loop, batch: readonly RecordedAttempt[]): Promise<void> {
   const { options, state } = loop;
   const { db, lock, logger } = options;
@@ -48,7 +48,7 @@ async function write(loop: Loop, batch: readonly RecordedAttempt[]): Promise<voi
 }
 
 /**
- * The database refuses the batch: writes its halves apart. Drops a single result that is refused
+ * Writes the halves of a batch that the database refused. If a single result is refused, drops it
  * and logs an error: one bad row must not block the others. That delivery is attempted again.
  */
 async function writeApart(
@@ -58,7 +58,7 @@ async function writeApart(
 ): Promise<void> {
   if (batch.length === 1) {
     const details = { err: error, delivery: batch[0]?.id };
-    loop.options.logger.error(details, 'the result of a delivery is refused by the database');
+    loop.options.logger.error(details, 'the database refused the result of a delivery');
     return;
   }
   const half = batch.length >> 1;
@@ -66,12 +66,12 @@ async function writeApart(
   await write(loop, batch.slice(half));
 }
 
-/** Whether the database is away, so that the same statement may succeed later. */
+/** Whether the database is unavailable, so that the same statement may succeed later. */
 function isUnavailable(error: unknown): boolean {
   return error instanceof ProblemError && error.code === 'unavailable';
 }
 
-/** What a batch says about each endpoint. Pings say nothing. */
+/** Sums up a batch for each endpoint. Tests (pings) do not count. */
 function endpointOutcomes(batch: readonly RecordedAttempt[]): EndpointOutcome[] {
   const outcomes = new Map<string, EndpointOutcome>();
   for (const { teamId, endpointId, status, at } of batch) {

@@ -1,4 +1,4 @@
-/** The database's part of the loop: rounds, one at a time, while there is anything to do. */
+/** The part of the loop that uses the database: rounds, one at a time, while there is work. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { accept } from './attempts.ts';
 import { claimUrgent, releaseClaims, releaseDead, releaseForgotten } from './claim-store.ts';
@@ -21,7 +21,7 @@ export function startRounds(loop: Loop): void {
   if (state.rounds || !hasWork(loop)) return;
   state.rounds = runRounds(loop).finally(() => {
     state.rounds = null;
-    // Something may have come up after the last round.
+    // There may be new work since the last round.
     startRounds(loop);
   });
 }
@@ -29,7 +29,7 @@ export function startRounds(loop: Loop): void {
 function hasWork(loop: Loop): boolean {
   const { mode, wanted } = loop.state;
   if (mode !== 'running') return false;
-  return wanted.tick || wanted.giveBack || loop.queues.isHungry() || mayFanOut(loop);
+  return wanted.tick || wanted.release || loop.queues.canClaim() || mayFanOut(loop);
 }
 
 async function runRounds(loop: Loop): Promise<void> {
@@ -40,11 +40,11 @@ async function runRounds(loop: Loop): Promise<void> {
       await delay(RETRY_MS);
       continue;
     }
-    const { tick, giveBack } = wanted;
+    const { tick, release } = wanted;
     wanted.tick = false;
-    wanted.giveBack = false;
+    wanted.release = false;
     try {
-      await round(loop, tick, giveBack);
+      await round(loop, tick, release);
     } catch (error) {
       options.logger.warn({ err: error }, 'the delivery loop could not use the database');
       state.isInDoubt = true;
@@ -55,11 +55,11 @@ async function runRounds(loop: Loop): Promise<void> {
   }
 }
 
-async function round(loop: Loop, isTick: boolean, giveBack: boolean): Promise<void> {
+async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
   const { options, state } = loop;
   const { db, lock, limits } = options;
   if (isTick) await recover(loop);
-  if (isTick || giveBack) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
+  if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
   if (mayFanOut(loop)) {
     state.wanted.events = false;
     accept(loop, await claimUrgent(db, lock.number, limits.concurrency));
@@ -72,7 +72,7 @@ async function round(loop: Loop, isTick: boolean, giveBack: boolean): Promise<vo
 }
 
 /**
- * Releases the claims that nobody has in hand: lost ones of this worker, and those of dead ones.
+ * Releases the claims that no worker has in hand: lost ones of this worker and those of dead ones.
  */
 async function recover({ options, queues, state }: Loop): Promise<void> {
   const { db, lock } = options;

@@ -27,7 +27,7 @@ export interface DeliveryState {
 export interface AttemptEnd {
   readonly ok: boolean;
   readonly at: Date;
-  /** Somebody asked for this attempt, so it does not use up the schedule. */
+  /** Whether somebody asked for this attempt, so that it does not use up the schedule. */
   readonly isExtra: boolean;
   readonly retryAfterS: number | null;
 }
@@ -35,7 +35,8 @@ export interface AttemptEnd {
 const RETRY_AFTER_MAX_S = 86_400;
 
 /**
- * The delivery after an attempt. `delaysS`: the waits before the second attempt, the third one …
+ * Returns the delivery after an attempt. `delaysS` are the waits before the second attempt, before
+ * the third one, and so on.
  */
 export function nextState(
   state: DeliveryState,
@@ -53,7 +54,10 @@ export function nextState(
   return { status: 'retrying', attempt, extraAttempts, nextTryAt };
 }
 
-/** `Retry-After` in seconds from `now`: a number, or an HTTP date; null for anything else. */
+/**
+ * Reads a `Retry-After` header, a number or an HTTP date, as seconds from `now`. Returns null for
+ * anything else.
+ */
 export function parseRetryAfter(value: string | string[] | undefined, now: Date): number | null {
   if (typeof value !== 'string') return null;
   if (/^\d+$/.test(value)) return Math.min(Number(value), RETRY_AFTER_MAX_S);

@@ -1,11 +1,11 @@
 /**
  * One attempt: resolve the name, check every address, connect to one of them, POST, read the
- * beginning of the answer. Whatever happens is a result. Only our own faults are exceptions.
+ * beginning of the answer. Every outcome on the network is a result. Only our own faults throw.
  *
  * A receiver may close a kept connection at any moment, even while a request is on its way. That is
- * no fault of the receiver's, so the request is made once more within the same attempt, on a new
- * connection. If the first request arrived after all, its `Svc-Event-Id` tells. A request on a new
- * connection is not repeated.
+ * not a failure of the receiver, so the request is made once more within the same attempt, on a new
+ * connection. If the first request arrived after all, the receiver recognizes the second one by its
+ * `Svc-Event-Id`. A request on a new connection is not repeated.
  */
 import { EXCERPT_MAX_BYTES, nameError, toResult, type AttemptResult } from './attempt-result.ts';
 import {
@@ -30,13 +30,13 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-/** Which targets are allowed, and for how long an attempt may take. */
+/** Which targets are allowed, and how long an attempt may take. */
 export interface SenderOptions extends TargetOptions {
   /** For the whole attempt, from the lookup of the name to the last byte that is read. */
   readonly timeoutMs: number;
 }
 
-/** No connections yet. To be closed by the caller. */
+/** Returns a sender without connections. The caller closes it. */
 export function createSender(options: SenderOptions): Sender {
   const connections = newConnections(options.timeoutMs);
   return {
@@ -58,7 +58,7 @@ async function send(
 ): Promise<AttemptResult> {
   const startedAt = performance.now();
   const deadline: Deadline = { isOver: false, abort: null };
-  // The race also ends the wait for what cannot be aborted, such as a lookup.
+  // The race also ends the wait for what cannot be aborted, for instance a DNS lookup.
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const timeout = new Error('timeout');

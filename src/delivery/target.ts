@@ -1,9 +1,9 @@
 /**
  * Where webhooks may go: to public addresses only. The check has two steps. `parseTarget` checks
  * the URL's text, without IO. `resolveTarget` also resolves the name and returns the addresses that
- * it checked. A delivery connects to one of these, so a name that resolves to something else a
- * moment later gains nothing. Whatever is not known to be public is refused, and so is a name whose
- * lookup fails or takes too long.
+ * it checked. A delivery connects to one of these, so an attacker gains nothing if the name
+ * resolves to another address a moment later. An address is refused unless it is known to be
+ * public. A name is refused if its lookup fails or takes too long.
  *
  * Never call `resolveTarget` inside a transaction: it waits for the network.
  */
@@ -96,8 +96,8 @@ export function isPublicAddress(text: string): boolean {
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * The management service of a large cloud: an address of a public range that every machine of that
- * cloud reaches inside itself.
+ * The management service of a large cloud provider. The address is in a public range, but every
+ * machine of that cloud reaches it internally.
  */
 const CLOUD_HOST_AGENT = '168.63.129.16';
 
@@ -150,7 +150,7 @@ function isLocalName(hostname: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Empty when there are none, or none within LOOKUP_TIMEOUT_MS. */
+/** Returns no addresses if the lookup fails or takes longer than LOOKUP_TIMEOUT_MS. */
 async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly HostAddress[]> {
   const literal = literalAddress(hostname);
   if (literal !== null) return [{ address: literal, family: literal.includes(':') ? 6 : 4 }];
@@ -159,7 +159,7 @@ async function findAddresses(hostname: string, lookup: Lookup): Promise<readonly
   try {
     return await Promise.race([lookup(hostname), late]);
   } catch {
-    // It is refused, whatever the reason.
+    // The name is refused, whatever the reason.
     return [];
   } finally {
     clearTimeout(timer);

@@ -1,7 +1,7 @@
 /**
- * What waits in the database for an attempt, found per endpoint. These queries skip through an
- * index from one endpoint to the next, so their cost depends on the number of endpoints and not on
- * the number of waiting deliveries: about 10 µs an endpoint.
+ * Finds the endpoints with waiting deliveries. These queries skip through an index from one
+ * endpoint to the next. So their cost depends on the number of endpoints (about 10 µs each), not on
+ * the number of waiting deliveries.
  */
 import { statement, type Db } from '../db/client.ts';
 
@@ -62,7 +62,7 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
     ) d`;
 }
 
-// The row at the limit is returned even when nothing is due there: the next search begins after it.
+// The row at the limit is returned even if nothing is due there: the next search begins after it.
 function findWaitingText(status: WaitingStatus): string {
   return `select team_id, endpoint_id, place, is_active and next_try_at <= $4 as is_due
     from (${endpointsText(status, '$1, $2', '$3')}) found

@@ -205,17 +205,17 @@ describe('what to claim', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     const names = Array.from({ length: 6 }, (_, n) => `e${n}`);
     for (const name of names) queues.setMore(warm(queues, name), 'pending');
-    const shares = queues.ask('pending');
+    const shares = queues.takeShares('pending');
     expect(shares.map(({ room }) => room)).toEqual(names.map(() => 6));
-    expect(queues.ask('pending')).toEqual([]);
+    expect(queues.takeShares('pending')).toEqual([]);
   });
 
   test('endpoints that did not get a share are first the next time', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     for (let n = 0; n < 20; n += 1) queues.setMore(queues.queueOf('team_a', `e${n}`), 'pending');
-    const first = queues.ask('pending').map(({ queue }) => queue);
+    const first = queues.takeShares('pending').map(({ queue }) => queue);
     for (const queue of first) queues.setMore(queue, 'pending');
-    const second = queues.ask('pending').map(({ queue }) => queue);
+    const second = queues.takeShares('pending').map(({ queue }) => queue);
     expect(first).toHaveLength(4);
     expect(second).toHaveLength(4);
     expect(second.filter((queue) => first.includes(queue))).toEqual([]);
@@ -239,9 +239,9 @@ describe('what to claim', () => {
   test('nothing is asked for again until somebody says that there is more', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     queues.setMore(queues.queueOf('team_a', 'a'), 'retrying');
-    expect(queues.isHungry()).toBe(true);
-    queues.ask('retrying');
-    expect(queues.isHungry()).toBe(false);
+    expect(queues.canClaim()).toBe(true);
+    queues.takeShares('retrying');
+    expect(queues.canClaim()).toBe(false);
   });
 
   test('an endpoint with its cap in flight is not asked for until one of them lands', () => {
@@ -249,9 +249,9 @@ describe('what to claim', () => {
     queues.accept(row('a'), 0);
     const [flight] = launch(queues);
     queues.setMore(queues.queueOf('team_a', 'a'), 'pending');
-    expect(queues.isHungry()).toBe(false);
+    expect(queues.canClaim()).toBe(false);
     if (flight) queues.land(flight, 'failed');
-    expect(queues.isHungry()).toBe(true);
+    expect(queues.canClaim()).toBe(true);
   });
 });
 
@@ -353,7 +353,7 @@ describe('whatever happens in whatever order', () => {
             queues.setMore(queues.queueOf('team_a', action.endpoint), action.kind);
           if (action.do === 'ask') {
             const capacity = queues.capacity();
-            const shares = queues.ask(action.kind);
+            const shares = queues.takeShares(action.kind);
             check(
               shares.reduce((sum, { room }) => sum + room, 0) <= capacity,
               'asked for more than there is room for',
