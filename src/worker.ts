@@ -19,6 +19,7 @@ import { openDatabase, type Database } from './db/client.ts';
 import { keepJobLocks, type JobLocks } from './db/job-locks.ts';
 import { expectedMigrations, isMigrated } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
+import { readBacklog } from './delivery/backlog-store.ts';
 import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
@@ -55,7 +56,7 @@ export async function startWorker(config: Config): Promise<{ stop(): Promise<voi
   });
   try {
     await requireMigrated(db);
-    const metrics = createWorkerMetrics(db);
+    const metrics = createWorkerMetrics(() => readBacklog(db));
     const deliveries = await startDeliveries({ config, db, logger, metrics });
     const jobs = await keepRunning({
       db,

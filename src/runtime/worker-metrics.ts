@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Config } from './config.ts';
-import { statement, type Database } from '../db/client.ts';
-import { findOldestDue } from '../delivery/waiting-store.ts';
+import type { Backlog } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 import { serveMetrics } from './metrics.ts';
 
@@ -13,23 +12,8 @@ export interface WorkerMetrics {
   readonly watch: (dispatcher: Dispatcher) => void;
 }
 
-interface Backlog {
-  readonly fan_out_lag_s: number;
-  readonly jobs: number;
-  readonly paused: number;
-}
-
-// Asked at each scrape. Jobs that are due are few, and so are endpoints.
-const BACKLOG = statement<Backlog>(
-  'metrics.backlog',
-  `select
-     coalesce(extract(epoch from now() - (select created_at from event where fanned_out_at is null order by created_at limit 1)), 0)::float8 as fan_out_lag_s,
-     (select count(*)::int from graphile_worker.jobs where run_at <= now()) as jobs,
-     (select count(*)::int from webhook_endpoint where status = 'disabled_failures') as paused`,
-);
-
 /** What a person on call needs of the deliveries: outcomes, what is in flight, and how old the oldest waiting thing is. */
-export function createWorkerMetrics(db: Database): WorkerMetrics {
+export function createWorkerMetrics(readBacklog: () => Promise<Backlog>): WorkerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const attempts = new Histogram({
@@ -68,11 +52,11 @@ export function createWorkerMetrics(db: Database): WorkerMetrics {
     help: 'Jobs that are due.',
     registers: [registry],
     collect: async () => {
-      const [[backlog], oldest] = await Promise.all([db.query(BACKLOG, []), findOldestDue(db)]);
-      if (!backlog) return;
-      oldestDue.set(oldest === null ? 0 : Math.max(0, (Date.now() - Date.parse(oldest)) / 1000));
-      fanOutLag.set(Math.max(0, backlog.fan_out_lag_s));
-      paused.set(backlog.paused);
+      const { oldestDueAt, ...backlog } = await readBacklog();
+      const ageS = oldestDueAt === null ? 0 : (Date.now() - Date.parse(oldestDueAt)) / 1000;
+      oldestDue.set(Math.max(0, ageS));
+      fanOutLag.set(backlog.fanOutLagS);
+      paused.set(backlog.pausedEndpoints);
       jobs.set(backlog.jobs);
     },
   });

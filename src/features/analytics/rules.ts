@@ -2,8 +2,8 @@
  * Decisions about the analytics that the specification leaves open:
  *  * All figures are over the trainings of people who are active members now, the owner included.
  *  * `sessions` are ended trainings, `scored` are trainings with an evaluation. Means are over
- *    evaluations that have a total. `rollups-store.ts` defines when a training has ended, and to which
- *    day a score belongs.
+ *    evaluations that have a total. `rollups-store.ts` defines when a training has ended, and to
+ *    which day a score belongs.
  *  * Means are rounded to one decimal, those of the trend to whole numbers, half away from zero.
  *    Each is computed from exact integer sums and counts of the database: floats are never added,
  *    and nothing is rounded twice. `trend_delta` is the rounded difference of the exact means.

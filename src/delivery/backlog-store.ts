@@ -1,0 +1,57 @@
+import { statement, type Db } from '../db/client.ts';
+import { findOldestDue } from './waiting-store.ts';
+
+/** What waits for the workers, over all teams. */
+export interface Backlog {
+  /** Age of the oldest event without deliveries, in seconds; 0 without one. */
+  readonly fanOutLagS: number;
+  /** Jobs that are due. */
+  readonly jobs: number;
+  /** Webhook endpoints that were paused after failures. */
+  readonly pausedEndpoints: number;
+  /** When the earliest unclaimed delivery is due, past or future; null when none waits. */
+  readonly oldestDueAt: string | null;
+}
+
+// Read at each scrape. Due jobs are few, and so are webhook endpoints.
+const COUNT = statement<{
+  readonly fan_out_lag_s: number;
+  readonly jobs: number;
+  readonly paused: number;
+}>(
+  'metrics.backlog',
+  `select
+     coalesce(
+       extract(epoch from now() - (
+         select created_at
+         from event
+         where fanned_out_at is null
+         order by created_at
+         limit 1
+       )),
+       0
+     )::float8 as fan_out_lag_s,
+     (
+       select count(*)::int
+       from graphile_worker.jobs
+       where run_at <= now()
+     ) as jobs,
+     (
+       select count(*)::int
+       from webhook_endpoint
+       where status = 'disabled_failures'
+     ) as paused`,
+);
+
+/** Reads the figures for the metrics of a worker. */
+export async function readBacklog(db: Db): Promise<Backlog> {
+  const [[counts], oldestDueAt] = await Promise.all([db.query(COUNT, []), findOldestDue(db)]);
+  if (!counts) throw new Error('metrics.backlog returned no row');
+  return {
+    // Negative if the clock that dated the event is ahead of the database's.
+    fanOutLagS: Math.max(0, counts.fan_out_lag_s),
+    jobs: counts.jobs,
+    pausedEndpoints: counts.paused,
+    oldestDueAt,
+  };
+}
