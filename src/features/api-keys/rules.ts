@@ -41,7 +41,7 @@ export interface Template {
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'));
 
-/** The sets of scopes that the app offers for a new key (specification, "Authentication"). */
+/** The sets of scopes that the app offers for a new key. */
 export const TEMPLATES: readonly Template[] = [
   { id: 'read_only', name: { de: 'Nur lesen', en: 'Read only' }, scopes: READ_SCOPES },
   {
@@ -51,7 +51,7 @@ export const TEMPLATES: readonly Template[] = [
   },
 ];
 
-/** Removes duplicates and sorts the scopes as the specification does. */
+/** Removes duplicates, and sorts the scopes in the order of `SCOPES`. */
 export function inOrder(scopes: readonly Scope[]): Scope[] {
   return SCOPES.filter((scope) => scopes.includes(scope));
 }

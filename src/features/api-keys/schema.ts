@@ -10,52 +10,42 @@ const GRACE_MAX_S = 30 * 24 * 3600;
 const ALLOWED_IPS_MAX = 100;
 
 export const apiKey = z.object({
-  id: z.string().meta({ description: 'What `key_id` takes. Not the key itself.' }),
+  id: z.string().meta({ description: 'The value for `key_id`, not the key itself.' }),
   name: z.string(),
-  prefix: z
-    .string()
-    .meta({
-      description: 'The public part of the key, `svck_live_<prefix>_…`, to recognize it by.',
-    }),
+  prefix: z.string().meta({
+    description: 'The public part of the key, `svck_live_<prefix>_…`, to recognize it by.',
+  }),
   scopes: z.array(z.string()),
   creator: z.object({
     member_id: z.string(),
-    email: z
-      .string()
-      .nullable()
-      .optional()
-      .meta({
-        description: 'Only while `member_detail_enabled` is on; null for a person who was deleted.',
-      }),
+    email: z.string().nullable().optional().meta({
+      description: 'Only while `member_detail_enabled` is on; null if the person was deleted.',
+    }),
   }),
   created_at: dateTime,
   last_used_at: dateTime
     .nullable()
-    .meta({ description: 'The minute of the last use; null when none is known.' }),
+    .meta({ description: 'The minute of the last use; null if none is known.' }),
   expires_at: dateTime.nullable().meta({ description: 'null: never.' }),
-  revoked_at: dateTime
-    .nullable()
-    .meta({
-      description:
-        'When it was revoked, or, in the future, when the grace after its rotation ends.',
-    }),
+  revoked_at: dateTime.nullable().meta({
+    description:
+      'When it was revoked. A time in the future is the end of the grace period of a rotation.',
+  }),
   allowed_ips: z
     .array(z.string())
     .nullable()
-    .meta({ description: 'Addresses and networks it may be used from; null: from anywhere.' }),
+    .meta({ description: 'Addresses and networks that may use it; null: any.' }),
   state: z
     .enum(['active', 'expired', 'revoked'])
-    .meta({ description: '`active` also during the grace after a rotation.' }),
+    .meta({ description: 'It is `active` also during the grace period of a rotation.' }),
 });
 
 export const apiKeyPage = pageOf(apiKey);
 
 export const createdApiKey = apiKey.extend({
-  key: z
-    .string()
-    .meta({
-      description: 'The whole key. Shown in this answer only: nothing stored can tell it again.',
-    }),
+  key: z.string().meta({
+    description: 'The whole key. Only this response shows it: the service stores a hash.',
+  }),
 });
 
 export const templates = z.object({
@@ -68,7 +58,7 @@ export const templates = z.object({
   ),
   scopes: z
     .array(z.object({ scope: z.string(), description: z.string() }))
-    .meta({ description: "Every scope, for a selection of one's own." }),
+    .meta({ description: 'Every scope, for a custom selection.' }),
 });
 
 const isNetwork = (text: string): boolean => {
@@ -80,7 +70,7 @@ const isNetwork = (text: string): boolean => {
   );
 };
 
-/** Callers are compared by their IPv4 address, so a mapped one would never match. */
+/** Callers are compared by their IPv4 address. A mapped IPv6 address would never match. */
 const isMapped = (text: string): boolean => {
   const [address = ''] = text.split('/');
   return isIP(address) === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
@@ -107,7 +97,7 @@ export const createInput = z.strictObject({
     .trim()
     .min(1)
     .max(NAME_MAX)
-    .meta({ description: 'Unique among all keys the team has or had.' }),
+    .meta({ description: 'Unique among all keys that the team has or had.' }),
   scopes: z.array(z.enum(SCOPES)).min(1).meta({ description: 'Fixed for the life of the key.' }),
   allowed_ips: z
     .array(network)
@@ -115,21 +105,17 @@ export const createInput = z.strictObject({
     .max(ALLOWED_IPS_MAX)
     .nullable()
     .optional()
-    .meta({ description: 'Addresses or CIDR networks; left out or null: from anywhere.' }),
+    .meta({ description: 'Addresses or CIDR networks; left out or null: any.' }),
   expires_at: expiresAt.meta({ description: 'In the future; left out or null: never.' }),
 });
 export const revokeInput = z.strictObject(keyId);
 export const rotateInput = z.strictObject({
   ...keyId,
-  grace_s: z
-    .int()
-    .min(0)
-    .max(GRACE_MAX_S)
-    .meta({
-      description:
-        'For how many seconds the old key still works beside the new one; 0: it ends at once.',
-    }),
+  grace_s: z.int().min(0).max(GRACE_MAX_S).meta({
+    description:
+      'The grace period: for so many seconds the old key still works. 0: it ends at once.',
+  }),
   expires_at: expiresAt.meta({
-    description: "Of the new key; left out: the old one's, null: never.",
+    description: 'Of the new key. Left out: the same as the old key; null: never.',
   }),
 });

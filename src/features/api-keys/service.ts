@@ -14,7 +14,7 @@ const LIST = 'api_keys';
 
 export { TEMPLATES } from './rules.ts';
 
-/** Lists keys in any state, newest first. */
+/** Lists keys in any state, newest first. Throws `validation_error` for a foreign cursor. */
 export async function listKeys(
   db: Db,
   teamId: string,
@@ -45,13 +45,14 @@ export async function getKey(
   return row;
 }
 
-/** The change context of a key operation, with the team's plan and the database's time. */
+/** The change context of a key operation, with the team's plan and the time for the database. */
 export interface KeyChangeContext {
   readonly context: ChangeContext;
   readonly plan: string;
   readonly now: DatabaseTime;
 }
 
+/** `allowedIps` null: any; `expiresAt` null: never. */
 export interface NewKey {
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -66,7 +67,8 @@ export interface IssuedKey {
 }
 
 /**
- * Opens a transaction. Throws `api_disabled`, `validation_error` (field `expires_at` or `name`).
+ * Opens a transaction. Throws `api_disabled`, `forbidden` (the actor is no member),
+ * `validation_error` (field `expires_at` or `name`).
  */
 export async function createKey(db: Db, by: KeyChangeContext, wanted: NewKey): Promise<IssuedKey> {
   const { context, plan, now } = by;
@@ -116,7 +118,8 @@ export interface Rotation {
 
 /**
  * Creates a successor and ends the key after `graceS`. Opens a transaction. Throws `api_disabled`,
- * `not_found`, `validation_error` (field `expires_at`, `key_id` or `grace_s`).
+ * `forbidden` (the actor is no member), `not_found`, `validation_error` (field `expires_at`,
+ * `key_id` or `grace_s`).
  */
 export async function rotateKey(
   db: Db,
@@ -125,26 +128,16 @@ export async function rotateKey(
 ): Promise<IssuedKey> {
   const { context, plan, now } = by;
   const { teamId, at } = context;
-  const { keyId, graceS } = rotation;
+  const { keyId, graceS, expiresAt } = rotation;
   rules.requirePlanWithApi(plan);
-  if (rotation.expiresAt !== undefined) rules.requireFuture(rotation.expiresAt, at);
+  if (expiresAt !== undefined) rules.requireFuture(expiresAt, at);
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const old = await findKeyForUpdate(tx, teamId, keyId, now);
     rules.requireRotatable(old);
-    const { liveKeys, names } = await store.countLiveAndNames(
-      tx,
-      teamId,
-      rules.baseOf(old.name),
-      now,
-    );
-    rules.requireRoomForSuccessor(liveKeys, graceS);
-    store.endKey(tx, teamId, keyId, { graceS, now });
-    const issued = await issueKey(tx, by, {
-      name: rules.successorName(old.name, names),
-      scopes: old.scopes,
-      allowedIps: old.allowed_ips,
-      expiresAt: rotation.expiresAt === undefined ? old.expires_at : rotation.expiresAt,
+    const issued = await replaceKey(tx, by, old, {
+      graceS,
+      expiresAt: expiresAt === undefined ? old.expires_at : expiresAt,
     });
     record(tx, context, {
       audit: {
@@ -158,6 +151,26 @@ export async function rotateKey(
       },
     });
     return issued;
+  });
+}
+
+async function replaceKey(
+  tx: Tx,
+  by: KeyChangeContext,
+  old: KeyRow,
+  { graceS, expiresAt }: { readonly graceS: number; readonly expiresAt: string | null },
+): Promise<IssuedKey> {
+  const { context, now } = by;
+  const { teamId } = context;
+  const base = rules.baseOf(old.name);
+  const { liveKeys, names } = await store.countLiveAndNames(tx, teamId, base, now);
+  rules.requireRoomForSuccessor(liveKeys, graceS);
+  store.endKey(tx, teamId, old.id, { graceS, now });
+  return issueKey(tx, by, {
+    name: rules.successorName(old.name, names),
+    scopes: old.scopes,
+    allowedIps: old.allowed_ips,
+    expiresAt,
   });
 }
 

@@ -21,15 +21,28 @@ export interface KeyRow {
   readonly state: KeyState;
 }
 
-/** The time that a statement goes by: null is the database's own clock, the one that `authenticate_request` goes by. */
+/**
+ * The current time for a statement; null: the database's own clock, which `authenticate_request`
+ * uses.
+ */
 export type DatabaseTime = Date | null;
 
-// The conditions are those of authenticate_request: what is active here is what gets in there.
-const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id, m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
-    (select to_timestamp(c.minute * 60::float8) from rate_counter c where c.bucket = 'key:' || k.prefix) as last_used_at,
-    case when k.revoked_at <= n.at then 'revoked' when k.expires_at <= n.at then 'expired' else 'active' end as state
-  from api_key k join member m on m.team_id = k.team_id and m.id = k.created_by
-    cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
+// The conditions are those of authenticate_request, so that it accepts exactly the active keys.
+const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id,
+     m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
+     (
+       select to_timestamp(c.minute * 60::float8)
+       from rate_counter c
+       where c.bucket = 'key:' || k.prefix
+     ) as last_used_at,
+     case
+       when k.revoked_at <= n.at then 'revoked'
+       when k.expires_at <= n.at then 'expired'
+       else 'active'
+     end as state
+   from api_key k
+   join member m on m.team_id = k.team_id and m.id = k.created_by
+   cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
 
 const ORDER = ['k.created_at', 'k.id'] as const;
 
@@ -41,7 +54,7 @@ const LIST = statement<KeyRow>(
    ${newestFirst(ORDER, '$3')}`,
 );
 
-/** Keys in any state, newest first, after `after`. */
+/** Lists keys in any state, newest first, after `after`. */
 export function listKeys(
   db: Db,
   teamId: string,
@@ -55,8 +68,13 @@ export function listKeys(
   return db.query(LIST, [teamId, now, limit, ...positionValues(after)]);
 }
 
-const FIND = statement<KeyRow>('apiKeys.find', `${SELECT} where k.team_id = $1 and k.id = $3`);
+const FIND = statement<KeyRow>(
+  'apiKeys.find',
+  `${SELECT}
+   where k.team_id = $1 and k.id = $3`,
+);
 
+/** A key in any state; null if the team has none with this id. */
 export async function findKey(
   db: Db,
   teamId: string,
@@ -72,7 +90,10 @@ const FIND_FOR_UPDATE = statement<KeyRow>(
   `${FIND.text} for no key update of k`,
 );
 
-/** The key, locked until the transaction ends, so that its end is set by one call only. Requests that use it do not wait. */
+/**
+ * The key, locked until the transaction ends: only one call at a time can end it. Requests that use
+ * the key do not wait for the lock.
+ */
 export async function findKeyForUpdate(
   tx: Tx,
   teamId: string,
@@ -85,12 +106,20 @@ export async function findKeyForUpdate(
 
 const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(
   'apiKeys.liveAndNames',
-  `select count(*) filter (where coalesce(revoked_at > n.at, true) and coalesce(expires_at > n.at, true))::int as live_keys,
+  `select
+     count(*) filter (
+       where coalesce(revoked_at > n.at, true) and coalesce(expires_at > n.at, true)
+     )::int as live_keys,
      coalesce(array_agg(name) filter (where starts_with(name, $3)), '{}') as names
-   from api_key cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n where team_id = $1`,
+   from api_key
+   cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n
+   where team_id = $1`,
 );
 
-/** How many live keys the team has, and which names begin like this. Only under `lockTeam`. */
+/**
+ * Counts the team's live keys, and lists its keys' names with that prefix, including ended keys.
+ * Call `lockTeam` first, in the same transaction.
+ */
 export async function countLiveAndNames(
   tx: Tx,
   teamId: string,
@@ -101,6 +130,7 @@ export async function countLiveAndNames(
   return { liveKeys: row?.live_keys ?? 0, names: row?.names ?? [] };
 }
 
+/** A key to be stored. `expiresAt` null: never; `allowedIps` null: from anywhere. */
 export interface NewKey {
   readonly id: string;
   readonly name: string;
@@ -115,10 +145,13 @@ export interface NewKey {
 
 const INSERT = statement(
   'apiKeys.insert',
-  `insert into api_key (team_id, id, name, prefix, secret_hash, scopes, created_by, allowed_ips, expires_at, created_at)
+  `insert into api_key (
+     team_id, id, name, prefix, secret_hash, scopes, created_by, allowed_ips, expires_at, created_at
+   )
    values ($1, $2, $3, $4, $5, $6, $7, $8::inet[], $9, $10)`,
 );
 
+/** Does not wait for the database. */
 export function insertKey(tx: Tx, teamId: string, key: NewKey): void {
   const { id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at } = key;
   tx.send(INSERT, [
@@ -135,14 +168,23 @@ export function insertKey(tx: Tx, teamId: string, key: NewKey): void {
   ]);
 }
 
-// Cut, not rounded, to the column's milliseconds: rounded up, a revoked key would work for the rest of its last one.
+// Truncated to the column's milliseconds. If the time were rounded up, a revoked key would work for
+// up to a millisecond longer.
 const END = statement(
   'apiKeys.end',
-  `update api_key set revoked_at = least(revoked_at, date_trunc('milliseconds', coalesce($3::timestamptz, clock_timestamp())) + make_interval(secs => $4))
+  `update api_key
+   set revoked_at = least(
+     revoked_at,
+     date_trunc('milliseconds', coalesce($3::timestamptz, clock_timestamp()))
+       + make_interval(secs => $4)
+   )
    where team_id = $1 and id = $2`,
 );
 
-/** The key ends after the grace, or earlier where that was set already. By the database's clock: a process whose own is ahead must not leave it a moment more. */
+/**
+ * Ends the key after the grace period, or earlier if an earlier end was set already. Uses the
+ * database's clock: if the clock of this process is ahead, the key must not live longer.
+ */
 export function endKey(
   tx: Tx,
   teamId: string,

@@ -5,6 +5,7 @@ import { SCOPE_DESCRIPTIONS, type Scope } from '../../core/scopes.ts';
 import type { apiKey, createdApiKey, templates } from './schema.ts';
 import type { KeyRow } from './store.ts';
 
+/** Without the creator's email if the privacy switches hide it. */
 export function toApiKey(privacy: Privacy, row: KeyRow): z.input<typeof apiKey> {
   const { creator_id, creator_email, scopes, allowed_ips, ...shown } = row;
   return {
@@ -15,6 +16,7 @@ export function toApiKey(privacy: Privacy, row: KeyRow): z.input<typeof apiKey> 
   };
 }
 
+/** With the whole key, which no other response shows. */
 export function toCreatedApiKey(
   privacy: Privacy,
   issued: { readonly row: KeyRow; readonly key: string },
@@ -22,6 +24,7 @@ export function toCreatedApiKey(
   return { ...toApiKey(privacy, issued.row), key: issued.key };
 }
 
+/** The templates with their names in that language, and all scopes with their descriptions. */
 export function toTemplates(
   language: Language,
   offered: readonly {
