@@ -1,166 +1,83 @@
-// The table "Imports" of ARCHITECTURE.md, as a check. oxlint's no-restricted-imports knows patterns of import texts, not
-// "its own service" or "another feature's service", so the statements are read here. Run alone: node test/checks/imports.ts
+/**
+ * The table "Imports" of ARCHITECTURE.md, as a check. oxlint's no-restricted-imports matches the
+ * text of an import, so it cannot tell a feature's own service from another one's. This check reads
+ * the import statements instead. To run it alone: node test/checks/imports.ts
+ *
+ * It also refuses SQL outside stores, and circles of imports between rooms. oxlint's
+ * import/no-cycle refuses circles between files.
+ */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ROLES, TABLE, type Place, type Role, type Rule } from './import-table.ts';
 
-/** One import that the table does not allow, as `file:line from → target: why`. */
+/** What the table does not allow, for instance as `file:line → target: why`. */
 export type Violation = string;
 
-/** Where a file stands: its layer, and in `src/features` also its feature and role (the file name). */
-interface Place {
-  layer: string;
-  feature: string | null;
-}
+const IMPORT = new RegExp(
+  [
+    /^\s*(?:import|export)\s+(?<type>type\s)?(?<names>[^'";]*?)from\s*'(?<from>[^']+)'/,
+    /^\s*import\s*'(?<effect>[^']+)'/,
+    /\bimport\(\s*'(?<dynamic>[^']+)'/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gm',
+);
+const SQL = /\b(?:statement|statementsByFilters)[<(]|\.prisma\.\w/;
 
-/** `own` and `other` compare the features, any other text names one. `types`: only `import type`. */
-interface Rule {
-  layer: string;
-  feature?: string;
-  only?: 'types';
-}
-
-const core: Rule = { layer: 'core' };
-const db: Rule = { layer: 'db' };
-const ownFiles: Rule[] = ['schema', 'rules', 'view', 'store', 'part', 'provider'].map((layer) => ({
-  layer,
-  feature: 'own',
-}));
-
-/**
- * Who may import what; a layer may always import itself. Folders in a feature's folder do not count,
- * but `providers`. `part` is any other file in a feature's folder.
- */
-const table: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
-  core: [],
-  db: [core],
-  delivery: [core, db],
-  provider: [core],
-  schema: [core, { layer: 'provider', feature: 'own' }],
-  rules: [core],
-  view: [
-    core,
-    { layer: 'schema', feature: 'own', only: 'types' },
-    { layer: 'store', feature: 'own', only: 'types' },
-  ],
-  store: [
-    db,
-    core,
-    { layer: 'rules', feature: 'own' },
-    { layer: 'part', feature: 'own', only: 'types' },
-    { layer: 'delivery', only: 'types' },
-    { layer: 'provider', feature: 'own', only: 'types' },
-  ],
-  part: [
-    db,
-    core,
-    { layer: 'schema', feature: 'own' },
-    { layer: 'rules', feature: 'own' },
-    { layer: 'store', feature: 'own' },
-    { layer: 'provider', feature: 'own' },
-  ],
-  service: [...ownFiles, db, core, { layer: 'delivery' }, { layer: 'service', feature: 'other' }],
-  router: [
-    { layer: 'service', feature: 'own' },
-    { layer: 'part', feature: 'own' },
-    { layer: 'schema', feature: 'own' },
-    { layer: 'view', feature: 'own' },
-    { layer: 'trpc' },
-    core,
-  ],
-  tasks: [
-    { layer: 'service', feature: 'own' },
-    { layer: 'view', feature: 'own' },
-    { layer: 'part', feature: 'own' },
-    db,
-    core,
-  ],
-  trpc: [core, db],
-  routers: [core, db, { layer: 'trpc' }, { layer: 'router' }],
-  runtime: [core, db, { layer: 'delivery' }],
-  http: [{ layer: 'routers' }, { layer: 'trpc' }, core, db, { layer: 'runtime', only: 'types' }],
-  'admin-ui': ['core', 'db', 'schema', 'trpc', 'routers', 'router', 'view'].map((layer) => ({
-    layer,
-    only: 'types',
-  })),
-  client: [],
-  entry: 'everything',
-};
-
-const roles = new Set(['schema', 'rules', 'view', 'store', 'service', 'router', 'tasks']);
-const statement =
-  /^\s*(?:import|export)\s+(?<type>type\s)?(?<names>[^'";]*?)from\s*'(?<from>[^']+)'|^\s*import\s*'(?<effect>[^']+)'|\bimport\(\s*'(?<dynamic>[^']+)'/gm;
-
-/** Reads every file below `<root>/src` and resolves with what the table does not allow. */
+/** Resolves with what the files below `<root>/src` do against the table. */
 export async function checkImports(root: string): Promise<Violation[]> {
   const src = join(root, 'src');
   const names = await readdir(src, { recursive: true });
-  const files = names.filter(
-    (name) => /\.tsx?$/.test(name) && !name.startsWith(join('db', 'generated')),
+  const files = await Promise.all(
+    names.filter(isSource).map(async (name) => ({
+      name,
+      text: await readFile(join(src, name), 'utf8'),
+    })),
   );
-  const found = await Promise.all(files.map((name) => checkFile(src, name)));
-  return found.flat().toSorted();
+  const imports = files.flatMap((file) => importsOf(src, file));
+  return [
+    ...imports.flatMap((one) => refuse(src, one)),
+    ...files.flatMap(refuseSql),
+    ...findCircles(imports),
+  ].toSorted();
 }
 
-async function checkFile(src: string, name: string): Promise<Violation[]> {
-  const text = await readFile(join(src, name), 'utf8');
-  return [...text.matchAll(statement)].flatMap(({ groups = {}, index }) => {
+/** Names and targets are relative to src. */
+interface Source {
+  readonly name: string;
+  readonly text: string;
+}
+
+interface Import {
+  readonly name: string;
+  readonly line: number;
+  readonly target: string;
+  readonly typesOnly: boolean;
+}
+
+function isSource(name: string): boolean {
+  return /\.tsx?$/.test(name) && !isGenerated(name);
+}
+
+function isGenerated(name: string): boolean {
+  return name.startsWith(join('db', 'generated'));
+}
+
+function importsOf(src: string, { name, text }: Source): Import[] {
+  return [...text.matchAll(IMPORT)].flatMap(({ groups = {}, index }) => {
     const specifier = groups['from'] ?? groups['effect'] ?? groups['dynamic'] ?? '';
     if (!specifier.startsWith('.')) return [];
+    const line = text.slice(0, index).split('\n').length + (text[index] === '\n' ? 1 : 0);
     const target = relative(src, resolve(src, dirname(name), specifier));
     const typesOnly = groups['type'] !== undefined || namesOnlyTypes(groups['names'] ?? '');
-    const why = explainRefusal({ src, name, target, typesOnly });
-    const line = text.slice(0, index).split('\n').length + (text[index] === '\n' ? 1 : 0);
-    return why === null ? [] : [`src/${name}:${line} → src/${target}: ${why}`];
+    return [{ name, line, target, typesOnly }];
   });
 }
 
-function explainRefusal(edge: {
-  src: string;
-  name: string;
-  target: string;
-  typesOnly: boolean;
-}): string | null {
-  const { src, name, target, typesOnly } = edge;
-  const generated = target.startsWith(join('db', 'generated'));
-  if (!generated && !existsSync(join(src, target)))
-    return 'there is no such file; imports name it in full, with .ts';
-  const from = placeOf(name);
-  const rules = table[from.layer] ?? [];
-  if (rules === 'everything') return null;
-  if (target.startsWith('..')) return 'only entries may import from outside src';
-  const to = placeOf(target);
-  if (from.layer === to.layer && from.feature === to.feature) return null;
-  const fitting = rules.filter((rule) => fits(rule, from, to));
-  if (fitting.some((rule) => rule.only !== 'types' || typesOnly)) return null;
-  const what = to.feature === null ? to.layer : `${to.feature}'s ${to.layer}`;
-  const who = from.feature === null ? from.layer : `a ${from.layer}`;
-  return fitting.length > 0
-    ? `${who} may import only types of ${what}`
-    : `${who} may not import ${what}`;
-}
-
-function fits(rule: Rule, from: Place, to: Place): boolean {
-  if (rule.layer !== to.layer) return false;
-  if (rule.feature === undefined) return true;
-  if (rule.feature === 'own') return from.feature === to.feature;
-  if (rule.feature === 'other') return from.feature !== to.feature;
-  return rule.feature === to.feature;
-}
-
-/** `name` is relative to src. Files directly in src, and src/seed, are entries. */
-function placeOf(name: string): Place {
-  const [folder = '', feature = '', ...rest] = name.split('/');
-  if (!name.includes('/') || folder === 'seed') return { layer: 'entry', feature: null };
-  if (folder !== 'features') return { layer: folder, feature: null };
-  if (rest.length > 1 && rest[0] === 'providers') return { layer: 'provider', feature };
-  // Files for one kind of caller have a prefix: platform-service.ts is a service, too.
-  const role = (rest.at(-1) ?? '').replace(/^(?:platform|admin|resend)-|\.ts$/g, '');
-  return { layer: roles.has(role) ? role : 'part', feature };
-}
-
-/** `import { type A, type B }`; verbatimModuleSyntax would still load the file, but nothing of it is used. */
+/** `import { type A }`. The file would be loaded all the same, but nothing of it is used. */
 function namesOnlyTypes(names: string): boolean {
   const parts = names
     .replace(/[{}]/g, '')
@@ -170,11 +87,104 @@ function namesOnlyTypes(names: string): boolean {
   return named.length > 0 && named.every((part) => part.startsWith('type '));
 }
 
+function refuse(src: string, one: Import): Violation[] {
+  const why = explainRefusal(src, one);
+  return why === null ? [] : [`src/${one.name}:${one.line} → src/${one.target}: ${why}`];
+}
+
+function explainRefusal(src: string, { name, target, typesOnly }: Import): string | null {
+  if (!isGenerated(target) && !existsSync(join(src, target)))
+    return 'there is no such file; imports name it in full, with .ts';
+  const from = placeOf(name);
+  const rules = TABLE[from.room === 'features' ? from.role : from.room] ?? [];
+  if (rules === 'everything') return null;
+  if (target.startsWith('..')) return 'only entries may import from outside src';
+  const to = placeOf(target);
+  if (isFree(from, to)) return null;
+  const fitting = rules.filter((rule) => fits(rule, from, to));
+  if (fitting.some((rule) => rule.only !== 'types' || typesOnly)) return null;
+  const verb = fitting.length > 0 ? 'may import only types of' : 'may not import';
+  return `${describe(from)} ${verb} ${describe(to)}`;
+}
+
+/** Whether the table says nothing about the import, because both files belong together. */
+function isFree(from: Place, to: Place): boolean {
+  if (from.room !== to.room || from.feature !== to.feature) return false;
+  if (from.room === 'db') return true;
+  if (to.role === 'store' && from.folder !== to.folder) return false;
+  return from.room !== 'features' || from.role === to.role;
+}
+
+function fits({ room, role, feature }: Rule, from: Place, to: Place): boolean {
+  if (room !== to.room) return false;
+  if (role === undefined ? to.role === 'store' : role !== to.role) return false;
+  if (feature === undefined) return true;
+  if (feature === 'other') return from.feature !== to.feature;
+  if (feature !== 'own') return feature === to.feature;
+  if (from.feature !== to.feature) return false;
+  return role !== 'store' || from.folder === to.folder;
+}
+
+function describe({ room, feature, folder, role }: Place): string {
+  if (feature === null) return role === 'store' ? `a store of ${room}` : room;
+  return `a ${role} of ${folder.slice('features/'.length)}`;
+}
+
+function placeOf(name: string): Place {
+  const folder = dirname(name);
+  const [first = '', second = ''] = name.split('/');
+  const shared = { folder, role: roleOf(name), feature: null };
+  if (folder === '.') return { ...shared, room: 'entry' };
+  if (first === 'features') return { ...shared, room: first, feature: second };
+  return { ...shared, room: first === 'http' ? folder : first };
+}
+
+function roleOf(name: string): Role {
+  if (/(?:^|\/)providers\//.test(name)) return 'provider';
+  const last = /([a-z]+)\.tsx?$/.exec(name)?.[1];
+  return ROLES.find((role) => role === last) ?? 'part';
+}
+
+/** SQL is declared and Prisma is used only in stores and in src/db. */
+function refuseSql({ name, text }: Source): Violation[] {
+  const { room, role } = placeOf(name);
+  const found = room === 'db' || role === 'store' ? null : SQL.exec(text);
+  if (found === null) return [];
+  const line = text.slice(0, found.index).split('\n').length;
+  return [`src/${name}:${line}: SQL may only be in a file whose name ends in "store"`];
+}
+
+/** Finds rooms that import each other, also over other rooms, also by types only. */
+function findCircles(imports: readonly Import[]): Violation[] {
+  const arrows = new Map<string, Set<string>>();
+  for (const { name, target } of imports) {
+    const [from, to] = [roomOf(name), roomOf(target)];
+    if (from !== to) arrows.set(from, (arrows.get(from) ?? new Set()).add(to));
+  }
+  const done = new Set<string>();
+  const walk = (room: string, path: readonly string[]): Violation[] => {
+    if (path.includes(room))
+      return [`a circle of imports: ${[...path.slice(path.indexOf(room)), room].join(' → ')}`];
+    if (done.has(room)) return [];
+    const circles = [...(arrows.get(room) ?? [])].flatMap((next) => walk(next, [...path, room]));
+    done.add(room);
+    return circles;
+  };
+  return [...arrows.keys()].flatMap((room) => walk(room, []));
+}
+
+/** Each feature and each entry counts as a room of its own. */
+function roomOf(name: string): string {
+  const { room, feature } = placeOf(name);
+  if (room === 'entry') return `src/${name}`;
+  return feature === null ? `src/${room}` : `src/${room}/${feature}`;
+}
+
 if (import.meta.main) {
   const violations = await checkImports(fileURLToPath(new URL('../..', import.meta.url)));
   for (const violation of violations) console.error(violation);
   if (violations.length > 0) {
-    console.error(`${violations.length} imports against the table "Imports" of ARCHITECTURE.md`);
+    console.error(`${violations.length} violations of the table "Imports" of ARCHITECTURE.md`);
     process.exitCode = 1;
   }
 }

@@ -1,0 +1,103 @@
+/** The table "Imports" of ARCHITECTURE.md: which file may import which. imports.ts checks it. */
+
+/**
+ * Where a file is. A room is a folder in src, in src/http or in src/features; the files directly in
+ * src are the room `entry`, those directly in src/http the room `http`.
+ */
+export interface Place {
+  /** For a file of a feature: `features`. */
+  readonly room: string;
+  readonly feature: string | null;
+  readonly folder: string;
+  readonly role: Role;
+}
+
+/** A file's role by the end of its name: `platform-service.ts` is a service. */
+export const ROLES = [
+  'schema',
+  'rules',
+  'view',
+  'store',
+  'service',
+  'router',
+  'tasks',
+  'jobs',
+] as const;
+
+/** `provider`: a file in a folder `providers`. `part`: any other file. */
+export type Role = (typeof ROLES)[number] | 'provider' | 'part';
+
+/** What a file may import. */
+export interface Rule {
+  readonly room: string;
+  /** Without a role, everything but stores. */
+  readonly role?: Role;
+  /** `own` and `other` compare the features; any other text names one. */
+  readonly feature?: string;
+  /** Only `import type`. */
+  readonly only?: 'types';
+}
+
+const own = (...roles: Role[]): Rule[] =>
+  roles.map((role) => ({ room: 'features', role, feature: 'own' }));
+const typesOf = (rules: readonly Rule[]): Rule[] =>
+  rules.map((rule) => ({ ...rule, only: 'types' }));
+const core: Rule = { room: 'core' };
+const db: Rule = { room: 'db' };
+const trpc: Rule = { room: 'trpc' };
+const delivery: Rule = { room: 'delivery' };
+const routers: Rule = { room: 'routers' };
+const pipeline: Rule = { room: 'http/api' };
+
+/**
+ * What each room may import beside itself; for features, what each role may import beside the same
+ * role of the same feature. A store is imported from its own folder only, even within a room, unless
+ * a row names it.
+ */
+export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
+  core: [],
+  db: [core],
+  trpc: [core, ...typesOf([db])],
+  delivery: [core, db],
+
+  provider: [core],
+  jobs: [],
+  rules: [core],
+  schema: [core, ...own('provider')],
+  view: [core, ...typesOf(own('schema', 'store'))],
+  store: [core, db, ...own('rules', 'jobs'), ...typesOf([...own('part', 'provider'), delivery])],
+  part: [core, db, ...own('rules', 'jobs', 'store', 'provider')],
+  service: [
+    core,
+    db,
+    delivery,
+    ...own('schema', 'rules', 'view', 'jobs', 'store', 'part', 'provider'),
+    { room: 'features', role: 'service', feature: 'other' },
+  ],
+  router: [core, trpc, ...own('schema', 'view', 'service')],
+  tasks: [core, db, ...own('jobs', 'view', 'service', 'part')],
+
+  routers: [trpc, { room: 'features', role: 'router' }],
+  runtime: [core, ...typesOf([delivery, { room: 'delivery', role: 'store' }])],
+  'http/api': [core, db, trpc, routers],
+  'http/app': [core, db, routers, pipeline, ...typesOf([trpc])],
+  'http/openapi': [core, routers, pipeline],
+  'http/docs': [core, pipeline, { room: 'http/openapi' }],
+  http: [pipeline, { room: 'http/app' }, { room: 'http/docs' }, ...typesOf([{ room: 'runtime' }])],
+  'admin-ui': typesOf([
+    core,
+    db,
+    trpc,
+    routers,
+    ...(['schema', 'view', 'router'] as const).map((role) => ({ room: 'features', role })),
+  ]),
+  client: [],
+  seed: [
+    core,
+    db,
+    { room: 'features', role: 'rules' },
+    { room: 'features', role: 'provider' },
+    { room: 'features', role: 'store', feature: 'analytics' },
+  ],
+  entry: 'everything',
+};
