@@ -1,9 +1,13 @@
 /**
  * Decisions about assignments that trainings complete:
- *  * A training's first evaluation makes its assignment `done`; so does the link, where the training is scored before it is linked. A later save does not: an
- *    assignment that was set back to `open` stays open until another training is scored for it.
- *  * One that a client set to `done` gets the training, if it has none. One that another training completed keeps that; a `revoked` one stays revoked.
+ *  * The first evaluation of a training sets its assignment to `done`. So does linking a training
+ *    that was scored before. Later saves of an evaluation do not: an assignment that was set back
+ *    to `open` stays open until another training is scored for it.
+ *  * An assignment that a client set to `done` gets the training if it has none. If another
+ *    training completed it, it keeps that one. A `revoked` assignment stays revoked.
  */
+
+/** Whether a scored training completes the assignment, or is added to one that is `done`. */
 export function isCompletedByTraining(assignment: {
   readonly status: string;
   readonly completed_training_id: string | null;

@@ -10,8 +10,8 @@ export type { AssignmentRow } from './store.ts';
 
 /**
  * Marks a locked assignment as done by the scored training, unless it was revoked or completed by
- * another one. Returns the event for the caller to record. `core/events.ts` decides whether an
- * action of the host application raises it.
+ * another one. Does not wait for the database. Returns the event for the caller to record;
+ * `core/events.ts` decides whether an action of the host application emits it.
  */
 export function completeAssignment(
   tx: Tx,

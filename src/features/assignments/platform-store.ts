@@ -3,11 +3,26 @@ import { ASSIGNMENT_COLUMNS, type AssignmentRow } from './store.ts';
 
 const LOCK = statement<AssignmentRow>(
   'assignments.lockOfTraining',
-  `select ${ASSIGNMENT_COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id
-   where a.team_id = $1 and a.id in ((select assignment_id from training where team_id = $1 and id = $2), $3) order by a.id for no key update of a`,
+  `select ${ASSIGNMENT_COLUMNS}
+   from assignment a
+   join member m on m.team_id = a.team_id and m.id = a.member_id
+   where a.team_id = $1
+     and a.id in (
+       (
+         select assignment_id
+         from training
+         where team_id = $1 and id = $2
+       ),
+       $3
+     )
+   order by a.id
+   for no key update of a`,
 );
 
-/** The assignment of the training, and another one, locked in one order until the transaction ends; those that there are. */
+/**
+ * Returns the training's assignment and the one with `assignmentId`, as far as they exist. Locks
+ * them until the transaction ends, by id, so that two calls do not deadlock.
+ */
 export function lockAssignments(
   tx: Tx,
   teamId: string,
@@ -19,9 +34,12 @@ export function lockAssignments(
 
 const COMPLETE = statement(
   'assignments.complete',
-  `update assignment set status = 'done', completed_training_id = $3 where team_id = $1 and id = $2`,
+  `update assignment
+   set status = 'done', completed_training_id = $3
+   where team_id = $1 and id = $2`,
 );
 
+/** Sets the status `done` and the training that completed the assignment. */
 export function completeAssignment(
   tx: Tx,
   teamId: string,

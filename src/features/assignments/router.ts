@@ -29,6 +29,7 @@ const example = {
   created_at: '2026-11-02T09:15:00.000Z',
 };
 
+/** The team's assignments. */
 export const assignments = {
   list: endpoint({
     method: 'GET',
@@ -57,7 +58,8 @@ export const assignments = {
     tag: 'Assignments',
     summary: 'Create an assignment',
     description:
-      "Assigns a training to an active or invited member. The combination is checked against the catalog, its rules, and the recipient's effective policy, in this order.",
+      'Assigns a training to an active or invited member. The combination is checked against the ' +
+      "catalog, its rules, and the recipient's effective policy, in this order.",
     input: createInput,
     output: assignment,
     outputName: 'Assignment',
@@ -118,7 +120,8 @@ export const assignments = {
     tag: 'Assignments',
     summary: 'Change an assignment',
     description:
-      'Sets the fields that the body names; null clears `note` and `due_date`. Setting `done` for the first time raises `assignment.completed`.',
+      'Sets the fields that the body names; null clears `note` and `due_date`. ' +
+      'Setting `done` for the first time raises `assignment.completed`.',
     input: updateInput,
     output: assignment,
     outputName: 'Assignment',

@@ -1,35 +1,45 @@
 /**
  * Decisions about assignments that the specification leaves open:
- *  * A request sets the status `open` or `done`, from any state; anything else is a validation error of the field `status`.
- *  * `assignment.completed` is raised when the status becomes `done` and was not; setting it back to `open` forgets no training.
- *  * Checks of a creation, in this order: recipient, entries known and visible, catalog rules, policy. An entry is visible when it is released to
- *    the team, or the team's own, and of the right kind. The catalog's order of dimensions decides which of several faults is told.
- *  * A rule of the catalog that forbids a combination is told with the first dimension that it names.
- *  * An empty PATCH changes nothing, and is no audit entry.
- *  * A deleted assignment is forgotten by the trainings that were made for it: their `assignment_id` becomes null.
+ *  * A request can set the status to `open` or `done`, from any status. Anything else is a
+ *    validation error of the field `status`.
+ *  * `assignment.completed` is emitted when the status becomes `done` and was not `done` before.
+ *    Setting the status back to `open` keeps the training that completed the assignment.
+ *  * A creation is checked in this order: the recipient exists, the entries are visible, no catalog
+ *    rule forbids the combination, no policy blocks an entry. An entry is visible if it has the
+ *    right kind and is released to the team or the team's own. If several dimensions fail the same
+ *    check, the first one in the order of `DIMENSIONS` is reported.
+ *  * If a catalog rule forbids the combination, the first dimension that the rule names is
+ *    reported.
+ *  * An empty PATCH changes nothing and adds no audit entry.
+ *  * When an assignment is deleted, the trainings made for it stay. Their `assignment_id` becomes
+ *    null.
  */
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
-/** The dimensions that an assignment combines, in the order in which faults are told. */
+/** The dimensions that an assignment combines, in the order in which problems are reported. */
 export const DIMENSIONS = ['situation', 'personality', 'industry'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 export type Combination = Readonly<Record<Dimension, string>>;
 
+/** What the catalog and the policies say about a combination, by dimension. */
 export interface CombinationFacts {
   readonly visible: Readonly<Record<Dimension, boolean>>;
   readonly blocked: Readonly<Record<Dimension, boolean>>;
-  /** The first dimension of a catalog rule that forbids the combination, or null. */
+  /** The first dimension of a catalog rule that forbids the combination; null: none does. */
   readonly forbidden: Dimension | null;
 }
 
-/** Throws `validation_error` (field `status`) for anything but `open` and `done`. */
+/** Returns the status. Throws `validation_error` (field `status`) unless it is `open` or `done`. */
 export function requireSettableStatus(status: string): 'open' | 'done' {
   if (status === 'open' || status === 'done') return status;
   throw invalidField('status', 'An assignment can be set to open or done.');
 }
 
-/** Throws `kombination_ungueltig` or `vorgabe_gesperrt`. */
+/**
+ * Throws `kombination_ungueltig` if an entry is not visible or a catalog rule forbids the
+ * combination, `vorgabe_gesperrt` if a policy of the recipient blocks an entry.
+ */
 export function requireAllowed(combination: Combination, facts: CombinationFacts): void {
   const invisible = DIMENSIONS.find((dimension) => !facts.visible[dimension]);
   if (invisible) {

@@ -12,6 +12,7 @@ export { revokeOpenAssignments } from './store.ts';
 
 const LIST = 'assignments';
 
+/** Any status, newest first. Throws `validation_error` for a foreign cursor. */
 export async function listAssignments(
   db: Db,
   teamId: string,

@@ -21,10 +21,13 @@ export interface AssignmentRow {
   readonly created_at: string;
 }
 
-export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id, a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email,
-  a.note, a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
+/** SQL: the columns of an `AssignmentRow`, from `assignment a` and its `member m`. */
+export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id,
+     a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email, a.note,
+     a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
 
-// The page's recipients are looked up by their keys, each once, whatever the planner thinks of the team's size: joined freely, it reads all members of it.
+// The page's recipients are looked up by their ids, each once. With a plain join the planner may
+// read all members of the team.
 const LIST = statement<AssignmentRow>(
   'assignments.list',
   `with page as materialized (
@@ -34,8 +37,13 @@ const LIST = statement<AssignmentRow>(
        and ${isAfter(BY_CREATION, ['$3', '$4'])}
      ${newestFirst(BY_CREATION, '$2')}
    )
-   select ${ASSIGNMENT_COLUMNS} from page a join (
-     select id, user_id, email from member where team_id = $1 and id = any (array(select distinct member_id from page)) offset 0
+   select ${ASSIGNMENT_COLUMNS}
+   from page a
+   join (
+     select id, user_id, email
+     from member
+     where team_id = $1 and id = any (array(select distinct member_id from page))
+     offset 0
    ) m on m.id = a.member_id
    ${newestFirst(['a.created_at', 'a.id'])}`,
 );
@@ -52,9 +60,13 @@ export function listAssignments(
 
 const FIND = statement<AssignmentRow>(
   'assignments.find',
-  `select ${ASSIGNMENT_COLUMNS} from assignment a join member m on m.team_id = a.team_id and m.id = a.member_id where a.team_id = $1 and a.id = $2`,
+  `select ${ASSIGNMENT_COLUMNS}
+   from assignment a
+   join member m on m.team_id = a.team_id and m.id = a.member_id
+   where a.team_id = $1 and a.id = $2`,
 );
 
+/** An assignment of any status; null if the team has none with this id. */
 export async function findAssignment(
   db: Db,
   teamId: string,
@@ -66,10 +78,11 @@ export async function findAssignment(
 
 const FIND_FOR_UPDATE = statement<AssignmentRow>(
   'assignments.findForUpdate',
-  `${FIND.text} for no key update of a`,
+  `${FIND.text}
+   for no key update of a`,
 );
 
-/** The assignment, locked until the transaction ends, so that a status is moved by one call only. */
+/** As `findAssignment`, but locked until the transaction ends: one call at a time changes it. */
 export async function findAssignmentForUpdate(
   tx: Tx,
   teamId: string,
@@ -80,6 +93,7 @@ export async function findAssignmentForUpdate(
 }
 
 export interface RecipientRow {
+  /** null: the invitation was not accepted yet. */
   readonly user_id: string | null;
   readonly email: string;
 }
@@ -90,24 +104,66 @@ interface RecipientFactsRow extends RecipientRow {
   readonly forbidden: Dimension | null;
 }
 
-// The member's row is share-locked: a removal waits, or is seen, so no assignment is made for somebody who has just left.
+const IS_VISIBLE = `exists (
+         select from team_catalog_entry e
+         where e.team_id = $1 and e.id = w.entry_id and e.kind = w.dimension
+       )
+       or exists (
+         select from catalog_entry e
+         where e.id = w.entry_id
+           and e.kind = w.dimension
+           and not exists (
+             select from team_catalog_entry o
+             where o.team_id = $1 and o.id = e.id
+           )
+           and (
+             exists (select from team t where t.id = $1 and t.all_released)
+             or exists (
+               select from catalog_release c
+               where c.team_id = $1 and c.entry_id = e.id
+             )
+           )
+       )`;
+const IS_BLOCKED = `exists (
+         select from team_block b
+         where b.team_id = $1 and b.entry_id = w.entry_id
+       )
+       or exists (
+         select from member_block b
+         where b.team_id = $1 and b.member_id = $2 and b.entry_id = w.entry_id
+       )`;
+
+// Share-locks the member's row: a removal at the same time waits, or is seen here. So no assignment
+// is created for a member who has just left. A team's own entry hides a global one with its id.
 const READ_RECIPIENT = statement<RecipientFactsRow>(
   'assignments.readRecipient',
-  `with wanted (dimension, place, entry_id) as (values ('situation', 1, $3::text), ('personality', 2, $4::text), ('industry', 3, $5::text)),
-   recipient as (select user_id, email from member where team_id = $1 and id = $2 and status <> 'ended' for share)
+  `with wanted (dimension, place, entry_id) as (
+     values ('situation', 1, $3::text), ('personality', 2, $4::text), ('industry', 3, $5::text)
+   ),
+   recipient as (
+     select user_id, email
+     from member
+     where team_id = $1 and id = $2 and status <> 'ended'
+     for share
+   )
    select r.user_id, r.email,
-     (select jsonb_object_agg(w.dimension,
-        exists (select from team_catalog_entry e where e.team_id = $1 and e.id = w.entry_id and e.kind = w.dimension)
-        or exists (select from catalog_entry e where e.id = w.entry_id and e.kind = w.dimension
-          and not exists (select from team_catalog_entry o where o.team_id = $1 and o.id = e.id)
-          and (exists (select from team t where t.id = $1 and t.all_released)
-            or exists (select from catalog_release c where c.team_id = $1 and c.entry_id = e.id)))) from wanted w) as visible,
-     (select jsonb_object_agg(w.dimension,
-        exists (select from team_block b where b.team_id = $1 and b.entry_id = w.entry_id)
-        or exists (select from member_block b where b.team_id = $1 and b.member_id = $2 and b.entry_id = w.entry_id)) from wanted w) as blocked,
-     (select case when c.situation_id is not null then 'situation' else 'personality' end from catalog_rule c
-      where coalesce(c.situation_id, $3) = $3 and coalesce(c.personality_id, $4) = $4 and coalesce(c.industry_id, $5) = $5
-      order by c.situation_id is null limit 1) as forbidden
+     (
+       select jsonb_object_agg(w.dimension, ${IS_VISIBLE})
+       from wanted w
+     ) as visible,
+     (
+       select jsonb_object_agg(w.dimension, ${IS_BLOCKED})
+       from wanted w
+     ) as blocked,
+     (
+       select case when c.situation_id is not null then 'situation' else 'personality' end
+       from catalog_rule c
+       where coalesce(c.situation_id, $3) = $3
+         and coalesce(c.personality_id, $4) = $4
+         and coalesce(c.industry_id, $5) = $5
+       order by c.situation_id is null
+       limit 1
+     ) as forbidden
    from recipient r`,
 );
 
@@ -116,7 +172,10 @@ export interface Recipient {
   readonly facts: CombinationFacts;
 }
 
-/** The recipient and what speaks for or against the combination; null when no such member is in the team. One round trip. */
+/**
+ * The recipient, and what decides whether the combination is allowed. Null if the member has left
+ * or does not exist. One round trip.
+ */
 export async function readRecipient(
   tx: Tx,
   teamId: string,
@@ -141,10 +200,14 @@ export async function readRecipient(
 
 const INSERT = statement(
   'assignments.insert',
-  `insert into assignment (team_id, id, member_id, status, title, situation_id, personality_id, industry_id, note, due_date, created_at)
+  `insert into assignment (
+     team_id, id, member_id, status, title, situation_id, personality_id, industry_id, note,
+     due_date, created_at
+   )
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
+/** Does not wait for the database. */
 export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
   const {
     id,
@@ -175,27 +238,37 @@ export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): vo
 
 const UPDATE = statement(
   'assignments.update',
-  'update assignment set status = $3, note = $4, due_date = $5 where team_id = $1 and id = $2',
+  `update assignment
+   set status = $3, note = $4, due_date = $5
+   where team_id = $1 and id = $2`,
 );
 
+/** Writes the status, the note and the due date of the row. */
 export function updateAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
   tx.send(UPDATE, [teamId, row.id, row.status, row.note, row.due_date]);
 }
 
-// The trainings let go in the same statement, so the foreign key is satisfied at its end.
+// Clears the reference of its trainings in the same statement, which satisfies the foreign key.
 const REMOVE = statement<{ id: string }>(
   'assignments.remove',
-  `with released as (update training set assignment_id = null where team_id = $1 and assignment_id = $2)
-   delete from assignment where team_id = $1 and id = $2 returning id`,
+  `with released as (
+     update training
+     set assignment_id = null
+     where team_id = $1 and assignment_id = $2
+   )
+   delete from assignment
+   where team_id = $1 and id = $2
+   returning id`,
 );
 
-// Before the statement that removes: it then sees a training that was recorded for the assignment while it waited.
+// Locks before the statement that removes, which then sees a training that was recorded for the
+// assignment while this one waited.
 const LOCK_FOR_REMOVAL = statement(
   'assignments.lockForRemoval',
   'select from assignment where team_id = $1 and id = $2 for update',
 );
 
-/** Whether there was one to remove. */
+/** Removes the assignment. False if the team has none with this id. */
 export async function removeAssignment(
   tx: Tx,
   teamId: string,
@@ -208,9 +281,12 @@ export async function removeAssignment(
 
 const REVOKE_OPEN = statement(
   'assignments.revokeOpen',
-  `update assignment set status = 'revoked' where team_id = $1 and member_id = $2 and status = 'open'`,
+  `update assignment
+   set status = 'revoked'
+   where team_id = $1 and member_id = $2 and status = 'open'`,
 );
 
+/** Revokes the open assignments of a member who leaves the team. */
 export function revokeOpenAssignments(tx: Tx, teamId: string, memberId: string): void {
   tx.send(REVOKE_OPEN, [teamId, memberId]);
 }

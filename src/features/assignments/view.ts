@@ -4,7 +4,7 @@ import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { assignment } from './schema.ts';
 import type { AssignmentRow } from './store.ts';
 
-/** Field order is the specification's. */
+/** Fields in the specification's order. The email is null if the privacy switches hide it. */
 export function toAssignment(privacy: Privacy, row: AssignmentRow): z.input<typeof assignment> {
   return {
     id: row.id,
@@ -23,6 +23,7 @@ export function toAssignment(privacy: Privacy, row: AssignmentRow): z.input<type
   };
 }
 
+/** The event with the assignment as it is now. */
 export function toAssignmentEvent(
   type: 'assignment.created' | 'assignment.completed',
   row: AssignmentRow,
