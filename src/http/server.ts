@@ -9,11 +9,14 @@ import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 export interface AppOptions
   extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
-  /** Whether the process may be sent requests: the database answers, its migrations are this version's, and it is not draining. */
+  /**
+   * Whether the process is ready for requests: the database answers, its migrations are those of
+   * this version, and the process is not draining.
+   */
   readonly isReady: () => Promise<boolean>;
 }
 
-/** Everything that the API process serves, in the order in which it is tried. */
+/** Everything that the API process serves. The routes are tried in this order. */
 export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');

@@ -4,7 +4,15 @@ import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { problemBody } from './problem-response.ts';
 
-/** Answers what Node's HTTP parser refuses before there is a request (headers too large, not HTTP at all) in the documented form. */
+const STATUSES: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/**
+ * Responds with a documented problem when Node's HTTP parser refuses the input before there is a
+ * request: the headers are too large, the request takes too long, or it is not HTTP at all.
+ */
 export function answerBrokenRequest(
   publicUrl: string,
 ): (error: Error & { code?: string }, socket: Duplex) => void {
@@ -13,12 +21,7 @@ export function answerBrokenRequest(
       socket.destroy();
       return;
     }
-    const status =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? 431
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? 408
-          : 400;
+    const status = STATUSES[error.code ?? ''] ?? 400;
     const requestId = newRequestId();
     const body = JSON.stringify(
       problemBody(new ProblemError('bad_request', { status }), {

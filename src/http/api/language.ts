@@ -1,7 +1,7 @@
 import Negotiator from 'negotiator';
 import { LANGUAGES, type Language } from '../../core/language.ts';
 
-/** The language of titles and labels: German unless the caller prefers English (decisions 8). */
+/** The language of titles and labels: German, unless the caller prefers English. */
 export function negotiateLanguage(acceptLanguage: string | undefined): Language {
   if (acceptLanguage === undefined) return 'de';
   const [best] = new Negotiator({

@@ -5,7 +5,7 @@ import { PROBLEMS, ProblemError, type FieldError } from '../../core/problem.ts';
 import { isUnavailable } from '../../db/errors.ts';
 import type { RestFacts } from '../../trpc/operation.ts';
 
-/** The body of an error (RFC 9457; specification, "Errors"). */
+/** The body of an error (RFC 9457). */
 export interface ProblemBody {
   readonly type: string;
   readonly title: string;
@@ -15,7 +15,10 @@ export interface ProblemBody {
   readonly [field: string]: unknown;
 }
 
-/** What tRPC itself refuses before there is a procedure: an unknown one, the wrong method, a body that is no JSON or too large. */
+/**
+ * What tRPC itself refuses before it calls a procedure: an unknown procedure, a wrong method, a body
+ * that is not JSON or too large.
+ */
 const TRPC_STATUSES: Partial<Record<TRPCError['code'], number>> = {
   NOT_FOUND: 404,
   PARSE_ERROR: 400,
@@ -25,7 +28,10 @@ const TRPC_STATUSES: Partial<Record<TRPCError['code'], number>> = {
   UNSUPPORTED_MEDIA_TYPE: 415,
 };
 
-/** The one place where an error becomes a problem. What nobody foresaw is `internal`, and the caller logs it. */
+/**
+ * Turns any error into a problem. Both APIs use only this function for it. An unexpected error
+ * becomes `internal`; the caller logs it.
+ */
 export function toProblem(
   error: unknown,
   route: Pick<RestFacts, 'method' | 'path'> | null,
@@ -34,7 +40,8 @@ export function toProblem(
   if (error instanceof z.ZodError)
     return new ProblemError('validation_error', { errors: toFieldErrors(error, route) });
   if (error instanceof TRPCError) {
-    // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too: that one is ours, not the caller's.
+    // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too. It is our fault, not
+    // the caller's.
     const isOutput =
       error.code === 'INTERNAL_SERVER_ERROR' && error.message.startsWith('Output validation');
     const problem = isOutput || !error.cause ? null : toProblem(error.cause, route);
@@ -47,6 +54,7 @@ export function toProblem(
   return new ProblemError(isUnavailable(error) ? 'unavailable' : 'internal');
 }
 
+/** Makes the body of a problem. `type` links to the code's section of the errors page. */
 export function problemBody(
   problem: ProblemError,
   context: { publicUrl: string; language: Language; requestId: string },
@@ -62,7 +70,10 @@ export function problemBody(
   };
 }
 
-/** Zod's issues with a path that says where the value stood: `path.`, `query.` or `body.`. A misspelt field gets an entry of its own. */
+/**
+ * Turns zod's issues into field errors. Each path begins with where the value was: `path.`, `query.`
+ * or `body.`. Each misspelt field gets an entry of its own.
+ */
 function toFieldErrors(
   error: z.ZodError,
   route: Pick<RestFacts, 'method' | 'path'> | null,
@@ -87,7 +98,7 @@ function locate(
   path: readonly PropertyKey[],
   route: Pick<RestFacts, 'method' | 'path'> | null,
 ): string {
-  // A body field that is named as a path parameter is told apart by an empty first step.
+  // An empty first step marks a body field that has the name of a path parameter.
   const isInBody = path[0] === '' && path.length > 1;
   const steps = path.slice(isInBody ? 1 : 0).map(String);
   if (!route) return ['input', ...steps].join('.');

@@ -2,11 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { ProblemError } from '../../core/problem.ts';
 
+/** The largest accepted body, in both APIs. */
 export const BODY_MAX_BYTES = 1024 * 1024;
 
 /**
- * The parsed JSON body; undefined when there is none. Stricter than the usual parsers: UTF-8 is checked, not repaired, so what is stored is what was sent.
- * Throws `bad_request` with 413 or 415, or a fault of parsing.
+ * Resolves with the parsed JSON body, or with undefined if there is none. Unlike the usual parsers,
+ * it refuses malformed UTF-8 instead of repairing it, so that what is stored is what was sent.
+ *
+ * Throws `bad_request` (400, 413 or 415), or a `ZodError` for a body that cannot be parsed.
  */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const { headers } = request;
@@ -64,7 +67,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Without so many digits in a row, no integer is beyond what a 64-bit float holds exactly. */
+/** An integer with fewer digits fits into a 64-bit float exactly, so it needs no check. */
 const LONG_DIGITS = /\d{16}/;
 
 function parseJson(bytes: Buffer): unknown {
@@ -81,7 +84,10 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** A reviver: an integer that would come back as another one (an id of 64 bits) is refused, not changed silently. What a client can hold itself passes. */
+/**
+ * A reviver. Throws for an integer that a 64-bit float would change, for instance a 64-bit id:
+ * otherwise we would silently return another number than the client sent.
+ */
 function requireExact(
   _name: string,
   value: unknown,
@@ -90,8 +96,9 @@ function requireExact(
   const source = context?.source ?? '';
   if (typeof value !== 'number' || !Number.isFinite(value) || !/^-?\d+$/.test(source)) return value;
   if (String(value) === source || BigInt(value) === BigInt(source)) return value;
+  const integer = source.slice(0, 40);
   throw refusal(
-    `The integer ${source.slice(0, 40)} has more digits than a 64-bit float holds; send it as text.`,
+    `The integer ${integer} has more digits than a 64-bit float holds; send it as text.`,
     'invalid_number',
   );
 }

@@ -5,7 +5,11 @@ import { readJsonBody } from './request-body.ts';
 
 const DIGITS = /^\d{1,9}$/;
 
-/** What the request brings, in the one object that the procedure's input schema expects. Throws faults of parsing. */
+/**
+ * Puts the path parameters together with the query or the body into one object, as the input schema
+ * of the procedure expects. Throws a `ZodError` for what cannot be parsed, and `bad_request` for the
+ * body (see `readJsonBody`).
+ */
 export async function readInput(
   request: IncomingMessage,
   route: CompiledRoute,
@@ -21,7 +25,7 @@ export async function readInput(
       ? parameters
       : refuse([], 'The body must be a JSON object.', 'invalid_type');
   }
-  // A body must not smuggle in what the path says.
+  // The body must not overwrite a path parameter.
   const smuggled = route.pathParameters.find((name) => Object.hasOwn(body, name));
   if (smuggled !== undefined)
     return refuse(['', smuggled], `Unknown field: ${smuggled}`, 'unrecognized_keys');
@@ -39,7 +43,10 @@ function decodeParameters(
   return parameters;
 }
 
-/** Declared parameters once each; the others are ignored, so that v1 may grow. */
+/**
+ * Reads the declared parameters and refuses repeated ones. Other parameters are ignored, so that v1
+ * may add some.
+ */
 function parseQuery(query: string, route: CompiledRoute): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   if (query === '') return values;
@@ -60,7 +67,7 @@ function decode(text: string, path: readonly string[]): string {
   try {
     return text.includes('%') ? decodeURIComponent(text) : text;
   } catch {
-    // URIError is the only thing that decodeURIComponent throws.
+    // decodeURIComponent throws nothing but URIError.
     return refuse(path, 'Malformed percent-encoding.', 'invalid_encoding');
   }
 }

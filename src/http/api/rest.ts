@@ -26,7 +26,7 @@ import { problemBody, toProblem } from './problem-response.ts';
 import { readInput } from './request-input.ts';
 import { compileRoutes, type CompiledRoute, type Match } from './routes.ts';
 
-/** The path that the API is mounted at: the path of `{base_url}` in the specification. */
+/** The path that the REST API is mounted at. */
 export const BASE_PATH = '/api/public/v1';
 
 export interface RestOptions {
@@ -273,7 +273,8 @@ function findIdempotencyKey(request: IncomingMessage): string | null {
   if (keys === undefined) return null;
   const [key = ''] = keys;
   if (keys.length === 1 && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
-  const message = `There may be one Idempotency-Key, of 1 to ${IDEMPOTENCY_KEY_MAX_LENGTH} characters.`;
+  const max = IDEMPOTENCY_KEY_MAX_LENGTH;
+  const message = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
   throw new ProblemError('validation_error', {
     errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }],
   });
@@ -316,7 +317,7 @@ function answerProblem(exchange: RestExchange, error: unknown): void {
   answer(exchange, problemToResponse(exchange, problem));
 }
 
-/** Writes the status, the headers (specification, general rule 8) and the body. */
+/** Writes the status, the headers that every response has, and the body. */
 function send(exchange: RestExchange, status: number, contentType: string, body: string): void {
   const { response, request, options } = exchange;
   const rate = exchange.authentication?.rate ?? unknownRate(options);

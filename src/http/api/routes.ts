@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../routers/endpoints.ts';
 
-/** The route of a request, or which methods its path has. */
+/** The route of a request, or the methods that its path has. */
 export type Match =
   | {
       readonly kind: 'route';
@@ -13,7 +13,10 @@ export type Match =
 export interface CompiledRoute {
   readonly endpoint: Endpoint;
   readonly pathParameters: readonly string[];
-  /** Query parameters that are numbers: digits become a number, anything else is left for the schema to refuse. */
+  /**
+   * Query parameters that are numbers. Digits become a number; anything else stays text, and the
+   * schema refuses it.
+   */
   readonly numericQuery: ReadonlySet<string>;
 }
 
@@ -23,7 +26,10 @@ interface Node {
   readonly methods: Map<string, CompiledRoute>;
 }
 
-/** Compiles the declarations into a tree over path segments, once. Paths are matched exactly: case counts, and so does a trailing slash. */
+/**
+ * Compiles the declarations into a tree of path segments and returns the function that finds a
+ * request's route. Paths match exactly: case and trailing slashes count.
+ */
 export function compileRoutes(
   endpoints: readonly Endpoint[],
 ): (method: string, path: string) => Match {

@@ -11,7 +11,10 @@ import type { Clock } from '../../core/clock.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { unavailable } from '../../db/errors.ts';
 
-/** Who the host application says is calling. What they may is read from the database at each call, never from the token. */
+/**
+ * The caller, as the host application names them. Rights never come from the token: they are read
+ * from the database at each call.
+ */
 export type Identity =
   | { readonly kind: 'user'; readonly userId: string; readonly teamId: string }
   | { readonly kind: 'platform'; readonly service: string };
@@ -22,22 +25,27 @@ export type TokenKey =
   | {
       readonly kind: 'jwks';
       readonly url: string;
-      /** How long a published set of keys is not asked for again because a token names a key that is not in it. */
+      /**
+       * How long to wait before the keys are fetched again for a token with an unknown key id.
+       */
       readonly cooldownMs?: number;
-      /** How long the keys may be on their way. */
+      /** The timeout of a fetch. */
       readonly timeoutMs?: number;
     };
 
 export const TOKEN_ISSUER = 'sales-training-platform';
 export const TOKEN_AUDIENCE = 'team-customer-api';
 
-/** A token must be short-lived: an older one is refused, whatever its `exp` says. */
+/** Tokens must be short-lived. An older one is refused, whatever its `exp` says. */
 const MAX_AGE_S = 3600;
 const CLOCK_TOLERANCE_S = 5;
 const JWKS_TIMEOUT_MS = 3_000;
-/** A new key is used a moment after it is published, at the latest; whoever invents key ids causes one request in that time. */
+/**
+ * A new key is accepted at most this long after it is published. Tokens with invented key ids cause
+ * at most one request in this time.
+ */
 const JWKS_COOLDOWN_MS = 5_000;
-/** Of HMAC there is none, so that a published key is never taken for a shared secret. */
+/** Without HMAC, because a published key must never count as a shared secret. */
 const ASYMMETRIC = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 
 const claims = z.discriminatedUnion('kind', [
@@ -45,7 +53,10 @@ const claims = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('platform'), sub: z.string().min(1) }),
 ]);
 
-/** Reads tokens; null for one that is not valid now, whatever the reason. Throws `unavailable` when that cannot be told, for lack of the published keys. */
+/**
+ * Returns the function that reads a token. It resolves with null for a token that is not valid now,
+ * whatever the reason. It throws `unavailable` when the published keys cannot be fetched.
+ */
 export function createTokenVerifier(
   key: TokenKey,
   clock: Clock,
@@ -63,13 +74,13 @@ export function createTokenVerifier(
       return toIdentity(await verify(token, { ...options, currentDate: clock.now() }));
     } catch (error) {
       if (error instanceof ProblemError) throw error;
-      // jose says in many ways that a token is not valid; to the caller they are all one.
+      // jose throws many errors for an invalid token. The caller need not tell them apart.
       return null;
     }
   };
 }
 
-/** A token as the host application issues it; for the development login and for tests. */
+/** Issues a token as the host application does. For the development login and for tests. */
 export function issueToken(
   identity: Identity,
   secret: string,
@@ -114,7 +125,10 @@ function verifierOf(
     (await jwtVerify(token, keys, { ...options, algorithms: ASYMMETRIC })).payload;
 }
 
-/** Whether no published key fits the token. Everything else that goes wrong in finding its key is the fault of whoever publishes, or of the network. */
+/**
+ * Whether the token is at fault: no published key fits it. All other errors in finding its key are
+ * faults of the publisher or of the network.
+ */
 function isTokensFault(error: unknown): boolean {
   return (
     error instanceof errors.JWKSNoMatchingKey ||
