@@ -4,6 +4,7 @@ import { platformProcedure } from '../../trpc/procedures.ts';
 import { saveInput, saveOutput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 
+/** Evaluations as the host application saves them. */
 export const platformEvaluations = {
   save: platformProcedure({ input: saveInput, output: saveOutput }).mutation(
     async ({ ctx, input }) => {

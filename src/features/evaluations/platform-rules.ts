@@ -1,15 +1,21 @@
 /**
- * Decisions about evaluations as the host application saves them:
- *  * An evaluation is its training's. Of several that are saved the one with the later `saved_at` stands, in whatever order they come; one that is not later
- *    than what stands changes nothing, so a repeated save is no change, and of two made in the same millisecond the first to come stands.
- *  * `evaluation.completed` is raised once a training, by the first save: the training's evaluation is then complete. A receiver counts trainings by it; a score
- *    that is corrected later is read with `GET /evaluations?updated_since=`, where the training comes to the front again.
- *  * A save scores the training, also one that runs or was aborted: somebody did judge it. It counts as a session from then on; its end, if it is recorded
- *    later, still gives `finished_at` and raises `training.completed`.
- *  * The training must be known: `not_found` until its start or its end is recorded.
+ * Decisions about evaluations that the host application saves:
+ *  * A training has one evaluation. If several are saved, the one with the latest `saved_at` is
+ *    kept, in whatever order they arrive. One that is not later than the stored one changes
+ *    nothing. So a repeated save is no change, and of two with the same millisecond the first to
+ *    arrive is kept.
+ *  * The first save of a training raises `evaluation.completed`, because the evaluation is complete
+ *    then. Later saves raise nothing, so a receiver can count trainings by this event. A score that
+ *    is corrected later is read with `GET /evaluations?updated_since=`, where its training moves to
+ *    the front.
+ *  * A save scores the training, even one that is still running or was aborted, because somebody
+ *    did judge it. From then on it counts as a session. If its end is recorded later, that still
+ *    sets `finished_at` and raises `training.completed`.
+ *  * The training must be known. Before the host application has recorded it, the answer is
+ *    `not_found`.
  */
 
-/** Whether what is saved takes the place of what stands. Both ISO, UTC, milliseconds. */
-export function isLater(savedAt: string, standing: { readonly saved_at: string } | null): boolean {
-  return standing === null || savedAt > standing.saved_at;
+/** Whether a new evaluation replaces the stored one. Both times are ISO, UTC, with milliseconds. */
+export function isLater(savedAt: string, stored: { readonly saved_at: string } | null): boolean {
+  return stored === null || savedAt > stored.saved_at;
 }

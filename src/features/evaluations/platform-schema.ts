@@ -4,10 +4,11 @@ import { hostId, hostScore, hostText, teamInput } from '../../core/platform-shap
 import { dateTime, dateTimeInput } from '../../core/shapes.ts';
 import { tip, TIPS_MAX } from './schema.ts';
 
+/** A training's evaluation as the host application saves it. */
 export const saveInput = z.strictObject({
   ...teamInput,
   training_id: hostId,
-  /** When the evaluation was made: of two, the later one stands. */
+  /** When the evaluation was made. Of two, the later one is kept. */
   saved_at: dateTimeInput,
   score: z.strictObject({
     dimensions: z.partialRecord(z.enum(DIMENSIONS), hostScore),
@@ -21,5 +22,5 @@ export const saveInput = z.strictObject({
   biggest_lever: hostText,
 });
 
-/** `saved_at` is that of the evaluation that stands: another one's, when that was made later. */
+/** `saved_at` is that of the stored evaluation, which may be another one that was made later. */
 export const saveOutput = z.object({ training_id: z.string(), saved_at: dateTime });

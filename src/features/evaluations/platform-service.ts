@@ -23,18 +23,18 @@ export async function saveEvaluation(
   const { training_id: trainingId, saved_at: savedAt, total, dimensions } = evaluation;
   return db.transaction(async (tx) => {
     const locked = await lockTrainingToScore(tx, context, trainingId, () =>
-      store.findStanding(tx, teamId, trainingId),
+      store.findStored(tx, teamId, trainingId),
     );
-    const { training, assignment, alongside: standing } = locked;
-    if (standing && !isLater(savedAt, standing)) return { savedAt: standing.saved_at };
+    const { training, assignment, alongside: stored } = locked;
+    if (stored && !isLater(savedAt, stored)) return { savedAt: stored.saved_at };
     store.saveEvaluation(tx, teamId, evaluation);
     markScored(tx, teamId, training);
     changeRollups(tx, teamId, training, {
-      before: { isEnded: isEnded(training), score: standing },
+      before: { isEnded: isEnded(training), score: stored },
       after: { isEnded: true, score: { total, dimensions } },
     });
     const events: NewEvent[] = [];
-    if (!standing) {
+    if (!stored) {
       const data = { training_id: trainingId, user_id: training.user_id, score: total };
       events.push({ type: 'evaluation.completed', data });
       if (assignment) events.push(...completeAssignment(tx, teamId, assignment, trainingId));

@@ -1,27 +1,31 @@
 import { statement, type Tx } from '../../db/client.ts';
 import type { EvaluationRow } from './store.ts';
 
-export interface StandingRow {
+/** The part of a stored evaluation that a new one is compared with. */
+export interface StoredRow {
   readonly saved_at: string;
   readonly total: number | null;
   readonly dimensions: Record<string, number>;
 }
 
-const FIND = statement<StandingRow>(
+const FIND = statement<StoredRow>(
   'evaluations.findStanding',
-  'select saved_at, total, dimensions from evaluation where team_id = $1 and training_id = $2',
+  `select saved_at, total, dimensions
+   from evaluation
+   where team_id = $1 and training_id = $2`,
 );
 
-/** What stands of the training's evaluation. Only under the person's lock. */
-export async function findStanding(
+/** The training's evaluation, or null. Needs the person's lock. */
+export async function findStored(
   tx: Tx,
   teamId: string,
   trainingId: string,
-): Promise<StandingRow | null> {
+): Promise<StoredRow | null> {
   const [row] = await tx.query(FIND, [teamId, trainingId]);
   return row ?? null;
 }
 
+/** An evaluation to save. `saved_at` is ISO, UTC, with milliseconds. */
 export interface NewEvaluation extends Omit<EvaluationRow, 'user_id'> {
   readonly saved_at: string;
 }
@@ -40,10 +44,13 @@ const COLUMNS = [
 
 const SAVE = statement(
   'evaluations.save',
-  `insert into evaluation (team_id, training_id, ${COLUMNS.join(', ')}) values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(', ')})
-   on conflict (team_id, training_id) do update set ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+  `insert into evaluation (team_id, training_id, ${COLUMNS.join(', ')})
+   values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(', ')})
+   on conflict (team_id, training_id) do update
+   set ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}`,
 );
 
+/** Inserts the training's evaluation or replaces it. Needs the person's lock. */
 export function saveEvaluation(tx: Tx, teamId: string, row: NewEvaluation): void {
   tx.send(SAVE, [
     teamId,

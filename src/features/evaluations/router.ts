@@ -32,6 +32,7 @@ const example = {
   biggest_lever: 'Agree on a next step',
 };
 
+/** Evaluations in the API. */
 export const evaluations = {
   list: endpoint({
     method: 'GET',
@@ -40,8 +41,9 @@ export const evaluations = {
     tag: 'Evaluations',
     summary: 'List scored trainings',
     description:
-      'Sessions of the active members that have an evaluation, in the shape of `GET /trainings`, the one whose evaluation was saved last first. ' +
-      'With `updated_since` a client reads what was scored since it last asked.',
+      'Sessions of the active members that have an evaluation, in the shape of `GET /trainings`. ' +
+      'The session whose evaluation was saved last comes first. ' +
+      'With `updated_since`, a client reads what was scored since it last asked.',
     input: listInput,
     output: service.trainingPage,
     outputName: 'TrainingPage',
@@ -59,7 +61,8 @@ export const evaluations = {
     tag: 'Evaluations',
     summary: 'Read an evaluation',
     description:
-      'Score, dimensions and tips of one session of an active member. 404 until the session is scored.',
+      'Score, dimensions and tips of one session of an active member. ' +
+      '404 until the session is scored.',
     input: getInput,
     output: evaluation,
     outputName: 'Evaluation',

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { pageQuery } from '../../core/page.ts';
 import { catalogId, dateTimeInput, id } from '../../core/shapes.ts';
 
+/** The most tips that an evaluation may have. */
 export const TIPS_MAX = 5;
 
 const score = z.object({
   dimensions: z.record(z.string(), z.int()).meta({
     description:
-      'A number for each dimension that was scored: `closing`, `conversation_control`, `needs_analysis`, `objection_handling`, `value_argument`.',
+      'A number for each dimension that was scored: `closing`, `conversation_control`, ' +
+      '`needs_analysis`, `objection_handling`, `value_argument`.',
   }),
   total: z.int().nullable(),
   spread: z.number().nullable().meta({ description: 'How far the dimensions lie apart.' }),
@@ -15,7 +17,7 @@ const score = z.object({
 
 export const tip = z.object({
   issue: z.string().meta({ description: 'What to work on.' }),
-  moment: z.string().meta({ description: 'Where in the conversation it showed.' }),
+  moment: z.string().meta({ description: 'Where in the conversation it happened.' }),
   principle: z.string().meta({ description: 'The rule behind it.' }),
   rewrite: z.string().meta({ description: 'What could be said instead.' }),
   impact: z.string().meta({ description: 'What that would change.' }),
@@ -42,7 +44,8 @@ export const listInput = z.object({
   ...pageQuery,
   updated_since: dateTimeInput.optional().meta({
     description:
-      'Only trainings whose evaluation was saved at or after this moment; a date-time with an offset. Encode the `+` of an offset as `%2B`.',
+      'Only trainings whose evaluation was saved at or after this moment; ' +
+      'a date-time with an offset. Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
 });

@@ -9,6 +9,7 @@ import type { EvaluationRow } from './store.ts';
 
 export { toTraining, trainingExample, trainingPage } from '../trainings/service.ts';
 
+/** What a list is asked for. */
 export interface EvaluationQuery {
   readonly cursor?: string | undefined;
   readonly limit: number;
@@ -16,7 +17,10 @@ export interface EvaluationQuery {
   readonly updated_since?: string | undefined;
 }
 
-/** Throws `validation_error` for a foreign cursor. */
+/**
+ * Lists the trainings with an evaluation, the one saved last first. Throws `validation_error` for a
+ * cursor of another list.
+ */
 export async function listEvaluated(
   db: Db,
   teamId: string,
@@ -32,7 +36,7 @@ export async function listEvaluated(
   return toPage(LIST, rows, limit, (row) => ({ at: row.saved_at, id: row.id }));
 }
 
-/** Throws `not_found`, also while the training is not yet scored. */
+/** Throws `not_found`, even for a known training while it is not scored. */
 export async function getEvaluation(
   db: Db,
   teamId: string,

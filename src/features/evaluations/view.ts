@@ -2,7 +2,10 @@ import type { z } from 'zod';
 import type { evaluation } from './schema.ts';
 import type { EvaluationRow, Tip } from './store.ts';
 
-/** Field order is the specification's. Whether a person's score may be shown at all is the declaration's (`memberDetail`). */
+/**
+ * The order of the fields is the specification's. Whether a person's score may be shown is checked
+ * before, by `memberDetail` in the endpoint's declaration.
+ */
 export function toEvaluation(row: EvaluationRow): z.input<typeof evaluation> {
   return {
     training_id: row.training_id,
@@ -16,7 +19,7 @@ export function toEvaluation(row: EvaluationRow): z.input<typeof evaluation> {
   };
 }
 
-/** Stored as jsonb, which keeps no order of keys. */
+/** Puts the fields in order, because jsonb does not keep the order of keys. */
 function toTip({ issue, moment, principle, rewrite, impact }: Tip): Tip {
   return { issue, moment, principle, rewrite, impact };
 }

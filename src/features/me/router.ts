@@ -3,6 +3,7 @@ import { describePrivacy } from '../../core/privacy.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { meOutput } from './schema.ts';
 
+/** The key in use. */
 export const me = {
   get: endpoint({
     method: 'GET',
@@ -11,7 +12,8 @@ export const me = {
     tag: 'Account',
     summary: 'Show the key in use',
     description:
-      'Tells the team, the scopes and the limits of the key that the request carries. Needs no scope, so it is the way to try a key.',
+      'Returns the team, the scopes and the limits of the key that the request carries. ' +
+      'Needs no scope, so use it to try a key.',
     input: z.object({}),
     output: meOutput,
     outputName: 'Me',

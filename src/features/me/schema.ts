@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SCOPES } from '../../core/scopes.ts';
 
+/** The team, the scopes and the limits of a key. */
 export const meOutput = z.object({
   tenant_id: z.string().meta({ description: 'The team that the key belongs to.' }),
   kind: z
@@ -11,10 +12,10 @@ export const meOutput = z.object({
   rate_limit_per_min: z
     .int()
     .nullable()
-    .meta({ description: "The tenant's limit, requests per minute over all its keys." }),
+    .meta({ description: "The tenant's limit: requests per minute over all its keys." }),
   privacy: z.object({
     member_detail_enabled: z
       .boolean()
-      .meta({ description: 'Off: emails, scores and per-person data are withheld.' }),
+      .meta({ description: 'If false, emails, scores and per-person data are withheld.' }),
   }),
 });

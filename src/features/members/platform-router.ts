@@ -4,6 +4,7 @@ import { platformProcedure } from '../../trpc/procedures.ts';
 import { acceptInput, acceptOutput, deletePersonInput } from './platform-schema.ts';
 import * as service from './platform-service.ts';
 
+/** Members as the host application reports them. */
 export const platformMembers = {
   accept: platformProcedure({ input: acceptInput, output: acceptOutput }).mutation(
     ({ ctx, input }) => {

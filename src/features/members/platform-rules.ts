@@ -1,17 +1,26 @@
 /**
- * Decisions about what the host application does with members:
- *  * Accepting an invitation links the person and makes the membership active; `member.joined` was raised when it was created (decision 17). Accepted again
- *    by the same person, it is the same answer; by another, a `conflict`; so is an acceptance by somebody who has another live membership in the team.
- *  * Deleting a person takes their email (all that is known of their name) from every membership of theirs, and from invitations to the same address. Live
- *    ones end first, as a removal through the API does, with its refusals (`owner`, `last_admin`), its event and its revoked assignments.
- *  * The user id stays: to this service it is an opaque id of the host application's, and the figures, trainings and cases hang on it. Whoever it was is
- *    known to the host application alone, and that forgets it. Private cases stay stored; `cases.remove` takes them.
- *  * Deleting a person again changes nothing. A response kept for `Idempotency-Key` may hold the address for the rest of its 24 hours.
+ * Decisions about members whom the host application reports:
+ *  * Accepting an invitation links the person and makes the membership active. It raises no event,
+ *    because `member.joined` was raised when the membership was created. If the same person accepts
+ *    again, the answer is the same. If another person accepts, it is a `conflict`. It is a
+ *    `conflict`, too, if the person has another live membership in the team.
+ *  * Deleting a person removes their email from every membership of theirs, and from invitations to
+ *    the same address. The email is all that this service knows of their name. Live memberships end
+ *    first, as a removal through the API does: with the same refusals (`owner`, `last_admin`), the
+ *    same event, and the assignments revoked.
+ *  * The user id stays. To this service it is an opaque id of the host application, and figures,
+ *    trainings and cases refer to it. Only the host application knows whose it was, and it forgets
+ *    that. Private cases stay stored; `cases.remove` deletes them.
+ *  * Deleting a person again changes nothing. A response kept for an `Idempotency-Key` may contain
+ *    the address for the rest of its 24 hours.
  */
 import { ProblemError } from '../../core/problem.ts';
 import type { MemberFacts } from './rules.ts';
 
-/** Whether there is something to do. Throws `conflict`. */
+/**
+ * Returns false if the person has accepted the invitation already, so that nothing is left to do.
+ * Throws `conflict`.
+ */
 export function requireAcceptable(
   target: MemberFacts & { readonly user_id: string | null },
   userId: string,

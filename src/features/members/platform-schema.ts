@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { dateTime } from '../../core/shapes.ts';
 import { hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
 
-/** One of `member_id` and `email` says which invitation. */
+/** Either `member_id` or `email` names the invitation. */
 export const acceptInput = z
   .strictObject({
     ...teamInput,
@@ -14,7 +14,7 @@ export const acceptInput = z
     error: 'Name the invitation by member_id or by email.',
   });
 
-/** Without the address: the host application knows it better. */
+/** The accepted membership, without the email, which the host application knows. */
 export const acceptOutput = z.object({
   id: z.string(),
   user_id: z.string().nullable(),

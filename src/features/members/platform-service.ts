@@ -8,6 +8,7 @@ import * as store from './platform-store.ts';
 import { requireNotOwner } from './rules.ts';
 import { removeMember } from './service.ts';
 
+/** Who accepts which invitation. */
 export interface Acceptance {
   readonly userId: string;
   /** Either `memberId` or `email` is set. */

@@ -1,24 +1,32 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import { statement, type Tx } from '../../db/client.ts';
 
+/** The membership that an invitation created. */
 export interface InvitedRow {
   readonly id: string;
   readonly user_id: string | null;
   readonly role: Role;
   readonly status: MemberStatus;
   readonly joined_at: string | null;
-  /** The person who accepts has a live membership already, this one or another. */
+  /** Whether the person who accepts has a live membership already, this one or another. */
   readonly is_live_already: boolean;
 }
 
 const FIND_INVITED = statement<InvitedRow>(
   'members.findInvited',
   `select id, user_id, role, status, joined_at,
-     exists (select from member o where o.team_id = $1 and o.user_id = $4 and o.status <> 'ended') as is_live_already
-   from member where team_id = $1 and (id = $2 or lower(email) = lower($3)) and status <> 'ended'`,
+     exists (
+       select
+       from member o
+       where o.team_id = $1 and o.user_id = $4 and o.status <> 'ended'
+     ) as is_live_already
+   from member
+   where team_id = $1
+     and (id = $2 or lower(email) = lower($3))
+     and status <> 'ended'`,
 );
 
-/** The live membership by its id or by the address. Only under `lockTeam`. */
+/** The live membership by its id or its email, or null. Needs `lockTeam`. */
 export async function findInvited(
   tx: Tx,
   teamId: string,
@@ -43,9 +51,12 @@ const INSERT_PERSON = statement(
 );
 const ACTIVATE = statement(
   'members.activate',
-  `update member set user_id = $3, status = 'active', joined_at = $4 where team_id = $1 and id = $2`,
+  `update member
+   set user_id = $3, status = 'active', joined_at = $4
+   where team_id = $1 and id = $2`,
 );
 
+/** Makes an invited membership active and links the person. */
 export function activate(
   tx: Tx,
   teamId: string,
@@ -56,6 +67,7 @@ export function activate(
   tx.send(ACTIVATE, [teamId, memberId, userId, at]);
 }
 
+/** A membership of a person to delete. */
 export interface MembershipRow {
   readonly id: string;
   readonly role: Role;
@@ -65,13 +77,24 @@ export interface MembershipRow {
 
 const LIST_MEMBERSHIPS = statement<MembershipRow>(
   'members.listMembershipsOfPerson',
-  `select m.id, m.role, m.status, m.email is not null as has_email from member m
-   where m.team_id = $1 and (m.user_id = $2 or m.user_id is null and lower(m.email) in (
-     select lower(o.email) from member o where o.team_id = $1 and o.user_id = $2))
+  `select m.id, m.role, m.status, m.email is not null as has_email
+   from member m
+   where m.team_id = $1
+     and (
+       m.user_id = $2
+       or m.user_id is null and lower(m.email) in (
+         select lower(o.email)
+         from member o
+         where o.team_id = $1 and o.user_id = $2
+       )
+     )
    order by m.created_at, m.id`,
 );
 
-/** Every membership of the person, of any status, and invitations to an address of theirs. Only under `lockTeam`. */
+/**
+ * Lists the person's memberships of any status, and the invitations to an email of theirs. Needs
+ * `lockTeam`.
+ */
 export function listMembershipsOfPerson(
   tx: Tx,
   teamId: string,
@@ -82,9 +105,12 @@ export function listMembershipsOfPerson(
 
 const FORGET_EMAILS = statement(
   'members.forgetEmails',
-  `update member set email = null, language = null where team_id = $1 and id = any ($2)`,
+  `update member
+   set email = null, language = null
+   where team_id = $1 and id = any ($2)`,
 );
 
+/** Removes the email, and the language that was chosen for the invitation. */
 export function forgetEmails(tx: Tx, teamId: string, memberIds: readonly string[]): void {
   tx.send(FORGET_EMAILS, [teamId, memberIds]);
 }

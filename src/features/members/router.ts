@@ -24,6 +24,7 @@ const example = {
 
 const invited = { ...example, user_id: null, status: 'invited', joined_at: null };
 
+/** Members in the API. */
 export const members = {
   list: endpoint({
     method: 'GET',
@@ -32,7 +33,8 @@ export const members = {
     tag: 'Members',
     summary: 'List members',
     description:
-      'Active and invited members, the owner included, newest first. Emails are left out while `member_detail_enabled` is off.',
+      'Active and invited members, the owner included, newest first. ' +
+      'Emails are left out while `member_detail_enabled` is off.',
     input: listInput,
     output: memberPage,
     outputName: 'MemberPage',
@@ -52,7 +54,9 @@ export const members = {
     tag: 'Members',
     summary: 'Invite a member',
     description:
-      'Sends an invitation by email and takes a seat. Inviting an admin needs a key created by the owner or by an active admin. A team may send 60 invitations per hour.',
+      'Sends an invitation by email and takes a seat. ' +
+      'Inviting an admin needs a key created by the owner or by an active admin. ' +
+      'A team may send 60 invitations per hour.',
     input: createInput,
     output: member,
     outputName: 'Member',
@@ -95,7 +99,8 @@ export const members = {
     tag: 'Members',
     summary: "Change a member's role",
     description:
-      'Granting or taking away the role `admin` needs a key created by the owner or by an active admin. The role already held is no change.',
+      'Granting or revoking the role `admin` needs a key created by the owner or by an active ' +
+      'admin. Setting the role that the member already has changes nothing.',
     input: updateInput,
     output: member,
     outputName: 'Member',
@@ -116,7 +121,8 @@ export const members = {
     tag: 'Members',
     summary: 'Remove a member',
     description:
-      'Ends the membership and revokes its open assignments at once. Trainings and team cases stay stored.',
+      'Ends the membership and revokes its open assignments at once. ' +
+      'Trainings and team cases stay stored.',
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',

@@ -1,22 +1,29 @@
 /**
- * Decisions about members that the specification leaves open (its rules 1 to 6 are in the service):
- *  * A request may name the roles `admin` and `member`; anything else is a validation error of the field `role`.
- *  * Seats in use are active and invited members, the owner included.
- *  * The invitation limit slides: an invitation counts for exactly one hour, whether or not the membership still exists.
- *  * Checks of an invitation, in this order: role, right to make admins, email taken, seats, hourly limit. So a client that repeats an
- *    invitation learns that it exists, not that the team is full.
+ * Decisions about members that the specification leaves open. Its own rules are in service.ts.
+ *  * A request may name the roles `admin` and `member`. Any other role is a validation error of the
+ *    field `role`.
+ *  * Active and invited members take a seat, the owner included.
+ *  * The limit of invitations is a sliding window. An invitation counts for exactly one hour, even
+ *    if its membership has ended meanwhile.
+ *  * An invitation is checked in this order: role, right to make admins, email taken, seats, hourly
+ *    limit. So a client that repeats an invitation learns that it exists, and not that the team is
+ *    full.
  *  * An invitation that is mailed again counts toward the limit like a new one.
- *  * Making an invited member an admin, or taking that away again, needs the same right as for an active one.
+ *  * Making an invited member an admin, or taking that role away, needs the same right as for an
+ *    active member.
  */
 import type { Actor, MemberStatus, Role } from '../../core/actor.ts';
 import { mayChangeAdmins } from '../../core/actor.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
+/** How many invitations a team may send within INVITATION_WINDOW_MS. */
 export const INVITATIONS_PER_HOUR = 60;
 export const INVITATION_WINDOW_MS = 60 * 60 * 1000;
 
+/** A role that the API can give. */
 export type AssignableRole = Exclude<Role, 'owner'>;
 
+/** What the rules need to know of a member. */
 export interface MemberFacts {
   readonly role: Role;
   readonly status: MemberStatus;
@@ -38,32 +45,44 @@ export function requireMayChangeAdmins(actor: Actor): void {
   });
 }
 
-/** Throws `owner`: the owner is neither changed nor removed through the API. */
+/** Throws `owner`, because the owner cannot be changed or removed through the API. */
 export function requireNotOwner(target: MemberFacts): void {
   if (target.role === 'owner') throw new ProblemError('owner');
 }
 
-/** Throws `last_admin` when the target is the only active admin. `otherActiveAdmins` must have been counted under the team's lock. */
+/**
+ * Throws `last_admin` if the target is the only active admin. Count `otherActiveAdmins` under the
+ * team's lock.
+ */
 export function requireAnotherAdmin(target: MemberFacts, otherActiveAdmins: number): void {
   if (target.role === 'admin' && target.status === 'active' && otherActiveAdmins === 0)
     throw new ProblemError('last_admin');
 }
 
-/** Throws `validation_error` (field `member_id`): the membership began already, so there is no invitation to send or to withdraw. */
+/**
+ * Throws `validation_error` (field `member_id`) unless the member is invited. Only an open
+ * invitation can be mailed again or withdrawn.
+ */
 export function requireInvited(target: MemberFacts): void {
   if (target.status !== 'invited')
     throw invalidField('member_id', 'The member has accepted the invitation.');
 }
 
+/** What decides whether a team may invite someone. */
 export interface InvitationFacts {
   readonly seats: number;
   readonly seatsUsed: number;
   readonly emailTaken: boolean;
-  /** ISO time of the invitation that is `INVITATIONS_PER_HOUR` back, when it is within the window; null: below the limit. */
+  /**
+   * ISO time of the oldest of the last `INVITATIONS_PER_HOUR` invitations; null if there were fewer
+   * in the window.
+   */
   readonly limitingInvitedAt: string | null;
 }
 
-/** Throws `conflict`, `seat_limit_reached` or `rate_limited`. The facts must have been read under the team's lock. */
+/**
+ * Throws `conflict`, `seat_limit_reached` or `rate_limited`. Read the facts under the team's lock.
+ */
 export function requireInvitable(facts: InvitationFacts, now: Date): void {
   if (facts.emailTaken)
     throw new ProblemError('conflict', {
@@ -73,7 +92,10 @@ export function requireInvitable(facts: InvitationFacts, now: Date): void {
   requireBelowInvitationLimit(facts.limitingInvitedAt, now);
 }
 
-/** Throws `rate_limited`. `limitingInvitedAt` as in {@link InvitationFacts}, read under the team's lock. */
+/**
+ * Throws `rate_limited`. Read `limitingInvitedAt` (see {@link InvitationFacts}) under the team's
+ * lock.
+ */
 export function requireBelowInvitationLimit(limitingInvitedAt: string | null, now: Date): void {
   if (limitingInvitedAt === null) return;
   const freeAt = Date.parse(limitingInvitedAt) + INVITATION_WINDOW_MS;

@@ -3,8 +3,9 @@ import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 
+/** A member as the API shows it. */
 export const member = z.object({
-  id: z.string().meta({ description: 'The membership; what `{member_id}` takes.' }),
+  id: z.string().meta({ description: 'Id of the membership; the value for `{member_id}`.' }),
   user_id: z
     .string()
     .nullable()
@@ -25,7 +26,9 @@ const memberId = {
   member_id: id.meta({ description: 'Id of a member.', examples: ['mem_01jc4f3x'] }),
 };
 
-/** A role that a request may name is checked by the operation, because the specification wants `field` for it (decisions 14). */
+/**
+ * Any text. The operation checks the role, because the specification wants `field` in that error.
+ */
 const role = z.string().meta({ description: '`admin` or `member`.', examples: ['member'] });
 
 export const listInput = z.object(pageQuery);
@@ -42,7 +45,7 @@ export const createInput = z.strictObject({
     .enum(LANGUAGES)
     .nullable()
     .optional()
-    .meta({ description: "Language of the invitation; the team's when left out." }),
+    .meta({ description: "Language of the invitation; if left out, the team's." }),
 });
 export const updateInput = z.strictObject({ ...memberId, role });
 export const removeInput = z.strictObject(memberId);

@@ -10,11 +10,14 @@ import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { MemberRow } from './store.ts';
 
-/** The job that mails an invitation. Its payload is `InvitationJob`. */
+/** The job that mails an invitation. Its payload holds `teamId` and `memberId`. */
 export const SEND_INVITATION = 'send_invitation';
 
 const LIST = 'users';
 
+/**
+ * Lists active and invited members, newest first. Throws `validation_error` for a foreign cursor.
+ */
 export async function listMembers(
   db: Db,
   teamId: string,
@@ -59,13 +62,7 @@ export async function inviteMember(
     record(tx, context, {
       audit: { action: 'member.invited', targetId: id, details: { role } },
       events: [{ type: 'member.joined', data: { member_id: id, role, user_id: null } }],
-      jobs: [
-        {
-          task: SEND_INVITATION,
-          payload: { teamId, memberId: id },
-          key: `${SEND_INVITATION}:${teamId}:${id}`,
-        },
-      ],
+      jobs: [invitationJob(teamId, id)],
     });
     return {
       id,
@@ -80,8 +77,8 @@ export async function inviteMember(
 }
 
 /**
- * Opens a transaction. Throws `validation_error` (field `role`), `not_found`, `owner`,
- * `insufficient_scope`, `last_admin`.
+ * Changes a member's role. Setting the current role changes nothing. Opens a transaction. Throws
+ * `validation_error` (field `role`), `not_found`, `owner`, `insufficient_scope`, `last_admin`.
  */
 export async function changeRole(
   db: Db,
@@ -128,12 +125,7 @@ export async function removeMember(
     revokeOpenAssignments(tx, teamId, memberId);
     record(tx, context, {
       audit: { action: 'member.removed', targetId: memberId, details: { role: target.role } },
-      events: [
-        {
-          type: 'member.removed',
-          data: { member_id: memberId, role: target.role, user_id: target.user_id },
-        },
-      ],
+      events: [removedEvent(target)],
     });
   });
 }
@@ -160,13 +152,7 @@ export async function resendInvitation(
     store.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
     record(tx, context, {
       audit: { action: 'member.invitation_resent', targetId: memberId },
-      jobs: [
-        {
-          task: SEND_INVITATION,
-          payload: { teamId, memberId },
-          key: `${SEND_INVITATION}:${teamId}:${memberId}`,
-        },
-      ],
+      jobs: [invitationJob(teamId, memberId)],
     });
     return member;
   });
@@ -195,14 +181,18 @@ export async function withdrawInvitation(
         targetId: memberId,
         details: { role: target.role },
       },
-      events: [
-        {
-          type: 'member.removed',
-          data: { member_id: memberId, role: target.role, user_id: target.user_id },
-        },
-      ],
+      events: [removedEvent(target)],
     });
   });
+}
+
+/** The key is that of the membership, so at most one mail to it waits to be sent. */
+function invitationJob(teamId: string, memberId: string) {
+  return {
+    task: SEND_INVITATION,
+    payload: { teamId, memberId },
+    key: `${SEND_INVITATION}:${teamId}:${memberId}`,
+  };
 }
 
 async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<store.TargetRow> {
@@ -212,7 +202,13 @@ async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<sto
   return target;
 }
 
-/** The content of the invitation mail; null once the invitation was accepted or withdrawn. */
+function removedEvent({ id, role, user_id }: MemberRow) {
+  return { type: 'member.removed', data: { member_id: id, role, user_id } } as const;
+}
+
+/**
+ * Returns the content of the invitation mail; null once the invitation was accepted or withdrawn.
+ */
 export function findInvitation(
   db: Db,
   teamId: string,

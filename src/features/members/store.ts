@@ -5,6 +5,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
 
+/** A membership. */
 export interface MemberRow {
   readonly id: string;
   readonly user_id: string | null;
@@ -19,13 +20,15 @@ const COLUMNS = 'id, user_id, email, role, status, joined_at, created_at';
 
 const LIST = statement<MemberRow>(
   'members.list',
-  `select ${COLUMNS} from member
-   where team_id = $1 and status <> 'ended'
+  `select ${COLUMNS}
+   from member
+   where team_id = $1
+     and status <> 'ended'
      and ${isAfter(BY_CREATION, ['$3', '$4'])}
    ${newestFirst(BY_CREATION, '$2')}`,
 );
 
-/** Live members, newest first, after `after`. */
+/** Lists live members, newest first, from the position `after` on. */
 export function listMembers(
   db: Db,
   teamId: string,
@@ -37,9 +40,12 @@ export function listMembers(
 
 const FIND = statement<MemberRow>(
   'members.find',
-  `select ${COLUMNS} from member where team_id = $1 and id = $2 and status <> 'ended'`,
+  `select ${COLUMNS}
+   from member
+   where team_id = $1 and id = $2 and status <> 'ended'`,
 );
 
+/** A live member, or null. */
 export async function findMember(
   db: Db,
   teamId: string,
@@ -49,6 +55,7 @@ export async function findMember(
   return row ?? null;
 }
 
+/** A member to change. */
 export interface TargetRow extends MemberRow {
   readonly other_active_admins: number;
 }
@@ -56,11 +63,16 @@ export interface TargetRow extends MemberRow {
 const FIND_TARGET = statement<TargetRow>(
   'members.findTarget',
   `select ${COLUMNS},
-     (select count(*)::int from member o where o.team_id = $1 and o.role = 'admin' and o.status = 'active' and o.id <> $2) as other_active_admins
-   from member where team_id = $1 and id = $2 and status <> 'ended'`,
+     (
+       select count(*)::int
+       from member o
+       where o.team_id = $1 and o.role = 'admin' and o.status = 'active' and o.id <> $2
+     ) as other_active_admins
+   from member
+   where team_id = $1 and id = $2 and status <> 'ended'`,
 );
 
-/** The member to change, with how many other active admins there are. Only under `lockTeam`. */
+/** A live member and the number of other active admins, or null. Needs `lockTeam`. */
 export async function findTarget(
   tx: Tx,
   teamId: string,
@@ -70,11 +82,31 @@ export async function findTarget(
   return row ?? null;
 }
 
-// Invitations of the window ($3), those that were mailed again included.
-const LIMITING_INVITED_AT = `(select at from (
-       (select m.invited_at as at from member m where m.team_id = t.id and m.invited_at > $3 order by m.invited_at desc limit ${INVITATIONS_PER_HOUR})
-       union all (select r.sent_at from invitation_resend r where r.team_id = t.id and r.sent_at > $3 order by r.sent_at desc limit ${INVITATIONS_PER_HOUR})
-     ) sent order by at desc offset ${INVITATIONS_PER_HOUR - 1} limit 1)`;
+// The time of the invitation that counts as number INVITATIONS_PER_HOUR, from the newest one back
+// to the beginning of the window ($3). Invitations that were mailed again count, too.
+const LIMITING_INVITED_AT = `(
+       select at
+       from (
+         (
+           select m.invited_at as at
+           from member m
+           where m.team_id = t.id and m.invited_at > $3
+           order by m.invited_at desc
+           limit ${INVITATIONS_PER_HOUR}
+         )
+         union all
+         (
+           select r.sent_at
+           from invitation_resend r
+           where r.team_id = t.id and r.sent_at > $3
+           order by r.sent_at desc
+           limit ${INVITATIONS_PER_HOUR}
+         )
+       ) sent
+       order by at desc
+       offset ${INVITATIONS_PER_HOUR - 1}
+       limit 1
+     )`;
 
 const INVITATION_FACTS = statement<{
   seats: number;
@@ -84,13 +116,22 @@ const INVITATION_FACTS = statement<{
 }>(
   'members.invitationFacts',
   `select t.seats,
-     (select count(*)::int from member m where m.team_id = t.id and m.status <> 'ended') as seats_used,
-     exists (select from member m where m.team_id = t.id and lower(m.email) = lower($2) and m.status <> 'ended') as email_taken,
+     (
+       select count(*)::int
+       from member m
+       where m.team_id = t.id and m.status <> 'ended'
+     ) as seats_used,
+     exists (
+       select
+       from member m
+       where m.team_id = t.id and lower(m.email) = lower($2) and m.status <> 'ended'
+     ) as email_taken,
      ${LIMITING_INVITED_AT} as limiting_invited_at
-   from team t where t.id = $1`,
+   from team t
+   where t.id = $1`,
 );
 
-/** What decides whether an invitation is possible. Only under `lockTeam`. */
+/** Reads what decides whether an invitation is possible. Needs `lockTeam`. */
 export async function readInvitationFacts(
   tx: Tx,
   teamId: string,
@@ -107,6 +148,7 @@ export async function readInvitationFacts(
   };
 }
 
+/** A member to invite. A null `language` means the team's. */
 export interface NewInvitation {
   readonly id: string;
   readonly email: string;
@@ -117,9 +159,12 @@ export interface NewInvitation {
 
 const INSERT_INVITED = statement(
   'members.insertInvited',
-  `insert into member (team_id, id, email, role, status, language, created_at, invited_at) values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
+  `insert into member
+     (team_id, id, email, role, status, language, created_at, invited_at)
+   values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
 );
 
+/** Inserts an invited member. */
 export function insertInvited(
   tx: Tx,
   teamId: string,
@@ -130,11 +175,17 @@ export function insertInvited(
 
 const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: string | null }>(
   'members.findForResend',
-  `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at, ${LIMITING_INVITED_AT} as limiting_invited_at
-   from team t join member m on m.team_id = t.id where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
+  `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at,
+     ${LIMITING_INVITED_AT} as limiting_invited_at
+   from team t
+   join member m on m.team_id = t.id
+   where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
 );
 
-/** The member, and what decides whether their invitation may be mailed again. Only under `lockTeam`. */
+/**
+ * A live member and what decides whether their invitation may be mailed again, or null. Needs
+ * `lockTeam`.
+ */
 export async function findForResend(
   tx: Tx,
   teamId: string,
@@ -152,7 +203,7 @@ const INSERT_RESEND = statement(
   'insert into invitation_resend (team_id, id, member_id, sent_at) values ($1, $2, $3, $4)',
 );
 
-/** Counts a mail that is sent again toward the hourly limit. */
+/** Counts an invitation that is mailed again toward the hourly limit. */
 export function insertResend(
   tx: Tx,
   teamId: string,
@@ -161,25 +212,33 @@ export function insertResend(
   tx.send(INSERT_RESEND, [teamId, resend.id, resend.memberId, resend.at]);
 }
 
-// Rights are an admin's: they go with the role, so that a later promotion begins without them.
+// Only admins hold rights. A member who loses the role loses them, so that a later promotion begins
+// without rights.
 const UPDATE_ROLE = statement(
   'members.updateRole',
-  `update member set role = $3, rights = case when $3 = 'admin' then rights else '{}' end where team_id = $1 and id = $2`,
+  `update member
+   set role = $3, rights = case when $3 = 'admin' then rights else '{}' end
+   where team_id = $1 and id = $2`,
 );
 
+/** Sets the role of a member. */
 export function updateRole(tx: Tx, teamId: string, memberId: string, role: AssignableRole): void {
   tx.send(UPDATE_ROLE, [teamId, memberId, role]);
 }
 
 const END_MEMBERSHIP = statement(
   'members.end',
-  `update member set status = 'ended', ended_at = $3 where team_id = $1 and id = $2`,
+  `update member
+   set status = 'ended', ended_at = $3
+   where team_id = $1 and id = $2`,
 );
 
+/** Ends a membership. Its row stays. */
 export function endMembership(tx: Tx, teamId: string, memberId: string, at: Date): void {
   tx.send(END_MEMBERSHIP, [teamId, memberId, at]);
 }
 
+/** What the invitation mail needs. */
 export interface InvitationRow {
   readonly email: string;
   readonly language: Language;
@@ -189,10 +248,12 @@ export interface InvitationRow {
 const FIND_INVITATION = statement<InvitationRow>(
   'members.findInvitation',
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name
-   from member m join team t on t.id = m.team_id where m.team_id = $1 and m.id = $2 and m.status = 'invited'`,
+   from member m
+   join team t on t.id = m.team_id
+   where m.team_id = $1 and m.id = $2 and m.status = 'invited'`,
 );
 
-/** What the mail needs; null once the invitation was accepted or withdrawn. */
+/** Returns null once the invitation was accepted or withdrawn. */
 export async function findInvitation(
   db: Db,
   teamId: string,

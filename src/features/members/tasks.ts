@@ -7,7 +7,7 @@ import { toInvitationMail } from './view.ts';
 
 const payloadSchema = z.object({ teamId: z.string(), memberId: z.string() });
 
-/** The feature's jobs. They carry ids only, never an address. */
+/** The feature's jobs. Their payloads hold ids only, never an email. */
 export function memberTasks(dependencies: {
   readonly db: Db;
   readonly mailer: Mailer;

@@ -5,6 +5,7 @@ import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { member } from './schema.ts';
 import type { InvitationRow, MemberRow } from './store.ts';
 
+/** The email is left out while `member_detail_enabled` is off. */
 export function toMember(privacy: Privacy, row: MemberRow): z.input<typeof member> {
   const { id, user_id, role, status, joined_at } = row;
   return { id, user_id, email: memberDetail(privacy, row.email), role, status, joined_at };
@@ -13,16 +14,27 @@ export function toMember(privacy: Privacy, row: MemberRow): z.input<typeof membe
 const INVITATION: Record<Language, (team: string, url: string) => Omit<Mail, 'to'>> = {
   de: (team, url) => ({
     subject: `Einladung ins Team ${team}`,
-    text: `Guten Tag,\n\ndas Team „${team}“ hat Sie zum Verkaufstraining eingeladen.\nMelden Sie sich mit dieser E-Mail-Adresse an, um die Einladung anzunehmen:\n${url}\n`,
+    text: `Guten Tag,
+
+das Team „${team}“ hat Sie zum Verkaufstraining eingeladen.
+Melden Sie sich mit dieser E-Mail-Adresse an, um die Einladung anzunehmen:
+${url}
+`,
   }),
   en: (team, url) => ({
     subject: `Invitation to the team ${team}`,
-    text: `Hello,\n\nthe team "${team}" has invited you to its sales training.\nSign in with this email address to accept the invitation:\n${url}\n`,
+    text: `Hello,
+
+the team "${team}" has invited you to its sales training.
+Sign in with this email address to accept the invitation:
+${url}
+`,
   }),
 };
 
+/** The invitation mail in the language of the invitation. */
 export function toInvitationMail(invitation: InvitationRow, publicUrl: string): Mail {
-  // A team's name is its own text: a line break in it must not become a mail header.
+  // A team may choose any name. A line break in it must not become a mail header.
   const team = invitation.team_name.replaceAll(/\s+/g, ' ');
   return { to: invitation.email, ...INVITATION[invitation.language](team, publicUrl) };
 }

@@ -5,7 +5,10 @@ import * as store from './store.ts';
 
 const BATCH = 1_000;
 
-/** Removes what is older than its time (decisions 46), in small statements of their own, so that no lock is held for long. Answers with how many rows went, by kind. */
+/**
+ * Deletes old rows and returns how many, by kind. Deletes in small statements, each with a
+ * transaction of its own, so that no lock is held for long.
+ */
 export async function removeOld(
   db: Db,
   clock: Clock,

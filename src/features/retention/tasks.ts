@@ -3,9 +3,10 @@ import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { removeOld } from './service.ts';
 
-/** The job that removes what is older than its time. */
+/** The job that deletes old rows. */
 export const REMOVE_OLD = 'remove_old';
 
+/** The feature's jobs. */
 export function retentionTasks({
   db,
   clock,
@@ -20,7 +21,7 @@ export function retentionTasks({
   };
 }
 
-/** Each hour, so that no run has much to do. One that was missed is made up for by the next. */
+/** Every hour, so that no run has much to do. The next run makes up for a missed one. */
 export const RETENTION_CRON: readonly CronItem[] = [
   { task: REMOVE_OLD, match: '17 * * * *', options: { backfillPeriod: 0 } },
 ];
