@@ -5,6 +5,7 @@ import { createInput, platformCase, removeInput, updateInput } from './platform-
 import * as service from './platform-service.ts';
 import { toPlatformCase } from './platform-view.ts';
 
+/** How the host application writes cases, private ones included. */
 export const platformCases = {
   create: platformProcedure({ input: createInput, output: platformCase }).mutation(
     async ({ ctx, input }) => {

@@ -11,13 +11,14 @@ const content = {
 };
 const caseInput = { ...teamInput, case_id: hostId };
 
+/** A case as the host application sees it. */
 export const platformCase = trainingCase.extend({ private: z.boolean() });
 
 export const createInput = z.strictObject({
   ...caseInput,
   user_id: hostId,
   ...content,
-  /** A private case is its person's alone: the API never shows it. */
+  /** Only its person sees a private case. The API never shows it. */
   private: z.boolean().default(false),
 });
 export const updateInput = z.strictObject({

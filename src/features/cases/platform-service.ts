@@ -8,6 +8,7 @@ import type { PlatformCaseRow } from './platform-store.ts';
 import { requireStorable } from './rules.ts';
 import { lockActiveMember, type CaseChange } from './store.ts';
 
+/** The values of a creation. `fields` and `external_ref` are objects or null, not any JSON. */
 export type NewPlatformCase = Omit<PlatformCaseRow, 'created_at' | 'fields' | 'external_ref'> & {
   readonly fields: object | null;
   readonly external_ref: object | null;

@@ -1,6 +1,7 @@
 import { statement, type Tx } from '../../db/client.ts';
 import type { CaseRow } from './store.ts';
 
+/** A case as the host application sees it, private or not. */
 export interface PlatformCaseRow extends CaseRow {
   readonly private: boolean;
 }
@@ -9,10 +10,13 @@ const COLUMNS = 'id, user_id, title, persona_id, fields, external_ref, created_a
 
 const FIND_FOR_UPDATE = statement<PlatformCaseRow>(
   'cases.findForUpdate',
-  `select ${COLUMNS} from training_case where team_id = $1 and id = $2 for no key update`,
+  `select ${COLUMNS}
+   from training_case
+   where team_id = $1 and id = $2
+   for no key update`,
 );
 
-/** The case, private or not, locked until the transaction ends. */
+/** The case, private or not, locked until the transaction ends; null if there is none. */
 export async function findCaseForUpdate(
   tx: Tx,
   teamId: string,
@@ -24,11 +28,13 @@ export async function findCaseForUpdate(
 
 const INSERT = statement<{ id: string }>(
   'cases.insertOfPlatform',
-  `insert into training_case (team_id, ${COLUMNS}) values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9)
-   on conflict (team_id, id) do nothing returning id`,
+  `insert into training_case (team_id, ${COLUMNS})
+   values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9)
+   on conflict (team_id, id) do nothing
+   returning id`,
 );
 
-/** Whether it was inserted; waits for whoever is inserting the same id. */
+/** False if the id exists. Waits for another transaction that inserts the same id. */
 export async function insertCase(tx: Tx, teamId: string, row: PlatformCaseRow): Promise<boolean> {
   const { id, user_id, title, persona_id, fields, external_ref, created_at } = row;
   const values = [
@@ -47,9 +53,12 @@ export async function insertCase(tx: Tx, teamId: string, row: PlatformCaseRow): 
 
 const UPDATE = statement(
   'cases.updateOfPlatform',
-  `update training_case set title = $3, persona_id = $4, fields = $5::json, external_ref = $6::json, private = $7 where team_id = $1 and id = $2`,
+  `update training_case
+   set title = $3, persona_id = $4, fields = $5::json, external_ref = $6::json, private = $7
+   where team_id = $1 and id = $2`,
 );
 
+/** Writes all values that a change can set. Does not wait for the database. */
 export function updateCase(tx: Tx, teamId: string, row: PlatformCaseRow): void {
   const { id, title, persona_id, fields, external_ref } = row;
   tx.send(UPDATE, [
@@ -68,7 +77,7 @@ const REMOVE = statement<{ id: string }>(
   'delete from training_case where team_id = $1 and id = $2 returning id',
 );
 
-/** Whether there was one to remove, private or not. */
+/** Removes the case, private or not. False if there is none. */
 export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
   return (await tx.query(REMOVE, [teamId, caseId])).length > 0;
 }

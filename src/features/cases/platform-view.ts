@@ -3,7 +3,7 @@ import type { platformCase } from './platform-schema.ts';
 import type { PlatformCaseRow } from './platform-store.ts';
 import { toCase } from './view.ts';
 
-/** For the host application, which sees private cases, too. */
+/** The case as the host application sees it. */
 export function toPlatformCase(row: PlatformCaseRow): z.input<typeof platformCase> {
   return { ...toCase(row), private: row.private };
 }

@@ -23,6 +23,7 @@ const example = {
   created_at: '2026-11-02T09:15:00.000Z',
 };
 
+/** The team's cases. Private ones do not exist for the API. */
 export const cases = {
   list: endpoint({
     method: 'GET',
@@ -48,7 +49,7 @@ export const cases = {
     tag: 'Cases',
     summary: 'Create a case',
     description:
-      'Makes a team case for an active member. `not_found` when `user_id` is not the person of one.',
+      'Creates a team case for an active member. `not_found` if `user_id` is not an active member.',
     input: createInput,
     output: trainingCase,
     outputName: 'Case',
@@ -100,7 +101,8 @@ export const cases = {
     tag: 'Cases',
     summary: 'Change a case',
     description:
-      'Sets the fields that the body names; null clears them. `fields` and `external_ref` are replaced as a whole.',
+      'Sets the fields that the body names; null clears them. ' +
+      '`fields` and `external_ref` are replaced as a whole.',
     input: updateInput,
     output: trainingCase,
     outputName: 'Case',

@@ -10,11 +10,9 @@ export const trainingCase = z.object({
   title: z.string().nullable(),
   persona_id: z.string().nullable(),
   fields: freeContainer.nullable().meta({ description: 'Free-form JSON, as it was stored.' }),
-  external_ref: freeObject
-    .nullable()
-    .meta({
-      description: "Free-form JSON, as it was stored: for instance ids in the client's own system.",
-    }),
+  external_ref: freeObject.nullable().meta({
+    description: "Free-form JSON, as it was stored: for instance ids in the client's own system.",
+  }),
   created_at: dateTime.nullable(),
 });
 

@@ -9,6 +9,7 @@ import type { CaseChange, CaseRow } from './store.ts';
 
 const LIST = 'cases';
 
+/** Team cases, newest first. Throws `validation_error` for a foreign cursor. */
 export async function listCases(
   db: Db,
   teamId: string,
@@ -23,7 +24,7 @@ export async function listCases(
   return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
-/** Throws `not_found`. */
+/** Throws `not_found`, also for a private case. */
 export async function getCase(db: Db, teamId: string, caseId: string): Promise<CaseRow> {
   const row = await store.findCase(db, teamId, caseId);
   if (!row) throw notFound();
@@ -70,7 +71,8 @@ export async function createCase(
 }
 
 /**
- * Opens a transaction. Throws `validation_error` (field `fields` or `external_ref`), `not_found`.
+ * Opens a transaction, unless the change is empty. Throws `validation_error` (field `fields` or
+ * `external_ref`), `not_found`.
  */
 export async function updateCase(
   db: Db,

@@ -13,10 +13,13 @@ export interface CaseRow {
   readonly created_at: string;
 }
 
-// `not private` stands in the text, not in a parameter: only then do the partial indexes serve a prepared statement.
+// `not private` is in the text, not a parameter. Otherwise a prepared statement could not use the
+// partial indexes.
 const LIST_TEXT = (condition: string): string =>
-  `select id, user_id, title, persona_id, fields, external_ref, created_at from training_case
-   where team_id = $1 and not private ${condition}
+  `select id, user_id, title, persona_id, fields, external_ref, created_at
+   from training_case
+   where team_id = $1
+     and not private ${condition}
      and ${isAfter(BY_CREATION, ['$3', '$4'])}
    ${newestFirst(BY_CREATION, '$2')}`;
 
@@ -26,11 +29,11 @@ const LIST_OF_USER = statement<CaseRow>('cases.listOfUser', LIST_TEXT('and user_
 export interface CaseFilter {
   readonly limit: number;
   readonly after: PagePosition | null;
-  /** null: of everybody. */
+  /** null: of all people. */
   readonly userId: string | null;
 }
 
-/** Team cases, newest first, after `after`; never a private one. */
+/** Lists team cases, newest first, after `after`. Never private ones. */
 export function listCases(
   db: Db,
   teamId: string,
@@ -40,7 +43,7 @@ export function listCases(
   return userId === null ? db.query(LIST, values) : db.query(LIST_OF_USER, [...values, userId]);
 }
 
-// What Prisma reads and writes by key: one case, unless it is private.
+// A case by its key, for Prisma. Does not match a private one.
 const teamCase = (teamId: string, id: string) => ({ teamId, id, private: false });
 const SELECT = {
   id: true,
@@ -52,6 +55,7 @@ const SELECT = {
   createdAt: true,
 } as const;
 
+/** The case; null if there is none, or it is private. */
 export async function findCase(db: Db, teamId: string, caseId: string): Promise<CaseRow | null> {
   const found = await db.prisma.trainingCase.findFirst({
     where: teamCase(teamId, caseId),
@@ -62,22 +66,31 @@ export async function findCase(db: Db, teamId: string, caseId: string): Promise<
 
 const LOCK_OWNER = statement<{ id: string }>(
   'cases.lockOwner',
-  `select id from member where team_id = $1 and user_id = $2 and status = 'active' for share`,
+  `select id
+   from member
+   where team_id = $1 and user_id = $2 and status = 'active'
+   for share`,
 );
 
-/** Whether the person is an active member, who then stays one until the transaction ends: a removal waits, or has been seen. */
+/**
+ * Whether the person is an active member. If so, the person stays one until the transaction ends: a
+ * removal waits.
+ */
 export async function lockActiveMember(tx: Tx, teamId: string, userId: string): Promise<boolean> {
   const rows = await tx.query(LOCK_OWNER, [teamId, userId]);
   return rows.length > 0;
 }
 
-// By hand, because nobody reads its answer: so it travels with COMMIT.
+// A statement, not Prisma: nobody reads its result, so it is sent together with COMMIT.
 const INSERT = statement(
   'cases.insert',
-  `insert into training_case (team_id, id, user_id, title, persona_id, fields, external_ref, created_at)
+  `insert into training_case (
+     team_id, id, user_id, title, persona_id, fields, external_ref, created_at
+   )
    values ($1, $2, $3, $4, $5, $6::json, $7::json, $8)`,
 );
 
+/** Does not wait for the database. */
 export function insertCase(tx: Tx, teamId: string, row: CaseRow): void {
   const { id, user_id, title, persona_id, fields, external_ref, created_at } = row;
   const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
@@ -93,7 +106,7 @@ export function insertCase(tx: Tx, teamId: string, row: CaseRow): void {
   ]);
 }
 
-/** The fields that a case can be given anew; undefined leaves a value as it is, null clears it. */
+/** The fields that a change can set; undefined leaves a value as it is, null clears it. */
 export interface CaseChange {
   readonly title?: string | null | undefined;
   readonly persona_id?: string | null | undefined;
@@ -101,7 +114,7 @@ export interface CaseChange {
   readonly external_ref?: object | null | undefined;
 }
 
-/** The case as it is after the change; null when there is none. */
+/** Changes the case and returns it; null if there is none, or it is private. */
 export async function updateCase(
   tx: Tx,
   teamId: string,
@@ -122,18 +135,18 @@ export async function updateCase(
   return changed ? toRow(changed) : null;
 }
 
-/** Whether there was one to remove. */
+/** Removes the case. False if there is none, or it is private. */
 export async function removeCase(tx: Tx, teamId: string, caseId: string): Promise<boolean> {
   const { count } = await tx.prisma.trainingCase.deleteMany({ where: teamCase(teamId, caseId) });
   return count > 0;
 }
 
-/** A null of the column, not the JSON value null. */
+/** SQL NULL, not the JSON value null. */
 function toJson(value: unknown): Prisma.InputJsonValue | typeof Prisma.DbNull {
   return value === null ? Prisma.DbNull : (value as Prisma.InputJsonValue);
 }
 
-/** Prisma's names and `Date` end here. */
+/** Converts Prisma's names and `Date`. */
 function toRow(found: Prisma.TrainingCaseGetPayload<{ select: typeof SELECT }>): CaseRow {
   const { id, userId, title, personaId, fields, externalRef, createdAt } = found;
   return {
