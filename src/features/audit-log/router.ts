@@ -3,7 +3,7 @@ import { auditPage, listInput } from './schema.ts';
 import * as service from './service.ts';
 import { toAuditEntry } from './view.ts';
 
-/** Who did what in the team, for its admins. */
+/** The audit log of the team, for its admins: who did what, and when. */
 export const auditLog = {
   list: appProcedure({ access: 'admins', input: listInput, output: auditPage }).query(
     async ({ ctx, input }) => {

@@ -7,7 +7,7 @@ export const auditEntry = z.object({
   created_at: dateTime,
   actor: z.object({
     kind: z.string().meta({ description: '`api_key`, `user`, `platform` or `system`.' }),
-    id: z.string().meta({ description: "The key's, member's or service's id." }),
+    id: z.string().meta({ description: 'The id of the key, the member or the service.' }),
   }),
   action: z.string().meta({ description: 'For instance `member.invited`.' }),
   target_id: z.string().nullable(),

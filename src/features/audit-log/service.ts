@@ -6,6 +6,10 @@ import type { AuditFilters, AuditRow } from './store.ts';
 
 const LIST = 'audit_log';
 
+/**
+ * Newest first, filtered. `since` is inclusive, `until` exclusive; both are ISO in any time zone.
+ * Throws `validation_error` for a foreign cursor.
+ */
 export async function listEntries(
   db: Db,
   teamId: string,

@@ -13,6 +13,7 @@ export interface AuditRow {
   readonly details: Record<string, unknown>;
 }
 
+/** Filters that compare a column with a value. */
 const EQUALITIES = ['actor_kind', 'actor_id', 'action', 'target_id'] as const;
 
 export interface AuditFilters {
@@ -26,14 +27,16 @@ export interface AuditFilters {
   readonly until?: string | undefined;
 }
 
-// A constant limit inside: see features/trainings/store.ts. No filter has an index of its own,
-// because every write of the API would pay for it: a search reads through the team's entries of the
-// time range.
+// The constant limit tells the planner that only a page will be read; see
+// features/trainings/store.ts. The filters have no indexes, because every write of the API would pay
+// for them. A search reads all of the team's entries in the time range.
 const listOf = statementsByFilters(EQUALITIES, (named) =>
   statement<AuditRow>(
     ['auditLog.list', ...named].join('.'),
-    `select * from (
-       select id, created_at, actor_kind, actor_id, action, target_id, request_id, details from audit_log
+    `select *
+     from (
+       select id, created_at, actor_kind, actor_id, action, target_id, request_id, details
+       from audit_log
        where team_id = $1
          and ${isAfter(BY_CREATION, ['$3', '$4'])}
          and created_at >= coalesce($5::timestamptz, '-infinity')
@@ -45,7 +48,7 @@ const listOf = statementsByFilters(EQUALITIES, (named) =>
   ),
 );
 
-/** Newest first, after `after`. `limit` is at most one more than a page holds. */
+/** Lists entries, newest first, after `after`. `limit`: at most one more than a page holds. */
 export function listEntries(
   db: Db,
   teamId: string,

@@ -5,6 +5,7 @@ import { saveEntriesInput, saveRulesInput, saveTeamEntriesInput } from './platfo
 import * as service from './platform-service.ts';
 import { toEntryFacts } from './platform-view.ts';
 
+/** How the host application saves catalog entries and rules. */
 export const platformCatalog = {
   saveEntries: platformProcedure({ input: saveEntriesInput, output: okOutput }).mutation(
     async ({ ctx, input }) => {

@@ -6,12 +6,12 @@ import { inOneOrder } from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import type { EntryFacts } from './rules.ts';
 
-/** Creates or updates global entries. Opens a transaction. */
+/** Creates or replaces global entries. Opens a transaction. */
 export async function saveEntries(db: Db, entries: readonly EntryFacts[]): Promise<void> {
   await db.transaction(async (tx) => store.saveEntries(tx, inOneOrder(entries)));
 }
 
-/** Creates or updates a team's own entries. Opens a transaction. Throws `not_found`. */
+/** Creates or replaces a team's own entries. Opens a transaction. Throws `not_found` (team). */
 export async function saveTeamEntries(
   db: Db,
   context: PlatformChangeContext,
@@ -28,7 +28,7 @@ export async function saveTeamEntries(
   });
 }
 
-/** Forbids combinations. Opens a transaction. */
+/** Adds catalog rules that forbid combinations. Opens a transaction. */
 export async function saveRules(
   db: Db,
   rules: readonly Omit<store.RuleRow, 'id'>[],

@@ -11,6 +11,7 @@ const example = {
   methodology: [{ id: 'met_spin', name: 'SPIN', icon: null }],
 };
 
+/** The entries that the team may use. */
 export const catalog = {
   get: endpoint({
     method: 'GET',
@@ -19,8 +20,10 @@ export const catalog = {
     tag: 'Catalog',
     summary: 'Read the catalog',
     description:
-      "The situations, personalities, industries, roles and methodologies that the team may use: released to it or its own, and not blocked by the team's " +
-      'policy. Names are German or English, as `Accept-Language` asks; within a kind they are in alphabetical order.',
+      'The situations, personalities, industries, roles and methodologies that the team may use: ' +
+      "released to it or its own, and not blocked by the team's policy. " +
+      'Names are German or English, as `Accept-Language` asks; ' +
+      'within a kind they are in alphabetical order.',
     input: getInput,
     output,
     outputName: 'Catalog',

@@ -1,15 +1,18 @@
 /**
  * Decisions about the catalog that the specification leaves open:
- *  * Visible are the team's own entries and the global ones that are released to it (all of them, or a list), without those that the team's policy
- *    blocks. Members' own policies do not count here: an assignment checks them (`vorgabe_gesperrt`).
- *  * A team's own entry hides a global one with the same id, of whatever kind.
- *  * An entry is labelled in the request's language, else in the other one, else not at all.
- *  * Within a kind the order is by name as a reader of that language expects it (Ä beside A, upper and lower case alike), then by id; without a name last.
+ *  * Visible are the team's own entries and the global entries that are released to it: all of
+ *    them, or a list. Entries that the team's policy blocks are not visible. The policies of single
+ *    members do not count here; an assignment checks them (`vorgabe_gesperrt`).
+ *  * A team's own entry hides a global one with the same id, whatever their kinds.
+ *  * The name of an entry is in the request's language, or else in the other one, or else null.
+ *  * Within a kind, entries are sorted by name as readers of that language expect it: Ä beside A,
+ *    upper and lower case alike. Equal names are sorted by id. Entries without a name come last.
  */
 import { LANGUAGES, type Language } from '../../core/language.ts';
 
 type Kind = 'situation' | 'personality' | 'industry' | 'role' | 'methodology';
 
+/** An entry with its name in the language of a request; null: it has no name. */
 export interface LabelledEntry {
   readonly kind: Kind;
   readonly id: string;
@@ -17,7 +20,7 @@ export interface LabelledEntry {
   readonly icon: string | null;
 }
 
-/** What the tables know of an entry. */
+/** An entry as the tables store it, with its name in each language; null: none. */
 export interface EntryFacts extends Omit<LabelledEntry, 'name'> {
   readonly name_de: string | null;
   readonly name_en: string | null;
@@ -28,7 +31,7 @@ const COLLATORS: Readonly<Record<Language, Intl.Collator>> = {
   en: new Intl.Collator('en'),
 };
 
-/** The entries with their names, in the order in which they are shown. */
+/** Gives each entry its name in that language, and sorts the entries. Kinds stay mixed. */
 export function labelEntries(entries: readonly EntryFacts[], language: Language): LabelledEntry[] {
   const collator = COLLATORS[language];
   return entries

@@ -2,13 +2,10 @@ import { z } from 'zod';
 
 const entry = z.object({
   id: z.string(),
-  name: z
-    .string()
-    .nullable()
-    .meta({
-      description:
-        'In the language of `Accept-Language`, or in the other one where it has no name in that.',
-    }),
+  name: z.string().nullable().meta({
+    description:
+      'In the language of `Accept-Language`, or in the other one if it has no name in that.',
+  }),
   icon: z.string().nullable(),
 });
 

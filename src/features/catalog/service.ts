@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { labelEntries, type LabelledEntry } from './rules.ts';
 import * as store from './store.ts';
 
-/** The entries of every kind that the team may use, labelled, in the order in which they are shown. */
+/** The entries of every kind that the team may use, with their names, sorted by name. */
 export async function listEntries(
   db: Db,
   teamId: string,

@@ -4,7 +4,7 @@ import type { catalog } from './schema.ts';
 type Catalog = z.output<typeof catalog>;
 type Entry = Catalog['situation'][number];
 
-/** One list a kind; the order within is kept. */
+/** One list for each kind. Keeps the order within a kind. */
 export function toCatalog(entries: readonly (Entry & { readonly kind: keyof Catalog })[]): Catalog {
   const lists: Catalog = {
     situation: [],
