@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Duplex } from 'node:stream';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { isUnavailable, unavailable } from './errors.ts';
+import { isUnavailable, rethrow } from './errors.ts';
 import { PrismaClient } from './generated/client.ts';
+import { openSharedConnections } from './shared-connections.ts';
 import type { Statement } from './statement.ts';
 import { textTypes } from './types.ts';
+import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { statement, statementsByFilters, type Statement } from './statement.ts';
 
@@ -35,8 +36,10 @@ export interface Tx extends Db {
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
 }
 
+/** The database of a process, with the pool that it owns. */
 export interface Database extends Db {
   readonly pool: pg.Pool;
+  /** Closes all connections. Call it after the last statement. */
   close(): Promise<void>;
 }
 
@@ -47,10 +50,10 @@ export interface DatabaseOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** After waiting this long for a connection or a result, the database counts as unreachable. */
+/** After waiting this long for a connection, the database counts as unreachable. */
 const CONNECT_TIMEOUT_MS = 2_000;
-const QUERY_TIMEOUT_MS = 5_000;
 
+/** Opens the database. Does not connect yet, so the database need not be reachable. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -96,61 +99,6 @@ interface DatabaseContext {
 
 /** One of four connections is shared by the statements outside transactions. */
 const CONNECTIONS_PER_SHARED = 4;
-
-type RunShared = <T>(work: (client: pg.PoolClient) => Promise<T>) => Promise<T>;
-
-/** A connection with statements in flight. It goes back to the pool after the last result. */
-interface Session {
-  readonly client: Promise<pg.PoolClient>;
-  statements: number;
-  broken: boolean;
-}
-
-/**
- * A few connections carry the single statements of many requests, in pipeline mode. A few warm
- * sessions serve more statements than many cold ones: a list request costs a third less CPU in the
- * process and in Postgres. Each statement takes the connection with the fewest statements in
- * flight, so a slow statement delays few others. A broken connection gets no more statements and is
- * discarded.
- */
-function openSharedConnections(pool: pg.Pool, count: number): RunShared {
-  const connections: (Session | null)[] = Array.from({ length: count }, () => null);
-  const leastBusy = (): number => {
-    let best = 0;
-    for (let index = 1; index < count; index++)
-      if (loadOf(connections[index]) < loadOf(connections[best])) best = index;
-    return best;
-  };
-  const leave = (index: number, session: Session): void => {
-    session.statements -= 1;
-    if (connections[index] === session && (session.broken || session.statements === 0))
-      connections[index] = null;
-    if (session.statements > 0) return;
-    // If there was no connection, the statement has rejected already.
-    session.client.then((client) => client.release(session.broken)).catch(() => undefined);
-  };
-  return async (work) => {
-    const index = leastBusy();
-    const session = (connections[index] ??= {
-      client: pool.connect(),
-      statements: 0,
-      broken: false,
-    });
-    session.statements += 1;
-    try {
-      return await work(await session.client.catch(rethrow));
-    } catch (error) {
-      session.broken ||= error instanceof Error && isUnavailable(error.cause);
-      throw error;
-    } finally {
-      leave(index, session);
-    }
-  };
-}
-
-function loadOf(session: Session | null | undefined): number {
-  return session?.statements ?? 0;
-}
 
 /** Takes a connection from the pool for `work`. Discards it if it breaks. */
 async function runAlone<T>(
@@ -238,10 +186,6 @@ function ask(
   });
 }
 
-function rethrow(error: unknown): never {
-  throw isUnavailable(error) ? unavailable(error) : error;
-}
-
 /** Opens Prisma on our pool. In a transaction it uses the transaction's connection. */
 function openPrisma({
   pool,
@@ -263,47 +207,4 @@ function openPrisma({
   return client.$extends({
     query: { $allModels: { findUnique: refuse, findUniqueOrThrow: refuse } },
   }) as unknown as PrismaClient;
-}
-
-interface Watchdog {
-  /** Watches the connection until the statement's result arrives. */
-  guard<T>(client: pg.PoolClient, result: Promise<T>): Promise<T>;
-  stop(): void;
-}
-
-/**
- * Breaks connections that have not answered a statement for `QUERY_TIMEOUT_MS`. One timer watches
- * all connections. pg's own `query_timeout` uses a timer per statement, which keeps the rows alive
- * until the next full garbage collection and costs a third of a list request's CPU.
- */
-function startWatchdog(): Watchdog {
-  const unanswered = new Map<pg.PoolClient, { statements: number; sinceMs: number }>();
-  const timer = setInterval(() => {
-    const lateMs = performance.now() - QUERY_TIMEOUT_MS;
-    for (const [client, { sinceMs }] of unanswered) {
-      if (sinceMs < lateMs) streamOf(client).destroy(new Error('Query read timeout'));
-    }
-  }, QUERY_TIMEOUT_MS / 10);
-  timer.unref();
-  return {
-    guard: async (client, result) => {
-      const entry = unanswered.get(client) ?? { statements: 0, sinceMs: 0 };
-      if (entry.statements === 0) unanswered.set(client, entry);
-      entry.statements += 1;
-      entry.sinceMs = performance.now();
-      try {
-        return await result;
-      } finally {
-        entry.statements -= 1;
-        entry.sinceMs = performance.now();
-        if (entry.statements === 0) unanswered.delete(client);
-      }
-    },
-    stop: () => clearInterval(timer),
-  };
-}
-
-/** pg has no public way to break a connection. */
-function streamOf(client: pg.PoolClient): Duplex {
-  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

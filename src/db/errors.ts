@@ -1,6 +1,9 @@
 import { ProblemError } from '../core/problem.ts';
 
-/** SQLSTATEs that say "not now": shutting down or starting, too many connections, read-only after a failover, deadlock or serialization. */
+/**
+ * SQLSTATEs of temporary errors: the server is shutting down or starting, has too many connections
+ * or is read-only after a failover; a deadlock or a serialization failure.
+ */
 const TRANSIENT_STATES = new Set(['57P01', '57P02', '57P03', '53300', '25006', '40001', '40P01']);
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
@@ -13,12 +16,28 @@ const NETWORK_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
-/** What Prisma makes of the same: unreachable, too slow, closed, no free connection, deadlock, too many connections. */
+/**
+ * Prisma's codes for the same errors: unreachable, too slow, closed, no free connection, deadlock,
+ * too many connections.
+ */
 const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2034', 'P2037']);
-const BROKEN_CONNECTION =
-  /Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|timeout expired/i;
+/** Messages of pg and of our watchdog for errors without a code. */
+const BROKEN_CONNECTION = new RegExp(
+  [
+    'Connection terminated',
+    'connection error and is not queryable',
+    'timeout exceeded when trying to connect',
+    'Query read timeout',
+    'Client was closed',
+    'timeout expired',
+  ].join('|'),
+  'i',
+);
 
-/** Whether the database could not be reached or asked us to come back, in contrast to a statement that it refused. */
+/**
+ * Whether the error means that the database cannot be reached or cannot work at the moment. False
+ * for a statement that the database refused.
+ */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -31,7 +50,7 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** The SQLSTATE that Prisma's error keeps of the database's own, or nothing. */
+/** Returns the SQLSTATE of the database error inside an error of Prisma, or an empty text. */
 function prismaState(error: object): string {
   const { meta } = error as {
     meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } };
@@ -40,7 +59,12 @@ function prismaState(error: object): string {
   return typeof state === 'string' ? state : '';
 }
 
-/** `unavailable`, with what happened as its cause for the log. */
+/** Makes a problem `unavailable`. Its cause is for the log. */
 export function unavailable(cause: unknown): ProblemError {
   return Object.assign(new ProblemError('unavailable'), { cause });
+}
+
+/** Throws the error again, as `unavailable` if the database could not be reached. */
+export function rethrow(error: unknown): never {
+  throw isUnavailable(error) ? unavailable(error) : error;
 }

@@ -3,102 +3,121 @@ import { statement, type Db } from './client.ts';
 import { holdSessionLock } from './session-lock.ts';
 
 /**
- * graphile-worker gives a job back four hours after it was locked, whatever became of who locked it. Two things that happen in an ordinary life leave such jobs:
+ * Releases jobs that no worker runs any more. By itself, graphile-worker releases a job four hours
+ * after it was locked. Two ordinary failures leave locked jobs behind:
  *
- *  * A worker is killed. So each pool holds an advisory lock by a session of its own, and every worker looks at times for jobs whose pool has none, and
- *    gives them back.
- *  * The database goes away between locking a job and telling who asked for it. So a pool looks for jobs that are its own and that it does not know of.
+ *  * A worker is killed. For this case each worker pool holds an advisory lock in a session of its
+ *    own. Every worker polls for locked jobs whose pool has no such lock, and releases them.
+ *  * The connection breaks after the database has locked a job and before the pool learns of it.
+ *    For this case a pool polls for jobs that are locked in its name but that it does not run.
  *
- * Both wait a while before they believe what they see: a living pool that lost its session takes the lock again at its next look, and a job that has just ended is
- * written down soon. Too early would be a job done twice; too late is a mail that comes some seconds later.
+ * Both act only on what every poll has shown for `CONFIRMED_AFTER_MS`. A live pool that lost its
+ * session takes the lock again at its next poll, and the end of a job is written to the database
+ * soon after the job. Acting too early would run a job twice; acting late only delays a mail by
+ * some seconds.
  */
 export interface JobLocks {
-  /** Lets the lock go. What this pool still has locked will then be given back by others. */
+  /** Gives up the advisory lock. Other workers then release the jobs that this pool has locked. */
   close(): Promise<void>;
 }
 
 export interface JobLocksOptions {
   readonly db: Db;
   readonly databaseUrl: string;
-  /** Of graphile-worker's pool: what it writes to `locked_by`. */
+  /** The id of graphile-worker's pool, which it writes to `locked_by`. */
   readonly poolId: string;
-  /** Whether the pool is at work on the job. */
+  /** Whether the pool runs the job. */
   readonly isInHand: (jobId: string) => boolean;
-  /** The jobs of these pools were given back. */
+  /** Called after the jobs of these pools were released. */
   readonly onReleased: (poolIds: readonly string[]) => void;
-  /** The pool has jobs that it does not know of. Only its end gives them back. */
+  /** Called when the pool has locked jobs that it does not run. Only its end releases them. */
   readonly onForgotten: (jobIds: readonly string[]) => void;
   readonly onError: (error: unknown) => void;
 }
 
+/** The first number of our advisory locks; spells "job". The second one is the number of a pool. */
 const LOCK_CLASS = 0x6a6f62;
-const LOOK_EVERY_MS = 2_000;
-const BELIEVED_AFTER_MS = 8_000;
+const POLL_INTERVAL_MS = 2_000;
+const CONFIRMED_AFTER_MS = 8_000;
 
-/** Never rejects: without a database it looks again later. */
+/** Takes the lock of the pool and starts polling. Never rejects: without a database it retries. */
 export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> {
   const { db, poolId } = options;
   const lock = await holdSessionLock(options.databaseUrl, LOCK_CLASS, lockNumber(poolId));
-  const deadPools = createPatience();
-  const ownJobs = createPatience();
-  let looking: Promise<void> | null = null;
+  const deadPools = createConfirmation();
+  const forgottenJobs = createConfirmation();
+  let polling: Promise<void> | null = null;
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
       if (!(await lock.isHeld())) throw new Error('the lock of the job runner could not be taken');
-      const pools = deadPools.see((await db.query(FIND_DEAD, [])).map((row) => row.pool_id));
+      const pools = deadPools.confirm((await db.query(FIND_DEAD, [])).map((row) => row.pool_id));
       if (pools.length > 0) {
         await db.query(UNLOCK, [pools]);
         options.onReleased(pools);
       }
-      const own = await db.query(FIND_OWN, [poolId]);
-      const forgotten = ownJobs.see(own.map((row) => row.id).filter((id) => !options.isInHand(id)));
+      const own = (await db.query(FIND_OWN, [poolId])).map((row) => row.id);
+      const forgotten = forgottenJobs.confirm(own.filter((id) => !options.isInHand(id)));
       if (forgotten.length > 0) options.onForgotten(forgotten);
     } catch (error) {
-      // Others could not show that they live either: the wait begins anew.
-      deadPools.see([]);
-      ownJobs.see([]);
+      // Without a database, live pools could not hold their locks either. Start the wait again.
+      deadPools.confirm([]);
+      forgottenJobs.confirm([]);
       options.onError(error);
     }
   };
   const timer = setInterval(() => {
-    looking ??= look().finally(() => {
-      looking = null;
+    polling ??= poll().finally(() => {
+      polling = null;
     });
-  }, LOOK_EVERY_MS);
+  }, POLL_INTERVAL_MS);
 
   return {
     close: async () => {
       clearInterval(timer);
-      await looking;
+      await polling;
       await lock.close();
     },
   };
 }
 
-/** Tells what has been seen at every look for so long that it is to be believed. */
-function createPatience(): { see(seen: readonly string[]): string[] } {
-  let since = new Map<string, number>();
+/** `confirm` returns the ids seen in every poll for at least `CONFIRMED_AFTER_MS`. */
+function createConfirmation(): { confirm(seen: readonly string[]): string[] } {
+  let firstSeen = new Map<string, number>();
   return {
-    see: (seen) => {
+    confirm: (seen) => {
       const now = performance.now();
-      since = new Map(seen.map((id) => [id, since.get(id) ?? now]));
-      return [...since].flatMap(([id, first]) => (now - first >= BELIEVED_AFTER_MS ? [id] : []));
+      firstSeen = new Map(seen.map((id) => [id, firstSeen.get(id) ?? now]));
+      return [...firstSeen].flatMap(([id, at]) => (now - at >= CONFIRMED_AFTER_MS ? [id] : []));
     },
   };
 }
 
-/** The same as in `FIND_DEAD`. Should two pools have one number, the jobs of one that died wait until the other one ends. */
+/**
+ * Returns the number of a pool's advisory lock; `FIND_DEAD` computes the same in SQL. If a dead and
+ * a live pool have the same number, the dead pool's jobs wait until the live one ends.
+ */
 function lockNumber(poolId: string): number {
   return createHash('md5').update(poolId).digest().readUInt32BE() & 0x7fffffff;
 }
 
 const FIND_DEAD = statement<{ readonly pool_id: string }>(
   'jobs.findDead',
-  `select j.locked_by as pool_id from (select distinct locked_by from graphile_worker.jobs where locked_by is not null) j
-   where not exists (select from pg_locks k where k.locktype = 'advisory' and k.classid = ${LOCK_CLASS} and k.objsubid = 2
-     and k.objid = (('x' || left(md5(j.locked_by), 8))::bit(32)::int & 2147483647)::oid
-     and k.database = (select oid from pg_database where datname = current_database()))`,
+  `select j.locked_by as pool_id
+   from (
+     select distinct locked_by
+     from graphile_worker.jobs
+     where locked_by is not null
+   ) j
+   where not exists (
+     select
+     from pg_locks k
+     where k.locktype = 'advisory'
+       and k.classid = ${LOCK_CLASS}
+       and k.objsubid = 2
+       and k.objid = (('x' || left(md5(j.locked_by), 8))::bit(32)::int & 2147483647)::oid
+       and k.database = (select oid from pg_database where datname = current_database())
+   )`,
 );
 
 const FIND_OWN = statement<{ readonly id: string }>(

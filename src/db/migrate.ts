@@ -1,5 +1,8 @@
-// Applies prisma/migrations without Prisma's native engine, and keeps the ledger so that `prisma migrate status` and
-// `deploy` read it as their own: same table, same checksum, same advisory lock. Then graphile-worker's schema.
+/**
+ * Applies prisma/migrations without Prisma's native engine, and then the migrations of
+ * graphile-worker. `prisma migrate status` and `deploy` understand the result: the table of applied
+ * migrations, the checksums and the advisory lock are the same as Prisma's.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,23 +11,24 @@ import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
 import { Client, Pool, type ClientBase } from 'pg';
 
-/** One file of prisma/migrations; the checksum is Prisma's, SHA-256 of the file in hex. */
+/** A migration in prisma/migrations. The checksum is Prisma's: SHA-256 of the file, in hex. */
 export interface Migration {
   name: string;
   checksum: string;
 }
 
-/** `folder` is for tests. */
 export interface MigrateOptions {
+  /** The folder of the migrations. Only tests set it. */
   folder?: string;
 }
 
-const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
-/** Prisma's own key for this: `prisma migrate deploy` and we keep each other out. */
-const lockKey = 72_707_369;
+/** Prisma's own key, so that `prisma migrate deploy` and we never work at the same time. */
+const LOCK_KEY = 72_707_369;
 
-const createLedger = `
+/** Prisma's table of applied migrations. */
+const CREATE_LEDGER = `
 CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                      VARCHAR(36) PRIMARY KEY NOT NULL,
     checksum                VARCHAR(64) NOT NULL,
@@ -36,52 +40,42 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
     applied_steps_count     INTEGER NOT NULL DEFAULT 0
 )`;
 
-/** On a pool of ours: graphile-worker's own stops listening to errors before its connection is closed, and one at that moment would end the process. */
-async function migrateJobs(databaseUrl: string): Promise<void> {
-  const pool = new Pool({ connectionString: databaseUrl, max: 1, connectionTimeoutMillis: 10_000 });
-  const ignore = (): void => undefined;
-  pool.on('error', ignore);
-  pool.on('connect', (client) => client.on('error', ignore));
-  try {
-    await runMigrations({ pgPool: pool, logger: silent });
-  } finally {
-    await pool.end();
-  }
-}
-
 /**
- * Brings the database to this version and resolves with the names that it applied. Any number of processes may call it
- * at once: one works, the others wait. Each file is one transaction with its ledger row, so a crash leaves none or both.
- * Rejects when an applied file has been edited since, or when Prisma left a failed migration behind. Needs a direct
- * connection: the lock belongs to a session, which PgBouncer's transaction mode does not give.
+ * Migrates the database to this version. Resolves with the names of the applied migrations. Any
+ * number of processes may call it at once: one works, the others wait. Each file and its row in the
+ * ledger are one transaction, so a crash leaves both or neither. Rejects if an applied file was
+ * changed, or if Prisma has recorded a failed migration. Needs a direct connection: the lock
+ * belongs to a session, and PgBouncer's transaction mode does not keep one.
  */
 export async function migrate(
   databaseUrl: string,
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  // Without a listener a server that goes away between two queries ends the process; the next query rejects anyway.
+  // Without a listener, a connection that breaks between two queries would end the process. The
+  // next query rejects anyway.
   client.on('error', () => null);
   await client.connect();
   try {
     await waitForLock(client);
-    const applied = await applyFiles(client, options.folder ?? migrationsFolder);
+    const applied = await applyFiles(client, options.folder ?? MIGRATIONS_FOLDER);
     await migrateJobs(databaseUrl);
     return applied;
   } finally {
-    // The lock goes with the session.
+    // The end of the session releases the lock.
     await client.end();
   }
 }
 
-/** The migrations of this version, in order. Reads the files: call it once a process. */
-export async function expectedMigrations(folder = migrationsFolder): Promise<Migration[]> {
+/** Returns the migrations of this version, in order. Reads the files: call it once per process. */
+export async function expectedMigrations(folder = MIGRATIONS_FOLDER): Promise<Migration[]> {
   return (await readMigrations(folder)).map(({ name, checksum }) => ({ name, checksum }));
 }
 
 /**
- * Whether every migration of this version is applied, in one short query. More of them are no fault: during a rolling
- * deployment the new version migrates first, and the old processes must stay ready meanwhile.
+ * Whether all migrations of this version are applied, in one short query. Additional migrations are
+ * accepted: in a rolling deployment the new version migrates first, and the old processes must
+ * stay ready meanwhile.
  */
 export async function isMigrated(
   db: Pool | ClientBase,
@@ -90,8 +84,11 @@ export async function isMigrated(
   try {
     const { rows } = await db.query<{ applied: number }>(
       `SELECT count(DISTINCT migration_name)::int AS applied
-         FROM _prisma_migrations JOIN unnest($1::text[], $2::text[]) AS e (name, sum) ON migration_name = e.name AND checksum = e.sum
-        WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
+         FROM _prisma_migrations
+         JOIN unnest($1::text[], $2::text[]) AS e (name, sum)
+           ON migration_name = e.name AND checksum = e.sum
+        WHERE finished_at IS NOT NULL
+          AND rolled_back_at IS NULL`,
       [expected.map(({ name }) => name), expected.map(({ checksum }) => checksum)],
     );
     return rows[0]?.applied === expected.length;
@@ -101,14 +98,33 @@ export async function isMigrated(
   }
 }
 
-const silent = new Logger(() => () => undefined);
+/**
+ * Applies the migrations of graphile-worker, with a pool of ours. graphile-worker's own pool stops
+ * listening for errors before it has closed its connection, and an error at that moment would end
+ * the process.
+ */
+async function migrateJobs(databaseUrl: string): Promise<void> {
+  const pool = new Pool({ connectionString: databaseUrl, max: 1, connectionTimeoutMillis: 10_000 });
+  const ignore = (): void => undefined;
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  const logger = new Logger(() => ignore);
+  try {
+    await runMigrations({ pgPool: pool, logger });
+  } finally {
+    await pool.end();
+  }
+}
 
-/** Polls, because a blocking wait holds a snapshot, and `CREATE INDEX CONCURRENTLY` waits for every snapshot. */
+/**
+ * Polls for the lock. A blocking wait would hold a snapshot, and `CREATE INDEX CONCURRENTLY` of the
+ * process that has the lock waits for every snapshot.
+ */
 async function waitForLock(client: ClientBase): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ got: boolean }>(
       'SELECT pg_try_advisory_lock($1) AS got',
-      [lockKey],
+      [LOCK_KEY],
     );
     if (rows[0]?.got) return;
     await delay(50);
@@ -117,7 +133,7 @@ async function waitForLock(client: ClientBase): Promise<void> {
 
 async function applyFiles(client: ClientBase, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder);
-  await client.query(createLedger);
+  await client.query(CREATE_LEDGER);
   const recorded = await readLedger(client);
   const applied: string[] = [];
   for (const migration of migrations) {
@@ -128,7 +144,8 @@ async function applyFiles(client: ClientBase, folder: string): Promise<string[]>
     } else if (checksum !== migration.checksum) {
       throw new Error(
         `The migration ${migration.name} was changed after it was applied to this database. ` +
-          'Put the file back as it was, and make the change in a new migration. (In development: remove the database.)',
+          'Restore the file and make the change in a new migration. ' +
+          '(In development you can remove the database instead.)',
       );
     }
   }
@@ -143,10 +160,11 @@ async function applyFile(
   await client.query('BEGIN');
   try {
     await client.query(migration.sql);
-    // A file may set a search path for itself; the row must not follow it.
+    // A file may set a search path for itself. It must not apply to the ledger.
     await client.query('RESET ALL');
     await client.query(
-      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
+      `INSERT INTO _prisma_migrations
+         (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
        VALUES ($1, $2, clock_timestamp(), $3, $4, 1)`,
       [randomUUID(), migration.checksum, migration.name, startedAt],
     );
@@ -154,23 +172,23 @@ async function applyFile(
   } catch (error) {
     await client.query('ROLLBACK');
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `The migration ${migration.name} failed, and nothing of it was kept: ${reason}`,
-      { cause: error },
-    );
+    throw new Error(`The migration ${migration.name} failed and was rolled back: ${reason}`, {
+      cause: error,
+    });
   }
 }
 
 async function readLedger(client: ClientBase): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
-       FROM _prisma_migrations WHERE rolled_back_at IS NULL`,
+       FROM _prisma_migrations
+      WHERE rolled_back_at IS NULL`,
   );
   const unfinished = rows.find((row) => !row.finished);
   if (unfinished) {
     throw new Error(
       `Prisma recorded that the migration ${unfinished.name} failed. ` +
-        'Look at the database, then say how it ended with "prisma migrate resolve".',
+        'Check the database, then record the outcome with "prisma migrate resolve".',
     );
   }
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));

@@ -1,24 +1,30 @@
-/**
- * Encrypts everything anew that the previous APP_SECRET wrote. Each batch is one statement, so whatever ends this in the middle, what was done is done, and
- * the next run goes on with the rest. API processes and workers run meanwhile: a value that one of them changed after it was read here is left as it is, and
- * read again in the next pass. The end is a pass that finds nothing of the previous secret.
- */
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { reencrypt, type AppSecrets } from '../core/encryption.ts';
 import { statement, type Db, type Statement } from './client.ts';
 
+/** The result of a rotation: counts of values, by column (`table.column`). */
 export interface Rotation {
-  /** Values that the current secret writes now, by column. */
+  /** Values that were encrypted again with the current secret. */
   readonly rotated: Readonly<Record<string, number>>;
-  /** Values that neither secret opens, by column; they are as they were. */
+  /** Values that neither secret can decrypt. They are unchanged. */
   readonly unreadable: Readonly<Record<string, number>>;
 }
 
 const BATCH_SIZE = 500;
-/** A second pass finds what was changed during the first. If there is no end to it, some process still writes with the previous secret. */
+/**
+ * A second pass finds the values that changed during the first. If passes never end, some process
+ * still encrypts with the previous secret.
+ */
 const PASSES_MAX = 10;
 
-/** Resolves when nothing is left that only the previous secret opens; rejects when there is always something new. */
+/**
+ * Encrypts all values of the previous APP_SECRET again with the current one. Resolves after a pass
+ * that finds no value of the previous secret. Rejects if every pass finds some.
+ *
+ * Each batch is one statement. After an interruption the finished batches stay, and the next run
+ * continues with the rest. API processes and workers may run meanwhile: a value that one of them
+ * changes between our read and our write is left alone, and read again in the next pass.
+ */
 export async function rotateSecret(db: Db, secrets: AppSecrets): Promise<Rotation> {
   const rotated: Record<string, number> = {};
   const unreadable: Record<string, number> = {};
@@ -37,8 +43,9 @@ export async function rotateSecret(db: Db, secrets: AppSecrets): Promise<Rotatio
   return { rotated, unreadable };
 }
 
+/** The counts of one pass over a column. */
 interface Pass {
-  /** Values of the previous secret, changed meanwhile or not. */
+  /** Values of the previous secret, including those that changed before they were written. */
   found: number;
   rotated: number;
   unreadable: number;
@@ -85,7 +92,7 @@ function changeOf(
     const sealed = reencrypt(old, secrets, column.context(row.team_id, row.key));
     return sealed === null ? [] : [{ row, old, sealed }];
   } catch {
-    // Lost whatever we do; it must not keep the others from being rotated.
+    // This value is lost in any case. It must not block the rotation of the others.
     pass.unreadable += 1;
     return [];
   }
@@ -99,7 +106,10 @@ interface Target {
 
 const TARGETS = Object.values(ENCRYPTED_COLUMNS).map(declareTarget);
 
-/** Rows are locked in the order of their keys, as everybody does who locks several, and written only where they still hold what was read. */
+/**
+ * Declares the statements for a column. `write` locks the rows in the order of their keys, like all
+ * code that locks several rows, and changes only rows that still have the value that was read.
+ */
 function declareTarget(encrypted: EncryptedColumn): Target {
   const { table, column, key, flag } = encrypted;
   const sealed = flag === null ? `t.${column}` : `case when t.${flag} then t.${column} end`;
@@ -107,18 +117,32 @@ function declareTarget(encrypted: EncryptedColumn): Target {
     column: encrypted,
     read: statement(
       `rotation.read.${table}.${column}`,
-      // Rows that are not encrypted are counted in the limit: a statement must not have to read over millions of them.
-      `select t.team_id, t.${key} as key, ${sealed} as sealed from ${table} t
-       where (t.team_id, t.${key}) > ($1, $2) order by t.team_id, t.${key} limit $3`,
+      // The limit includes rows that are not encrypted. Otherwise a statement might have to read
+      // over millions of them.
+      `select t.team_id, t.${key} as key, ${sealed} as sealed
+       from ${table} t
+       where (t.team_id, t.${key}) > ($1, $2)
+       order by t.team_id, t.${key}
+       limit $3`,
     ),
     write: statement(
       `rotation.write.${table}.${column}`,
-      `with given as (select * from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) as g (team_id, key, old, new)),
-         held as materialized (
-           select t.team_id, t.${key} as key, g.new from ${table} t join given g on g.team_id = t.team_id and g.key = t.${key} and g.old = t.${column}
-           order by t.team_id, t.${key} for no key update of t
-         )
-       update ${table} t set ${column} = held.new from held where t.team_id = held.team_id and t.${key} = held.key returning t.team_id`,
+      `with given as (
+         select *
+         from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[])
+           as g (team_id, key, old, new)
+       ), held as materialized (
+         select t.team_id, t.${key} as key, g.new
+         from ${table} t
+         join given g on g.team_id = t.team_id and g.key = t.${key} and g.old = t.${column}
+         order by t.team_id, t.${key}
+         for no key update of t
+       )
+       update ${table} t
+       set ${column} = held.new
+       from held
+       where t.team_id = held.team_id and t.${key} = held.key
+       returning t.team_id`,
     ),
   };
 }

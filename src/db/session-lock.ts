@@ -2,13 +2,16 @@ import { randomInt } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * A number that this process holds an advisory lock on, by a session of its own, so that others can tell whether it lives: however a process ends, its session
- * ends, and the lock with it. Needs a direct connection to Postgres.
+ * An advisory lock that this process holds in a session of its own. It shows others that the
+ * process is alive: whatever ends the process also ends the session and with it the lock. Needs a
+ * direct connection to Postgres, because PgBouncer's transaction mode does not keep a session.
  */
 export interface SessionLock {
+  /** The number of the lock within its class. */
   readonly number: number;
-  /** Whether it is held; takes it again first when the session was lost. Never rejects. */
+  /** Whether the lock is held. If the session was lost, tries to take it again. Never rejects. */
   isHeld(): Promise<boolean>;
+  /** Gives up the lock. */
   close(): Promise<void>;
 }
 
@@ -16,11 +19,17 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const QUERY_TIMEOUT_MS = 5_000;
 const NUMBER_MAX = 2 ** 31 - 1;
 
-/** The server ends a session whose host has lost its power after seconds, not after the hours that TCP takes by itself. */
+/**
+ * With these settings the server ends the session of a dead machine after seconds. TCP by itself
+ * takes hours.
+ */
 const NOTICE_DEAD_HOSTS =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
 
-/** `number` is one of its own unless it is given. */
+/**
+ * Takes the lock `number` of a class; a random number by default. Resolves even if the lock could
+ * not be taken (see `isHeld`).
+ */
 export async function holdSessionLock(
   databaseUrl: string,
   lockClass: number,
@@ -53,7 +62,7 @@ export async function holdSessionLock(
         return true;
       }
     } catch {
-      // The database is away; the caller asks again.
+      // The database cannot be reached. The caller tries again.
     }
     await client.end().catch(lose);
     return false;

@@ -1,10 +1,10 @@
-/** Only a type. It carries `Row`, and only `statement` can make an object that has it. */
+/** Exists only as a type. It carries `Row`, and only `statement` can make an object that has it. */
 declare const row: unique symbol;
 
 /**
- * One statement, declared once beside the store function that runs it. The name makes it a prepared
- * statement of the wire protocol, which pg keeps per connection and PgBouncer follows in
- * transaction mode. `Row` is what comes back; timestamps are ISO text, never `Date`.
+ * A statement, declared once beside the store function that runs it. The name makes it a prepared
+ * statement of the wire protocol. pg keeps these per connection, and PgBouncer supports them in
+ * transaction mode. `Row` is the type of a result row; timestamps are ISO text, never `Date`.
  */
 export interface Statement<Row> {
   readonly name: string;
@@ -15,9 +15,9 @@ export interface Statement<Row> {
 const declared = new Map<string, Statement<unknown>>();
 
 /**
- * Declares a statement; call it while the module loads, so that all statements are known then.
- * Throws when the name is taken: pg would notice two texts under one name only on a connection that
- * has prepared the other one.
+ * Declares a statement. Call it while the module loads, so that all statements are known then.
+ * Throws if the name is taken: pg would notice two texts with one name only on a connection that
+ * has prepared the other text.
  */
 export function statement<Row = Record<never, never>>(name: string, text: string): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
@@ -26,7 +26,7 @@ export function statement<Row = Record<never, never>>(name: string, text: string
   return made;
 }
 
-/** Every statement of the modules that are loaded. */
+/** Returns all statements of the loaded modules. */
 export function declaredStatements(): readonly Statement<unknown>[] {
   return [...declared.values()];
 }
@@ -38,9 +38,10 @@ export interface Filtered<Row> {
 }
 
 /**
- * Declares one statement for each combination of filters and returns what picks one of them. A
- * single statement with "or $n is null" would have one plan for all combinations, and scan.
- * `named` are those of the combination, in the order of `filters`; undefined is not named.
+ * Declares one statement for each combination of filters. Returns a function that picks the
+ * statement for the given filters; a filter that is undefined is not given. A single statement with
+ * "or $n is null" would have one plan for all combinations, and would scan the table. `declare`
+ * gets the filters of a combination in the order of `filters`.
  */
 export function statementsByFilters<Name extends string, Row>(
   filters: readonly Name[],

@@ -1,12 +1,13 @@
 import { statement, type Tx } from './client.ts';
 
-const LOCK_TEAM = statement('db.lockTeam', 'select from team where id = $1 for no key update');
-
 /**
- * Makes every other writer that counts or decides over the team's rows (memberships, keys, endpoints, connections, settings) wait until this transaction
- * ends, so that what is read after it stays true until commit. One lock for all of them, because some of these depend on each other: a right on a role.
- * Costs no round trip of its own.
+ * Locks the team row until the transaction ends. Lock it before checking a team-wide limit or rule
+ * (memberships, keys, webhook endpoints, connections, settings): then the result of the check stays
+ * true until commit. All of them use one lock, because some depend on each other, as a right
+ * depends on a role. Costs no round trip of its own.
  */
 export function lockTeam(tx: Tx, teamId: string): void {
   tx.send(LOCK_TEAM, [teamId]);
 }
+
+const LOCK_TEAM = statement('db.lockTeam', 'select from team where id = $1 for no key update');

@@ -1,11 +1,12 @@
 import pg from 'pg';
 
+/** The ids of these types in Postgres. */
 const DATE = 1082;
 const TIMESTAMPTZ = 1184;
 
 /**
- * How rows are read: timestamps as ISO text in UTC with milliseconds, dates as text. A `Date` per cell costs more than the rest of the row, and the
- * responses and cursors want the text anyway.
+ * Makes pg read timestamps as ISO text in UTC with milliseconds, and dates as text. A `Date` per
+ * cell costs more than the rest of the row, and responses and cursors need the text anyway.
  */
 export const textTypes = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
@@ -17,7 +18,10 @@ export const textTypes = {
   }) as typeof pg.types.getTypeParser,
 };
 
-/** `2026-01-02 03:04:05.6+00` → `2026-01-02T03:04:05.600Z`. Sessions are in UTC as a rule; any other offset is converted. */
+/**
+ * Converts `2026-01-02 03:04:05.6+00` to `2026-01-02T03:04:05.600Z`. Sessions are normally in UTC;
+ * any other offset is converted.
+ */
 export function isoFromText(text: string): string {
   if (!text.endsWith('+00') || text.length > 26)
     return new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString();
