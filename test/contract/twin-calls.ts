@@ -95,7 +95,7 @@ export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) =>
 export function appOperations(crmUrl: string): readonly Operation[] {
   return Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>).map(
     ([name, { _def }]) => {
-      const { inputs = [] } = _def as unknown as { inputs?: z.ZodObject[] };
+      const { inputs = [] } = _def as unknown as { inputs?: z.ZodType[] };
       const shape = inputs[0] ?? z.object({});
       const inputFor = (side: Side, input: Input): Input =>
         withTeam(shape, { ...input, ...SPECIAL[name]?.(side, crmUrl) }, side, name);
@@ -132,12 +132,12 @@ export function appOperations(crmUrl: string): readonly Operation[] {
 }
 
 /** A platform service names the team; and a training that is reported again is its own person's. */
-function withTeam(shape: z.ZodObject, input: Input, side: Side, name: string): Input {
+function withTeam(shape: z.ZodType, input: Input, side: Side, name: string): Input {
   const isOfTraining = name.startsWith('platform.trainings.') && !('of_another' in input);
   const { of_another: _, ...given } = input;
   return {
     ...given,
-    ...('team_id' in shape.shape && name !== 'platform.teams.create'
+    ...('team_id' in propertiesOf(shape) && name !== 'platform.teams.create'
       ? { team_id: teamIdOf(side) }
       : {}),
     ...(isOfTraining ? { user_id: trainingUserOf(side, String(input['training_id'])) } : {}),
@@ -159,14 +159,26 @@ function first(name: string): unknown {
   return value;
 }
 
+type JsonSchema = z.core.JSONSchema.JSONSchema;
+
+/** The fields of an input; of a union, those of all its choices. */
+function propertiesOf(shape: z.ZodType): Readonly<Record<string, JsonSchema>> {
+  const root = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
+  const choices = [root, ...(root.anyOf ?? []), ...(root.oneOf ?? [])] as JsonSchema[];
+  return Object.assign({}, ...choices.map(({ properties = {} }) => properties)) as Record<
+    string,
+    JsonSchema
+  >;
+}
+
 /** The base, then one field at a time with each of its values; optional ones left out otherwise. */
-function inputsOf(shape: z.ZodObject, sample: Input = {}): readonly Input[] {
+function inputsOf(shape: z.ZodType, sample: Input = {}): readonly Input[] {
   const base = Object.fromEntries(
     Object.entries(sample).map(([name, value]) => [name, existing[name]?.[1] ?? value]),
   );
-  const { properties = {} } = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
+  const properties = propertiesOf(shape);
   const varied = Object.entries(properties).flatMap(([name, schema]) =>
-    valuesOf(name, schema as z.core.JSONSchema.JSONSchema).map((value) => ({
+    valuesOf(name, schema).map((value) => ({
       ...base,
       [name]: value,
     })),
@@ -189,7 +201,7 @@ function together(base: Input, names: readonly string[]): readonly Input[] {
   }));
 }
 
-function valuesOf(name: string, schema: z.core.JSONSchema.JSONSchema): readonly unknown[] {
+function valuesOf(name: string, schema: JsonSchema): readonly unknown[] {
   if (schema.type === 'boolean') return [true, false];
   return [...new Set([...(schema.enum ?? []), ...(VALUES[name] ?? [])])];
 }
