@@ -6,7 +6,7 @@ import { toDescription, toEnd } from './platform-view.ts';
 import { training } from './schema.ts';
 import { toTraining } from './view.ts';
 
-/** Every procedure returns the current training. */
+/** Trainings as the host application records them. Every procedure returns the current training. */
 export const platformTrainings = {
   start: platformProcedure({ input: startInput, output: training }).mutation(
     async ({ ctx, input }) => {

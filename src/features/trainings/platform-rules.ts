@@ -1,20 +1,27 @@
 /**
- * Decisions about trainings as the host application records them:
- *  * A training is known by its id. Each of start, end and abort brings its description, so that each may come first, and again, and in any order: the end is
- *    the same. Person and beginning must be the same in all of them, else it is a `conflict`; of the rest what is stored stays, and what is missing is filled
- *    in.
- *  * `scored` stands above `completed`, that above `aborted`, that above `started`; a call never moves a training down. So an end after an abort counts, and an
- *    abort after an end does not.
- *  * The first end gives `finished_at` and `duration_s`, also to a training that is scored already, and raises `training.completed`; a repeated one changes
- *    nothing, whatever it says. A training without `finished_at` has not been ended.
- *  * An aborted training is no ended session: it has no `finished_at`, counts in no figure and raises nothing.
- *  * Trainings are recorded for every person whom the team knows, also after they left: what was begun before is not lost.
- *  * An assignment must be one of the person. One that does not exist is left out: a client may delete it at any moment, and the trainings made for it forget
- *    it then, too.
+ * Decisions about trainings that the host application records:
+ *  * A training is identified by its id. Start, end and abort each bring its full description. So
+ *    each may come first, repeatedly and in any order, and the result is the same. Person and
+ *    beginning must be the same in all of them, otherwise it is a `conflict`. Of the other fields,
+ *    stored values stay and missing ones are filled in.
+ *  * The statuses rank `scored`, `completed`, `aborted`, `started`, highest first. A call never
+ *    moves a training to a lower one. So an end after an abort counts, and an abort after an end
+ *    does not.
+ *  * The first end sets `finished_at` and `duration_s`, even of a training that is scored already,
+ *    and raises `training.completed`. A repeated end changes nothing, whatever it contains. A
+ *    training without `finished_at` has not ended.
+ *  * An aborted training is not an ended session. It has no `finished_at`, counts in no figure and
+ *    raises no event.
+ *  * Trainings are recorded for every person whom the team knows, even after they left. What was
+ *    begun before is not lost.
+ *  * An assignment must be one of the person's. An assignment that does not exist is left out,
+ *    because a client may delete it at any moment. Trainings lose the reference to a deleted
+ *    assignment, too.
  */
 import { invalidField, ProblemError } from '../../core/problem.ts';
 import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';
 
+/** What the host application reports about a training. Times are ISO, UTC, with milliseconds. */
 export type Step =
   | { readonly kind: 'start' }
   | { readonly kind: 'abort' }
@@ -32,7 +39,10 @@ export interface Progress {
   readonly duration_s: number | null;
 }
 
-/** Where the training stands after the step; `before` itself where nothing changes. null: it is new. */
+/**
+ * Returns the progress after the step: `before` itself if nothing changes. `before` is null for a
+ * new training.
+ */
 export function advance<P extends Progress>(before: P | null, step: Step): P | Progress {
   if (step.kind === 'start')
     return before ?? { status: 'started', finished_at: null, duration_s: null };
@@ -43,7 +53,7 @@ export function advance<P extends Progress>(before: P | null, step: Step): P | P
   return { ...before, status, finished_at: step.finishedAt, duration_s: step.durationS };
 }
 
-/** Whether it is a session of the analytics. */
+/** Whether the training counts as a session in the analytics. */
 export function isEnded(progress: Progress | null): boolean {
   return progress !== null && (progress.finished_at !== null || progress.status === 'scored');
 }
@@ -63,7 +73,7 @@ interface Identity {
   readonly created_at: string;
 }
 
-/** Throws `conflict` for a description of another training with the same id. */
+/** Throws `conflict` if another training is stored under the same id. */
 export function requireSameTraining(stored: Identity, wanted: Identity): void {
   if (stored.user_id === wanted.user_id && stored.created_at === wanted.created_at) return;
   throw new ProblemError('conflict', {
@@ -71,10 +81,10 @@ export function requireSameTraining(stored: Identity, wanted: Identity): void {
   });
 }
 
-/** Throws `validation_error` (field `finished_at`). */
+/** Throws `validation_error` (field `finished_at`) for an end before the beginning. */
 export function requireOrder(createdAt: string, step: Step): void {
   if (step.kind === 'end' && step.finishedAt < createdAt)
-    throw invalidField('finished_at', 'A training does not end before it began.');
+    throw invalidField('finished_at', 'A training cannot end before it began.');
 }
 
 /** Throws `validation_error` (field `external_ref`) for JSON of more than 64 KiB. */

@@ -4,7 +4,10 @@ import { dateTimeInput, freeObject } from '../../core/shapes.ts';
 
 const hostIdOrNone = hostId.nullable().optional();
 
-/** What a training is, which every call about it brings: whichever comes first makes it. Fields as in the API's Training. */
+/**
+ * The description of a training. Every call brings it, because any of them may be the first. The
+ * fields are those of the API's Training.
+ */
 const description = {
   ...teamInput,
   training_id: hostId,
@@ -20,6 +23,7 @@ const description = {
   role_id: hostIdOrNone,
 };
 
+/** Inputs of the three steps. */
 export const startInput = z.strictObject(description);
 export const endInput = z.strictObject({
   ...description,

@@ -145,6 +145,7 @@ function followUp(
   return [{ type: 'training.completed', data }, ...completed];
 }
 
+/** A training whose person and assignment are locked. */
 export interface TrainingToScore {
   readonly training: TrainingRow;
   readonly context: ChangeContext;

@@ -3,7 +3,7 @@ import { toInstant } from '../../core/shapes.ts';
 import type { endInput, startInput } from './platform-schema.ts';
 import type { TrainingRow } from './store.ts';
 
-/** A call's words as the service takes them: what is left out is not known. */
+/** The description that a call brings. A field that was left out is null. */
 export function toDescription(
   input: z.output<typeof startInput>,
 ): Omit<TrainingRow, 'status' | 'finished_at' | 'duration_s'> {
@@ -21,6 +21,7 @@ export function toDescription(
   };
 }
 
+/** The step of an ended training. */
 export function toEnd(input: z.output<typeof endInput>) {
   return {
     kind: 'end',

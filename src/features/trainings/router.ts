@@ -9,6 +9,7 @@ import {
 import * as service from './service.ts';
 import { toTraining } from './view.ts';
 
+/** Trainings in the API. */
 export const trainings = {
   list: endpoint({
     method: 'GET',
@@ -17,7 +18,8 @@ export const trainings = {
     tag: 'Trainings',
     summary: 'List trainings',
     description:
-      'Sessions of the active members, newest first, without transcripts. Filters can be combined; one that fits nothing gives an empty page.',
+      'Sessions of the active members, newest first, without transcripts. ' +
+      'Filters can be combined. A filter that matches nothing gives an empty page.',
     input: listInput,
     output: trainingPage,
     outputName: 'TrainingPage',
@@ -35,7 +37,8 @@ export const trainings = {
     tag: 'Trainings',
     summary: 'Read a training',
     description:
-      'One session of an active member, without its transcript. Its score is the evaluation, which has a path of its own.',
+      'One session of an active member, without its transcript. ' +
+      'Its score is in the evaluation, which has a path of its own.',
     input: getInput,
     output: training,
     outputName: 'Training',

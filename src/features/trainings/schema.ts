@@ -2,15 +2,13 @@ import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { catalogId, dateTime, dateTimeInput, freeObject, id } from '../../core/shapes.ts';
 
+/** A training as the API shows it. */
 export const training = z.object({
   id: z.string(),
   user_id: z.string().meta({ description: 'The person who trained.' }),
-  status: z
-    .string()
-    .meta({
-      description:
-        'For instance `scored`, once there is an evaluation. Further values may be added.',
-    }),
+  status: z.string().meta({
+    description: 'For instance `scored`, once there is an evaluation. Further values may be added.',
+  }),
   source: z
     .string()
     .meta({ description: 'Where it was held, for instance `app`. Further values may be added.' }),
@@ -23,7 +21,7 @@ export const training = z.object({
   duration_s: z.int().nullable().meta({ description: 'Seconds.' }),
   external_ref: freeObject
     .nullable()
-    .meta({ description: 'What another system attached to it, as it was stored.' }),
+    .meta({ description: 'Data of another system, returned as it was stored.' }),
   situation_id: catalogId,
   personality_id: catalogId,
   industry_id: catalogId,
@@ -31,8 +29,6 @@ export const training = z.object({
 });
 
 export const trainingPage = pageOf(training);
-
-const PLUS = 'Encode the `+` of an offset as `%2B`.';
 
 export const listInput = z.object({
   ...pageQuery,
@@ -45,7 +41,9 @@ export const listInput = z.object({
     .optional()
     .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
   since: dateTimeInput.optional().meta({
-    description: `Only trainings that began at or after this moment; a date-time with an offset. ${PLUS}`,
+    description:
+      'Only trainings that began at or after this moment; a date-time with an offset. ' +
+      'Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
   assignment_id: id
@@ -57,7 +55,7 @@ export const getInput = z.object({
   training_id: id.meta({ description: 'Id of a training.', examples: ['trn_01jc4f6b'] }),
 });
 
-/** For the documentation, in every operation that answers with trainings. */
+/** The example for every operation that returns trainings. */
 export const trainingExample = {
   id: 'trn_01jc4f6b',
   user_id: 'usr_01jc4f40',

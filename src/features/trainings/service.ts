@@ -6,11 +6,12 @@ import { LIST } from './rules.ts';
 import * as store from './store.ts';
 import type { TrainingFilters, TrainingRow } from './store.ts';
 
-// The list of evaluations is one of trainings.
+// The list of evaluations is a list of trainings.
 export { trainingExample, trainingPage } from './schema.ts';
 export { listEvaluatedTrainings, type EvaluatedTrainingRow } from './store.ts';
 export { toTraining } from './view.ts';
 
+/** What a list is asked for. */
 export interface TrainingQuery extends TrainingFilters {
   readonly cursor?: string | undefined;
   readonly limit: number;
@@ -18,7 +19,10 @@ export interface TrainingQuery extends TrainingFilters {
   readonly since?: string | undefined;
 }
 
-/** Throws `validation_error` for a foreign cursor. */
+/**
+ * Lists trainings of active members, newest first. Throws `validation_error` for a cursor of
+ * another list.
+ */
 export async function listTrainings(
   db: Db,
   teamId: string,

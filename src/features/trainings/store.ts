@@ -2,6 +2,7 @@ import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
+/** A training. */
 export interface TrainingRow {
   readonly id: string;
   readonly user_id: string;
@@ -18,16 +19,22 @@ export interface TrainingRow {
   readonly role_id: string | null;
 }
 
-const DETAILS = `t.user_id, t.status, t.source, t.assignment_id, t.created_at, t.finished_at, t.duration_s, t.external_ref,
-  t.situation_id, t.personality_id, t.industry_id, t.role_id`;
+const DETAILS = `t.user_id, t.status, t.source, t.assignment_id, t.created_at, t.finished_at,
+  t.duration_s, t.external_ref, t.situation_id, t.personality_id, t.industry_id, t.role_id`;
 
-// Whether a person is an active member, as a probe of the unique index. A scalar subquery, because EXISTS or a join would be flattened into a
-// join of the team's whole tables; a bare boolean, because the planner takes that for half of the rows, and a comparison for hardly any.
+// Whether a person is an active member, looked up in the unique index. This is a scalar subquery,
+// because the planner would flatten EXISTS or a join into a join of the team's whole tables. It is
+// a bare boolean, because the planner expects that to hold for half of the rows, and a comparison
+// for hardly any.
 function isActive(userId: string): string {
-  return `(select m.status = 'active' from member m where m.team_id = $1 and m.user_id = ${userId} and m.status <> 'ended')`;
+  return `(
+        select m.status = 'active'
+        from member m
+        where m.team_id = $1 and m.user_id = ${userId} and m.status <> 'ended'
+      )`;
 }
 
-/** Equalities that a list can ask for. */
+/** The filters of a list. All are equalities. */
 export interface TrainingFilters {
   readonly user_id?: string | undefined;
   readonly status?: string | undefined;
@@ -43,16 +50,18 @@ const FILTERS = [
 const TRAININGS = ['t.created_at', 't.id'] as const;
 const EVALUATIONS = ['e.saved_at', 'e.training_id'] as const;
 
-// The constant limit tells the planner that a page is all that will be read. Of a parameter it assumes a tenth of the team's rows, for
-// which a sort, or compiling the plan, would look worth it.
+// The constant limit tells the planner that only one page will be read. For a parameter, it would
+// assume a tenth of the team's rows, and a sort or JIT compilation would seem worth it.
 const listOf = statementsByFilters(FILTERS, (named) => {
   const equalities = named.map((name, place) => ` and t.${name} = $${place + 6}`).join('');
-  // Of one person it is asked once, not for each of their trainings.
+  // For one person, the lookup is made once and not for each of their trainings.
   const isOfActiveMember = isActive(named[0] === 'user_id' ? '$6' : 't.user_id');
   return statement<TrainingRow>(
     ['trainings.list', ...named].join('.'),
-    `select * from (
-       select t.id, ${DETAILS} from training t
+    `select *
+     from (
+       select t.id, ${DETAILS}
+       from training t
        where t.team_id = $1
          and ${isAfter(TRAININGS, ['$3', '$4'])}
          and t.created_at >= coalesce($5::timestamptz, '-infinity')${equalities}
@@ -63,14 +72,18 @@ const listOf = statementsByFilters(FILTERS, (named) => {
   );
 });
 
+/** The part of a list that one page shows. */
 export interface Slice {
   readonly limit: number;
   readonly after: PagePosition | null;
-  /** ISO, inclusive; null: from the beginning. */
+  /** ISO, inclusive; null means from the beginning. */
   readonly since: string | null;
 }
 
-/** Trainings of active members, newest first, after `after`. `limit` is at most one more than a page holds. */
+/**
+ * Lists trainings of active members, newest first, from the position `after` on. `limit` may be at
+ * most one more than a page holds.
+ */
 export function listTrainings(
   db: Db,
   teamId: string,
@@ -84,7 +97,11 @@ export function listTrainings(
 
 const FIND = statement<TrainingRow>(
   'trainings.find',
-  `select t.id, ${DETAILS} from training t where t.team_id = $1 and t.id = $2 and ${isActive('t.user_id')}`,
+  `select t.id, ${DETAILS}
+   from training t
+   where t.team_id = $1
+     and t.id = $2
+     and ${isActive('t.user_id')}`,
 );
 
 /** The training of an active member, or null. */
@@ -97,16 +114,26 @@ export async function findTraining(
   return row ?? null;
 }
 
+/** A training and the time when its evaluation was saved. */
 export interface EvaluatedTrainingRow extends TrainingRow {
   readonly saved_at: string;
 }
 
-// The index of evaluations gives the order; "offset 0" keeps the training's lookup a lookup for each of the rows that are read.
+// The index of evaluations gives the order. `offset 0` makes the planner look up the training of
+// each row that is read, instead of joining whole tables.
 const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
   'trainings.listEvaluated',
-  `select * from (
-     select e.saved_at, e.training_id as id, t.* from evaluation e cross join lateral (
-       select ${DETAILS} from training t where t.team_id = $1 and t.id = e.training_id and ${isActive('t.user_id')} offset 0
+  `select *
+   from (
+     select e.saved_at, e.training_id as id, t.*
+     from evaluation e
+     cross join lateral (
+       select ${DETAILS}
+       from training t
+       where t.team_id = $1
+         and t.id = e.training_id
+         and ${isActive('t.user_id')}
+       offset 0
      ) t
      where e.team_id = $1
        and ${isAfter(EVALUATIONS, ['$3', '$4'])}
@@ -116,7 +143,10 @@ const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
    ${newestFirst(['saved_at', 'id'], '$2')}`,
 );
 
-/** Trainings of active members with an evaluation, the one saved last first, after `after`. `since` is that of the evaluation. */
+/**
+ * Lists trainings of active members with an evaluation, the one saved last first, from the position
+ * `after` on. `since` applies to the time of the evaluation.
+ */
 export function listEvaluatedTrainings(
   db: Db,
   teamId: string,

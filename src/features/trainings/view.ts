@@ -2,7 +2,10 @@ import type { z } from 'zod';
 import type { training } from './schema.ts';
 import type { TrainingRow } from './store.ts';
 
-/** Field order is the specification's. Whether a person's trainings may be shown at all is the declaration's (`memberDetail`). */
+/**
+ * The order of the fields is the specification's. Whether a person's trainings may be shown is
+ * checked before, by `memberDetail` in the endpoint's declaration.
+ */
 export function toTraining(row: TrainingRow): z.input<typeof training> {
   return {
     id: row.id,

@@ -1,19 +1,22 @@
 /**
- * Counts the requests of each key in memory, and adds them to the database every ten seconds and at the end: a request costs no write. A process that is killed
- * takes at most its last ten seconds with it; figures that must be exact are the rate counters, which Postgres keeps. Should the answer to a write be lost on the
- * way, what it held is added again.
+ * Counts the requests of each key in memory. Adds the counts to the database every ten seconds and
+ * when the process stops, so that a request costs no write. A killed process loses at most its last
+ * ten seconds. If the answer to a write is lost, its counts are added twice. Counts that must be
+ * exact are the rate counters, which Postgres keeps.
  */
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { addUsage, type Counts } from './store.ts';
 
+/** A running counter. */
 export interface UsageCounter {
-  /** Costs a look into a map. */
+  /** Counts one request, at the cost of a look into a map. */
   readonly count: (teamId: string, keyId: string, status: number) => void;
   /** Writes what is left. Never rejects. */
   stop(): Promise<void>;
 }
 
+/** What the counter needs. `onError` gets the error of a failed write, whose counts are kept. */
 export interface UsageCounterOptions {
   readonly db: Db;
   readonly clock: Clock;
@@ -23,18 +26,10 @@ export interface UsageCounterOptions {
 const FLUSH_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 
+/** Starts counting. The caller must call `stop` before it closes the database. */
 export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): UsageCounter {
-  let counted = new Map<string, Counts>();
+  let counted: Counted = new Map();
   let flushing: Promise<void> | null = null;
-
-  const entryOf = (teamId: string, keyId: string, day: number): Counts => {
-    const name = `${teamId}\n${keyId}\n${day}`;
-    const known = counted.get(name);
-    if (known) return known;
-    const made = { teamId, keyId, day, count2xx: 0, count4xx: 0, count429: 0, count5xx: 0 };
-    counted.set(name, made);
-    return made;
-  };
 
   const write = async (): Promise<void> => {
     const batch = counted;
@@ -44,13 +39,7 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
       await addUsage(db, [...batch.values()]);
     } catch (error) {
       onError(error);
-      for (const lost of batch.values()) {
-        const entry = entryOf(lost.teamId, lost.keyId, lost.day);
-        entry.count2xx += lost.count2xx;
-        entry.count4xx += lost.count4xx;
-        entry.count429 += lost.count429;
-        entry.count5xx += lost.count5xx;
-      }
+      for (const unwritten of batch.values()) addBack(counted, unwritten);
     }
   };
 
@@ -63,7 +52,7 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
 
   return {
     count: (teamId, keyId, status) => {
-      const entry = entryOf(teamId, keyId, Math.floor(clock.now().getTime() / DAY_MS));
+      const entry = entryOf(counted, teamId, keyId, Math.floor(clock.now().getTime() / DAY_MS));
       if (status < 400) entry.count2xx += 1;
       else if (status === 429) entry.count429 += 1;
       else if (status < 500) entry.count4xx += 1;
@@ -75,4 +64,24 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
       await flush();
     },
   };
+}
+
+/** The counts that are not written yet, by team, key and day. */
+type Counted = Map<string, Counts>;
+
+function entryOf(counted: Counted, teamId: string, keyId: string, day: number): Counts {
+  const name = `${teamId}\n${keyId}\n${day}`;
+  const known = counted.get(name);
+  if (known) return known;
+  const made = { teamId, keyId, day, count2xx: 0, count4xx: 0, count429: 0, count5xx: 0 };
+  counted.set(name, made);
+  return made;
+}
+
+function addBack(counted: Counted, unwritten: Counts): void {
+  const entry = entryOf(counted, unwritten.teamId, unwritten.keyId, unwritten.day);
+  entry.count2xx += unwritten.count2xx;
+  entry.count4xx += unwritten.count4xx;
+  entry.count429 += unwritten.count429;
+  entry.count5xx += unwritten.count5xx;
 }

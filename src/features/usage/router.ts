@@ -3,7 +3,7 @@ import { listInput, usagePage } from './schema.ts';
 import * as service from './service.ts';
 import { toKeyUsage } from './view.ts';
 
-/** What the team's keys are used for, for its admins. */
+/** The usage of the team's keys, for its admins. */
 export const usage = {
   list: appProcedure({ access: 'admins', input: listInput, output: usagePage }).query(
     async ({ ctx, input }) => {

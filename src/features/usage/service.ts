@@ -6,9 +6,10 @@ import type { UsageRow } from './store.ts';
 
 const LIST = 'usage';
 const DAY_MS = 86_400_000;
-/** As long as the counts are kept (features/retention/rules.ts). */
+/** The counts are kept for as long (features/retention/rules.ts). */
 const DAYS = 90;
 
+/** What a list is asked for. `since` and `until` are UTC days, `YYYY-MM-DD`, both inclusive. */
 export interface UsageQuery {
   readonly cursor?: string | undefined;
   readonly limit: number;
@@ -17,7 +18,10 @@ export interface UsageQuery {
   readonly key_id?: string | undefined;
 }
 
-/** The last 90 days, today included, unless the query asks for fewer. */
+/**
+ * Lists the usage of the last 90 days, today included, unless the query asks for fewer. The last
+ * day comes first. Throws `validation_error` for a cursor of another list.
+ */
 export async function listUsage(
   db: Db,
   clock: Clock,
