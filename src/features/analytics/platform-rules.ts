@@ -6,6 +6,7 @@
  */
 import { DIMENSIONS } from '../../core/dimensions.ts';
 
+/** What one training contributes to the rollups. */
 export interface Contribution {
   readonly isEnded: boolean;
   /** null: no evaluation. */
@@ -16,11 +17,13 @@ export interface Contribution {
   } | null;
 }
 
+/** What to add to a sum of scores and to their count; may be negative. */
 export interface Pair {
   readonly sum: number;
   readonly count: number;
 }
 
+/** What to add to the sums of a person. */
 export interface RollupChange {
   readonly sessions: number;
   readonly scored: number;

@@ -79,6 +79,7 @@ export interface Period {
   readonly weeks: readonly string[];
 }
 
+/** The period as of `now`, which may be any time of the day. */
 export function periodOf(now: Date): Period {
   const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
   const monday = today - ((now.getUTCDay() + 6) % 7) * DAY_MS;

@@ -18,6 +18,7 @@ import { isLongEnough, PARALLEL_MONTHS } from '../../core/deprecation.ts';
 /** The versions whose end can be announced. */
 const VERSIONS = ['v1'];
 
+/** A version, deprecated from `since` on, that may be switched off from `sunset` on. */
 export interface Announcement {
   readonly version: string;
   /** Dates, `YYYY-MM-DD`, in UTC. */

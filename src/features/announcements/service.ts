@@ -9,6 +9,7 @@ const PAGE_SIZE = 100;
 /** So many failures in a row are a problem of the mail server, not of the recipients. */
 const FAILURES_MAX = 5;
 
+/** What an announcement would send, and has sent. */
 export interface AnnouncementPlan {
   /** Mails still to be sent, by team; without teams that have none. */
   readonly teams: readonly { readonly teamId: string; readonly mails: number }[];

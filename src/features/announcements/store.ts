@@ -1,6 +1,7 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
 
+/** A member to be mailed, with what the mail says. */
 export interface RecipientRow {
   readonly team_id: string;
   readonly member_id: string;

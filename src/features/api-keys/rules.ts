@@ -29,10 +29,12 @@ import { hasApi } from '../../core/plans.ts';
 import { invalidField, ProblemError } from '../../core/problem.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 
+/** The maximum number of live keys per team. */
 export const LIVE_KEYS_MAX = 50;
 
 export type KeyState = 'active' | 'expired' | 'revoked';
 
+/** A named set of scopes for a new key. */
 export interface Template {
   readonly id: string;
   readonly name: Localized;

@@ -109,6 +109,7 @@ export async function revokeKey(
   });
 }
 
+/** A rotation of the key `keyId`. `graceS` 0: the key ends at once. */
 export interface Rotation {
   readonly keyId: string;
   readonly graceS: number;

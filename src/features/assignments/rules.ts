@@ -20,6 +20,7 @@ import { invalidField, ProblemError } from '../../core/problem.ts';
 export const DIMENSIONS = ['situation', 'personality', 'industry'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
+/** The id of an entry for each dimension. */
 export type Combination = Readonly<Record<Dimension, string>>;
 
 /** What the catalog and the policies say about a combination, by dimension. */

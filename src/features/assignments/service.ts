@@ -38,6 +38,7 @@ export async function getAssignment(
   return row;
 }
 
+/** `memberId` is the recipient. `dueDate`: `YYYY-MM-DD`; null: none. */
 export interface NewAssignment {
   readonly memberId: string;
   readonly title: string;

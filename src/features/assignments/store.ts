@@ -3,6 +3,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { Combination, CombinationFacts, Dimension } from './rules.ts';
 
+/** An assignment with its recipient. */
 export interface AssignmentRow {
   readonly id: string;
   readonly status: string;

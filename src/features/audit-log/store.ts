@@ -16,6 +16,7 @@ export interface AuditRow {
 /** Filters that compare a column with a value. */
 const EQUALITIES = ['actor_kind', 'actor_id', 'action', 'target_id'] as const;
 
+/** All given filters must match. */
 export interface AuditFilters {
   readonly actor_kind?: string | undefined;
   readonly actor_id?: string | undefined;
@@ -28,8 +29,8 @@ export interface AuditFilters {
 }
 
 // The constant limit tells the planner that only a page will be read; see
-// features/trainings/store.ts. The filters have no indexes, because every write of the API would pay
-// for them. A search reads all of the team's entries in the time range.
+// features/trainings/store.ts. The filters have no indexes, because every write of the API would
+// pay for them. A search reads all of the team's entries in the time range.
 const listOf = statementsByFilters(EQUALITIES, (named) =>
   statement<AuditRow>(
     ['auditLog.list', ...named].join('.'),

@@ -31,6 +31,7 @@ export async function getCase(db: Db, teamId: string, caseId: string): Promise<C
   return row;
 }
 
+/** The values of a creation. `userId`: the person of an active member. */
 export interface NewCase {
   readonly userId: string;
   readonly title: string | null;

@@ -3,6 +3,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
+/** A case without the mark whether it is private. */
 export interface CaseRow {
   readonly id: string;
   readonly user_id: string;

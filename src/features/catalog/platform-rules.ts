@@ -8,8 +8,8 @@
  */
 
 /**
- * Keeps the last entry of each id, and sorts by id. Two saves of the same entries then lock the rows
- * in the same order and do not deadlock.
+ * Keeps the last entry of each id, and sorts by id. Two saves of the same entries then lock the
+ * rows in the same order and do not deadlock.
  */
 export function inOneOrder<E extends { readonly id: string }>(entries: readonly E[]): E[] {
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()].toSorted((a, b) =>

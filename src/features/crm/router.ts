@@ -30,6 +30,7 @@ const objectionExample = {
   created_at: '2026-11-03T02:00:00.000Z',
 };
 
+/** Deals and objections from the CRM connections of the team. */
 export const crm = {
   listDeals: endpoint({
     method: 'GET',
@@ -38,7 +39,8 @@ export const crm = {
     tag: 'CRM',
     summary: 'List CRM deals',
     description:
-      "Deals of the team's active CRM connections, those that were synchronized first last; empty without an active connection. Connections are set up in the app.",
+      "Deals of the team's active CRM connections, newest first by their first synchronization; " +
+      'empty without an active connection. Connections are set up in the app.',
     input: listInput,
     output: dealPage,
     outputName: 'CrmDealPage',
@@ -55,7 +57,8 @@ export const crm = {
     tag: 'CRM',
     summary: 'List CRM objections',
     description:
-      "The team's synchronized catalog of objections: what was raised in deals of active CRM connections, newest first.",
+      "The team's synchronized catalog of objections: " +
+      'what was raised in deals of active CRM connections, newest first.',
     input: listInput,
     output: objectionPage,
     outputName: 'CrmObjectionPage',

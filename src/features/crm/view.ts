@@ -3,7 +3,7 @@ import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { deal, objection } from './schema.ts';
 import type { DealRow, ObjectionRow } from './store.ts';
 
-/** Field order is the specification's. */
+/** Fields in the specification's order, without the owner if the privacy switches hide them. */
 export function toDeal(privacy: Privacy, row: DealRow): z.input<typeof deal> {
   return {
     id: row.id,
@@ -24,6 +24,7 @@ export function toDeal(privacy: Privacy, row: DealRow): z.input<typeof deal> {
   };
 }
 
+/** Fields in the specification's order. */
 export function toObjection(row: ObjectionRow): z.input<typeof objection> {
   const { id, deal_id, category, text, lang, created_at } = row;
   return { id, deal_id, category, text, lang, created_at };

@@ -30,15 +30,9 @@ export const connectionInput = z.strictObject({ connection_id: id });
 
 /** What `connect` takes for every provider. */
 const settings = {
-  objection_marker: z
-    .string()
-    .trim()
-    .min(1)
-    .max(50)
-    .optional()
-    .meta({
-      description: 'Notes that begin with it become objections. Left out: notes are not read.',
-    }),
+  objection_marker: z.string().trim().min(1).max(50).optional().meta({
+    description: 'Notes that begin with it become objections. Left out: notes are not read.',
+  }),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()

@@ -21,6 +21,7 @@ export function listConnections(db: Db, teamId: string, now: Date): Promise<Conn
   return store.listConnections(db, teamId, now);
 }
 
+/** What an admin sends to connect a CRM. */
 export interface WantedConnection {
   readonly provider: ProviderName;
   /** As the provider's `credentials` shape returned them. */
@@ -38,11 +39,11 @@ export interface WantedConnection {
  */
 export async function connect(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   wanted: WantedConnection,
   { appSecret, allowBaseUrl }: { appSecret: string; allowBaseUrl: boolean },
 ): Promise<ConnectionRow> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   const { provider, objectionMarker, baseUrl } = wanted;
   const storedCredentials = serializeCredentials(wanted.credentials);
   await requireSufficient(
@@ -66,11 +67,11 @@ export async function connect(
       baseUrl,
       at,
     });
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'crm_connection.connected', targetId: id, details: { provider } },
       jobs: [SCHEDULE_NOW],
     });
-    return requireConnection(tx, occasion, id);
+    return requireConnection(tx, context, id);
   });
 }
 
@@ -102,26 +103,26 @@ async function requireSufficient(
 /** Hides its deals and objections until it is resumed. Opens a transaction. Throws `not_found`. */
 export function pause(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, occasion, connectionId, (tx, row) => {
+  return change(db, context, connectionId, (tx, row) => {
     if (row.status === 'paused') return;
-    store.pauseConnection(tx, occasion.teamId, connectionId);
-    record(tx, occasion, { audit: { action: 'crm_connection.paused', targetId: connectionId } });
+    store.pauseConnection(tx, context.teamId, connectionId);
+    record(tx, context, { audit: { action: 'crm_connection.paused', targetId: connectionId } });
   });
 }
 
 /** Opens a transaction; enqueues a synchronization. Throws `not_found`. */
 export function resume(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, occasion, connectionId, (tx, row) => {
+  return change(db, context, connectionId, (tx, row) => {
     if (row.status === 'active') return;
-    store.resumeConnection(tx, occasion.teamId, { connectionId, at: occasion.at });
-    record(tx, occasion, {
+    store.resumeConnection(tx, context.teamId, { connectionId, at: context.at });
+    record(tx, context, {
       audit: { action: 'crm_connection.resumed', targetId: connectionId },
       jobs: [SCHEDULE_NOW],
     });
@@ -134,16 +135,16 @@ export function resume(
  */
 export function syncNow(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, occasion, connectionId, (tx, row) => {
+  return change(db, context, connectionId, (tx, row) => {
     if (row.status !== 'active')
       throw new ProblemError('conflict', { detail: 'The connection is paused.' });
     if (!row.has_credentials)
       throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
-    store.makeDue(tx, occasion.teamId, { connectionId, at: occasion.at });
-    record(tx, occasion, {
+    store.makeDue(tx, context.teamId, { connectionId, at: context.at });
+    record(tx, context, {
       audit: { action: 'crm_connection.sync_requested', targetId: connectionId },
       jobs: [SCHEDULE_NOW],
     });
@@ -156,19 +157,19 @@ export function syncNow(
  */
 export async function disconnect(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   connectionId: string,
 ): Promise<void> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   const job: NewJob = {
     task: REMOVE_CONNECTION,
     payload: { teamId, connectionId },
     key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
   };
   await db.transaction(async (tx) => {
-    const { provider } = await requireConnection(tx, occasion, connectionId);
+    const { provider } = await requireConnection(tx, context, connectionId);
     store.disconnect(tx, teamId, connectionId);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'crm_connection.disconnected',
         targetId: connectionId,
@@ -187,13 +188,13 @@ export async function removeRows(db: Db, { teamId, connectionId }: ConnectionKey
 
 function change(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   connectionId: string,
   work: (tx: Tx, row: LockedConnection) => void,
 ): Promise<ConnectionRow> {
   return db.transaction(async (tx) => {
-    work(tx, await requireConnection(tx, occasion, connectionId));
-    return requireConnection(tx, occasion, connectionId);
+    work(tx, await requireConnection(tx, context, connectionId));
+    return requireConnection(tx, context, connectionId);
   });
 }
 

@@ -120,6 +120,7 @@ const RESUME = statement(
      and id = $2`,
 );
 
+/** The connection is due at once if it has credentials. */
 export function resumeConnection(
   tx: Tx,
   teamId: string,
@@ -136,6 +137,7 @@ const MAKE_DUE = statement(
      and id = $2`,
 );
 
+/** The connection is due at once. */
 export function makeDue(
   tx: Tx,
   teamId: string,

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { connection } from './schema.ts';
 import type { ConnectionRow } from './store.ts';
 
+/** The connection as admins see it, without its credentials. */
 export function toConnection(row: ConnectionRow): z.input<typeof connection> {
   return {
     id: row.id,

@@ -35,6 +35,7 @@ export function providerError(
   });
 }
 
+/** Whether the error was made by `providerError`. */
 export function isProviderError(error: unknown): error is ProviderError {
   return error instanceof Error && error.name === 'ProviderError';
 }

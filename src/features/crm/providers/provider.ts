@@ -67,8 +67,8 @@ export interface PagePlace {
  */
 export interface ProviderClient {
   /**
-   * The names of the lists that a round reads, in this order. Deals come before their notes. `sweep`
-   * and `end` are reserved.
+   * The names of the lists that a round reads, in this order. Deals come before their notes.
+   * `sweep` and `end` are reserved.
    */
   readonly lists: readonly string[];
   /** Reads one entry of each kind, to find out whether the credentials are sufficient. */

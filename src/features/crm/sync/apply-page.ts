@@ -5,6 +5,7 @@ import { describeObjection, objectionInNote } from './objections.ts';
 import * as store from './page-store.ts';
 import type { SourcedObjection } from './page-store.ts';
 
+/** What a page is applied to. */
 export interface PageContext {
   readonly connection: ConnectionKey;
   /** The CRM's users: id → email. */

@@ -43,7 +43,7 @@ function recordFailure(
   { teamId, connectionId }: RunKey,
   { at, reason, provider }: { at: Date; reason: string; provider: string },
 ): void {
-  const occasion = {
+  const context = {
     teamId,
     actor: { kind: 'platform', id: 'crm_sync' },
     // The event has no personal data.
@@ -51,7 +51,7 @@ function recordFailure(
     requestId: newRequestId(),
     at,
   } as const;
-  record(tx, occasion, {
+  record(tx, context, {
     audit: { action: 'crm_connection.sync_failed', targetId: connectionId, details: { reason } },
     events: [{ type: 'crm.sync.failed', data: { connection_id: connectionId, provider, reason } }],
   });

@@ -24,10 +24,8 @@ const CATEGORIES: readonly (readonly [string, RegExp])[] = [
     'authority',
     /decision|decider|authority|management|board|entscheid|geschäftsführung|vorstand|chef/i,
   ],
-  [
-    'product',
-    /feature|function|missing|integration|product|quality|funktion|fehlt|produkt|qualität|schnittstelle/i,
-  ],
+  ['product', /feature|function|missing|integration|product|quality/i],
+  ['product', /funktion|fehlt|produkt|qualität|schnittstelle/i],
   ['trust', /trust|security|privacy|reference|vertrau|sicherheit|datenschutz|referenz/i],
   ['need', /no need|need|interest|priority|bedarf|interesse|priorität|brauch/i],
 ];
@@ -35,19 +33,20 @@ const CATEGORIES: readonly (readonly [string, RegExp])[] = [
 const STOP_WORDS: Readonly<Record<Language, ReadonlySet<string>>> = {
   de: new Set(
     (
-      'aber als auch auf aus bei das dass dem den der des die doch ein eine einen er es für haben hat ' +
-      'ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von war wir wird ' +
-      'zu zum zur'
+      'aber als auch auf aus bei das dass dem den der des die doch ein eine einen er es für ' +
+      'haben hat ich im in ist kein keine mit nach nicht noch nur oder sie sind so und uns von ' +
+      'war wir wird zu zum zur'
     ).split(' '),
   ),
   en: new Set(
     (
-      'a an and are as at but by do does for from had has have he i in is it its no not of on or our ' +
-      'she so that the their them they this to too us was we were will with you'
+      'a an and are as at but by do does for from had has have he i in is it its no not of on ' +
+      'or our she so that the their them they this to too us was we were will with you'
     ).split(' '),
   ),
 };
 
+/** The text with its guessed category and language. */
 export function describeObjection(text: string): ObjectionText {
   const category = CATEGORIES.find(([, words]) => words.test(text))?.[0] ?? 'other';
   return { category, text, lang: detectLanguage(text) };

@@ -75,6 +75,7 @@ const DELETE_DEALS = statement(
      and external_id = any ($3::text[])`,
 );
 
+/** Deletes deals by their `externalId`, with their objections. */
 export function deleteDeals(
   tx: Tx,
   connection: ConnectionKey,

@@ -150,6 +150,7 @@ const SET_NEXT = statement(
      and id = $2`,
 );
 
+/** Sets when the connection is due next. */
 export function setNext(tx: Tx, run: RunKey, next: Date): void {
   tx.send(SET_NEXT, [run.teamId, run.connectionId, next]);
 }

@@ -27,6 +27,7 @@ const round = z.strictObject({
   /** List → the latest modification time on its pages. */
   seen: z.record(z.string(), z.string()),
 });
+/** A round that is not complete yet, and its place. */
 export type Round = z.output<typeof round>;
 
 const stateShape = z.strictObject({
@@ -36,6 +37,7 @@ const stateShape = z.strictObject({
   /** The round that is not complete yet. */
   round: round.nullable(),
 });
+/** What `crm_connection.sync_state` contains. */
 export type SyncState = z.output<typeof stateShape>;
 
 const EMPTY: SyncState = { since: {}, fullAt: null, round: null };
