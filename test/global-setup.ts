@@ -1,4 +1,5 @@
-// One Postgres for a run of the tests, in a temporary folder, with a migrated database for the test files to clone.
+// Starts one Postgres for a run of the tests, in a temporary folder, with a migrated database that
+// the test files clone.
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,12 +11,12 @@ import { migrate } from '../src/db/migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Of the run's server, as its superuser; see support/database.ts. */
+    /** The URL of the run's Postgres, as its superuser; used by support/database.ts. */
     testServerUrl: string;
   }
 }
 
-/** Nothing here outlives the run, so nothing is worth a write to the disk. */
+/** Nothing here is needed after the run, so nothing is synced to disk. */
 const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -27,12 +28,13 @@ const settings = {
   autovacuum_naptime: '10min',
 };
 
+/** Vitest's global setup; resolves with the teardown. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'customer-api-test-'));
-  // mkdtemp keeps others out, and the server is another user where the tests run as root.
+  // mkdtemp gives access to our user only, but if the tests run as root, Postgres is another user.
   await chmod(dataDir, 0o755);
   const postgres = await startEmbedded({ dataDir, settings });
-  const release = removeWhenWeAreGone(dataDir, postgres);
+  const release = removeAfterOurEnd(dataDir, postgres);
   await makeTemplate(postgres.databaseUrl);
   project.provide('testServerUrl', postgres.databaseUrl);
   return async () => {
@@ -42,12 +44,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * A shell that waits for the end of its standard input, which comes with the end of this process, however it ends:
- * neither Ctrl-C nor `kill -9` then leaves a server or a folder behind.
+ * Ends the server and removes its folder when this process ends, even by Ctrl-C or `kill -9`: a
+ * shell waits for the end of its standard input, which this process holds open.
  */
-function removeWhenWeAreGone(dataDir: string, postgres: EmbeddedPostgres): () => Promise<void> {
+function removeAfterOurEnd(dataDir: string, postgres: EmbeddedPostgres): () => Promise<void> {
   const script =
-    'cat >/dev/null; kill -QUIT "$1" 2>/dev/null; sleep 0.2; rm -rf "$2" || { sleep 2; rm -rf "$2"; }';
+    'cat >/dev/null; kill -QUIT "$1" 2>/dev/null; sleep 0.2; ' +
+    'rm -rf "$2" || { sleep 2; rm -rf "$2"; }';
   const shell = spawn('/bin/sh', ['-c', script, 'sh', String(postgres.pid), dataDir], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
@@ -65,7 +68,7 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   try {
     await client.query('CREATE DATABASE template_migrated');
     await migrate(serverUrl.replace(/[^/]+$/, 'template_migrated'));
-    // A database with a session cannot be cloned, so nobody may open one.
+    // Postgres cannot clone a database that has sessions, so refuse them.
     await client.query('ALTER DATABASE template_migrated ALLOW_CONNECTIONS false');
   } finally {
     await client.end();

@@ -10,9 +10,10 @@ import {
   type TestApi,
 } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
-import { RETRY_DELAYS_S, startDeliveries, until } from '../support/deliveries.ts';
+import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
 import { hang, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 let api: TestApi;
 let receiver: Receiver;

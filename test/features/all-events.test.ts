@@ -12,10 +12,10 @@ import { verifyWebhook, type WebhookEvent } from '../../src/client/webhook-verif
 import { startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
 import { startCrm } from '../support/crm/fake.ts';
-import { until } from '../support/deliveries.ts';
 import { describeEvaluation, describeTraining, eventsOf, platformOf } from '../support/platform.ts';
 import { startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const COMBINATION = {
   situation_id: 'sit_cold',

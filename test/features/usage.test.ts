@@ -6,8 +6,8 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { startUsageCounter } from '../../src/features/usage/counter.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
-import { until } from '../support/deliveries.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 let api: TestApi;
 let app: ReturnType<typeof appAs>;

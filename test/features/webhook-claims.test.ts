@@ -11,9 +11,10 @@ import {
 } from '../../src/delivery/waiting-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
 const WORKER = 1;

@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import Stripe from 'stripe';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
-import { RETRY_DELAYS_S, startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
+import { RETRY_DELAYS_S, startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import {
   held,
   inTurn,
@@ -13,6 +13,7 @@ import {
   type Receiver,
 } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const T0 = new Date('2026-11-02T09:00:00.000Z');
 const clock = fixedClock(T0);

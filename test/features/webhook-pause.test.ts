@@ -13,7 +13,7 @@ import {
 } from '../../src/features/webhook-endpoints/tasks.ts';
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { startDeliveries, until } from '../support/deliveries.ts';
+import { startDeliveries } from '../support/deliveries.ts';
 import {
   hang,
   inTurn,
@@ -23,6 +23,7 @@ import {
   type Receiver,
 } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
 const DAY_MS = 86_400_000;

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import * as certificates from '../support/certificates.ts';
-import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import {
   hang,
   inTurn,
@@ -18,6 +18,7 @@ import {
   type Receiver,
 } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 /** For receivers that take their time; all others have more than they need. */
 const TIMEOUT_MS = 600;

@@ -7,9 +7,10 @@ import { encrypt } from '../../src/core/encryption.ts';
 import type { HostAddress, Lookup } from '../../src/core/dns-lookup.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
-import { startDeliveries, until, type Deliveries } from '../support/deliveries.ts';
+import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
 import { startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
 const PUBLIC: HostAddress = { address: '93.184.216.34', family: 4 };

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { until } from '../support/deliveries.ts';
 import { hang, held, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
 
 /** Only what never ends takes longer. */
 const LIMIT = { timeout: 120_000 };

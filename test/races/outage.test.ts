@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
-import { until } from '../support/deliveries.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const CALLERS = 16;
 /** Only what never ends takes longer. */

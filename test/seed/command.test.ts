@@ -13,7 +13,7 @@ let folder: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // Below the project, so that a Postgres which must not run as root can be given it.
+  // Below the project, because Postgres must not run as root and its user must reach the folder.
   folder = await mkdtemp(join(tmpdir(), 'seed-'));
 });
 
@@ -59,7 +59,7 @@ async function countTeams(): Promise<number | undefined> {
 }
 
 describe('npm run seed', () => {
-  it('prints one JSON object with the keys and secrets, and nothing else, to standard output', async () => {
+  it('prints only one JSON object, the keys and secrets, to standard output', async () => {
     const { code, stdout, stderr } = await seed([await writeJson('full.json', fullFile())]);
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -117,7 +117,7 @@ describe('npm run seed', () => {
     expect(stderr).not.toBe('');
   });
 
-  it('exits 1 for a file that is no JSON', async () => {
+  it('exits 1 for a file that is not JSON', async () => {
     expect(await seed([await writeJson('bad.json', '{')])).toMatchObject({
       code: 1,
       stdout: '',
@@ -152,7 +152,7 @@ describe('npm run seed', () => {
     });
   });
 
-  it('uses the embedded database, migrated first, when DATABASE_URL is not set', async () => {
+  it('migrates and uses the embedded database when DATABASE_URL is not set', async () => {
     const path = await writeJson('embedded.json', {
       teams: [tinyTeam('team_embedded', { webhook_endpoints: [{ url: 'https://example.com' }] })],
     });

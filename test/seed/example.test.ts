@@ -1,4 +1,4 @@
-// The example of src/seed/README.md: it loads, and it shows every field that there is.
+// The example of src/seed/README.md must load, and it must show every field that there is.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -13,7 +13,7 @@ type JsonSchema = z.core.JSONSchema.JSONSchema;
 const path = fileURLToPath(new URL('../../src/seed/example.json', import.meta.url));
 const example = JSON.parse(readFileSync(path, 'utf8')) as SeedFileInput;
 
-it('loads, with a key for each one that it names', async () => {
+it('loads, and returns each key that it names', async () => {
   const database = await createTestDatabase();
   const { teams } = await loadSeed(database.url, example, {
     replace: false,
@@ -33,7 +33,7 @@ it('uses every field of the shape', () => {
   expect(missingFields(shape, [example], '$')).toEqual([]);
 });
 
-/** Paths of the fields that none of the values has. */
+/** Returns the paths of the fields that none of the values has. */
 function missingFields(schema: JsonSchema, values: readonly unknown[], at: string): string[] {
   const choices = [schema, ...((schema.anyOf ?? schema.oneOf ?? []) as JsonSchema[])];
   const items = choices.find((choice) => choice.items)?.items as JsonSchema | undefined;

@@ -1,4 +1,4 @@
-// A seed file with every field of seed-file.md, and how tests look at what it became.
+// A seed file with every field that there is, and functions that read what it became.
 import pg from 'pg';
 import { textTypes } from '../../src/db/types.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
@@ -7,7 +7,7 @@ export const APP_SECRET = 'a secret for tests, 32 characters';
 
 export type Team = NonNullable<SeedFileInput['teams']>[number];
 
-/** The smallest team that fits. */
+/** Makes the smallest valid team. */
 export function tinyTeam(id: string, rest: Partial<Team> = {}): Team {
   return {
     id,
@@ -203,17 +203,21 @@ function fullTeam(): Team {
   };
 }
 
-/** A connection for looking; timestamps come as ISO text. */
+/** Opens a connection that returns timestamps as ISO text. */
 export async function openClient(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, types: textTypes });
   await client.connect();
   return client;
 }
 
-/** How many rows every table of ours has. */
+/** Returns the number of rows of each of our tables. */
 export async function countRows(client: pg.Client): Promise<Record<string, number>> {
   const { rows: tables } = await client.query<{ name: string }>(
-    `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> '_prisma_migrations' ORDER BY 1`,
+    `SELECT relname AS name
+     FROM pg_class
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+       AND relname <> '_prisma_migrations'
+     ORDER BY 1`,
   );
   const counts: Record<string, number> = {};
   for (const { name } of tables) {

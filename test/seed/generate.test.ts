@@ -47,12 +47,13 @@ async function load(generate: NonNullable<Team['generate']>): Promise<void> {
   await loadSeed(database.url, file, { replace: true, appSecret: APP_SECRET });
 }
 
-/** One hash a table, over all its rows. */
+/** Returns a hash of all rows of each table. */
 async function hashTables(): Promise<Record<string, unknown>> {
   const hashes: Record<string, unknown> = {};
   for (const table of TENANT_TABLES.filter((name) => !NOT_GENERATED.has(name))) {
     const { rows } = await client.query<{ hash: string }>(
-      `SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text COLLATE "C")) AS hash FROM "${table}" t`,
+      `SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text COLLATE "C")) AS hash
+       FROM "${table}" t`,
     );
     hashes[table] = rows[0]?.hash;
   }
@@ -104,44 +105,70 @@ describe('generate', () => {
     });
   });
 
-  it('spreads trainings over the time asked for, on workdays, in the order of their ids', async () => {
+  it('spreads trainings over the given time, on workdays, in order of id', async () => {
     const facts = await read(`
       SELECT min(created_at) >= '2026-01-01Z' AND max(created_at) < '2026-07-01Z' AS inside,
-        bool_and(ascending) AS ascending, avg((extract(isodow FROM created_at AT TIME ZONE 'UTC') < 6)::int) > 0.9 AS weekdays,
+        bool_and(ascending) AS ascending,
+        avg((extract(isodow FROM created_at AT TIME ZONE 'UTC') < 6)::int) > 0.9 AS weekdays,
         count(DISTINCT date_trunc('week', created_at))::int AS weeks
-      FROM (SELECT created_at, coalesce(created_at >= lag(created_at) OVER (ORDER BY id), true) AS ascending FROM training) t`);
+      FROM (
+        SELECT created_at,
+          coalesce(created_at >= lag(created_at) OVER (ORDER BY id), true) AS ascending
+        FROM training
+      ) t`);
     expect(facts).toEqual({ inside: true, ascending: true, weekdays: true, weeks: 27 });
   });
 
-  it('lets only active members train, each of them some, and lets them improve', async () => {
+  it('gives trainings to all active members only, with rising scores', async () => {
     expect(
       await read(
-        `SELECT count(*)::int AS n FROM training t WHERE NOT EXISTS (SELECT FROM member m WHERE m.team_id = t.team_id AND m.user_id = t.user_id AND m.status = 'active')`,
+        `SELECT count(*)::int AS n
+         FROM training t
+         WHERE NOT EXISTS (
+           SELECT FROM member m
+           WHERE m.team_id = t.team_id AND m.user_id = t.user_id AND m.status = 'active'
+         )`,
       ),
     ).toEqual({ n: 0 });
     expect(
       await read(
-        `SELECT (count(DISTINCT user_id) = (SELECT count(*) FROM member WHERE status = 'active')) AS all FROM training`,
+        `SELECT count(DISTINCT user_id) = (
+           SELECT count(*) FROM member WHERE status = 'active'
+         ) AS all
+         FROM training`,
       ),
     ).toEqual({ all: true });
     const { early, late } = await read(`
-      SELECT avg(total) FILTER (WHERE created_at < '2026-02-01')::float AS early, avg(total) FILTER (WHERE created_at > '2026-06-01')::float AS late
-      FROM training JOIN evaluation ON training_id = id`);
+      SELECT avg(total) FILTER (WHERE created_at < '2026-02-01')::float AS early,
+        avg(total) FILTER (WHERE created_at > '2026-06-01')::float AS late
+      FROM training
+      JOIN evaluation ON training_id = id`);
     expect(Number(late) - Number(early)).toBeGreaterThan(5);
   });
 
   it('scores about 85 % of them', async () => {
     const { scored, evaluated, share } = await read(`
-      SELECT count(*) FILTER (WHERE status = 'scored')::int AS scored, (SELECT count(*)::int FROM evaluation) AS evaluated, avg((status = 'scored')::int)::float AS share FROM training`);
+      SELECT count(*) FILTER (WHERE status = 'scored')::int AS scored,
+        (SELECT count(*)::int FROM evaluation) AS evaluated,
+        avg((status = 'scored')::int)::float AS share
+      FROM training`);
     expect(scored).toBe(evaluated);
     expect(share).toBeCloseTo(0.85, 1);
   });
 
-  it('links assignments with the trainings of the same person that came after them', async () => {
+  it('links assignments to later trainings of the same person', async () => {
     const facts = await read(`
-      SELECT count(*)::int > 500 AS some, bool_and(m.user_id = t.user_id) AS same_person, bool_and(t.created_at >= a.created_at) AS after,
-        bool_and((a.status = 'done') = (t.status = 'scored') AND (a.completed_training_id = t.id) IS NOT DISTINCT FROM nullif(t.status = 'scored', false)) AS done
-      FROM training t JOIN assignment a ON a.id = t.assignment_id JOIN member m ON m.id = a.member_id`);
+      SELECT count(*)::int > 500 AS some,
+        bool_and(m.user_id = t.user_id) AS same_person,
+        bool_and(t.created_at >= a.created_at) AS after,
+        bool_and(
+          (a.status = 'done') = (t.status = 'scored')
+          AND (a.completed_training_id = t.id)
+            IS NOT DISTINCT FROM nullif(t.status = 'scored', false)
+        ) AS done
+      FROM training t
+      JOIN assignment a ON a.id = t.assignment_id
+      JOIN member m ON m.id = a.member_id`);
     expect(facts).toEqual({ some: true, same_person: true, after: true, done: true });
   });
 
@@ -149,7 +176,9 @@ describe('generate', () => {
     await load({ members: 3, trainings: 10, assignments: 45, random_seed: 1 });
     expect(
       await read(
-        'SELECT count(assignment_id) > 0 AS linked, count(assignment_id) = count(DISTINCT assignment_id) AS once FROM training',
+        `SELECT count(assignment_id) > 0 AS linked,
+           count(assignment_id) = count(DISTINCT assignment_id) AS once
+         FROM training`,
       ),
     ).toEqual({ linked: true, once: true });
     await load({});

@@ -75,7 +75,7 @@ describe('a file with every field', () => {
     ]);
   });
 
-  it('becomes members, with what is left out filled in', async () => {
+  it('becomes members, with defaults for fields that are left out', async () => {
     expect(await readOne('member', 'mem_1')).toMatchObject({
       user_id: 'usr_1',
       email: 'O@acme.test',
@@ -148,7 +148,10 @@ describe('a file with every field', () => {
       biggest_lever: 'b',
     });
     const [bare] = await read(
-      `SELECT e.* FROM evaluation e JOIN training t ON t.id = e.training_id WHERE t.created_at = '2026-03-05T00:00Z'`,
+      `SELECT e.*
+       FROM evaluation e
+       JOIN training t ON t.id = e.training_id
+       WHERE t.created_at = '2026-03-05T00:00Z'`,
     );
     expect(bare).toMatchObject({
       saved_at: '2026-03-05T00:00:00.000Z',
@@ -180,7 +183,7 @@ describe('a file with every field', () => {
       external_ref: { x: 1 },
       private: true,
     });
-    // The order of keys is the file's.
+    // The keys keep the order of the file.
     expect(await read(`SELECT fields::text AS text FROM training_case WHERE id = 'cas_1'`)).toEqual(
       [{ text: '[{"b":1,"a":2}]' }],
     );
@@ -216,7 +219,7 @@ describe('a file with every field', () => {
     });
   });
 
-  it('shows each key once, and stores only what recognizes it', async () => {
+  it('shows each key once, and stores only its prefix and hash', async () => {
     const { api_keys: keys } = result.teams['team_a'] ?? {};
     expect(Object.keys(keys ?? {})).toEqual(['full', 'narrow']);
     const parts = parseApiKey(keys?.['full'] ?? '');
@@ -231,7 +234,9 @@ describe('a file with every field', () => {
       allowed_ips: null,
     });
     const [narrow] = await read(
-      `SELECT scopes, created_by, allowed_ips::text[] AS ips, expires_at, revoked_at FROM api_key WHERE name = 'narrow'`,
+      `SELECT scopes, created_by, allowed_ips::text[] AS ips, expires_at, revoked_at
+       FROM api_key
+       WHERE name = 'narrow'`,
     );
     expect(narrow).toEqual({
       scopes: ['users:read'],
@@ -262,7 +267,7 @@ describe('a file with every field', () => {
     expect(Object.keys(secrets)).toHaveLength(2);
   });
 
-  it('makes ids in the order of the file', async () => {
+  it('generates ids in the order of the file', async () => {
     await loadSeed(
       database.url,
       {
@@ -285,8 +290,8 @@ describe('a file with every field', () => {
   });
 });
 
-describe('a catalog that is there already', () => {
-  it('is brought up to date, and may belong to a team of the database', async () => {
+describe('a catalog that exists already', () => {
+  it('is updated, and may belong to a team in the database', async () => {
     await loadSeed(
       database.url,
       {
@@ -313,7 +318,7 @@ describe('a catalog that is there already', () => {
 });
 
 describe('the demo tenant', () => {
-  it('loads, with a key for everything', async () => {
+  it('loads, with a key that has every scope', async () => {
     const loaded = await loadSeed(
       database.url,
       demoSeedFile(new Date('2026-11-20T09:00:00Z')),
@@ -321,7 +326,11 @@ describe('the demo tenant', () => {
     );
     expect(parseApiKey(loaded.teams['team_demo']?.api_keys['demo'] ?? '')).not.toBeNull();
     const counts = await read(
-      `SELECT status, count(*)::int AS n FROM member WHERE team_id = 'team_demo' GROUP BY 1 ORDER BY 1`,
+      `SELECT status, count(*)::int AS n
+       FROM member
+       WHERE team_id = 'team_demo'
+       GROUP BY 1
+       ORDER BY 1`,
     );
     expect(counts).toEqual([
       { status: 'active', n: 10 },
@@ -329,7 +338,9 @@ describe('the demo tenant', () => {
       { status: 'invited', n: 1 },
     ]);
     const [latest] = await read(
-      `SELECT max(created_at) AS at FROM training WHERE team_id = 'team_demo' AND id LIKE 'trn_gen%'`,
+      `SELECT max(created_at) AS at
+       FROM training
+       WHERE team_id = 'team_demo' AND id LIKE 'trn_gen%'`,
     );
     expect(String(latest?.['at']) > '2026-11-18').toBe(true);
   });

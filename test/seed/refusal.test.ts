@@ -22,7 +22,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The paths of all faults; and that the database is as it was. */
+/** Expects a refusal that changes nothing in the database. Returns the paths of all faults. */
 async function refuse(file: unknown): Promise<string[]> {
   const error = await loadSeed(database.url, file, options).then(
     () => null,
@@ -33,11 +33,11 @@ async function refuse(file: unknown): Promise<string[]> {
   return (error as SeedFault).faults.map((fault) => fault.path);
 }
 
-/** JSON that may be changed into anything: breaking the types is what a change is for. */
-// oxlint-disable-next-line typescript/no-explicit-any -- `unknown` would need a cast in every one of the many lines below.
+/** JSON that a test may change into anything, because it breaks the types on purpose. */
+// oxlint-disable-next-line typescript/no-explicit-any -- `unknown` would need a cast in every line
 type Loose = any;
 
-/** The full file with one thing wrong. */
+/** Returns the full file after `change` has broken it. */
 function broken(change: (team: Loose, file: Loose) => void): unknown {
   const file = fullFile();
   change(file.teams[0], file);

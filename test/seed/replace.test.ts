@@ -22,18 +22,28 @@ afterEach(async () => {
 const load = (file: unknown, replace: boolean) =>
   loadSeed(database.url, file, { replace, appSecret: APP_SECRET });
 
-/** What the service writes beside a seed's rows: events, deliveries, records, log, counters. */
+/**
+ * Writes the rows that the service adds to those of a seed: events, deliveries, idempotency
+ * records, the audit log, rate counters.
+ */
 async function writeTraffic(prefix: string): Promise<void> {
   await client.query(`
-    INSERT INTO event (team_id, id, type, data, created_at) VALUES ('team_a', 'evt_1', 'ping', '{}', now());
-    INSERT INTO webhook_delivery (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at) VALUES ('team_a', 'whd_1', 'whe_1', 'evt_1', 'ping', now(), now());
-    INSERT INTO idempotency_record (team_id, key, fingerprint, status, body, encrypted, created_at) VALUES ('team_a', 'k', '', 200, '', false, now());
-    INSERT INTO audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id) VALUES ('team_a', 'aud_1', now(), 'system', 'x', 'x', 'x');
-    INSERT INTO rate_counter (bucket, minute, count) VALUES ('team:team_a', 1, 1), ('key:${prefix}', 1, 1), ('team:team_b', 1, 1)`);
+    INSERT INTO event (team_id, id, type, data, created_at)
+    VALUES ('team_a', 'evt_1', 'ping', '{}', now());
+    INSERT INTO webhook_delivery
+      (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at)
+    VALUES ('team_a', 'whd_1', 'whe_1', 'evt_1', 'ping', now(), now());
+    INSERT INTO idempotency_record
+      (team_id, key, fingerprint, status, body, encrypted, created_at)
+    VALUES ('team_a', 'k', '', 200, '', false, now());
+    INSERT INTO audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+    VALUES ('team_a', 'aud_1', now(), 'system', 'x', 'x', 'x');
+    INSERT INTO rate_counter (bucket, minute, count)
+    VALUES ('team:team_a', 1, 1), ('key:${prefix}', 1, 1), ('team:team_b', 1, 1)`);
 }
 
 describe('--replace', () => {
-  it('leaves of the old team nothing, of other teams everything', async () => {
+  it('removes everything of the old team and nothing of other teams', async () => {
     await load(
       {
         teams: [
@@ -63,12 +73,12 @@ describe('--replace', () => {
     expect(now).toEqual(Object.fromEntries(expected));
   });
 
-  it('may be given for a team that is new', async () => {
+  it('is allowed for a new team', async () => {
     await load(fullFile(), true);
     expect((await countRows(client))['team']).toBe(1);
   });
 
-  it('keeps the old team when the new file does not fit', async () => {
+  it('keeps the old team when the new file is refused', async () => {
     await load(fullFile(), false);
     const before = await countRows(client);
     await expect(load({ teams: [{ ...tinyTeam('team_a'), seats: -1 }] }, true)).rejects.toThrow(
@@ -77,9 +87,12 @@ describe('--replace', () => {
     expect(await countRows(client)).toEqual(before);
   });
 
-  it('knows every table that has a team', async () => {
+  it('covers every table with a team', async () => {
     const { rows } = await client.query<{ name: string }>(
-      `SELECT table_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'team_id' ORDER BY 1`,
+      `SELECT table_name AS name
+       FROM information_schema.columns
+       WHERE table_schema = 'public' AND column_name = 'team_id'
+       ORDER BY 1`,
     );
     expect(rows.map((row) => row.name)).toEqual(TENANT_TABLES.toSorted());
   });
@@ -91,7 +104,7 @@ describe('two loads at once', () => {
     teams: [...fullFile().teams, tinyTeam('team_b'), tinyTeam('team_c')],
   });
 
-  it('of the same teams, in any order: one wins, the other is told so', async () => {
+  it('of the same teams, in any order: one succeeds, the other is refused', async () => {
     const reversed = { ...big(), teams: big().teams.toReversed() };
     const results = await Promise.allSettled([
       load(big(), false),
@@ -111,19 +124,19 @@ describe('two loads at once', () => {
     expect((await countRows(client))['team']).toBe(3);
   });
 
-  it('with --replace: the last one stands, whole', async () => {
+  it('with --replace: the last one stays, complete', async () => {
     await load(big(), false);
     const before = await countRows(client);
     await Promise.all([load(big(), true), load(big(), true), load(big(), true)]);
     expect(await countRows(client)).toEqual(before);
   });
 
-  it('of a team that somebody else is making: told so', async () => {
+  it('of a team that another transaction is creating: refused', async () => {
     await client.query('BEGIN');
     await client.query(`INSERT INTO team (id, name, created_at) VALUES ('team_a', 'x', now())`);
     const loading = load(fullFile(), false);
     loading.catch(() => undefined);
-    // The load is past its check when it waits for our row.
+    // When the load waits for our row, it has passed its check.
     for (let waiting = false; !waiting;) {
       const { rows } = await client.query<{ n: number }>(
         `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted`,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-/** What files may hold by mistake, and databases do not like. */
+/** Values that files may hold by mistake and that databases reject. */
 const ODD: readonly [unknown, ...unknown[]] = [
   null,
   '',
@@ -78,8 +78,8 @@ function placesOf(value: unknown, found: Place[] = []): Place[] {
   return found;
 }
 
-describe('whatever a file holds', () => {
-  it('is loaded or refused with paths, never a database error', async () => {
+describe('any file', () => {
+  it('is loaded, or refused with paths, but never causes a database error', async () => {
     let loaded = 0;
     for (let round = 0; round < 600; round += 1) {
       const random = createRandom(round, 99, 0);

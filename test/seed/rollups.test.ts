@@ -20,7 +20,7 @@ beforeAll(async () => {
     created_at,
     evaluation: { score: { total, dimensions: { closing: 3 } } },
   });
-  // The same person ids in another team, and the edges of days, weeks and years.
+  // Another team with the same user ids, and trainings at the edges of days, weeks and years.
   const edges = tinyTeam('team_edges', {
     trainings: [
       scored('2026-01-04T23:59:59.999Z', 10),
@@ -85,7 +85,7 @@ describe('rollups after a seed', () => {
     });
   });
 
-  it('are the same when they are computed again, whatever the time zone of the session', async () => {
+  it('are the same when computed again in another time zone of the session', async () => {
     const before = await readRollups(client, 'team_edges');
     await client.query(`SET timezone = 'Pacific/Auckland'`);
     await rebuildRollups(client, 'team_edges');

@@ -14,7 +14,7 @@ function faultsOf(env: Record<string, string>): string[] {
 }
 
 describe('the environment', () => {
-  it('has the defaults of operations.md', () => {
+  it('has the documented defaults', () => {
     expect(parseConfig(valid)).toEqual({
       databaseUrl: valid.DATABASE_URL,
       databasePoolMax: 16,

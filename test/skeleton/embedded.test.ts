@@ -14,7 +14,7 @@ let dataDir: string;
 let running: EmbeddedPostgres[];
 
 beforeEach(async () => {
-  // Closed to everybody else, as a checkout below /root is.
+  // mkdtemp gives no other user access, which is also the case for a checkout below /root.
   dataDir = await mkdtemp(join(tmpdir(), 'embedded-'));
   running = [];
 });
@@ -38,9 +38,10 @@ async function query(url: string, text: string): Promise<unknown[]> {
   return rows;
 }
 
-/** Another Node that starts the cluster and then is killed without warning; resolves with the server's process id. */
+/** Kills a Node process that has started the cluster. Resolves with the server's process id. */
 async function startAndKill(): Promise<number> {
-  const script = `import { startEmbedded } from ${JSON.stringify(fileURLToPath(new URL('../../src/db/embedded.ts', import.meta.url)))};
+  const embedded = fileURLToPath(new URL('../../src/db/embedded.ts', import.meta.url));
+  const script = `import { startEmbedded } from ${JSON.stringify(embedded)};
     const { pid } = await startEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
     process.stdout.write(String(pid));
     setInterval(() => {}, 1000);`;
@@ -67,8 +68,11 @@ describe('the embedded Postgres', () => {
 
   it('is UTF-8, in UTC, and listens on 127.0.0.1 only', async () => {
     const { databaseUrl } = await start();
-    const settings = `SELECT current_setting('server_encoding') AS encoding, current_setting('TimeZone') AS zone,
-      current_setting('listen_addresses') AS addresses, current_setting('unix_socket_directories') AS sockets`;
+    const settings = `
+      SELECT current_setting('server_encoding') AS encoding,
+        current_setting('TimeZone') AS zone,
+        current_setting('listen_addresses') AS addresses,
+        current_setting('unix_socket_directories') AS sockets`;
     expect(await query(databaseUrl, settings)).toEqual([
       { encoding: 'UTF8', zone: 'UTC', addresses: '127.0.0.1', sockets: '' },
     ]);

@@ -1,11 +1,11 @@
-// The production processes as a supervisor sees them: probes, signals, metrics, the log, and a database that comes and goes.
+// The production processes as a supervisor sees them: probes, signals, metrics, logs, and a
+// database that stops and starts again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client as PgClient } from 'pg';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
@@ -21,7 +21,9 @@ import {
   TEST_APP_SECRET,
 } from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { findFreePort } from '../support/ports.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const SEED = makeSeed([
   makeTeam('a', {
@@ -47,7 +49,7 @@ interface Entry {
   readonly exitCode: Promise<number | null>;
 }
 
-/** An entry that need not become ready, unlike the ones of support/api.ts. */
+/** Starts an entry without waiting until it is ready, unlike the functions of support/api.ts. */
 function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
   const child = spawn(process.execPath, [`src/${entry}.ts`], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
@@ -64,24 +66,11 @@ function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
   };
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await delay(10);
-}
-
 async function statusOf(url: string): Promise<number | 'refused'> {
   return fetch(url, { headers: { connection: 'close' } }).then(
     (response) => response.status,
     () => 'refused',
   );
-}
-
-async function findFreePort(): Promise<string> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return String(port);
 }
 
 async function query(
@@ -96,9 +85,9 @@ async function query(
   return rows;
 }
 
-/** Makes every invitation to the team wait, until `release` or the end of the test. */
+/** Blocks every invitation to the team until `release` is called or the test ends. */
 async function holdTeam(): Promise<{
-  untilSomebodyWaits(): Promise<void>;
+  untilSomebodyWaits(): Promise<unknown>;
   release(): Promise<void>;
 }> {
   const holder = new PgClient({ connectionString: database.url });
@@ -110,7 +99,8 @@ async function holdTeam(): Promise<{
     held = false;
   };
   onTestFinished(release);
-  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
   return {
     untilSomebodyWaits: () => until(async () => (await query(waiting)).length > 0),
     release,
@@ -129,17 +119,17 @@ describe('the probes', () => {
     const port = await findFreePort();
     runEntry('api', {
       DATABASE_URL: `postgres://nobody@127.0.0.1:${await findFreePort()}/none`,
-      PORT: port,
+      PORT: String(port),
     });
     await until(async () => (await statusOf(`http://127.0.0.1:${port}/healthz`)) === 200);
     expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(503);
   });
 
-  test('say not ready until the migrations of this version are there, which the process itself does not apply', async () => {
+  test('say not ready until somebody applies the migrations of this version', async () => {
     const empty = await createEmptyDatabase();
     onTestFinished(() => empty.drop());
     const port = await findFreePort();
-    runEntry('api', { DATABASE_URL: empty.url, PORT: port });
+    runEntry('api', { DATABASE_URL: empty.url, PORT: String(port) });
     await until(async () => (await statusOf(`http://127.0.0.1:${port}/healthz`)) === 200);
     expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(503);
     expect(await query(`select from pg_tables where schemaname = 'public'`, [], empty.url)).toEqual(
@@ -151,7 +141,7 @@ describe('the probes', () => {
 });
 
 describe('SIGTERM to an API process', () => {
-  test('turns /readyz to 503, stops listening, lets a request in flight finish and exits 0', async () => {
+  test('stops accepting connections, lets requests in flight finish and exits 0', async () => {
     const api = await startApiProcess(database.url);
     const kept = new Client(api.url);
     const readyz = { path: '/readyz', method: 'GET' } as const;
@@ -164,7 +154,8 @@ describe('SIGTERM to an API process', () => {
     await until(async () => (await statusOf(`${api.url}/healthz`)) === 'refused');
     const { statusCode, headers } = await kept.request(readyz);
     expect(statusCode).toBe(503);
-    // A kept connection is told that this was its last answer, not cut off under a request that is on its way.
+    // The client of a kept connection is told that this was the last response. Closing without that
+    // could lose a request that is already on its way.
     expect(headers['connection']).toBe('close');
     await hold.release();
     expect(await inFlight).toBe(201);
@@ -175,7 +166,7 @@ describe('SIGTERM to an API process', () => {
     await kept.destroy();
   });
 
-  test('loses no request of clients that go on asking over kept connections', async () => {
+  test('loses no request of clients that keep sending over kept connections', async () => {
     const api = await startApiProcess(database.url);
     let answered = 0;
     const ask = async (): Promise<unknown> => {
@@ -204,25 +195,25 @@ describe('SIGTERM to an API process', () => {
     expect(await Promise.all(clients)).toEqual(Array(8).fill('ECONNREFUSED'));
   });
 
-  test('does not wait for connections that never asked anything', async () => {
+  test('does not wait for connections that never sent a request', async () => {
     const api = await startApiProcess(database.url);
     const silent = connect(Number(new URL(api.url).port), '127.0.0.1');
     await once(silent, 'connect');
     const startedAt = performance.now();
     expect((await api.kill('SIGTERM')).code).toBe(0);
-    // It takes one second. To wait for the connection would take the 14 that requests in flight get.
+    // It takes one second. Waiting for the connection would take the 14 s of requests in flight.
     expect(performance.now() - startedAt).toBeLessThan(13_500);
     silent.destroy();
   });
 
-  test('ends it at once when it comes a second time', async () => {
+  test('ends it at once when it is sent a second time', async () => {
     const api = await startApiProcess(database.url);
     const hold = await holdTeam();
     const inFlight = invite(api.url, 'cut-off@a.test');
     await hold.untilSomebodyWaits();
     const exited = api.kill('SIGTERM');
     await until(async () => (await statusOf(`${api.url}/healthz`)) === 'refused');
-    // What comes within an instant counts as npm's echo of the first one, so it is sent until it is taken.
+    // Repeat it, because a signal shortly after the first counts as npm's echo of the first.
     const repeat = setInterval(() => void api.kill('SIGTERM'), 20);
     expect(await exited).toEqual({ code: 1, signal: null });
     clearInterval(repeat);
@@ -233,9 +224,9 @@ describe('SIGTERM to an API process', () => {
 });
 
 describe('the metrics', () => {
-  test('are on METRICS_PORT only, and tell requests by route and status, and how busy the pool is', async () => {
+  test('are on METRICS_PORT only: requests by route and status, and the pool', async () => {
     const metricsPort = await findFreePort();
-    const api = await startApiProcess(database.url, { METRICS_PORT: metricsPort });
+    const api = await startApiProcess(database.url, { METRICS_PORT: String(metricsPort) });
     await createCall(api.url)(key, 'GET', '/users/mem_a_member');
     await createCall(api.url)(key, 'GET', '/users/mem_unknown');
     expect(await statusOf(`${api.url}/metrics`)).toBe(404);
@@ -248,15 +239,19 @@ describe('the metrics', () => {
     expect(text).toContain(
       'api_request_duration_seconds_count{route="GET /users/{member_id}",status="404"} 1',
     );
+    const route = 'route="GET /users/\\{member_id\\}"';
     expect(text).toMatch(
-      /^api_request_duration_seconds_bucket\{le="0\.005",route="GET \/users\/\{member_id\}",status="200"\} \d+$/m,
+      new RegExp(
+        `^api_request_duration_seconds_bucket\\{le="0\\.005",${route},status="200"\\} \\d+$`,
+        'm',
+      ),
     );
     for (const state of ['total', 'idle', 'waiting'])
       expect(text).toMatch(
         new RegExp(`^database_pool_connections\\{state="${state}"\\} \\d+$`, 'm'),
       );
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
-    // An id in a label would make a series for each row of the database.
+    // An id in a label would create a time series for each row of the database.
     expect(text).not.toContain('mem_');
     expect(await statusOf(`http://127.0.0.1:${metricsPort}/healthz`)).toBe(404);
     await api.kill('SIGTERM');
@@ -264,7 +259,7 @@ describe('the metrics', () => {
 });
 
 describe.each(['api', 'worker'] as const)('a wrong environment of the %s process', (entry) => {
-  test('is told whole, by name and without a value, and it exits 1', async () => {
+  test('is reported in full, by name and without values, and the process exits 1', async () => {
     const process = runEntry(entry, {
       DATABASE_URL: 'mysql://u:hunter2@db/x',
       APP_SECRET: 'hunter2',
@@ -277,7 +272,7 @@ describe.each(['api', 'worker'] as const)('a wrong environment of the %s process
     expect(process.output()).not.toContain('hunter2');
   });
 
-  test('is what production with private webhook targets is', async () => {
+  test('includes private webhook targets in production', async () => {
     const process = runEntry(entry, {
       DATABASE_URL: database.url,
       NODE_ENV: 'production',
@@ -289,7 +284,7 @@ describe.each(['api', 'worker'] as const)('a wrong environment of the %s process
 });
 
 describe('the log of an API process', () => {
-  test('has a line for each request, and nothing that it was given or answered', async () => {
+  test('has a line for each request, without what was sent or returned', async () => {
     const api = await startApiProcess(database.url, { LOG_LEVEL: 'trace' });
     const call = createCall(api.url);
     const secrets = {
@@ -318,13 +313,16 @@ describe('the log of an API process', () => {
       expect(log).not.toContain(secret);
   });
 
-  test('tells of a fault where it is, without the row that Postgres quotes', async () => {
+  test('reports an internal error without the row that Postgres quotes', async () => {
     const faulty = await createTestDatabase();
     onTestFinished(() => faulty.drop());
     const { teams } = await loadTestSeed(faulty, SEED);
     await query(
-      `create function quote() returns trigger language plpgsql as $$ begin
-         raise exception 'no place for %', new.email using errcode = 'XX000', detail = 'row of ' || new.email; end $$;
+      `create function quote() returns trigger language plpgsql as $$
+       begin
+         raise exception 'no place for %', new.email
+           using errcode = 'XX000', detail = 'row of ' || new.email;
+       end $$;
        create trigger quote before insert on member for each row execute function quote()`,
       [],
       faulty.url,
@@ -349,7 +347,7 @@ describe('the log of an API process', () => {
   });
 });
 
-/** A mail server, which does what the options say. */
+/** Starts a mail server with these options and resolves with its URL. It stops with the test. */
 async function startMailServer(options: SMTPServerOptions): Promise<string> {
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -369,7 +367,7 @@ const jobs = (url: string) =>
   query('select attempts, locked_at is not null as locked from graphile_worker.jobs', [], url);
 
 describe('a worker process', () => {
-  test('refuses a database that is not of this version, and makes nothing in it', async () => {
+  test('refuses a database that is not migrated, and creates nothing in it', async () => {
     const empty = await createEmptyDatabase();
     onTestFinished(() => empty.drop());
     const worker = runEntry('worker', { DATABASE_URL: empty.url });
@@ -384,7 +382,7 @@ describe('a worker process', () => {
     ).toEqual([]);
   });
 
-  test('exits 1 and says why when there is no database at its start', async () => {
+  test('exits 1 and says why if it cannot reach a database when it starts', async () => {
     const port = await findFreePort();
     const worker = runEntry('worker', {
       DATABASE_URL: `postgres://nobody:hunter2@localhost:${port}/none`,
@@ -394,7 +392,7 @@ describe('a worker process', () => {
     expect(worker.output()).not.toContain('hunter2');
   });
 
-  test('logs that a mail server refused a recipient, not whom', async () => {
+  test('logs that a mail server refused a recipient, but not which', async () => {
     const own = await createTestDatabase();
     onTestFinished(() => own.drop());
     await loadTestSeed(own, SEED);
@@ -415,7 +413,7 @@ describe('a worker process', () => {
     const own = await createTestDatabase();
     onTestFinished(() => own.drop());
     await loadTestSeed(own, SEED);
-    // It takes connections, and never says a word.
+    // It accepts connections and never sends anything.
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
@@ -427,7 +425,8 @@ describe('a worker process', () => {
     await connected;
     const startedAt = performance.now();
     expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    // At 15 s it would end without giving back the job; at 20 s the job would end by itself.
+    // After 15 s the process would end without giving back the job. After 20 s the job itself
+    // would time out.
     expect(performance.now() - startedAt).toBeLessThan(19_500);
     expect(await jobs(own.url)).toEqual([{ attempts: 1, locked: false }]);
   });
@@ -449,7 +448,7 @@ describe('a worker process', () => {
   });
 });
 
-/** Mails wait at it until it is opened. */
+/** A hook for a mail server that makes mails wait until `open` is called. */
 function gate(): {
   readonly first: Promise<void>;
   open(): void;
@@ -462,7 +461,7 @@ function gate(): {
     open: () => opened.resolve(),
     onMailFrom: (_address, _session, done) => {
       arrived.resolve();
-      // oxlint-disable-next-line promise/no-callback-in-promise -- the callback is what smtp-server has
+      // oxlint-disable-next-line promise/no-callback-in-promise -- smtp-server's API has callbacks
       void opened.promise.then(() => done());
     },
   };
@@ -487,7 +486,7 @@ describe('a worker process whose Postgres is restarted', () => {
     postgres = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
   };
 
-  test('does what is enqueued afterwards', async () => {
+  test('runs the jobs that are enqueued afterwards', async () => {
     const mailDir = join(dataDir, 'mail');
     const worker = await startWorkerProcess(postgres.databaseUrl, { MAIL_DIR: mailDir });
     const mails = async () => (await readdir(mailDir).catch(() => [])).length;
@@ -500,7 +499,8 @@ describe('a worker process whose Postgres is restarted', () => {
     expect((await worker.kill('SIGTERM')).code).toBe(0);
   });
 
-  test('does a job again whose end it could not write down, in seconds and not after the four hours of its lock', async () => {
+  // It must not wait until the job's lock of four hours ends.
+  test('soon repeats a job whose end it could not record', async () => {
     const mails = gate();
     const worker = await startWorkerProcess(postgres.databaseUrl, {
       SMTP_URL: await startMailServer({ onMailFrom: mails.onMailFrom }),
@@ -515,7 +515,7 @@ describe('a worker process whose Postgres is restarted', () => {
     expect((await worker.kill('SIGTERM')).code).toBe(0);
   });
 
-  test('stops when it is told to while there is none', async () => {
+  test('stops on SIGTERM while Postgres is down', async () => {
     const worker = await startWorkerProcess(postgres.databaseUrl);
     await postgres.stop();
     expect((await worker.kill('SIGTERM')).code).toBe(0);

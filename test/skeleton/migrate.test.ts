@@ -36,11 +36,15 @@ async function readLedger(url: string) {
   await reader.connect();
   const columns = await reader.query(
     `SELECT column_name, data_type, character_maximum_length, is_nullable, column_default
-       FROM information_schema.columns WHERE table_name = '_prisma_migrations' ORDER BY ordinal_position`,
+     FROM information_schema.columns
+     WHERE table_name = '_prisma_migrations'
+     ORDER BY ordinal_position`,
   );
   const rows = await reader.query(
-    `SELECT checksum, migration_name, logs, rolled_back_at, applied_steps_count, length(id) AS id_length,
-            finished_at >= started_at AS timed FROM _prisma_migrations ORDER BY migration_name`,
+    `SELECT checksum, migration_name, logs, rolled_back_at, applied_steps_count,
+       length(id) AS id_length, finished_at >= started_at AS timed
+     FROM _prisma_migrations
+     ORDER BY migration_name`,
   );
   await reader.end();
   return { columns: columns.rows, rows: rows.rows };
@@ -76,7 +80,7 @@ describe('migrate', () => {
     expect(await migrate(database.url, { folder })).toEqual([]);
   });
 
-  it('may run in any number of processes at once', async () => {
+  it('can run in any number of processes at once', async () => {
     await addMigration('20260102000000_fill_a', 'INSERT INTO a VALUES (1); SELECT pg_sleep(0.2);');
     const runs = await Promise.all(
       Array.from({ length: 8 }, () => migrate(database.url, { folder })),
@@ -85,7 +89,7 @@ describe('migrate', () => {
     expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
   });
 
-  it('refuses an applied file that was edited since, and applies nothing then', async () => {
+  it('refuses an applied file that was edited since, and applies nothing', async () => {
     await migrate(database.url, { folder });
     await addMigration('20260101000000_create_a', `${first} -- edited`);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
@@ -115,7 +119,8 @@ describe('migrate', () => {
 });
 
 describe('isMigrated', () => {
-  it('is true for this version and for a newer one, so that a rolling deployment keeps the old processes ready', async () => {
+  // During a rolling deployment the old processes must stay ready.
+  it('is true for this version and for a newer one', async () => {
     await migrate(database.url, { folder });
     const expected = await expectedMigrations(folder);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');

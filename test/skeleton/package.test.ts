@@ -1,5 +1,6 @@
-// What `npm pack` makes for receivers of webhooks, used as they use it: unpacked into node_modules of another project, on plain JavaScript. The samples of
-// /docs/webhooks run there, against deliveries that our own sender makes.
+// The package for receivers of webhooks, used as they use it: `npm pack` output, unpacked into
+// node_modules of another project, from plain JavaScript. The samples of /docs/webhooks run there
+// against deliveries that our own sender makes.
 import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -36,7 +37,8 @@ let receiveWebhook: Receive;
 
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'receiver-'));
-  // Not by `npm pack` alone: its `prepare` would make Prisma's client anew under the feet of the other tests.
+  // Not by plain `npm pack`: its `prepare` would regenerate Prisma's client while other tests use
+  // it.
   await npm('run', 'prepack');
   const said = await npm('pack', '--ignore-scripts', '--json', '--pack-destination', project);
   const [tarball] = JSON.parse(said) as [{ filename: string; files: { path: string }[] }];
@@ -56,7 +58,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(project, { recursive: true, force: true }));
 
-/** The npm that runs the tests, else the one of PATH. */
+/** Runs the npm that runs the tests, or else the one of PATH. */
 async function npm(...args: string[]): Promise<string> {
   const path = process.env['npm_execpath'];
   const { stdout } = path
@@ -77,7 +79,7 @@ async function listen(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
 }
 
-/** A receiver made of the printed sample. */
+/** Starts the sample receiver of the documentation. */
 async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
   const kept: WebhookEvent[] = [];
   const keep = async (event: WebhookEvent): Promise<void> => void kept.push(event);
@@ -87,7 +89,7 @@ async function startSample(): Promise<{ url: string; kept: WebhookEvent[] }> {
   return { url, kept };
 }
 
-/** One attempt as the worker makes it. */
+/** Makes one attempt as the worker makes it. */
 async function deliver(
   url: string,
   { body = BODY, secret = SECRET, at = new Date() } = {},
@@ -97,7 +99,7 @@ async function deliver(
   return sender.send(url, deliveryHeaders(BODY, { secret, eventId: 'evt_01', at }), body);
 }
 
-/** A delivery that our sender made, as it came. */
+/** Returns a delivery of our sender, as a receiver gets it. */
 async function capture(
   options: Parameters<typeof deliver>[1] = {},
 ): Promise<{ headers: IncomingMessage['headers']; body: Buffer }> {
@@ -140,29 +142,31 @@ describe('the package', () => {
     await writeFile(join(project, 'body.json'), body);
     const script = `import { readFileSync } from 'node:fs';
       import { verifyWebhook } from 'team-customer-api/webhook-verification';
-      const event = verifyWebhook(readFileSync('body.json'), JSON.parse(process.argv[1]), ${JSON.stringify(SECRET)});
+      const [, headers, secret] = process.argv;
+      const event = verifyWebhook(readFileSync('body.json'), JSON.parse(headers), secret);
       process.stdout.write(JSON.stringify(event));`;
     const { stdout } = await run(
       process.execPath,
-      ['--input-type=module', '-e', script, JSON.stringify(headers)],
-      {
-        cwd: project,
-      },
+      ['--input-type=module', '-e', script, JSON.stringify(headers), SECRET],
+      { cwd: project },
     );
     expect(JSON.parse(stdout)).toEqual(JSON.parse(BODY));
   });
 
   it('can be required by CommonJS', async () => {
-    const script = `process.stdout.write(typeof require('team-customer-api/webhook-verification').verifyWebhook)`;
+    const script = `
+      const { verifyWebhook } = require('team-customer-api/webhook-verification');
+      process.stdout.write(typeof verifyWebhook);`;
     const { stdout } = await run(process.execPath, ['--input-type=commonjs', '-e', script], {
       cwd: project,
     });
     expect(stdout).toBe('function');
   });
 
-  it('opens no door into the service', async () => {
+  it('gives no access to the code of the service', async () => {
     for (const path of ['', '/package.json', '/dist/webhook-verification.js', '/src/api.ts']) {
-      const script = `import(${JSON.stringify(`team-customer-api${path}`)}).catch((error) => process.stdout.write(error.code))`;
+      const script = `import('team-customer-api${path}')
+        .catch((error) => process.stdout.write(error.code))`;
       const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
         cwd: project,
       });
@@ -170,16 +174,20 @@ describe('the package', () => {
     }
   });
 
-  it('tells TypeScript the data of each event, without the types of Node', async () => {
+  it('has types for the data of each event, without needing the types of Node', async () => {
     const narrowing = EVENT_TYPES.map(
       (type) => `case '${type}': { const id: string = event.data.team_id; return id; }`,
     ).join('\n');
     await writeFile(
       join(project, 'receiver.ts'),
       `import { verifyWebhook, type WebhookEvent } from 'team-customer-api/webhook-verification';
-       export const event: WebhookEvent = verifyWebhook(new Uint8Array(), { 'svc-signature': ['x'] }, 'whsec_x', { toleranceS: 1 });
+       const headers = { 'svc-signature': ['x'] };
+       export const event: WebhookEvent =
+         verifyWebhook(new Uint8Array(), headers, 'whsec_x', { toleranceS: 1 });
        export function idOf(event: WebhookEvent): string { switch (event.type) { ${narrowing} } }
-       export function scoreOf(event: WebhookEvent): number | null | undefined { return event.type === 'evaluation.completed' ? event.data.score : null; }`,
+       export function scoreOf(event: WebhookEvent): number | null | undefined {
+         return event.type === 'evaluation.completed' ? event.data.score : null;
+       }`,
     );
     const options = [
       '--noEmit',
@@ -205,7 +213,7 @@ describe('the sample receiver of /docs/webhooks', () => {
     expect(kept).toEqual([JSON.parse(BODY)]);
   });
 
-  it('refuses what is forged, tampered with or old, and keeps nothing of it', async () => {
+  it('refuses forged, changed and old deliveries, and keeps nothing of them', async () => {
     const { url, kept } = await startSample();
     const forged = await deliver(url, { secret: 'whsec_other' });
     const tampered = await deliver(url, { body: BODY.replace('71', '99') });
@@ -220,7 +228,7 @@ const hasTools = ['openssl', 'curl'].every(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0,
 );
 
-// Minimal images have neither program.
+// Minimal images lack these programs.
 describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
   const shell = (script: string, env: Record<string, string>) =>
     new Promise<{ code: number; said: string }>((done) => {
@@ -243,7 +251,7 @@ describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
     return `${code} ${said.trim()}`;
   };
 
-  it('tell a captured delivery from a forged, a changed and an old one', async () => {
+  it('accept a captured delivery, and refuse a forged, a changed and an old one', async () => {
     expect(await check()).toBe('0 genuine');
     expect(await check({ at: new Date(Date.now() - 270_000) })).toBe('0 genuine');
     expect(await check({ at: new Date(Date.now() - 310_000) })).toBe(
@@ -254,7 +262,7 @@ describe.skipIf(!hasTools)('the shell samples of /docs/webhooks', () => {
     expect((await shell('verify-delivery.sh', { SIGNATURE: 'nonsense' })).said).toBe('forged\n');
   });
 
-  it('send a receiver what it takes for genuine', async () => {
+  it('send a delivery that a receiver accepts', async () => {
     const { url, kept } = await startSample();
     await writeFile(join(project, 'body.json'), BODY);
     expect((await shell('send-delivery.sh', { RECEIVER: url })).said).toMatch(/^HTTP\/1\.1 204 /);

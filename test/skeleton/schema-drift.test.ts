@@ -1,5 +1,6 @@
-// The migrations make the database, schema.prisma describes it to Prisma. Prisma's own engine (WebAssembly, development only)
-// compares the two: it reads the migrated database and says what it would have to change to make it what the model describes.
+// The migrations make the database, and schema.prisma describes it to Prisma. Prisma's own engine
+// (WebAssembly, development only) compares the two: it reads the migrated database and returns the
+// changes that would make it match the model.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await loadEngine();
   schema = await readFile(new URL('../../prisma/schema.prisma', import.meta.url), 'utf8');
   database = await createTestDatabase();
-  // The ledger of migrations and graphile-worker's schema are not the model's.
+  // The model does not describe the ledger of migrations or graphile-worker's schema.
   await run('DROP TABLE IF EXISTS _prisma_migrations');
 });
 
@@ -86,7 +87,7 @@ describe('schema.prisma', () => {
   });
 });
 
-/** The SQL that would make the database what the model describes. */
+/** Returns the SQL that would make the database match the model. */
 async function diff(model: string, url = database.url): Promise<string> {
   const files = [{ path: 'schema.prisma', content: model }];
   const adapter = bindMigrationAwareSqlAdapterFactory(readingChars(new PrismaPg(url)));
@@ -118,14 +119,14 @@ interface PgResult {
 }
 
 /**
- * The engine asks the catalog for columns of the type "char", which PrismaPg does not know (it throws). This hands them on
- * as what the engine wants them to be.
+ * The engine reads catalog columns of the type "char", for which PrismaPg throws. This adapter
+ * returns them as the type that the engine expects.
  */
 function readingChars(factory: Factory): Factory {
   const connect = factory.connect.bind(factory);
   factory.connect = async () => {
     const adapter = await connect();
-    // PrismaPg's own, which asks for rows through `this.performIO`: so it can be given another one.
+    // PrismaPg's own method. It queries through `this.performIO`, so that can be replaced.
     const { queryRaw: plain } = adapter as unknown as {
       queryRaw: (this: object, query: Query) => Promise<SqlResultSet>;
     };
@@ -153,7 +154,7 @@ function readingChars(factory: Factory): Factory {
   return factory;
 }
 
-/** What we use of WebAssembly, which TypeScript knows only together with the whole of the browser. */
+/** The part of WebAssembly that we use. TypeScript only has its types in the browser's library. */
 interface WebAssemblyLoader {
   instantiate(
     code: Uint8Array,
@@ -165,7 +166,7 @@ async function loadEngine(): Promise<void> {
   const script = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
   const code = await readFile(script.replace(/\.js$/, '.wasm'));
   const { WebAssembly: loader } = globalThis as unknown as { WebAssembly: WebAssemblyLoader };
-  // Where the engine leaves the words of a panic.
+  // The engine writes the message of a panic here.
   Object.assign(globalThis, {
     PRISMA_WASM_PANIC_REGISTRY: { set_message: (message: string) => console.error(message) },
   });

@@ -51,7 +51,8 @@ describe('a call of Prisma without the team', () => {
   it.each([
     'db.prisma.member.findMany({ where: { teamId, id } });',
     'db.prisma.member.create({ data: { teamId, id } });',
-    'db.prisma.member.count({ where: byId(teamId, id) }); const byId = (teamId: string, id: string) => ({ teamId, id });',
+    'db.prisma.member.count({ where: byId(teamId, id) }); ' +
+      'const byId = (teamId: string, id: string) => ({ teamId, id });',
   ])('is not found in: %s', (text) => {
     expect(unboundPrismaCalls(parse(text))).toEqual([]);
   });
@@ -60,7 +61,8 @@ describe('a call of Prisma without the team', () => {
 describe('the name of a statement', () => {
   it('is read as far as it is written out', () => {
     const text =
-      "statement('a.b', 'select 1'); statement(`c.${d}`, ''); statement(['e.f', ...g].join('.'), '');";
+      "statement('a.b', 'select 1'); statement(`c.${d}`, ''); " +
+      "statement(['e.f', ...g].join('.'), '');";
     expect(namesOfStatements(parse(text))).toEqual(['a.b', 'c.', 'e.f']);
   });
 

@@ -1,4 +1,5 @@
-// `npm start` as a person runs it, in folders of their own: package.json and links to everything else, so that `.data` is new.
+// `npm start` as a person runs it. Each test has a folder of its own, with package.json and links
+// to everything else, so that `.data` is new.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -14,10 +15,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findServer, isRunning } from '../../src/db/embedded-process.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Far beyond what a start takes; how long that is, a loaded machine cannot tell. */
+/** Far longer than a start takes, even on a busy machine. */
 const START_TIMEOUT_MS = 60_000;
 
 let folder: string;
@@ -42,7 +45,7 @@ interface Started {
   readonly child: ChildProcess;
   output(): string;
   readonly exitCode: Promise<number | null>;
-  /** Resolves when it has printed everything; throws when it ends before. */
+  /** Resolves when it has printed its greeting or has ended. */
   greeting(): Promise<Greeting>;
 }
 
@@ -51,11 +54,11 @@ interface Greeting {
   readonly base: string;
   readonly docs: string;
   readonly key: string;
-  /** The lines to paste, as printed. */
+  /** The printed lines that a person is to paste. */
   readonly curls: readonly string[];
 }
 
-/** In a process group of its own, as a terminal gives one to what is typed in it. */
+/** Starts it in a process group of its own, as a terminal does. */
 function start(program: 'npm' | 'node', env: Record<string, string> = {}): Started {
   const [command, ...args] =
     program === 'npm'
@@ -88,7 +91,7 @@ function readGreeting(text: string): Greeting {
   return { text, base: value('Base URL'), docs: value('Docs'), key: value('API key'), curls };
 }
 
-/** Runs each line as it was printed, with only curl told to print the status instead of the answer. */
+/** Runs each line as printed, except that curl prints the status instead of the response. */
 async function paste(lines: readonly string[]): Promise<string[]> {
   const statuses = lines.map((line) => pasteAndRead(`${line} -s -o /dev/null -w '%{http_code}'`));
   return Promise.all(statuses);
@@ -100,39 +103,26 @@ async function pasteAndRead(line: string): Promise<string> {
   return stdout;
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not happen in time');
-    await delay(10);
-  }
-}
-
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-(child.pid ?? 0), signal);
   } catch {
-    // All of the group have ended.
+    // All processes of the group have ended.
   }
 }
 
 const cluster = () => join(folder, '.data', 'postgres');
 const postmaster = async () => (await findServer(cluster()))?.pid ?? 0;
 
-/** Neither the server of this folder nor any other process of the group. */
+/** Expects that neither the folder's Postgres nor any process of the group runs. */
 async function expectNothingLeft({ child }: Started, postgres: number): Promise<void> {
   await until(async () => !(await isRunning(postgres)));
   expect(await findServer(cluster())).toBeNull();
   expect(() => process.kill(-(child.pid ?? 0), 0)).toThrow(/ESRCH/);
 }
 
-async function findFreePort(): Promise<string> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return String(port);
+async function findPort(): Promise<string> {
+  return String(await findFreePort());
 }
 
 async function query(text: string, url = embeddedUrl()): Promise<Record<string, unknown>[]> {
@@ -146,16 +136,13 @@ async function query(text: string, url = embeddedUrl()): Promise<Record<string, 
 function embeddedUrl(): string {
   const { port, password } = JSON.parse(
     readFileSync(join(folder, '.data', 'postgres.json'), 'utf8'),
-  ) as {
-    port: number;
-    password: string;
-  };
+  ) as { port: number; password: string };
   return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
 }
 
 describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
-  test('prints where it is and three calls that work when pasted, at the first start and at the next; Ctrl-C leaves nothing running', async () => {
-    const port = await findFreePort();
+  test('prints calls that work when pasted; Ctrl-C leaves nothing running', async () => {
+    const port = await findPort();
     const keys: string[] = [];
     for (let run = 0; run < 2; run += 1) {
       const service = start('npm', { PORT: port });
@@ -164,7 +151,7 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
       expect(key).toMatch(/^svck_live_/);
       expect(await paste(curls)).toEqual(['200', '200', '201']);
       expect((await fetch(docs)).status).toBe(200);
-      // These are not there yet.
+      // The greeting mentions neither.
       expect(text).not.toMatch(/admin|webhook/i);
       keys.push(key);
 
@@ -177,8 +164,8 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     expect(keys[1]).toBe(keys[0]);
   });
 
-  test('recovers after kill -9, with the same key, and a pasted POST that is pasted again acts once', async () => {
-    const env = { PORT: await findFreePort() };
+  test('recovers after kill -9 with the same key; a POST pasted twice acts once', async () => {
+    const env = { PORT: await findPort() };
     const killed = start('node', env);
     const before = await killed.greeting();
     const [, , invite = ''] = before.curls;
@@ -193,7 +180,9 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     const { id } = JSON.parse(invited) as { id: string };
     expect(
       await query(
-        `SELECT count(*)::int AS members FROM member WHERE email = (SELECT email FROM member WHERE id = '${id}')`,
+        `SELECT count(*)::int AS members
+         FROM member
+         WHERE email = (SELECT email FROM member WHERE id = '${id}')`,
       ),
     ).toEqual([{ members: 1 }]);
 
@@ -203,8 +192,8 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     await expectNothingLeft(service, postgres);
   });
 
-  test('recovers when it was killed while it made the demo team, Postgres and all', async () => {
-    const env = { PORT: await findFreePort() };
+  test('recovers when it and Postgres were killed while it made the demo team', async () => {
+    const env = { PORT: await findPort() };
     const killed = start('node', env);
     await until(() => existsSync(join(folder, '.data', 'demo.json')));
     killed.child.kill('SIGKILL');
@@ -217,7 +206,7 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     expect(await query('SELECT id FROM team')).toEqual([{ id: 'team_demo' }]);
   });
 
-  test('names the port that is in use, and ends with nothing left', async () => {
+  test('names the port that is in use, and leaves nothing running', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
@@ -231,17 +220,17 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     holder.close();
   });
 
-  test('refuses to run twice in one folder, and the first goes on', async () => {
-    const first = start('node', { PORT: await findFreePort() });
+  test('refuses to run twice in one folder, and the first one keeps running', async () => {
+    const first = start('node', { PORT: await findPort() });
     const { curls } = await first.greeting();
-    const second = start('node', { PORT: await findFreePort() });
+    const second = start('node', { PORT: await findPort() });
     expect(await second.exitCode).toBe(1);
     expect(second.output()).toMatch(/Another "npm start" is running on .*\.data/);
     expect(await paste(curls)).toEqual(['200', '200', '201']);
   });
 
-  test('gives up a start that is under way when it is told to stop', async () => {
-    const service = start('node', { PORT: await findFreePort() });
+  test('stops on a signal while it is starting', async () => {
+    const service = start('node', { PORT: await findPort() });
     await until(async () => (await postmaster()) > 0);
     const postgres = await postmaster();
     service.child.kill('SIGINT');
@@ -250,8 +239,8 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     await expectNothingLeft(service, postgres);
   });
 
-  test('ends at once at the second signal, whatever is still in flight', async () => {
-    const service = start('node', { PORT: await findFreePort() });
+  test('ends at once at the second signal, even with a request in flight', async () => {
+    const service = start('node', { PORT: await findPort() });
     const { curls, base } = await service.greeting();
     const postgres = await postmaster();
     const holder = new Client({ connectionString: embeddedUrl() });
@@ -272,7 +261,7 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
         () => true,
       ),
     );
-    // What comes within an instant counts as npm's echo of the first one, so it is sent until it is taken.
+    // Repeat it, because a signal shortly after the first counts as npm's echo of the first.
     while (service.child.exitCode === null) {
       service.child.kill('SIGTERM');
       await delay(20);
@@ -283,7 +272,7 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
   });
 
   test('makes no demo team in production', async () => {
-    const service = start('node', { PORT: await findFreePort(), NODE_ENV: 'production' });
+    const service = start('node', { PORT: await findPort(), NODE_ENV: 'production' });
     await until(() => service.output().includes('Docs') || service.child.exitCode !== null);
     const { key, curls } = readGreeting(service.output());
     expect(key).toBe('(none: no demo tenant in production)');
@@ -291,10 +280,10 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
     expect(await query('SELECT FROM team')).toEqual([]);
   });
 
-  test('uses DATABASE_URL where it is set: starts no Postgres, and adds no demo team to teams that are there', async () => {
+  test('with DATABASE_URL starts no Postgres, and no demo team beside others', async () => {
     const database = await createTestDatabase();
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
-    const service = start('node', { PORT: await findFreePort(), DATABASE_URL: database.url });
+    const service = start('node', { PORT: await findPort(), DATABASE_URL: database.url });
     await until(() => service.output().includes('Docs') || service.child.exitCode !== null);
     expect(readGreeting(service.output()).key).toBe('(none: this database had teams of its own)');
     expect(existsSync(cluster())).toBe(false);

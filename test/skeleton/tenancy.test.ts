@@ -11,7 +11,7 @@ const TABLES = new Map([
 
 beforeAll(loadParser);
 
-/** What of the statement is not bound. */
+/** Returns the references of the statement that are not bound to a team. */
 const check = (sql: string): readonly string[] => checkTenancy(sql, TABLES).unbound;
 
 describe('the check of tenancy refuses', () => {
@@ -60,7 +60,8 @@ describe('the check of tenancy refuses', () => {
     ],
     [
       'a sub-select in the select list',
-      'select (select count(*) from training t where t.user_id = m.user_id) from member m where m.team_id = $1',
+      'select (select count(*) from training t where t.user_id = m.user_id) from member m ' +
+        'where m.team_id = $1',
       ['training t'],
     ],
     [
@@ -75,17 +76,20 @@ describe('the check of tenancy refuses', () => {
     ],
     [
       'a correlated exists',
-      'select id from member m where team_id = $1 and exists (select from training t where t.user_id = m.user_id)',
+      'select id from member m ' +
+        'where team_id = $1 and exists (select from training t where t.user_id = m.user_id)',
       ['training t'],
     ],
     [
       'a condition of a sub-select on the table around it',
-      'select id from member m where exists (select from training t where t.team_id = $1 and m.team_id = t.team_id)',
+      'select id from member m ' +
+        'where exists (select from training t where t.team_id = $1 and m.team_id = t.team_id)',
       ['member m'],
     ],
     [
       'a name that means the inner table',
-      'select id from member where team_id = $1 and exists (select from training where team_id = team_id)',
+      'select id from member ' +
+        'where team_id = $1 and exists (select from training where team_id = team_id)',
       ['training'],
     ],
     [
@@ -100,29 +104,35 @@ describe('the check of tenancy refuses', () => {
     ],
     [
       'NOT IN',
-      'select id from member where team_id not in (select team_id from training where team_id = $1)',
+      'select id from member ' +
+        'where team_id not in (select team_id from training where team_id = $1)',
       ['member'],
     ],
     ['a CTE', 'with old as (select id from training) select id from old', ['training']],
     [
       'a condition on the result of a CTE',
-      'with old as (select team_id, id from training limit 5) select id from old where team_id = $1',
+      'with old as (select team_id, id from training limit 5) ' +
+        'select id from old where team_id = $1',
       ['training'],
     ],
     [
       'a join with a CTE by another column',
-      'with mine as (select id, user_id from member where team_id = $1) select 1 from mine join training t on t.team_id = mine.id',
+      'with mine as (select id, user_id from member where team_id = $1) ' +
+        'select 1 from mine join training t on t.team_id = mine.id',
       ['training t'],
     ],
     [
       'one half of a union',
-      'with pair as (select team_id from member where team_id = $1 union all select team_id from training) select 1 from evaluation e join pair b on b.team_id = e.team_id',
+      'with pair as (select team_id from member where team_id = $1 ' +
+        'union all select team_id from training) ' +
+        'select 1 from evaluation e join pair b on b.team_id = e.team_id',
       ['training', 'evaluation e'],
     ],
     [
       'a recursion that leaves the team',
       `with recursive walk as (select team_id, id from member where team_id = $1
-         union all select t.team_id, t.id from walk w join training t on t.id = w.id) select 1 from walk`,
+         union all select t.team_id, t.id from walk w join training t on t.id = w.id)
+       select 1 from walk`,
       ['training t'],
     ],
     [
@@ -154,7 +164,9 @@ describe('the check of tenancy refuses', () => {
     ],
     [
       'a lateral join',
-      'select 1 from member m cross join lateral (select id from training where user_id = m.user_id) t where m.team_id = $1',
+      'select 1 from member m ' +
+        'cross join lateral (select id from training where user_id = m.user_id) t ' +
+        'where m.team_id = $1',
       ['training'],
     ],
     ['an update', 'update member set email = $2 where id = $1', ['member']],
@@ -207,7 +219,8 @@ describe('the check of tenancy refuses', () => {
     ],
     [
       "a conflict over somebody else's row",
-      'insert into member (team_id, id) values ($1, $2) on conflict (id) do update set email = excluded.email',
+      'insert into member (team_id, id) values ($1, $2) ' +
+        'on conflict (id) do update set email = excluded.email',
       ['member (on conflict)'],
     ],
     [
@@ -217,13 +230,15 @@ describe('the check of tenancy refuses', () => {
     ],
     [
       'a merge that changes what has no match',
-      `merge into member m using (select * from training where team_id = $1) t on m.team_id = t.team_id
+      `merge into member m
+       using (select * from training where team_id = $1) t on m.team_id = t.team_id
        when not matched by source then delete`,
       ['member m'],
     ],
     [
       'a merge that inserts for any team',
-      `merge into member m using (select * from training where team_id = $1) t on m.team_id = t.team_id
+      `merge into member m
+       using (select * from training where team_id = $1) t on m.team_id = t.team_id
        when not matched then insert (team_id, id) values (t.id, t.id)`,
       ['member (insert)'],
     ],
@@ -272,39 +287,62 @@ describe('the check of tenancy accepts', () => {
     'select 1 from team t join member m on m.team_id = t.id where t.id = $1',
     'select 1 from team t, member m where m.team_id = t.id and m.team_id = $1',
     'select 1 from member m join training t using (team_id, user_id) where m.team_id = $1',
-    'select 1 from member m join training t on (t.team_id, t.user_id) = (m.team_id, m.user_id) where t.team_id = $1',
-    'select 1 from member m join (training t join evaluation e on e.team_id = t.team_id) on t.team_id = m.team_id where m.team_id = $1',
+    'select 1 from member m ' +
+      'join training t on (t.team_id, t.user_id) = (m.team_id, m.user_id) where t.team_id = $1',
+    'select 1 from member m ' +
+      'join (training t join evaluation e on e.team_id = t.team_id) on t.team_id = m.team_id ' +
+      'where m.team_id = $1',
     'select 1 from member m left join training t on t.team_id = m.team_id where m.team_id = $1',
     'select 1 from training t right join member m on t.team_id = m.team_id where m.team_id = $1',
-    'select 1 from member m left join training t on t.team_id = m.team_id left join evaluation e on e.team_id = t.team_id where m.team_id = $1',
-    'select (select count(*) from training t where t.team_id = m.team_id) from member m where m.team_id = $1',
+    'select 1 from member m left join training t on t.team_id = m.team_id ' +
+      'left join evaluation e on e.team_id = t.team_id where m.team_id = $1',
+    'select (select count(*) from training t where t.team_id = m.team_id) from member m ' +
+      'where m.team_id = $1',
     'select id from member where team_id = (select id from team where id = $1)',
     'select id from member where team_id in (select id from team where id = $1)',
-    'select id from member where (team_id, id) in (select team_id, id from training where team_id = $1)',
-    'select id from member where team_id = any (array(select team_id from training where team_id = $1))',
-    'select id from member where not exists (select from training t where t.team_id = $1) and team_id = $1',
-    'select 1 from member m cross join lateral (select id from training where team_id = m.team_id) t where m.team_id = $1',
-    'select 1 from (select team_id as whose, id from member where team_id = $1) m join training t on t.team_id = m.whose',
-    'select 1 from (select * from member where team_id = $1) m (whose) join training t on t.team_id = m.whose',
-    'with mine as (select * from member where team_id = $1) select 1 from mine join training t on t.team_id = mine.team_id',
-    'with given (whose) as (values ($1), ($1)) select 1 from given join member m on m.team_id = whose',
-    'with gone as (delete from member where team_id = $1 returning team_id) select 1 from gone join training t using (team_id)',
-    'with pair as (select team_id from member where team_id = $1 union select id from team where id = $1) select 1 from evaluation e join pair b on b.team_id = e.team_id',
+    'select id from member ' +
+      'where (team_id, id) in (select team_id, id from training where team_id = $1)',
+    'select id from member ' +
+      'where team_id = any (array(select team_id from training where team_id = $1))',
+    'select id from member ' +
+      'where not exists (select from training t where t.team_id = $1) and team_id = $1',
+    'select 1 from member m ' +
+      'cross join lateral (select id from training where team_id = m.team_id) t ' +
+      'where m.team_id = $1',
+    'select 1 from (select team_id as whose, id from member where team_id = $1) m ' +
+      'join training t on t.team_id = m.whose',
+    'select 1 from (select * from member where team_id = $1) m (whose) ' +
+      'join training t on t.team_id = m.whose',
+    'with mine as (select * from member where team_id = $1) ' +
+      'select 1 from mine join training t on t.team_id = mine.team_id',
+    'with given (whose) as (values ($1), ($1)) ' +
+      'select 1 from given join member m on m.team_id = whose',
+    'with gone as (delete from member where team_id = $1 returning team_id) ' +
+      'select 1 from gone join training t using (team_id)',
+    'with pair as (select team_id from member where team_id = $1 ' +
+      'union select id from team where id = $1) ' +
+      'select 1 from evaluation e join pair b on b.team_id = e.team_id',
     `with recursive walk as (select team_id, id from member where team_id = $1
-       union all select t.team_id, t.id from walk w join training t on t.team_id = w.team_id) select 1 from walk`,
+         union all select t.team_id, t.id from walk w join training t on t.team_id = w.team_id)
+       select 1 from walk`,
     'select id from member where team_id = $1 union all select id from training where team_id = $1',
     'update member set email = $3 where team_id = $1 and id = $2',
-    'update member m set email = t.id from training t where m.team_id = $1 and t.team_id = m.team_id',
+    'update member m set email = t.id from training t ' +
+      'where m.team_id = $1 and t.team_id = m.team_id',
     'delete from member m using training t where m.team_id = t.team_id and t.team_id = $1',
     'insert into member (id, team_id) values ($2, $1)',
     'insert into member values ($1, $2), ($1, $3)',
     'insert into member (team_id, id) select $1, id from catalog_entry',
     'insert into member (team_id, id) select team_id, id from training where team_id = $1',
-    'with t as (select team_id, id from training where team_id = $1) insert into member (team_id, id) select team_id, id from t',
-    'insert into member as m (team_id, id) values ($1, $2) on conflict (team_id, id) do update set email = excluded.email where m.email is null',
+    'with t as (select team_id, id from training where team_id = $1) ' +
+      'insert into member (team_id, id) select team_id, id from t',
+    'insert into member as m (team_id, id) values ($1, $2) ' +
+      'on conflict (team_id, id) do update set email = excluded.email where m.email is null',
     'insert into member (team_id, id) values ($1, $2) on conflict do nothing',
-    `merge into member m using (select * from training where team_id = $1) t on m.team_id = t.team_id and m.id = t.id
-     when matched then delete when not matched then insert (team_id, id) values (t.team_id, t.id)`,
+    `merge into member m
+     using (select * from training where team_id = $1) t on m.team_id = t.team_id and m.id = t.id
+     when matched then delete
+     when not matched then insert (team_id, id) values (t.team_id, t.id)`,
     'set local synchronous_commit = off',
   ])('%s', (sql) => {
     expect(checkTenancy(sql, TABLES)).toMatchObject({ unbound: [] });
@@ -317,9 +355,12 @@ describe('over all teams', () => {
 
   it.each([
     'select 1 from member m left join training t on t.team_id = m.team_id',
-    'select 1 from unnest($1::text[]) as n (whose) join member m on m.team_id = n.whose join training t on t.team_id = n.whose',
-    'with old as (select team_id, id from member limit 5) delete from member where (team_id, id) in (select team_id, id from old)',
-    'update member m set email = null from unnest($1::text[]) as n (team_id) where m.team_id = n.team_id',
+    'select 1 from unnest($1::text[]) as n (whose) join member m on m.team_id = n.whose ' +
+      'join training t on t.team_id = n.whose',
+    'with old as (select team_id, id from member limit 5) ' +
+      'delete from member where (team_id, id) in (select team_id, id from old)',
+    'update member m set email = null from unnest($1::text[]) as n (team_id) ' +
+      'where m.team_id = n.team_id',
     'update member set email = null where ctid = any (array(select ctid from member limit 5))',
   ])('tables that have the team in common are one group: %s', (sql) => {
     expect(groups(sql)).toHaveLength(1);
@@ -328,9 +369,12 @@ describe('over all teams', () => {
   it.each([
     'select 1 from member m join training t on t.user_id = m.user_id',
     'select 1 from member m join training t on t.team_id = m.team_id or $1',
-    'with old as (select team_id, id from member limit 5) delete from member where id in (select id from old)',
-    'insert into member (team_id, id) select n.whose, t.id from unnest($1::text[]) as n (whose) join training t on t.id = n.whose',
-    'update member m set email = null from unnest($1::text[], $2::text[]) as n (team_id, id) where m.id = n.id',
+    'with old as (select team_id, id from member limit 5) ' +
+      'delete from member where id in (select id from old)',
+    'insert into member (team_id, id) select n.whose, t.id ' +
+      'from unnest($1::text[]) as n (whose) join training t on t.id = n.whose',
+    'update member m set email = null from unnest($1::text[], $2::text[]) as n (team_id, id) ' +
+      'where m.id = n.id',
   ])('and others are not: %s', (sql) => {
     expect(groups(sql)).toHaveLength(2);
   });
@@ -338,7 +382,9 @@ describe('over all teams', () => {
 
 describe('of a function', () => {
   const define = (body: string): string =>
-    `create function f(p_team_id text, out whose text) language plpgsql as $$ declare other text; begin ${body} end $$`;
+    `create function f(p_team_id text, out whose text) language plpgsql as $$
+     declare other text;
+     begin ${body} end $$`;
   const unbound = (body: string): readonly string[] => {
     const { queries, parameters } = readFunctionBody(define(body));
     return queries.flatMap((query) => checkTenancy(query, TABLES, parameters).unbound);

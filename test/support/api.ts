@@ -1,8 +1,9 @@
-// The API for tests: in this process (`startTestApi`), or as the real processes (`startApiProcess`, `startWorkerProcess`). Always real HTTP and a real
-// database. Whatever was started ends with the test file, stopped or not.
+// Starts the API for tests, either in this process (`startTestApi`) or as the real processes
+// (`startApiProcess`, `startWorkerProcess`), always with real HTTP and a real database. Everything
+// that a test file starts is stopped when the file ends.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
-import { createServer as createSocketServer, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
@@ -17,28 +18,33 @@ import { BASE_PATH } from '../../src/http/api/rest.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { findFreePort } from './ports.ts';
 import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
 
 export type { ApiResponse } from './response-contract.ts';
 
-/** What encrypts secrets in tests; `startApiProcess` uses it too. */
+/** The `APP_SECRET` of tests, also of the processes that they start. */
 export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
 
-/** What signs the app's tokens in tests; `startApiProcess` uses it too. */
+/** The `APP_AUTH_SECRET` of tests, also of the processes that they start. */
 export const TEST_APP_AUTH_SECRET = 'another secret of the tests, long enough too';
 
-/** High enough that no test meets it by accident; the test of a limit sets its own. */
+/** Too high for a test to reach by accident. Tests of a limit set their own. */
 const NO_LIMIT = 1_000_000;
 
+/** What a request has besides its key, method and path. */
 export interface CallOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is; the content type is then the test's to set, `application/json` by default. */
+  /** Sent unchanged. The content type is `application/json` unless `headers` sets another. */
   readonly rawBody?: string | Buffer;
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
-/** One request: `path` is below the base path, with the query. `key` is a whole API key; null: no Authorization header. */
+/**
+ * Sends one request. `path` is relative to the base path and includes the query. `key` is a
+ * complete API key; null sends no Authorization header.
+ */
 export type Call = (
   key: string | null,
   method: string,
@@ -46,6 +52,7 @@ export type Call = (
   options?: CallOptions,
 ) => Promise<ApiResponse>;
 
+/** A running API with its own database. */
 export interface TestApi {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
@@ -58,15 +65,19 @@ export interface TestApi {
   readonly keys: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Team id → endpoint id → signing secret. */
   readonly webhookSecrets: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** A key of a seeded team, `full` unless another is named; throws where there is none. */
+  /** Returns a key of a seeded team, by default `full`. Throws if the team has no such key. */
   key(teamId: string, name?: string): string;
-  /** Every response is checked against the specification and the published document; a 500 throws with what was logged. */
+  /**
+   * Checks every response against the error contract and the published document. A 500 throws with
+   * what was logged.
+   */
   readonly call: Call;
-  /** Lines that the service logged at level error. */
+  /** The lines that the API logged at level error. */
   readonly loggedErrors: readonly string[];
   stop(): Promise<void>;
 }
 
+/** How `startTestApi` sets up the API. */
 export interface TestApiOptions {
   readonly seed: SeedFileInput;
   readonly clock?: Clock;
@@ -74,11 +85,11 @@ export interface TestApiOptions {
   readonly ipLimitPerMinute?: number;
   readonly allowPrivateTargets?: boolean;
   readonly trustProxy?: AppOptions['trustProxy'];
-  /** At most this many requests at once; 8 by default. */
+  /** The most requests that `call` sends at once; 8 by default. */
   readonly connections?: number;
   readonly services?: Partial<AppOptions['services']>;
   readonly developmentTeamId?: string;
-  /** What the process would have from its environment or its own code. */
+  /** Options that a real process gets from its environment or its own code. */
   readonly app?: Partial<Pick<AppOptions, 'tokenKey' | 'version'>>;
 }
 
@@ -87,7 +98,10 @@ afterAll(async () => {
   for (const part of started) await part.stop();
 });
 
-/** The API in this process, as src/api.ts puts it together, on a fresh database that holds `seed`. Teams without a rate limit of their own have none. */
+/**
+ * Starts the API in this process, assembled as in src/api.ts, on a fresh database that holds
+ * `seed`. Teams without a rate limit of their own have none.
+ */
 export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const database = await createTestDatabase();
   const db = openDatabase({ url: database.url, poolMax: 16, onError: () => undefined });
@@ -124,7 +138,9 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   };
 }
 
-/** Loads a seed for tests, with the secret of tests and without rate limits where it names none. */
+/**
+ * Loads a seed with the `APP_SECRET` of tests. Teams without a rate limit of their own have none.
+ */
 export function loadTestSeed(
   database: Pick<TestDatabase, 'url'>,
   seed: SeedFileInput,
@@ -134,7 +150,7 @@ export function loadTestSeed(
   return loadSeed(database.url, { ...seed, teams }, { ...options, appSecret: TEST_APP_SECRET });
 }
 
-/** Requests to an API at `url` over kept connections, each response checked (see {@link TestApi.call}). */
+/** Returns a `Call` to the API at `url` over kept connections; see {@link TestApi.call}. */
 export function createCall(
   url: string,
   options: { readonly connections?: number; readonly loggedErrors?: readonly string[] } = {},
@@ -173,21 +189,26 @@ export function createCall(
   };
 }
 
+/** A process that a test started. */
 export interface RunningProcess {
   readonly pid: number;
-  /** What it wrote to standard output and standard error. */
+  /** Returns what it has written to standard output and standard error. */
   output(): string;
-  /** Sends the signal and resolves when the process is gone. */
+  /** Sends the signal and resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<Exit>;
   readonly exited: Promise<Exit>;
 }
 
+/** How a process ended; one of the fields is null. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** src/api.ts as a process of its own, ready for requests. No rate limit of keys unless `env` sets one. */
+/**
+ * Starts src/api.ts as a process and resolves when it is ready. Keys have no rate limit unless
+ * `env` sets one.
+ */
 export async function startApiProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
@@ -207,7 +228,7 @@ export async function startApiProcess(
   return { ...running, url };
 }
 
-/** src/worker.ts as a process of its own, looking for jobs. */
+/** Starts src/worker.ts as a process and resolves when it looks for jobs. */
 export async function startWorkerProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
@@ -222,10 +243,10 @@ export async function startWorkerProcess(
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Generous: a busy machine takes many times what an idle one does. */
+/** Generous, because a busy machine is many times slower than an idle one. */
 const START_TIMEOUT_MS = 60_000;
 
-/** A script of `scripts/` as a process of its own. */
+/** Starts a script of `scripts/`, with its arguments, as a process. */
 export function runScript(
   databaseUrl: string,
   [script, ...args]: string[],
@@ -263,22 +284,22 @@ function runEntry(
     return exited;
   };
   started.add({ stop: () => kill('SIGKILL') });
-  endWithUs(child);
+  killAfterOurEnd(child);
   return { pid, output: () => chunks.join(''), kill, exited };
 }
 
-/** A shell that waits for the end of its standard input, which comes with the end of this process, however it ends: not even `kill -9` leaves a child. */
-function endWithUs(child: ChildProcess): void {
+/**
+ * Kills `child` when this process ends, even by `kill -9`: a shell waits for the end of its
+ * standard input, which this process holds open.
+ */
+function killAfterOurEnd(child: ChildProcess): void {
   const watcher = spawn(
     '/bin/sh',
     ['-c', 'cat >/dev/null; kill -9 "$1" 2>/dev/null', 'sh', String(child.pid)],
-    {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    },
+    { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
   );
   watcher.unref();
-  // Not after the child is gone: its id may be another's by then.
+  // Stop watching when the child has ended: another process may get its id.
   child.once('exit', () => watcher.kill('SIGKILL'));
 }
 
@@ -296,17 +317,6 @@ async function waitFor(running: RunningProcess, isReady: () => Promise<boolean>)
       );
     await delay(20);
   }
-}
-
-function findFreePort(): Promise<number> {
-  const probe = createSocketServer();
-  return new Promise((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 function appOptions(

@@ -4,15 +4,12 @@ import type { AppRouter } from '../../src/routers/routers.ts';
 import { TEST_APP_AUTH_SECRET, type TestApi } from './api.ts';
 import { userId } from './seed.ts';
 
-/**
- * A client of the tRPC API: as the member `name` of `team_<team>`, as a service of the host
- * application, or as the caller of a token.
- */
+/** Returns a client of the tRPC API that sends this token; null sends none. */
 export function appAs(api: Pick<TestApi, 'url'>, token: string | null): TRPCClient<AppRouter> {
   return appWith(api, token === null ? {} : { authorization: `Bearer ${token}` });
 }
 
-/** The app's door with these headers: those of a session, for instance. */
+/** Returns a client of the tRPC API that sends these headers, such as those of a session. */
 export function appWith(
   api: Pick<TestApi, 'url'>,
   headers: Record<string, string>,
@@ -20,10 +17,12 @@ export function appWith(
   return createTRPCClient<AppRouter>({ links: [httpLink({ url: `${api.url}/trpc`, headers })] });
 }
 
+/** Issues a token for the identity, signed with the secret of tests and valid from `now`. */
 export function tokenOf(identity: Identity, now = new Date(), lifetimeS?: number): Promise<string> {
   return issueToken(identity, TEST_APP_AUTH_SECRET, now, lifetimeS);
 }
 
+/** Returns a client of the tRPC API for the member `name` of `team_<team>`. */
 export async function appAsMember(
   api: Pick<TestApi, 'url'>,
   team: string,
@@ -35,6 +34,7 @@ export async function appAsMember(
   );
 }
 
+/** Returns a client of the tRPC API for a service of the host application. */
 export async function appAsPlatform(
   api: Pick<TestApi, 'url'>,
   service = 'training',
@@ -42,7 +42,7 @@ export async function appAsPlatform(
   return appAs(api, await tokenOf({ kind: 'platform', service }));
 }
 
-/** Opens the admin page's session with this token; `headers` are those of the page's calls. */
+/** Opens a session of the admin page with this token. `headers` are those that its calls send. */
 export async function openSession(
   api: Pick<TestApi, 'url'>,
   token: string,
@@ -61,7 +61,7 @@ export async function openSession(
   return { status: opened.status, code, headers };
 }
 
-/** The problem code that a call was refused with; `ok` when it was not. */
+/** Resolves with the problem code of a refused call, or with `ok`. */
 export async function codeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;

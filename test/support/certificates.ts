@@ -1,6 +1,7 @@
-// Certificates of the tests, valid from 2020 to 2120 and trusted by nobody but a test that says so. Their authority's key was thrown away.
+// Certificates for tests, valid from 2020 to 2120. Only tests that call `trustTestAuthority` trust
+// them. The key of their authority was thrown away.
 
-/** Trusted by the tests that call `trustTestAuthority`. */
+/** The certificate of the authority. */
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBWDCB/6ADAgECAhQLRWfjzh5qzCxBH3NoD4yhpALapTAKBggqhkjOPQQDAjAh
 MR8wHQYDVQQDDBZBdXRob3JpdHkgb2YgdGhlIHRlc3RzMCAXDTIwMDEwMTAwMDAw
@@ -13,7 +14,7 @@ XIYnpX+ZJy/C0fxj
 -----END CERTIFICATE-----
 `;
 
-/** The key of all certificates below. */
+/** The private key of all certificates below. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgIyi1JEyyc7SpKMx3
 E4VGighb7mVsnKkTnnGpRprgGFGhRANCAARxf7AOCHJwzy/b3dC4HqQCMibLFbi6
@@ -21,7 +22,7 @@ dcRf7IGoZIlELGwh8pw0UUhXNRnRfQ5GU2fV2+D94NW1axAUS07J1UkN
 -----END PRIVATE KEY-----
 `;
 
-/** For `receiver.test`, by the authority. */
+/** For `receiver.test`, issued by the authority. */
 export const GOOD = `-----BEGIN CERTIFICATE-----
 MIIBZzCCAQ2gAwIBAgIUfE1lEedFqFDjaEtZXnzpHNAtm4MwCgYIKoZIzj0EAwIw
 ITEfMB0GA1UEAwwWQXV0aG9yaXR5IG9mIHRoZSB0ZXN0czAgFw0yMDAxMDEwMDAw
@@ -34,7 +35,7 @@ S8JshikXdWpUWHtk7+QZniKvTBMGP1nGrFrY
 -----END CERTIFICATE-----
 `;
 
-/** For `other.test`, by the authority. */
+/** For `other.test`, issued by the authority. */
 export const OF_ANOTHER_NAME = `-----BEGIN CERTIFICATE-----
 MIIBYTCCAQegAwIBAgIUe+CgotVfPuVanqmTOgdb48NareMwCgYIKoZIzj0EAwIw
 ITEfMB0GA1UEAwwWQXV0aG9yaXR5IG9mIHRoZSB0ZXN0czAgFw0yMDAxMDEwMDAw
@@ -47,7 +48,7 @@ MCS9b5zksh+jdzQq/gabPTLdbFQ4
 -----END CERTIFICATE-----
 `;
 
-/** For `receiver.test`, by the authority, until 2021. */
+/** For `receiver.test`, issued by the authority, expired in 2021. */
 export const EXPIRED = `-----BEGIN CERTIFICATE-----
 MIIBZjCCAQugAwIBAgIUElKfQpWv+H0oVgSATfEWFJ2x4gMwCgYIKoZIzj0EAwIw
 ITEfMB0GA1UEAwwWQXV0aG9yaXR5IG9mIHRoZSB0ZXN0czAeFw0yMDAxMDEwMDAw
@@ -60,7 +61,7 @@ su/2OG1VKRmMrvgtDBJMzkyLygilb+oQx5k=
 -----END CERTIFICATE-----
 `;
 
-/** For `receiver.test`, by itself. */
+/** For `receiver.test`, self-signed. */
 export const SELF_SIGNED = `-----BEGIN CERTIFICATE-----
 MIIBXzCCAQSgAwIBAgIUKbeg6BywRyXhbSFrUpGg7nUaO0YwCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNcmVjZWl2ZXIudGVzdDAgFw0yMDAxMDEwMDAwMDBaGA8yMTIw

@@ -1,4 +1,4 @@
-// A team with connections to fake CRMs, and the synchronization as a worker would run it.
+// A team with connections to fake CRMs, and the synchronization as a worker runs it.
 import { beforeEach } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { ProviderName } from '../../src/features/crm/providers/registry.ts';
@@ -11,15 +11,16 @@ import { appAs, tokenOf } from './app.ts';
 import { startCrm, type FakeCrm, type FakeDeal } from './crm/fake.ts';
 import { makeSeed, makeTeam, userId } from './seed.ts';
 
+/** Where the clock of each test starts. */
 export const NOW = new Date('2026-11-20T12:00:00.000Z');
 export const MINUTE = 60_000;
 const TEAM = 'team_a';
 
-/** A modification time, so many minutes before `NOW`. */
+/** Returns the time `minutes` before `NOW`, as ISO text. */
 export const ago = (minutes: number): string =>
   new Date(NOW.getTime() - minutes * MINUTE).toISOString();
 
-/** Deals 1 to `count`, each modified a minute after the one before. */
+/** Makes deals 1 to `count`, each modified one minute after the one before. */
 export function makeDeals(
   count: number,
   fields: (index: number) => Partial<FakeDeal> = () => ({}),
@@ -32,7 +33,7 @@ export function makeDeals(
   }));
 }
 
-/** A CRM with pages of three. */
+/** Starts a fake CRM with these deals and pages of three entries. */
 export async function startWith(
   name: ProviderName,
   deals: readonly FakeDeal[] = makeDeals(7),
@@ -43,7 +44,7 @@ export async function startWith(
   return crm;
 }
 
-/** The deals of the CRM as `stored` should return them. */
+/** Returns the deals of the CRM as `stored` should return them after a synchronization. */
 export function expected(crm: FakeCrm): unknown[] {
   const there = [...crm.deals.values()].filter((deal) => !deal.deleted && !deal.purged);
   return there
@@ -62,7 +63,7 @@ const DEALS = `select external_id::int as id, title, amount, outcome, lost_reaso
   where connection_id = $1
   order by external_id::int`;
 
-/** A fresh API and the time `NOW` before each test. */
+/** Starts a fresh API before each test and sets the clock to `NOW`. */
 export function useCrmSync() {
   const clock = fixedClock(NOW);
   const slept: number[] = [];
@@ -76,7 +77,7 @@ export function useCrmSync() {
     api = await startTestApi({ clock, allowPrivateTargets: true, seed: makeSeed([team]) });
   });
 
-  /** Signed in by the tests' clock, which the API uses. */
+  /** The token is issued by the test's clock, which the API uses too. */
   const signIn = async (): Promise<ReturnType<typeof appAs>> =>
     appAs(
       api,
@@ -112,7 +113,7 @@ export function useCrmSync() {
     return syncConnection(dependencies, { teamId: TEAM, connectionId });
   };
 
-  /** The next regular round. */
+  /** Runs the next regular synchronization, 16 minutes later. */
   const syncLater = (connectionId: string): ReturnType<typeof syncConnection> => {
     clock.advance(16 * MINUTE);
     return sync(connectionId);
@@ -121,7 +122,7 @@ export function useCrmSync() {
   const rows = async (text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
     (await api.db.pool.query<Record<string, unknown>>(text, values)).rows;
 
-  /** Data of `crm.sync.failed`, oldest first. */
+  /** Returns the data of the `crm.sync.failed` events, oldest first. */
   const events = async (): Promise<unknown[]> => {
     const found = await rows(
       `select data from event where type = 'crm.sync.failed' order by created_at, id`,
@@ -129,7 +130,7 @@ export function useCrmSync() {
     return found.map(({ data }) => data);
   };
 
-  /** What a customer reads with an API key. */
+  /** Returns what a customer reads at `path` with an API key. */
   const list = async (path: string): Promise<Record<string, unknown>[]> => {
     const { body } = await api.call(api.key(TEAM), 'GET', path);
     return (body as { data: Record<string, unknown>[] }).data;
@@ -138,7 +139,7 @@ export function useCrmSync() {
   return {
     api: () => api,
     clock,
-    /** How long the synchronization waited, in milliseconds. */
+    /** The waits of the synchronization, in milliseconds. */
     slept,
     signIn,
     connect,

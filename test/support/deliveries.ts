@@ -1,5 +1,5 @@
-// The delivery loop in the test's process: the real one, over the test's database and real connections, on the test's clock and names.
-import { setTimeout as delay } from 'node:timers/promises';
+// The real delivery loop, in the test's process: on the test's database, clock and name lookup, and
+// with real connections.
 import pino from 'pino';
 import { afterAll } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
@@ -11,25 +11,27 @@ import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { startDispatcher } from '../../src/delivery/dispatcher.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 
-/** The waits of the specification, in seconds. */
+/** The waits between attempts that the API documents, in seconds. */
 export const RETRY_DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
 
+/** How `startDeliveries` sets up the loop. */
 export interface DeliveriesOptions {
   readonly clock: Clock;
   readonly lookup?: Lookup;
   readonly timeoutMs?: number;
-  /** true by default: the receivers of tests are on this machine. */
+  /** true by default, because the receivers of tests are on this machine. */
   readonly allowPrivateTargets?: boolean;
 }
 
+/** A running delivery loop. */
 export interface Deliveries {
-  /** What the loop logged as a warning or worse. */
+  /** The lines that the loop logged at level warn or above. */
   readonly logged: readonly string[];
-  /** Lets attempts in flight end, and stops. */
+  /** Waits for attempts in flight and stops. */
   stop(): Promise<void>;
 }
 
-/** So short that a clock that was set forward is noticed at once. */
+/** So short that the loop notices at once when a test advances its clock. */
 const TICK_MS = 20;
 
 const started = new Set<Deliveries>();
@@ -37,7 +39,10 @@ afterAll(async () => {
   for (const deliveries of started) await deliveries.stop();
 });
 
-/** As src/worker.ts puts it together. It looks for work many times a second, so what is due by the test's clock is attempted without anybody waiting. */
+/**
+ * Starts the loop, assembled as in src/worker.ts. It looks for work many times a second, so what is
+ * due by the test's clock is attempted at once.
+ */
 export async function startDeliveries(
   api: Pick<TestApi, 'databaseUrl'>,
   options: DeliveriesOptions,
@@ -71,13 +76,4 @@ export async function startDeliveries(
   };
   started.add(deliveries);
   return deliveries;
-}
-
-/** Looks until there is something to see; the test's time limit is the limit. */
-export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  for (;;) {
-    const seen = await look();
-    if (seen !== null && seen !== undefined && seen !== false) return seen as NonNullable<T>;
-    await delay(5);
-  }
 }

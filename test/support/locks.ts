@@ -1,10 +1,10 @@
-// How a race is made certain: a lock that the test holds, and what has come to wait for it.
+// Makes races certain: a test holds a lock and waits until other sessions wait for it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import type { TestApi } from './api.ts';
 
-/** Holds what `statement` locks until the returned function is called, or the test ends. */
+/** Holds the locks of `statement` until the returned function is called or the test ends. */
 export async function holdLock(
   { databaseUrl }: Pick<TestApi, 'databaseUrl'>,
   statement: string,
@@ -18,9 +18,27 @@ export async function holdLock(
   return release;
 }
 
-/** Until so many statements of this database wait for a lock. */
-export async function untilWaiting({ db }: Pick<TestApi, 'db'>, count: number): Promise<void> {
-  const waiting = `select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  while (((await db.pool.query(waiting)).rowCount ?? 0) < count) await delay(5);
+const WAITING = `from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+
+/**
+ * Resolves when at least `count` statements of this database wait for a lock; with `like`, only
+ * statements whose text matches that pattern count.
+ */
+export async function untilWaiting(
+  { db }: Pick<TestApi, 'db'>,
+  count: number,
+  like = '%',
+): Promise<void> {
+  const look = async (): Promise<number> =>
+    (await db.pool.query(`select ${WAITING} and query ilike $1`, [like])).rowCount ?? 0;
+  while ((await look()) < count) await delay(5);
+}
+
+/**
+ * Ends the sessions that wait for a lock. This is what happens when Postgres notices that their
+ * client's machine is gone.
+ */
+export async function endWaiting({ db }: Pick<TestApi, 'db'>): Promise<void> {
+  await db.pool.query(`select pg_terminate_backend(pid) ${WAITING}`);
 }

@@ -1,11 +1,12 @@
-// Helpers for tests of what the services of the host application do.
+// Helpers for tests of the procedures that the services of the host application call.
 import type { TestApi } from './api.ts';
 import { appAsPlatform } from './app.ts';
 import { userId } from './seed.ts';
 
+/** The procedures for the host application. */
 export type Platform = Awaited<ReturnType<typeof appAsPlatform>>['platform'];
 
-/** The procedures for the host application, as one of its services. */
+/** Returns the procedures for the host application, called by one of its services. */
 export async function platformOf(
   api: Pick<TestApi, 'url'>,
   service = 'training',
@@ -13,7 +14,7 @@ export async function platformOf(
   return (await appAsPlatform(api, service)).platform;
 }
 
-/** A description of a training of the team's member. */
+/** Describes a training of the team's member, as the host application reports it. */
 export function describeTraining<F extends object>(team: string, id: string, fields: F = {} as F) {
   return {
     team_id: `team_${team}`,
@@ -24,7 +25,7 @@ export function describeTraining<F extends object>(team: string, id: string, fie
   };
 }
 
-/** An evaluation with this total, in one dimension too. */
+/** Describes an evaluation with this total, which is also the score of one dimension. */
 export function describeEvaluation(
   team: string,
   id: string,
@@ -41,12 +42,13 @@ export function describeEvaluation(
   };
 }
 
+/** An event as the database holds it. */
 export interface RaisedEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The team's events in the order in which they were raised; about one training when it is named. */
+/** Returns the team's events, oldest first; with `trainingId`, only those of that training. */
 export async function eventsOf(
   api: Pick<TestApi, 'db'>,
   teamId: string,
@@ -61,7 +63,7 @@ export async function eventsOf(
     : rows.filter(({ data }) => data['training_id'] === trainingId);
 }
 
-/** The team's audit entries in the order in which they were made. */
+/** Returns the team's audit entries, oldest first. */
 export async function auditOf(
   api: Pick<TestApi, 'db'>,
   teamId: string,

@@ -1,5 +1,5 @@
-// Prisma's own migration engine (WebAssembly, development only), as the reference for our runner. It splits scripts at
-// semicolons, so it can only be given plain ones.
+// Prisma's own migration engine (WebAssembly, development only), as the reference for our runner.
+// It splits scripts at semicolons, so its migrations must not contain functions.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -7,12 +7,12 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { Pool } from 'pg';
 
-/** Does to the database what `prisma migrate deploy` does with these files. Resolves with the names it applied. */
+/** Applies migrations as `prisma migrate deploy` does. Resolves with the names that it applied. */
 export async function applyWithPrisma(
   databaseUrl: string,
   migrations: ReadonlyArray<{ name: string; sql: string }>,
 ): Promise<string[]> {
-  // A pool of ours, because the engine's advisory lock lives as long as its session.
+  // Our own pool, so that we can end the session that holds the engine's advisory lock.
   const pool = new Pool({ connectionString: databaseUrl });
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
   const schemaEngine = await engine.SchemaEngine.new(
@@ -40,7 +40,7 @@ export async function applyWithPrisma(
   }
 }
 
-/** What we use of WebAssembly, which TypeScript knows only together with the whole of the browser. */
+/** The part of WebAssembly that we use. TypeScript only has its types in the browser's library. */
 interface WebAssemblyLoader {
   instantiate(
     code: Uint8Array,
@@ -48,7 +48,7 @@ interface WebAssemblyLoader {
   ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 }
 
-// Once a process: a second instance would get the callbacks of the first.
+// Once per process, because a second instance would get the callbacks of the first.
 await loadEngine();
 
 async function loadEngine(): Promise<void> {

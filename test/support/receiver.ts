@@ -1,4 +1,5 @@
-// A receiver of webhooks for tests: a real HTTP(S) server on 127.0.0.1 that keeps what it got, and answers as the test says, path by path.
+// A receiver of webhooks for tests: a real HTTP(S) server on 127.0.0.1 that keeps the requests it
+// received and responds on each path as the test says.
 import { once } from 'node:events';
 import {
   createServer,
@@ -13,30 +14,35 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 
+/** A request that the receiver got. */
 export interface Received {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The bytes, as they came. */
+  /** The bytes as received. */
   readonly body: Buffer;
-  /** Which connection it came on, counted from 1. */
+  /** The number of its connection, counted from 1. */
   readonly connection: number;
 }
 
-/** Answers one request, or does something else with its socket. */
+/** Responds to one request, or does something else with its socket. */
 export type Behaviour = (response: ServerResponse, request: Received, socket: Socket) => unknown;
 
+/** A running receiver. */
 export interface Receiver {
   readonly port: number;
-  /** `http://127.0.0.1:<port>` or, with a certificate, `https://receiver.test:<port>`, which the lookup of the test leads here. */
+  /**
+   * `http://127.0.0.1:<port>` or, with a certificate, `https://receiver.test:<port>`. The test's
+   * name lookup must resolve that name to 127.0.0.1.
+   */
   readonly url: string;
   readonly requests: readonly Received[];
-  /** How many connections were made to it. */
+  /** Returns how many connections were made to it. */
   connections(): number;
-  /** What the path answers from now on; 200 and `ok` as long as nothing is said. */
+  /** Sets how the path responds from now on; the default is 200 with the body `ok`. */
   on(path: string, behaviour: Behaviour): void;
   requestsTo(path: string): Received[];
-  /** Resolves once so many requests have come to the path. */
+  /** Resolves when at least `count` requests (by default 1) have come to the path. */
   arrived(path: string, count?: number): Promise<Received[]>;
   stop(): Promise<void>;
 }
@@ -46,6 +52,7 @@ afterAll(async () => {
   for (const receiver of started) await receiver.stop();
 });
 
+/** Starts a receiver, with TLS if there is a certificate. It is stopped when the test file ends. */
 export async function startReceiver(certificate?: {
   readonly cert: string;
   readonly key: string;
@@ -72,7 +79,7 @@ export async function startReceiver(certificate?: {
   server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
     connections += 1;
     sockets.set(socket, connections);
-    // A sender that goes away is part of the tests.
+    // Tests make senders that close their connection early.
     socket.on('error', ignore);
   });
   server.on('tlsClientError', ignore);
@@ -104,7 +111,7 @@ export async function startReceiver(certificate?: {
   return receiver;
 }
 
-/** Answers with the status, and a body where it has one. */
+/** Responds with this status, body and headers. */
 export function status(
   code: number,
   body?: string | Buffer,
@@ -113,7 +120,7 @@ export function status(
   return (response) => response.writeHead(code, headers).end(body);
 }
 
-/** One behaviour after the other; the last one stays. */
+/** Uses one behaviour per request, in turn. The last one is used for all further requests. */
 export function inTurn(...behaviours: readonly [Behaviour, ...Behaviour[]]): Behaviour {
   let turn = 0;
   return (...request) => {
@@ -123,15 +130,15 @@ export function inTurn(...behaviours: readonly [Behaviour, ...Behaviour[]]): Beh
   };
 }
 
-/** Answers nothing, ever. */
+/** Never responds. */
 export const hang: Behaviour = () => undefined;
 
-/** Answers with these bytes, whatever they are, and leaves the connection open. */
+/** Responds with these bytes, valid or not, and leaves the connection open. */
 export function raw(text: string | Buffer): Behaviour {
   return (_response, _request, socket) => socket.write(text);
 }
 
-/** Answers once the test says so. */
+/** Responds as `then` does, but only after the test has called `open`. */
 export function held(then: Behaviour): { readonly behaviour: Behaviour; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return {

@@ -1,4 +1,5 @@
-// What every response of the API must be, whatever the request was. `call` of support/api.ts applies it to each one that it gets.
+// The contract of every response of the API, whatever the request was. `call` of support/api.ts
+// checks each response against it.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { z } from 'zod';
@@ -7,18 +8,18 @@ import { strictOpenApiDocument } from '../../src/http/openapi/document.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
-/** A response as the tests see it. */
+/** A response as tests see it. */
 export interface ApiResponse {
   readonly status: number;
-  /** Lower-case names; several lines of one name joined by a comma. */
+  /** Names are in lower case; several lines of one name are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON, or undefined where there is none. */
+  /** The parsed JSON; undefined if the text is no JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
   readonly body: any;
   readonly text: string;
 }
 
-/** Which request it answers: `path` is below the base path, without the query. */
+/** The request of a response. `path` is relative to the base path and has no query. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -51,7 +52,7 @@ const problemSchema = z.strictObject({
   retry_after: z.int().min(1).optional(),
 });
 
-/** Which code may carry which field beside the common ones (specification, "Errors"). */
+/** The codes that may carry each field besides the common ones. */
 const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
   errors: ['validation_error'],
   field: ['validation_error'],
@@ -61,15 +62,16 @@ const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
   retry_after: ['rate_limited'],
 };
 
-/** Statuses that `bad_request` follows; nothing else differs from the catalogue. */
+/** The statuses of `bad_request`. Every other code has the one status of the catalogue. */
 const BAD_REQUEST_STATUSES = [400, 405, 408, 413, 415, 431];
 
-/** What the HTTP parser refuses never comes to be a request of an operation. */
+/** The HTTP parser refuses requests with these before an operation sees them. */
 const PARSER_STATUSES = [400, 408, 431];
 
 /**
- * Throws when the response is not what the specification and the published document promise: headers, content type, and the body against the schema of
- * that operation and status, unknown fields refused.
+ * Throws if the response breaks the error contract or the published document. It checks the
+ * headers, the content type, and the body against the schema of that operation and status, with
+ * unknown fields refused.
  */
 export function requireDocumentedResponse(asked: Asked, response: ApiResponse): void {
   const fault = faultOf(asked, response);
@@ -135,7 +137,7 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
       : status !== PROBLEMS[code].status
   )
     return `${code} has another status`;
-  // A replay tells the request that was refused; its own id is in the header only.
+  // The body of a replay has the id of the first request; its own id is only in the header.
   const isReplay = headers['idempotency-replayed'] === 'true';
   if (!isReplay && problem.request_id !== headers['x-request-id'])
     return 'request_id and X-Request-Id differ';
@@ -173,7 +175,10 @@ function schemaFault(endpoint: Endpoint | null, { status, body }: ApiResponse): 
 
 const validators = openValidators();
 
-/** The schemas of the published document, in the variant that refuses unknown fields, compiled when they are first needed. */
+/**
+ * Returns the validators of the published document, in the variant that refuses unknown fields.
+ * Each is compiled when it is first needed.
+ */
 function openValidators(): { find(endpoint: Endpoint, status: number): ValidateFunction | null } {
   const document: OpenApiPart = { ...strictOpenApiDocument() };
   const ajv = new Ajv2020({ strict: false, allErrors: true });

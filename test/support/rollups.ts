@@ -1,10 +1,11 @@
-// What the rollups of analytics must be, counted naively, and what they are.
+// Counts naively what the rollups of analytics should hold, and reads what they hold.
 import type pg from 'pg';
 import { DIMENSIONS } from '../../src/core/dimensions.ts';
 
-/** Must read dates and timestamps as text, as the service's own pool does. */
+/** A client that reads dates and timestamps as text, as the service's own pool does. */
 type Client = Pick<pg.Client, 'query'>;
 
+/** The rollups of a team, by user id and by `<user id> <Monday of the week>`. */
 export interface Rollups {
   readonly people: Record<string, Person>;
   readonly weeks: Record<string, Week>;
@@ -35,11 +36,14 @@ interface Session {
   dimensions: Record<string, number> | null;
 }
 
-/** What the rollups must be, one session after the other. */
+/** Counts what the rollups should hold, one training after the other. */
 export async function recount(client: Client, teamId: string): Promise<Rollups> {
   const { rows } = await client.query<Session>(
-    `SELECT t.user_id, t.status, t.created_at, t.finished_at, e.training_id IS NOT NULL AS scored, e.total, e.dimensions
-       FROM training t LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id WHERE t.team_id = $1`,
+    `SELECT t.user_id, t.status, t.created_at, t.finished_at,
+       e.training_id IS NOT NULL AS scored, e.total, e.dimensions
+     FROM training t
+     LEFT JOIN evaluation e ON e.team_id = t.team_id AND e.training_id = t.id
+     WHERE t.team_id = $1`,
     [teamId],
   );
   const people: Record<string, Person> = {};
@@ -87,22 +91,26 @@ function addToWeek(weeks: Record<string, Week>, row: Session, total: number): vo
   week.day_counts[day] = (week.day_counts[day] ?? 0) + 1;
 }
 
-/** What they are; a week of a person is named `<user id> <Monday>`. */
+/** Reads what the rollups hold. */
 export async function readRollups(client: Client, teamId: string): Promise<Rollups> {
   const scores = DIMENSIONS.map(
     (name) =>
       `'${name}', nullif(json_build_array(${name}_sum, ${name}_count)::text, '[0, 0]')::json`,
   );
   const people = await client.query<Person & { user_id: string }>(
-    `SELECT user_id, sessions, scored, total_sum::int, total_count, json_strip_nulls(json_build_object(${scores.join(', ')})) AS dimensions
-       FROM analytics_person WHERE team_id = $1`,
+    `SELECT user_id, sessions, scored, total_sum::int, total_count,
+       json_strip_nulls(json_build_object(${scores.join(', ')})) AS dimensions
+     FROM analytics_person
+     WHERE team_id = $1`,
     [teamId],
   );
   const days = (column: string) =>
     [1, 2, 3, 4, 5, 6, 7].map((day) => `day${day}_${column}`).join(', ');
   const weeks = await client.query<Week & { user_id: string; week: string }>(
-    `SELECT user_id, week, total_sum, total_count, ARRAY[${days('sum')}] AS day_sums, ARRAY[${days('count')}] AS day_counts
-       FROM analytics_person_week WHERE team_id = $1`,
+    `SELECT user_id, week, total_sum, total_count,
+       ARRAY[${days('sum')}] AS day_sums, ARRAY[${days('count')}] AS day_counts
+     FROM analytics_person_week
+     WHERE team_id = $1`,
     [teamId],
   );
   return {

@@ -1,13 +1,14 @@
 import { SCOPES } from '../../src/core/scopes.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 
+/** A team in a seed file. */
 export type TeamSeed = NonNullable<SeedFileInput['teams']>[number];
 type MemberSeed = NonNullable<TeamSeed['members']>[number];
 type TrainingSeed = NonNullable<TeamSeed['trainings']>[number];
 
 /**
- * Global entries, with the ids that the examples of the declarations use. Everything is released to every team unless a test says otherwise, and nothing
- * is forbidden or blocked.
+ * Global catalog entries, with the ids that the examples of the endpoints use. Unless a test says
+ * otherwise, all of them are released to every team, and nothing is forbidden or blocked.
  */
 export const CATALOG = [
   {
@@ -25,14 +26,16 @@ export const CATALOG = [
   { kind: 'methodology', id: 'met_spin', name: { de: 'SPIN', en: 'SPIN' } },
 ] as const satisfies NonNullable<SeedFileInput['catalog']>;
 
-/** A seed file with these teams and {@link CATALOG}; `fields` may replace the catalog and bring rules. */
+/** Makes a seed file with these teams and {@link CATALOG}, which `fields` may replace. */
 export function makeSeed(teams: TeamSeed[], fields: Partial<SeedFileInput> = {}): SeedFileInput {
   return { catalog: [...CATALOG], ...fields, teams };
 }
 
 /**
- * A team `team_<name>` with an owner, an admin and a member, all active (`mem_<name>_owner` …), and the keys `full` (every scope, made by the owner),
- * `by_admin` and `by_member` (every scope), `none` (no scope) and one for each scope. Lists in `fields` come on top of these, everything else replaces.
+ * Makes a team `team_<name>` with an owner, an admin and a member, all active (`mem_<name>_owner`
+ * …). Its keys are `full` (every scope, created by the owner), `by_admin` and `by_member` (every
+ * scope), `none` (no scope) and one for each scope. The members and keys in `fields` are added to
+ * these; the other fields replace them.
  */
 export function makeTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed {
   return {
@@ -58,7 +61,7 @@ export function makeTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed
   };
 }
 
-/** An active member `mem_<team>_<name>`, the person `usr_<team>_<name>`, `<name>@<team>.test`. */
+/** Makes an active member `mem_<team>_<name>`, user `usr_<team>_<name>`, `<name>@<team>.test`. */
 export function makeMember(
   team: string,
   name: string,
@@ -77,10 +80,12 @@ export function makeMember(
   };
 }
 
+/** The id of the member `name` of `team_<team>`. */
 export const memberId = (team: string, name: string): string => `mem_${team}_${name}`;
+/** The user id of the member `name` of `team_<team>`. */
 export const userId = (team: string, name: string): string => `usr_${team}_${name}`;
 
-/** A scored training of the team's member. */
+/** Makes a scored training of the team's member. */
 export function makeTraining(
   team: string,
   id: string,
@@ -99,7 +104,7 @@ export function makeTraining(
   };
 }
 
-/** An evaluation with this total in every dimension too. */
+/** Makes an evaluation with this total, which is also the score of every dimension. */
 export function makeEvaluation(total: number): NonNullable<TrainingSeed['evaluation']> {
   return {
     saved_at: '2026-10-01T09:08:00Z',
@@ -122,7 +127,10 @@ export function makeEvaluation(total: number): NonNullable<TrainingSeed['evaluat
   };
 }
 
-/** {@link makeTeam} with one of everything, ids ending in the team's name: `trn_<name>`, `asg_<name>`, `cas_<name>`, `deal_<name>`, `whe_<name>` … */
+/**
+ * Makes a team as {@link makeTeam} does, with one of everything. The ids end in the team's name:
+ * `trn_<name>`, `asg_<name>`, `cas_<name>`, `deal_<name>`, `whe_<name>` …
+ */
 export function makeFullTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed {
   const member = userId(name, 'member');
   return makeTeam(name, {

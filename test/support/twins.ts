@@ -13,12 +13,13 @@ import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { TEST_APP_SECRET } from './api.ts';
 import { CATALOG, makeEvaluation, makeSeed, type TeamSeed } from './seed.ts';
 
+/** One of the two teams. */
 export type Side = 'a' | 'b';
 export const SIDES: readonly Side[] = ['a', 'b'];
 export const teamIdOf = (side: Side): string => `team_${side}`;
 export const twinOf = (side: Side): Side => (side === 'a' ? 'b' : 'a');
 
-/** The moment at which the tests run: the clock stands still. */
+/** The time of the tests' clock, which stands still. */
 export const TWINS_NOW = new Date('2026-11-18T12:00:00.000Z');
 
 /** What the CRM of the connections takes. */
@@ -30,7 +31,7 @@ type Standing = readonly [
   user: string,
 ];
 
-/** Each member as the one team knows them, and as the other. */
+/** Each member as one team knows them, and as the other does. */
 const MEMBERS: Readonly<Record<string, Readonly<Record<Side, Standing>>>> = {
   mem_owner: { a: ['owner', 'active', 'usr_owner'], b: ['owner', 'active', 'usr_owner'] },
   mem_1: { a: ['admin', 'active', 'usr_1'], b: ['member', 'active', 'usr_1'] },
@@ -48,7 +49,7 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<Side, Standing>>>> = {
 const ids = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}_${index + 1}`);
 
-/** What exists in both teams, by the name that inputs call it. A new kind of id needs a line here. */
+/** The ids that exist in both teams, by the name of the input field. New kinds need a line here. */
 export const TWIN_IDS = {
   member_id: Object.keys(MEMBERS),
   user_id: ['usr_owner', ...ids('usr', 10)],
@@ -99,7 +100,7 @@ const OWN_ENTRIES: Readonly<
   ],
 };
 
-/** The entry of `list` for this index; the two sides go through the list in different ways. */
+/** Returns an entry of `list` for this index. The two sides go through the list in other orders. */
 function pick<T>(list: readonly T[], index: number, side: Side): T {
   const place = index * 7 + (side === 'a' ? 0 : 1 + Math.floor(index / 2));
   const picked = list[place % list.length];
@@ -112,7 +113,7 @@ const day = (index: number, side: Side): string =>
 const at = (index: number, side: Side, time = '09:00:00'): string =>
   `2026-10-${day(index, side)}T${time}.000Z`;
 
-/** The seed file of one twin, or of both. */
+/** Makes the seed file of one twin or of both. */
 export function twinSeed(sides: readonly Side[] = SIDES): SeedFileInput {
   const own = sides.flatMap((side) =>
     OWN_ENTRIES[side].map(([id, kind]) => ({
@@ -147,7 +148,7 @@ function makeTwin(side: Side): TeamSeed {
     id: teamIdOf(side),
     name: `Twin ${side}`,
     plan: side === 'a' ? 'team' : 'enterprise',
-    // One seat is free, which a count over both teams would not find.
+    // One seat is free. A count over both teams would find none.
     seats: live + 1,
     rate_limit_per_min: side === 'a' ? 1_000_000 : 2_000_000,
     language: side === 'a' ? 'de' : 'en',
@@ -259,7 +260,7 @@ function makeTwinTraining(side: Side, id: string, index: number) {
   };
 }
 
-/** Whose training this is on that side; somebody's for an id that is no training's. */
+/** Returns the user of the training on that side; for an unknown id, any user of the team. */
 export function trainingUserOf(side: Side, trainingId: string): string {
   const index = Math.max(0, TWIN_IDS.training_id.indexOf(trainingId));
   return index >= FIRST_SHARED_TRAINING ? `usr_${index - 9}` : pick(peopleOf(side), index, side);
@@ -268,8 +269,8 @@ export function trainingUserOf(side: Side, trainingId: string): string {
 type Rows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 
 /**
- * What a seed file does not have: keys' ids, deliveries, resends, audit entries, kept responses,
- * and the credentials of CRM connections, which ask the CRM at `crmUrl`.
+ * Adds what a seed file does not have: fixed ids of keys, deliveries, resends, audit entries, kept
+ * responses, and the credentials of CRM connections to the CRM at `crmUrl`.
  */
 export async function addTwinRows(
   db: Database,
@@ -289,7 +290,8 @@ export async function addTwinRows(
       const named = rows.map((row) => ({ team_id: teamIdOf(side), ...row }));
       const columns = [...new Set(named.flatMap((row) => Object.keys(row)))].join(', ');
       await db.pool.query(
-        `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1)`,
+        `insert into ${table} (${columns})
+         select ${columns} from json_populate_recordset(null::${table}, $1)`,
         [JSON.stringify(named)],
       );
     }
@@ -309,7 +311,10 @@ async function addCredentials(db: Database, teamId: string, crmUrl: string): Pro
   }
 }
 
-/** Gives what the seed dated by its own clock one time, so that worlds loaded one after the other are alike. */
+/**
+ * Replaces the times that the seed took from its own clock by a fixed time, so that databases that
+ * are loaded one after the other are equal.
+ */
 async function replaceTimeOfLoading(db: Database): Promise<void> {
   const { rows } = await db.pool.query<{ table: string; column: string }>(
     `select quote_ident(c.table_name) as table, quote_ident(c.column_name) as column
@@ -391,7 +396,7 @@ function twinRows(side: Side): Rows {
       request_id: '01900000-0000-7000-8000-000000000000',
       details: { of: side },
     })),
-    // Fewer than the limit in each team, more than it in both together.
+    // Below the limit in each team, but above it in both together.
     invitation_resend: Array.from({ length: 40 }, (_, index) => ({
       id: `inv_${index}`,
       member_id: side === 'a' ? 'mem_5' : 'mem_6',

@@ -1,5 +1,5 @@
-// A CRM's server on 127.0.0.1. What is common to all providers is here; how a provider's API looks
-// is in the file of its name.
+// A fake CRM: a server on 127.0.0.1 that answers like a provider's API. This file has what all
+// providers share; the API of each provider is in the file of its name.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,45 +7,53 @@ import { afterAll } from 'vitest';
 import type { z } from 'zod';
 import type { connectInput } from '../../../src/features/crm/connections/schema.ts';
 import type { ProviderName } from '../../../src/features/crm/providers/registry.ts';
+import { hubspot } from './hubspot.ts';
+import { pipedrive } from './pipedrive.ts';
 
-/** What `<name>.ts` exports as `fake`. */
+/** A new provider needs a line here. */
+const FAKES: Readonly<Record<ProviderName, FakeProvider>> = { hubspot, pipedrive };
+
+/** How the fake of one provider differs from the others. */
 export interface FakeProvider {
-  /** What an admin sends as `credentials` to connect an account whose secret is `token`. */
+  /** The `credentials` that an admin sends to connect an account whose secret is `token`. */
   credentialsOf(token: string): unknown;
-  /** Whether the request is signed in to the account whose secret is `token`. */
+  /** Whether the request is authenticated for the account whose secret is `token`. */
   accepts(token: string, request: FakeRequest): boolean;
-  /** Whether the request is for a page of deals. */
+  /** Whether the request asks for a page of deals. */
   isDealsPage(request: FakeRequest): boolean;
-  /** The body of a 200; null: there is no such path. */
+  /** The body of the 200 response; null if there is no such path. */
   answer(crm: FakeCrm, request: FakeRequest): unknown;
 }
 
+/** A deal in the CRM, the same for all providers. */
 export interface FakeDeal {
   readonly id: number;
   title?: string;
-  /** As the provider would write it. */
+  /** A decimal number, as the provider writes it in JSON. */
   amount?: string | null;
   status?: 'open' | 'won' | 'lost';
   lostReason?: string;
   ownerId?: number;
   modified: string;
   deleted?: boolean;
-  /** Removed without a trace: not among the deleted deals. */
+  /** Removed without a trace: not even listed among the deleted deals. */
   purged?: boolean;
 }
 
+/** A note of a deal in the CRM, the same for all providers. */
 export interface FakeNote {
   readonly id: number;
   dealId: number;
   html: string;
   modified: string;
   /**
-   * `listed`: Pipedrive still lists it, with `active_flag` false. Its documentation has that field
-   * for deleted notes but does not say whether the list leaves them out.
+   * `listed` means that Pipedrive still lists it, with `active_flag` false. Its documentation has
+   * that field for deleted notes but does not say whether the list leaves them out.
    */
   deleted?: boolean | 'listed';
 }
 
+/** A request that the CRM received. */
 export interface FakeRequest {
   readonly method: string;
   readonly path: string;
@@ -55,20 +63,21 @@ export interface FakeRequest {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** Answers instead of the provider by returning true. */
+/** Sees each request first. Returns true if it has responded, so that the provider must not. */
 export type Interceptor = (
   request: FakeRequest,
   response: ServerResponse,
 ) => boolean | Promise<boolean>;
 
+/** A running fake CRM; tests change its contents and settings at any time. */
 export interface FakeCrm {
   readonly name: ProviderName;
   readonly url: string;
-  /** The account's secret; another value makes the credentials of existing connections invalid. */
+  /** The account's secret. Changing it makes the credentials of existing connections invalid. */
   token: string;
-  /** A page has at most so many entries, even if more are asked for. */
+  /** The most entries of a page, even if the request asks for more. */
   pageMax: number;
-  /** Pages are as large as `pageMax`, even if fewer entries are asked for. */
+  /** Whether pages have `pageMax` entries even if the request asks for fewer. */
   ignoresLimit: boolean;
   readonly deals: Map<number, FakeDeal>;
   readonly notes: Map<number, FakeNote>;
@@ -76,9 +85,9 @@ export interface FakeCrm {
   readonly requests: FakeRequest[];
   intercept: Interceptor | null;
   put(deal: FakeDeal): void;
-  /** Requests for pages of deals. */
+  /** Returns the requests for pages of deals. */
   pages(): FakeRequest[];
-  /** The input of `admin.crm.connect`. */
+  /** Returns the input of `admin.crm.connect` for this CRM. */
   connectInput(): z.input<typeof connectInput>;
 }
 
@@ -87,8 +96,9 @@ afterAll(() => {
   for (const server of started) server.stop();
 });
 
+/** Starts an empty CRM of this provider. It is stopped when the test file ends. */
 export async function startCrm(name: ProviderName): Promise<FakeCrm> {
-  const { fake } = (await import(`./${name}.ts`)) as { fake: FakeProvider };
+  const fake = FAKES[name];
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -153,6 +163,7 @@ function parseBody(text: string, contentType = ''): Record<string, unknown> {
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 
+/** Sends a JSON response, for interceptors. */
 export function answer(
   response: ServerResponse,
   status: number,
@@ -161,14 +172,4 @@ export function answer(
 ): void {
   response.writeHead(status, { 'content-type': 'application/json;charset=utf-8', ...headers });
   response.end(JSON.stringify(body));
-}
-
-/** How many entries a page has if `asked` are asked for. */
-export function pageSizeOf({ pageMax, ignoresLimit }: FakeCrm, asked: number): number {
-  return ignoresLimit ? pageMax : Math.min(asked, pageMax);
-}
-
-/** A number in JSON, digit for digit. */
-export function rawJson(text: string): unknown {
-  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

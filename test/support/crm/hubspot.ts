@@ -1,16 +1,11 @@
-// HubSpot as its documentation describes it, as far as the synchronization asks it.
-import {
-  pageSizeOf,
-  type FakeCrm,
-  type FakeDeal,
-  type FakeNote,
-  type FakeProvider,
-  type FakeRequest,
-} from './fake.ts';
+// The part of HubSpot's API that the synchronization uses, as HubSpot's documentation describes it.
+import type { FakeCrm, FakeDeal, FakeNote, FakeProvider, FakeRequest } from './fake.ts';
+import { pageSizeOf } from './pages.ts';
 
 const DEALS_PATH = '/crm/v3/objects/deals/search';
 
-export const fake: FakeProvider = {
+/** See {@link FakeProvider}. */
+export const hubspot: FakeProvider = {
   credentialsOf: (token) => token,
   accepts: (token, { headers }) => headers.authorization === `Bearer ${token}`,
   isDealsPage: ({ path }) => path === DEALS_PATH,
@@ -87,7 +82,7 @@ function search(crm: FakeCrm, body: SearchBody, all: readonly HubspotObject[]): 
       }),
     );
   const sort = body.sorts?.[0] ?? 'hs_object_id';
-  // HubSpot does not say in which order equal entries come: here, the last one first.
+  // HubSpot does not document the order of equal entries. Here the last one comes first.
   const hits = all
     .filter(fits)
     .toReversed()

@@ -1,16 +1,11 @@
-// Pipedrive as its documentation describes it, as far as the synchronization asks it.
-import {
-  pageSizeOf,
-  rawJson,
-  type FakeCrm,
-  type FakeDeal,
-  type FakeProvider,
-  type FakeRequest,
-} from './fake.ts';
+// The part of Pipedrive's API that the synchronization uses, as its documentation describes it.
+import type { FakeCrm, FakeDeal, FakeProvider, FakeRequest } from './fake.ts';
+import { pageSizeOf } from './pages.ts';
 
 const DEALS_PATH = '/api/v2/deals';
 
-export const fake: FakeProvider = {
+/** See {@link FakeProvider}. */
+export const pipedrive: FakeProvider = {
   credentialsOf: (token) => token,
   accepts: (token, { headers }) => headers['x-api-token'] === token,
   isDealsPage: ({ path }) => path === DEALS_PATH,
@@ -90,4 +85,9 @@ function listNotes(crm: FakeCrm, query: URLSearchParams): unknown {
     data: data.length > 0 ? data : null,
     additional_data: { pagination: { start, limit, more_items_in_collection: more } },
   };
+}
+
+/** A number that JSON.stringify writes digit for digit. */
+function rawJson(text: string): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }
