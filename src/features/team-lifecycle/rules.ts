@@ -4,8 +4,7 @@
  *    result and changes nothing, even if the team has changed since. With other input it throws
  *    `conflict`. So does a creation of a team that was created in another way, for instance from a
  *    seed file.
- *  * The owner is the team's first member, active from the start, with the right `schnittstellen`
- *    (specification, general rule 4).
+ *  * The owner is the team's first member, active from the start, with the right `schnittstellen`.
  *  * An update sets the given fields. One that changes nothing writes no audit entry. A team may
  *    have more members than seats, because it may switch to a smaller plan.
  *  * A suspended or ended team is closed to its keys and admins. The host application goes on

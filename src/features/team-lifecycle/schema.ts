@@ -14,7 +14,7 @@ const facts = {
   rate_limit_per_min: hostCount.min(1),
 };
 
-/** What is left out is the table's default: 25 seats, 600 requests a minute, German, plan `team`. */
+/** The defaults are those of the table: 25 seats, 600 requests a minute, German, plan `team`. */
 export const createInput = z.strictObject({
   ...teamInput,
   ...facts,
@@ -23,20 +23,23 @@ export const createInput = z.strictObject({
   language: facts.language.default('de'),
   rate_limit_per_min: facts.rate_limit_per_min.default(600),
   owner: z.strictObject({
-    /** Ours where the host application has none. */
+    /** If left out, this service makes an id. */
     member_id: hostId.optional(),
     user_id: hostId,
     email: hostEmail,
   }),
 });
+/** The ids of the new team and of its owner's membership. */
 export const createOutput = z.object({ team_id: z.string(), owner_member_id: z.string() });
 
+/** The given fields are set, the others stay. */
 export const updateInput = z.strictObject({
   ...teamInput,
   ...z.object(facts).partial().shape,
   status: z.enum(STATUSES).optional(),
 });
 
+/** A team as the host application sees it. */
 export const team = z.object({
   id: z.string(),
   name: z.string(),

@@ -8,6 +8,7 @@ import * as rules from './rules.ts';
 import type { createInput, updateInput } from './schema.ts';
 import * as store from './store.ts';
 
+/** The created team. */
 export interface Creation {
   readonly teamId: string;
   readonly ownerMemberId: string;
@@ -30,7 +31,7 @@ export async function createTeam(
       const creation = await store.findCreation(tx, teamId);
       if (!creation.hash?.equals(hash))
         throw new ProblemError('conflict', {
-          detail: 'The team exists, created with another input.',
+          detail: 'The team already exists and was created with other input.',
         });
       return { teamId, ownerMemberId: creation.ownerMemberId };
     }
@@ -49,7 +50,7 @@ export async function createTeam(
   });
 }
 
-/** Opens a transaction. Throws `not_found`. */
+/** Sets the given fields and returns the team. Opens a transaction. Throws `not_found`. */
 export async function updateTeam(
   db: Db,
   context: PlatformChangeContext,

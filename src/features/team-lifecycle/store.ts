@@ -1,6 +1,7 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Tx } from '../../db/client.ts';
 
+/** A team. */
 export interface TeamRow {
   readonly id: string;
   readonly name: string;
@@ -11,6 +12,7 @@ export interface TeamRow {
   readonly rate_limit_per_min: number;
 }
 
+/** A team to create. `hash` identifies the input of the creation. */
 export interface NewTeam extends Omit<TeamRow, 'status'> {
   readonly hash: Buffer;
   readonly at: Date;
@@ -18,11 +20,16 @@ export interface NewTeam extends Omit<TeamRow, 'status'> {
 
 const INSERT = statement<{ id: string }>(
   'teams.insert',
-  `insert into team (id, name, plan, seats, language, rate_limit_per_min, creation_hash, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)
-   on conflict (id) do nothing returning id`,
+  `insert into team
+     (id, name, plan, seats, language, rate_limit_per_min, creation_hash, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)
+   on conflict (id) do nothing
+   returning id`,
 );
 
-/** Whether it was inserted; waits for whoever is inserting the same one. */
+/**
+ * Inserts a team. Returns false if it exists. Waits for a concurrent insertion of the same team.
+ */
 export async function insertTeam(tx: Tx, team: NewTeam): Promise<boolean> {
   const { id, name, plan, seats, language, rate_limit_per_min, hash, at } = team;
   const rows = await tx.query(INSERT, [
@@ -38,13 +45,14 @@ export async function insertTeam(tx: Tx, team: NewTeam): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** The first member of a team. */
 export interface Owner {
   readonly memberId: string;
   readonly userId: string;
   readonly email: string;
 }
 
-// One statement: foreign keys are checked at its end.
+// Person and member are one statement, because foreign keys are checked at its end.
 const INSERT_OWNER = statement(
   'teams.insertOwner',
   `with person as (insert into person (team_id, id) values ($1, $3))
@@ -52,6 +60,7 @@ const INSERT_OWNER = statement(
    values ($1, $2, $3, $4, 'owner', 'active', array['schnittstellen'], $5, $5)`,
 );
 
+/** Inserts the owner as an active member with the right `schnittstellen`. */
 export function insertOwner(
   tx: Tx,
   teamId: string,
@@ -63,10 +72,22 @@ export function insertOwner(
 
 const FIND_CREATION = statement<{ creation_hash: Buffer | null; owner_member_id: string | null }>(
   'teams.findCreation',
-  `select creation_hash, (select m.id from member m where m.team_id = t.id order by m.created_at, m.id limit 1) as owner_member_id from team t where t.id = $1`,
+  `select creation_hash,
+     (
+       select m.id
+       from member m
+       where m.team_id = t.id
+       order by m.created_at, m.id
+       limit 1
+     ) as owner_member_id
+   from team t
+   where t.id = $1`,
 );
 
-/** What the team was created with. Members' rows are never removed, so its first member is the owner of that time. */
+/**
+ * What the team was created with; `hash` is null if it was created in another way. Rows of members
+ * are never deleted, so the first member is the owner that the team was created with.
+ */
 export async function findCreation(
   tx: Tx,
   teamId: string,
@@ -77,10 +98,16 @@ export async function findCreation(
 
 const FIND_FOR_UPDATE = statement<TeamRow>(
   'teams.findForUpdate',
-  'select id, name, plan, status, seats, language, rate_limit_per_min from team where id = $1 for no key update',
+  `select id, name, plan, status, seats, language, rate_limit_per_min
+   from team
+   where id = $1
+   for no key update`,
 );
 
-/** The team, locked as the writers of its memberships lock it, so that seats are changed before or after an invitation, never beside it. */
+/**
+ * The team, or null. Takes the lock that writers of memberships take, so that the number of seats
+ * cannot change during an invitation.
+ */
 export async function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | null> {
   const [row] = await tx.query(FIND_FOR_UPDATE, [teamId]);
   return row ?? null;
@@ -88,9 +115,12 @@ export async function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow
 
 const UPDATE = statement(
   'teams.update',
-  'update team set name = $2, plan = $3, status = $4, seats = $5, language = $6, rate_limit_per_min = $7 where id = $1',
+  `update team
+   set name = $2, plan = $3, status = $4, seats = $5, language = $6, rate_limit_per_min = $7
+   where id = $1`,
 );
 
+/** Writes all fields of a team. */
 export function updateTeam(
   tx: Tx,
   { id, name, plan, status, seats, language, rate_limit_per_min }: TeamRow,

@@ -1,22 +1,32 @@
 /**
  * Decisions about a team's settings that the specification leaves open:
- *  * The right `schnittstellen` is granted to active admins only; for anybody else, the owner included (who has every right by role), it is a validation error
- *    of the field `member_id`. It counts only while its holder is an admin (`core/access.ts`). It can be withdrawn from every live member. Granting what is held and
- *    withdrawing what is not are no change.
- *  * A switch, a policy or a release that is already as wanted is no change: no audit entry.
- *  * A policy is a list of blocked ids, set as a whole; repeated ids collapse. An id that is neither the team's own entry nor a global one is a validation error of
- *    `blocked`, unless the policy holds it already: an entry that has left the catalog must not make the list unchangeable. An entry that is not released may be
- *    blocked, against the day when it is.
- *  * Released are all global entries, those to come included, or a list of ids; an empty list leaves the team its own entries. An id that is no global entry is a
- *    validation error of `released`: the team's own entries need no release.
- *  * A member's policy is read and set while the membership is active or invited, as an invited member may be a recipient.
- *  * The admins' catalog shows what the team could use, with what keeps it from it: its own entries, and all global ones that no entry of its own hides.
- *    It is ordered by id.
+ *  * The right `schnittstellen` is granted to active admins only. For anybody else it is a
+ *    validation error of the field `member_id`. That includes the owner, whose role has every
+ *    right. The right counts only while its holder is an admin (`core/access.ts`). It can be
+ *    withdrawn from every live member. Granting a right that is held, or withdrawing one that is
+ *    not, is no change.
+ *  * Setting a switch, a policy or a release to its current value is no change and writes no audit
+ *    entry.
+ *  * A policy is a list of blocked ids, which is set as a whole. Repeated ids collapse. An id that
+ *    is neither an own entry of the team nor a global one is a validation error of the field
+ *    `blocked`, unless the policy blocks it already: an entry that has left the catalog must not
+ *    make the list unchangeable. An entry that is not released can be blocked, in case it is
+ *    released later.
+ *  * A release is either all global entries, future ones included, or a list of ids. With an empty
+ *    list, the team has only its own entries. An id that is no global entry is a validation error
+ *    of the field `released`. The team's own entries need no release.
+ *  * A member's policy can be read and set while the membership is active or invited, because an
+ *    invited member can receive assignments.
+ *  * The admins' catalog lists every entry that the team could use, with the reasons why it cannot:
+ *    its own entries, and all global ones that no own entry hides. It is ordered by id.
  */
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import { invalidField } from '../../core/problem.ts';
 
-/** Throws `validation_error` (field `member_id`) for anybody but an active admin. Read under the team's lock. */
+/**
+ * Throws `validation_error` (field `member_id`) for anybody but an active admin. Read the target
+ * under the team's lock.
+ */
 export function requireActiveAdmin(target: {
   readonly role: Role;
   readonly status: MemberStatus;
@@ -28,12 +38,13 @@ export function requireActiveAdmin(target: {
   );
 }
 
-/** What makes one set of ids another. */
+/** The difference between two sets of ids. */
 export interface IdChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
 }
 
+/** Returns what to add to `before`, and what to remove from it, to get `after`. */
 export function changeOf(before: readonly string[], after: readonly string[]): IdChange {
   const [old, wanted] = [new Set(before), new Set(after)];
   return {
@@ -42,16 +53,17 @@ export function changeOf(before: readonly string[], after: readonly string[]): I
   };
 }
 
+/** Whether the two sets differ. */
 export function isChange({ added, removed }: IdChange): boolean {
   return added.length > 0 || removed.length > 0;
 }
 
-/** Throws `validation_error` (field `blocked`) that names the first id of `added` that is unknown. */
+/** Throws `validation_error` (field `blocked`) with the first added id that is not in `known`. */
 export function requireBlockable(change: IdChange, known: readonly string[]): void {
   requireKnown('blocked', change.added, known);
 }
 
-/** Throws `validation_error` (field `released`) that names the first id that is no global entry. */
+/** Throws `validation_error` (field `released`) with the first id that is not in `known`. */
 export function requireReleasable(released: readonly string[], known: readonly string[]): void {
   requireKnown('released', released, known);
 }

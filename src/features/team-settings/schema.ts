@@ -3,7 +3,7 @@ import { SCHNITTSTELLEN } from '../../core/access.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { id } from '../../core/shapes.ts';
 
-/** More than any catalog holds, few enough for one statement. */
+/** More than any catalog has, but few enough for one statement. */
 const IDS_MAX = 5000;
 
 const memberId = id.meta({ description: 'Id of an active or invited member.' });
@@ -30,7 +30,7 @@ export const heldRights = z.object({ member_id: z.string(), rights });
 
 const memberDetail = z
   .boolean()
-  .meta({ description: 'Whether single members may be looked at: trainings, scores, emails.' });
+  .meta({ description: 'Whether data of single members may be shown: trainings, scores, emails.' });
 const leaderboard = z.boolean().meta({ description: 'Whether the analytics may rank members.' });
 
 export const privacy = z.object({
@@ -61,12 +61,9 @@ export const release = z.object({
     .meta({ description: '`all`, or the ids of global entries.' }),
 });
 export const setReleaseInput = z.strictObject({
-  released: z
-    .union([everything, ids])
-    .meta({
-      description:
-        '`all`: every global entry, those to come included; or the whole list of their ids.',
-    }),
+  released: z.union([everything, ids]).meta({
+    description: '`all` for every global entry, future ones included; or the whole list of ids.',
+  }),
 });
 
 const kind = z.enum(['situation', 'personality', 'industry', 'role', 'methodology']);
@@ -82,12 +79,17 @@ export const catalogPage = pageOf(
     name: z
       .string()
       .nullable()
-      .meta({ description: 'In the language of `Accept-Language`, or in the other one.' }),
+      .meta({ description: 'In the language of `Accept-Language`; else in another one.' }),
     icon: z.string().nullable(),
-    own: z.boolean().meta({ description: "The team's own entry; false: a global one." }),
-    released: z.boolean().meta({ description: 'Own entries always are.' }),
+    own: z
+      .boolean()
+      .meta({ description: "True for the team's own entry, false for a global one." }),
+    released: z.boolean().meta({ description: 'Always true for own entries.' }),
     blocked: z
       .boolean()
-      .meta({ description: "By the team's policy; members' own do not count here." }),
+      .meta({
+        description:
+          "Whether the team's policy blocks it. The policies of members do not count here.",
+      }),
   }),
 );

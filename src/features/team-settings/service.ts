@@ -9,7 +9,7 @@ import type { AdminRow, CatalogRow, Switches } from './store.ts';
 
 const ADMINS = 'team_admins';
 const CATALOG = 'team_catalog';
-/** A cursor holds a time and an id. The catalog is ordered by id alone, so its time is constant. */
+/** A cursor holds a time and an id. The catalog is ordered by id only, so its time is constant. */
 const NO_TIME = '1970-01-01T00:00:00.000Z';
 
 interface PageQuery {
@@ -80,6 +80,7 @@ async function changeRights(
   });
 }
 
+/** The privacy switches as they are set. */
 export function getSwitches(db: Db, teamId: string): Promise<Switches> {
   return store.findSwitches(db, teamId);
 }
@@ -159,6 +160,7 @@ export async function setPolicy(
 /** The global entries that are released to the team. */
 export type Released = 'all' | readonly string[];
 
+/** The global entries that are released to the team now. */
 export async function getRelease(db: Db, teamId: string): Promise<Released> {
   const { all, ids } = await store.findRelease(db, teamId);
   return all ? 'all' : ids;

@@ -4,6 +4,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { IdChange } from './rules.ts';
 
+/** A membership with its rights. */
 export interface AdminRow {
   readonly id: string;
   readonly email: string;
@@ -17,13 +18,16 @@ const ADMIN_COLUMNS = 'id, email, role, status, rights, created_at';
 
 const LIST_ADMINS = statement<AdminRow>(
   'team.listAdmins',
-  `select ${ADMIN_COLUMNS} from member
-   where team_id = $1 and status <> 'ended' and role = 'admin'
+  `select ${ADMIN_COLUMNS}
+   from member
+   where team_id = $1
+     and status <> 'ended'
+     and role = 'admin'
      and ${isAfter(BY_CREATION, ['$3', '$4'])}
    ${newestFirst(BY_CREATION, '$2')}`,
 );
 
-/** Live members with the role admin, newest first, after `after`. */
+/** Lists live members with the role admin, newest first, from the position `after` on. */
 export function listAdmins(
   db: Db,
   teamId: string,
@@ -35,10 +39,12 @@ export function listAdmins(
 
 const FIND_MEMBER = statement<AdminRow>(
   'team.findMember',
-  `select ${ADMIN_COLUMNS} from member where team_id = $1 and id = $2 and status <> 'ended'`,
+  `select ${ADMIN_COLUMNS}
+   from member
+   where team_id = $1 and id = $2 and status <> 'ended'`,
 );
 
-/** A live member, whatever the role. */
+/** A live member with any role, or null. */
 export async function findMember(
   db: Db,
   teamId: string,
@@ -53,6 +59,7 @@ const SET_RIGHTS = statement(
   'update member set rights = $3 where team_id = $1 and id = $2',
 );
 
+/** Replaces the rights of a member. */
 export function setRights(
   tx: Tx,
   teamId: string,
@@ -62,7 +69,7 @@ export function setRights(
   tx.send(SET_RIGHTS, [teamId, memberId, rights]);
 }
 
-/** The switches as they are set. What follows from them is for `core/privacy.ts` to say. */
+/** The privacy switches as they are set. `core/privacy.ts` decides what follows from them. */
 export interface Switches {
   readonly member_detail_enabled: boolean;
   readonly leaderboard_enabled: boolean;
@@ -73,6 +80,7 @@ const FIND_SWITCHES = statement<Switches>(
   'select member_detail_enabled, leaderboard_enabled from team where id = $1',
 );
 
+/** The team's switches. */
 export async function findSwitches(db: Db, teamId: string): Promise<Switches> {
   return one(await db.query(FIND_SWITCHES, [teamId]));
 }
@@ -82,20 +90,27 @@ const SET_SWITCHES = statement(
   'update team set member_detail_enabled = $2, leaderboard_enabled = $3 where id = $1',
 );
 
+/** Sets both switches. */
 export function setSwitches(tx: Tx, teamId: string, switches: Switches): void {
   tx.send(SET_SWITCHES, [teamId, switches.member_detail_enabled, switches.leaderboard_enabled]);
 }
 
 const LIST_BLOCKED = statement<{ entry_id: string }>(
   'team.listBlocked',
-  'select entry_id from team_block where team_id = $1 order by entry_id',
+  `select entry_id
+   from team_block
+   where team_id = $1
+   order by entry_id`,
 );
 const LIST_MEMBER_BLOCKED = statement<{ entry_id: string }>(
   'team.listMemberBlocked',
-  'select entry_id from member_block where team_id = $1 and member_id = $2 order by entry_id',
+  `select entry_id
+   from member_block
+   where team_id = $1 and member_id = $2
+   order by entry_id`,
 );
 
-/** The ids that the team's policy blocks; with a member's id, those of the member's own. */
+/** Lists the ids that the team's policy blocks or, with a member id, the member's own policy. */
 export async function listBlocked(
   db: Db,
   teamId: string,
@@ -109,22 +124,26 @@ export async function listBlocked(
 
 const UNBLOCK = statement(
   'team.unblock',
-  'delete from team_block where team_id = $1 and entry_id = any ($2)',
+  `delete from team_block
+   where team_id = $1 and entry_id = any ($2)`,
 );
 const BLOCK = statement(
   'team.block',
-  'insert into team_block (team_id, entry_id) select $1, unnest($2::text[])',
+  `insert into team_block (team_id, entry_id)
+   select $1, unnest($2::text[])`,
 );
 const UNBLOCK_MEMBER = statement(
   'team.unblockMember',
-  'delete from member_block where team_id = $1 and member_id = $2 and entry_id = any ($3)',
+  `delete from member_block
+   where team_id = $1 and member_id = $2 and entry_id = any ($3)`,
 );
 const BLOCK_MEMBER = statement(
   'team.blockMember',
-  'insert into member_block (team_id, member_id, entry_id) select $1, $2, unnest($3::text[])',
+  `insert into member_block (team_id, member_id, entry_id)
+   select $1, $2, unnest($3::text[])`,
 );
 
-/** Changes the team's policy, or with a member's id the member's own. Only under `lockTeam`. */
+/** Changes the team's policy or, with a member id, the member's own. Needs `lockTeam`. */
 export function changeBlocked(
   tx: Tx,
   teamId: string,
@@ -142,10 +161,16 @@ export function changeBlocked(
 
 const KNOWN_ENTRIES = statement<{ id: string }>(
   'team.knownEntries',
-  `select id from team_catalog_entry where team_id = $1 and id = any ($2) union select id from catalog_entry where id = any ($2)`,
+  `select id
+   from team_catalog_entry
+   where team_id = $1 and id = any ($2)
+   union
+   select id
+   from catalog_entry
+   where id = any ($2)`,
 );
 
-/** Of these ids, those that are entries of the team's own or global ones. */
+/** Returns those of the ids that are own entries of the team or global ones. */
 export async function findKnownEntries(
   db: Db,
   teamId: string,
@@ -155,18 +180,23 @@ export async function findKnownEntries(
   return (await db.query(KNOWN_ENTRIES, [teamId, ids])).map((row) => row.id);
 }
 
-// Locked, so that an entry that leaves the catalog meanwhile takes its release with it, instead of breaking the foreign key.
+// Locked, because an entry that is deleted after this check would break the foreign key of its
+// release. With the lock, the deletion waits and then removes the release, too.
 const GLOBAL_ENTRIES = statement<{ id: string }>(
   'team.globalEntries',
-  'select id from catalog_entry where id = any ($1) for key share',
+  `select id
+   from catalog_entry
+   where id = any ($1)
+   for key share`,
 );
 
-/** Of these ids, those that are global entries. */
+/** Returns those of the ids that are global entries, and locks these until the transaction ends. */
 export async function findGlobalEntries(tx: Tx, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   return (await tx.query(GLOBAL_ENTRIES, [ids])).map((row) => row.id);
 }
 
+/** What of the global catalog is released: all entries, or those with these ids. */
 export interface Release {
   readonly all: boolean;
   readonly ids: readonly string[];
@@ -174,10 +204,18 @@ export interface Release {
 
 const FIND_RELEASE = statement<{ all_released: boolean; ids: string[] }>(
   'team.findRelease',
-  `select all_released, array(select entry_id from catalog_release where team_id = $1 order by entry_id) as ids from team where id = $1`,
+  `select all_released,
+     array(
+       select entry_id
+       from catalog_release
+       where team_id = $1
+       order by entry_id
+     ) as ids
+   from team
+   where id = $1`,
 );
 
-/** What of the global catalog is released to the team. */
+/** The release of the team. */
 export async function findRelease(db: Db, teamId: string): Promise<Release> {
   const row = one(await db.query(FIND_RELEASE, [teamId]));
   return { all: row.all_released, ids: row.ids };
@@ -189,14 +227,16 @@ const SET_ALL_RELEASED = statement(
 );
 const WITHDRAW = statement(
   'team.withdraw',
-  'delete from catalog_release where team_id = $1 and entry_id = any ($2)',
+  `delete from catalog_release
+   where team_id = $1 and entry_id = any ($2)`,
 );
 const RELEASE = statement(
   'team.release',
-  'insert into catalog_release (team_id, entry_id) select $1, unnest($2::text[])',
+  `insert into catalog_release (team_id, entry_id)
+   select $1, unnest($2::text[])`,
 );
 
-/** Only under `lockTeam`. */
+/** Changes the release of the team. Needs `lockTeam`. */
 export function changeRelease(
   tx: Tx,
   teamId: string,
@@ -208,6 +248,7 @@ export function changeRelease(
   tx.send(RELEASE, [teamId, added]);
 }
 
+/** A catalog entry and whether the team can use it. */
 export interface CatalogRow {
   readonly id: string;
   readonly kind: 'situation' | 'personality' | 'industry' | 'role' | 'methodology';
@@ -221,16 +262,43 @@ export interface CatalogRow {
 
 const LIST_CATALOG = statement<CatalogRow>(
   'team.listCatalog',
-  `select e.*, exists (select from team_block b where b.team_id = $1 and b.entry_id = e.id) as blocked from (
-     select id, kind, name_de, name_en, icon, true as own, true as released from team_catalog_entry where team_id = $1
+  `select e.*,
+     exists (
+       select
+       from team_block b
+       where b.team_id = $1 and b.entry_id = e.id
+     ) as blocked
+   from (
+     select id, kind, name_de, name_en, icon, true as own, true as released
+     from team_catalog_entry
+     where team_id = $1
      union all
      select g.id, g.kind, g.name_de, g.name_en, g.icon, false,
-       exists (select from team t where t.id = $1 and t.all_released) or exists (select from catalog_release r where r.team_id = $1 and r.entry_id = g.id)
-     from catalog_entry g where not exists (select from team_catalog_entry o where o.team_id = $1 and o.id = g.id)
-   ) e where e.id > $3 and ($4::text is null or e.kind = $4) order by e.id limit $2`,
+       exists (
+         select
+         from team t
+         where t.id = $1 and t.all_released
+       ) or exists (
+         select
+         from catalog_release r
+         where r.team_id = $1 and r.entry_id = g.id
+       )
+     from catalog_entry g
+     where not exists (
+       select
+       from team_catalog_entry o
+       where o.team_id = $1 and o.id = g.id
+     )
+   ) e
+   where e.id > $3
+     and ($4::text is null or e.kind = $4)
+   order by e.id
+   limit $2`,
 );
 
-/** The team's own entries and the global ones that they do not hide, by id, after the entry `afterId`. */
+/**
+ * Lists the team's own entries and the global ones that they do not hide, by id, after `afterId`.
+ */
 export function listCatalog(
   db: Db,
   teamId: string,
@@ -240,6 +308,6 @@ export function listCatalog(
 }
 
 function one<Row>([row]: readonly Row[]): Row {
-  if (!row) throw new Error('the team of the request is gone');
+  if (!row) throw new Error('the team of the request does not exist');
   return row;
 }

@@ -4,11 +4,13 @@ import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { admin, catalogPage, release } from './schema.ts';
 import type { AdminRow, CatalogRow } from './store.ts';
 
+/** The email is left out while `member_detail_enabled` is off. */
 export function toAdmin(privacy: Privacy, row: AdminRow): z.input<typeof admin> {
   const { id, email, status, rights } = row;
   return { member_id: id, email: memberDetail(privacy, email), status, rights: [...rights] };
 }
 
+/** An entry with its name in `language` or, without one, in any other language. */
 export function toCatalogEntry(
   language: Language,
   row: CatalogRow,
@@ -18,6 +20,7 @@ export function toCatalogEntry(
   return { ...shown, name: names.find((name) => name !== null) ?? null };
 }
 
+/** The release as the app shows it. */
 export function toRelease(released: 'all' | readonly string[]): z.input<typeof release> {
   return { released: released === 'all' ? released : [...released] };
 }
