@@ -1,0 +1,87 @@
+// API keys on two processes of the API, which share nothing but the database.
+import { beforeAll, expect, test } from 'vitest';
+import { openDatabase, type Database } from '../../src/db/client.ts';
+import { createCall, loadTestSeed, startApiProcess, type Call } from '../support/api.ts';
+import { createKey, newKeyName, type App } from '../support/api-keys.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+let db: Database;
+let calls: [Call, Call];
+let apps: [App, App];
+let raceApps: [App, App];
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  await loadTestSeed(database, makeSeed([makeTeam('a'), makeTeam('race')]));
+  const [one, two] = await Promise.all([
+    startApiProcess(database.url),
+    startApiProcess(database.url),
+  ]);
+  calls = [createCall(one.url), createCall(two.url)];
+  apps = [await appAsMember(one, 'a', 'owner'), await appAsMember(two, 'a', 'owner')];
+  db = openDatabase({ url: database.url, poolMax: 2, onError: () => undefined });
+  raceApps = [await appAsMember(one, 'race', 'owner'), await appAsMember(two, 'race', 'owner')];
+  return async () => {
+    await Promise.all([one.kill('SIGTERM'), two.kill('SIGTERM')]);
+    await db.close();
+    await database.drop();
+  };
+});
+
+const statuses = (key: string) =>
+  Promise.all(calls.map(async (call) => (await call(key, 'GET', '/users')).status));
+
+test('a new key works on every process at once, and a revoked key on none', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const { id, key } = await createKey(apps[0]);
+    expect(await statuses(key)).toEqual([200, 200]);
+    await apps[1].admin.apiKeys.revoke.mutate({ key_id: id });
+    expect(await statuses(key)).toEqual([401, 401]);
+  }
+});
+
+test('a rotated key and its successor work on every process in the grace period', async () => {
+  const old = await createKey(apps[0]);
+  const made = await apps[1].admin.apiKeys.rotate.mutate({ key_id: old.id, grace_s: 3600 });
+  expect([await statuses(old.key), await statuses(made.key)]).toEqual([
+    [200, 200],
+    [200, 200],
+  ]);
+});
+
+test('two rotations of one key at the same time make one successor', async () => {
+  const { id, name } = await createKey(apps[0]);
+  const codes = await Promise.all(
+    apps.map((app) => codeOf(app.admin.apiKeys.rotate.mutate({ key_id: id, grace_s: 60 }))),
+  );
+  expect(codes.toSorted()).toEqual(['ok', 'validation_error']);
+  const { rows } = await db.pool.query(
+    `select name
+     from api_key
+     where team_id = 'team_a' and starts_with(name, $1)`,
+    [`${name} (`],
+  );
+  expect(rows).toHaveLength(1);
+});
+
+test('two creations of one name at the same time make one key', async () => {
+  const name = newKeyName();
+  const codes = await Promise.all(apps.map((app) => codeOf(createKey(app, { name }))));
+  expect(codes.toSorted()).toEqual(['ok', 'validation_error']);
+});
+
+test('creations that race for the last places make no more than 50 live keys', async () => {
+  const { rows } = await db.pool.query(
+    `select count(*)::int as n from api_key where team_id = 'team_race'`,
+  );
+  const free = 50 - rows[0].n;
+  const codes = await Promise.all(
+    Array.from({ length: free + 10 }, (_, index) =>
+      codeOf(createKey(raceApps[index % 2] ?? raceApps[0])),
+    ),
+  );
+  expect(codes.filter((code) => code === 'ok')).toHaveLength(free);
+  expect(codes.filter((code) => code === 'validation_error')).toHaveLength(10);
+});
