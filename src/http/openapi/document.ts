@@ -12,7 +12,7 @@ import { closeObjects, mapValues, openObjects, tidySchema } from './schemas.ts';
 import { describeWebhooks } from './webhooks.ts';
 import { BASE_PATH } from '../api/rest.ts';
 
-/** What is described, and until when it is there. */
+/** A version of the API, and when it ends. */
 export interface DescribedVersion {
   readonly router: { readonly _def: { readonly procedures: object } };
   readonly deprecated: Deprecation | null;
@@ -20,12 +20,13 @@ export interface DescribedVersion {
 
 const V1: DescribedVersion = { router: v1, deprecated: V1_DEPRECATION };
 
-/** Stands in examples of the committed file, which knows no process's address. */
+/** The address in the examples of the committed document, which belongs to no process. */
 const EXAMPLE_URL = 'https://api.example.com';
 
 /**
- * The OpenAPI 3.1 description of the API, made from the declarations of the operations. `publicUrl` is the service's outside URL; '' leaves the server
- * relative. Responses are open for fields to come, request bodies are closed.
+ * Makes the OpenAPI 3.1 document from the declarations of the operations. `publicUrl` is the
+ * service's public URL; with '' the server is relative. Responses are open for new fields, request
+ * bodies are closed.
  */
 export function openApiDocument(publicUrl: string, version = V1): oas31.OpenAPIObject {
   return withSchemas(describe(publicUrl, version), version, (schema, isBody) =>
@@ -33,7 +34,7 @@ export function openApiDocument(publicUrl: string, version = V1): oas31.OpenAPIO
   );
 }
 
-/** The same for tests: an object that has a field which the document does not name is refused. */
+/** The same for tests: all objects are closed, so that an undocumented field is refused. */
 export function strictOpenApiDocument(publicUrl = '', version = V1): oas31.OpenAPIObject {
   return withSchemas(describe(publicUrl, version), version, closeObjects);
 }
@@ -44,7 +45,7 @@ export function committedDocument(): string {
 }
 
 function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIObject {
-  // The two dates that count for an operation: its own, or its version's.
+  // The deprecation of an operation: its own, or its version's.
   const endpoints = endpointsOf(version.router).map((endpoint) => ({
     ...endpoint,
     deprecated: effectiveDeprecation(endpoint.deprecated, version.deprecated),
@@ -83,7 +84,7 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
   };
 }
 
-/** A shape on its own, as it is in answers. */
+/** Makes the schema of one shape, as it is in responses. */
 function shapeOf(shape: z.ZodType): oas31.SchemaObject {
   return createSchema(shape, { io: 'output' }).schema as oas31.SchemaObject;
 }
@@ -108,8 +109,10 @@ function describePaths(
 }
 
 /**
- * Gives every shape that the document names its id, by which zod-openapi makes a component of it and a reference wherever it occurs: outputs have their
- * `outputName`, and what a page or list consists of the same without `Page` or `List`. Returns the names in the order of the operations.
+ * Gives an id to every shape that the document names. zod-openapi then makes a component of the
+ * shape and refers to it wherever it occurs. The id of an output is its `outputName`; the id of the
+ * items of a page or list is the same without `Page` or `List`. Returns the names in the order of
+ * the operations.
  */
 function nameShapes(endpoints: readonly Endpoint[]): string[] {
   const shapes = new Map<string, z.ZodType>();
@@ -124,8 +127,7 @@ function nameShapes(endpoints: readonly Endpoint[]): string[] {
     add(outputName, output);
   }
   for (const [id, shape] of shapes) shape.register(z.globalRegistry, { ...shape.meta(), id });
-  // Its routes are not there yet; its shape is, because clients are generated from the document.
-  return [...new Set([...shapes.keys(), 'WebhookDelivery', 'Problem'])];
+  return [...shapes.keys(), 'Problem'];
 }
 
 function itemOf(output: z.ZodType): z.ZodType | null {

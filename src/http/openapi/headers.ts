@@ -9,7 +9,8 @@ export const PARAMETERS = {
     name: 'Accept-Language',
     in: 'header',
     description:
-      'Language of problem titles and catalog labels: English for `en`, `en-GB` …, German for everything else. `Content-Language` says which.',
+      'The language of problem titles and catalog labels: English for `en`, `en-GB` …, German ' +
+      'for everything else. `Content-Language` says which one the response has.',
     schema: { type: 'string', default: 'de' },
     example: 'en',
   },
@@ -17,7 +18,8 @@ export const PARAMETERS = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes it safe to repeat the call: within 24 hours the same key with the same body returns the first response again without repeating the action. A UUID does well.',
+      'Makes it safe to repeat the call: within 24 hours the same key with the same body returns ' +
+      'the first response again without repeating the action. Use a UUID, for instance.',
     schema: { type: 'string', minLength: 1, maxLength: 100 },
     example: '5f0c9a1e-3c53-4a0b-9d57-6f1f6c3f0a11',
   },
@@ -26,13 +28,13 @@ export const PARAMETERS = {
 /** Headers of responses. */
 const HEADERS = {
   'X-Request-Id': {
-    description: "The service's own id of this request; tell it to support.",
+    description: "The service's id of this request. Name it when you contact support.",
     required: true,
     schema: { type: 'string', format: 'uuid' },
     example: '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b',
   },
   'RateLimit-Limit': {
-    description: "Requests per minute in the tighter of the two limits, the key's and the team's.",
+    description: 'Requests per minute: the tighter of the two limits of the key and of the team.',
     required: true,
     schema: { type: 'integer', minimum: 0 },
     example: 120,
@@ -56,14 +58,15 @@ const HEADERS = {
     example: 'en',
   },
   Location: {
-    description: 'Where the created resource is found.',
+    description: 'The path of the created resource.',
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
     example: '/api/public/v1/users/mem_01jc4f3x',
   },
   'Idempotency-Replayed': {
     description:
-      'Present, and `true`, when the response is that of an earlier call with the same `Idempotency-Key`.',
+      'Present and `true` when the response is that of an earlier call with the same ' +
+      '`Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
@@ -74,26 +77,27 @@ const HEADERS = {
     example: 17,
   },
   'WWW-Authenticate': {
-    description: 'The scheme that the service wants.',
+    description: 'The authentication scheme that the service expects.',
     required: true,
     schema: { type: 'string', enum: ['Bearer'] },
     example: 'Bearer',
   },
   Deprecation: {
     description:
-      'From when on the operation should not be used any more: `@` and a Unix time (RFC 9745).',
+      'The time from which the operation should not be used any more: `@` and a Unix time ' +
+      '(RFC 9745).',
     required: true,
     schema: { type: 'string', pattern: '^@-?\\d+$' },
     example: '@1798761600',
   },
   Sunset: {
-    description: 'From when on the operation may be gone (RFC 8594).',
+    description: 'The time from which the operation may be gone (RFC 8594).',
     required: true,
     schema: { type: 'string' },
     example: 'Sat, 01 Jan 2028 00:00:00 GMT',
   },
   Link: {
-    description: 'With `rel="deprecation"`: where it is written what to use instead.',
+    description: 'With `rel="deprecation"`: the page that says what to use instead.',
     required: true,
     schema: { type: 'string' },
     example: '<https://api.example.com/docs>; rel="deprecation"; type="text/html"',
@@ -104,7 +108,7 @@ type HeaderName = keyof typeof HEADERS;
 
 const DEPRECATION: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Link'];
 
-/** The headers that the document describes: those of a deprecation only where there is one. */
+/** The headers to describe. Those of a deprecation only if one of the endpoints has it. */
 export function describedHeaders(
   endpoints: readonly Endpoint[],
 ): Readonly<Record<string, oas31.HeaderObject>> {
@@ -121,7 +125,7 @@ const ALWAYS: readonly HeaderName[] = [
   'Content-Language',
 ];
 
-/** Refusals that idempotency never stores, so that they are never replayed (decisions 27). */
+/** Problems that idempotency never stores, so they are never replayed. */
 const NEVER_REPLAYED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   'bad_request',
   'unauthorized',
@@ -132,12 +136,14 @@ const NEVER_REPLAYED: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   'unavailable',
 ]);
 
+/** The request headers that the endpoint accepts. */
 export function requestHeaders(endpoint: Endpoint): oas31.ReferenceObject[] {
   const names: (keyof typeof PARAMETERS)[] =
     endpoint.method === 'POST' ? ['AcceptLanguage', 'IdempotencyKey'] : ['AcceptLanguage'];
   return names.map((name) => refTo('parameters', name));
 }
 
+/** The headers of the endpoint's success response. */
 export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
   const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
   if (endpoint.location !== null) names.push('Location');
@@ -145,6 +151,7 @@ export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
   return toRefs(names);
 }
 
+/** The headers of the endpoint's response with `status` and one of the problem codes. */
 export function problemHeaders(
   endpoint: Endpoint,
   status: number,

@@ -6,15 +6,16 @@ import { problemHeaders, requestHeaders, successHeaders } from './headers.ts';
 import { codesByStatus, describeCodes, problemExample, problemRef } from './problems.ts';
 import { refTo, tidySchema } from './schemas.ts';
 
-/** Where an operation leaves what it shares with others. */
+/** Components that operations share. Describing an operation adds to them. */
 export interface SharedComponents {
   readonly schemas: Record<string, oas31.SchemaObject>;
   readonly examples: Record<string, oas31.ExampleObject>;
 }
 
 /**
- * The operation as it is published: trpc-to-openapi contributes the shapes of parameters and body; names, headers, statuses, errors and examples come
- * from the declaration, because the library answers everything with 200 and knows only its own form of errors.
+ * Describes an operation as it is published. The shapes of parameters and body come from
+ * trpc-to-openapi. Names, headers, statuses, errors and examples come from the declaration: the
+ * library describes every success as 200, and every error in a form of its own.
  */
 export function describeOperation(
   endpoint: Endpoint,
@@ -23,13 +24,14 @@ export function describeOperation(
   publicUrl: string,
 ): oas31.OperationObject {
   const { scope, deprecated } = endpoint;
+  const needed = scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`;
   const ending = deprecated
-    ? `\n\nDeprecated from ${deprecated.since} on; may be gone from ${deprecated.sunset} on.`
+    ? `\n\nDeprecated from ${deprecated.since} on. May be gone from ${deprecated.sunset} on.`
     : '';
   return {
     operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
-    description: `${endpoint.description}\n\n${scope === null ? 'Needs no scope.' : `Needs the scope \`${scope}\`.`}${ending}`,
+    description: `${endpoint.description}\n\n${needed}${ending}`,
     ...(deprecated ? { deprecated: true } : {}),
     tags: [endpoint.tag],
     security: [{ ApiKey: [] }],
@@ -48,12 +50,18 @@ export function describeOperation(
   };
 }
 
-/** `members.list` → `membersList`: unique, because tRPC paths are, and a name in every language that clients are generated for. */
+/**
+ * `members.list` → `membersList`. It is unique because tRPC paths are, and a valid name in every
+ * language that clients are generated for.
+ */
 export function operationIdOf(endpoint: Endpoint): string {
   return endpoint.name.replaceAll(/[.-](\w)/g, (_match, letter: string) => letter.toUpperCase());
 }
 
-/** The library unwraps optional parameters and so loses what `.meta()` says about them: that is read from the declaration again. */
+/**
+ * The library unwraps optional parameters and loses their `.meta()`, so this reads it from the
+ * declaration again.
+ */
 function describeParameters(
   endpoint: Endpoint,
   generated: oas31.OperationObject,
@@ -102,8 +110,8 @@ function describeBody(
 
 const SUCCESS_DESCRIPTIONS: Readonly<Record<Endpoint['successStatus'], string>> = {
   200: 'Done.',
-  201: 'Created. `Location` says where.',
-  202: 'Accepted: the work is queued.',
+  201: 'Created. `Location` is its path.',
+  202: 'Accepted. The work is queued.',
 };
 
 function describeSuccess(endpoint: Endpoint): oas31.ResponseObject {

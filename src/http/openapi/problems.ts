@@ -9,11 +9,12 @@ import { problemBody } from '../api/problem-response.ts';
 const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter(
   (code) => code !== 'forbidden',
 );
+const CODE_LIST = CODES.map((code) => `\`${code}\``).join(', ');
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
 const fieldError = z.object({
   path: z.string().meta({
-    description: 'Where the value stood, for instance `body.title` or `query.limit`.',
+    description: 'Where the value was, for instance `body.title` or `query.limit`.',
     examples: ['body.title'],
   }),
   message: z.string().meta({ description: 'What is wrong with it, in English.' }),
@@ -22,60 +23,54 @@ const fieldError = z.object({
     .meta({ description: 'The kind of fault, for programs.', examples: ['invalid_type'] }),
 });
 
-/** The error body (specification, "Errors"). v1 may add codes, so `code` is not a closed enum. */
+/** The error body. v1 may add codes, so `code` is not a closed enum. */
 export const problem = z.object({
-  type: z
-    .url()
-    .meta({
-      description: 'Stable identifier, and a page that explains the code. Match on `code`.',
-    }),
-  title: z
-    .string()
-    .meta({
-      description: 'What happened, in the language that `Accept-Language` asks for (`de` or `en`).',
-    }),
+  type: z.url().meta({
+    description: 'A stable identifier, and the page that explains the code. Match on `code`.',
+  }),
+  title: z.string().meta({
+    description: 'What happened, in the language of `Accept-Language` (`de` or `en`).',
+  }),
   status: z.int().min(400).max(599).meta({ description: 'Repeats the HTTP status.' }),
   code: z.string().meta({
-    description: `Stable and never localized. Known codes: ${CODES.map((code) => `\`${code}\``).join(', ')}. Treat an unknown one by its status.`,
+    description:
+      `Stable and never localized. Known codes: ${CODE_LIST}. ` +
+      'Treat an unknown one by its status.',
     examples: [...CODES],
   }),
   request_id: z
     .uuid()
-    .meta({ description: 'Also in the header `X-Request-Id`; tell it to support.' }),
+    .meta({ description: 'Also in the header `X-Request-Id`. Name it when you contact support.' }),
   detail: z
     .string()
     .optional()
-    .meta({ description: 'English diagnostic for the developer. Never with 500 or 503.' }),
-  errors: z
-    .array(fieldError)
-    .optional()
-    .meta({ description: 'Every fault of parsing. Only with `validation_error`.' }),
+    .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
+  errors: z.array(fieldError).optional().meta({
+    description: 'Everything that is wrong with the input. Only with `validation_error`.',
+  }),
   field: z
     .string()
     .optional()
     .meta({ description: 'The one field that the service refused. Only with `validation_error`.' }),
-  dimension: z.string().optional().meta({
-    description:
-      'The catalog dimension at fault: `situation`, `personality`, `industry` … Only with `kombination_ungueltig`.',
-  }),
-  id: z
+  dimension: z
     .string()
     .optional()
     .meta({
       description:
-        'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
+        'The catalog dimension at fault: `situation`, `personality`, `industry` … Only with ' +
+        '`kombination_ungueltig`.',
     }),
+  id: z.string().optional().meta({
+    description:
+      'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
+  }),
   required_scope: z
     .string()
     .optional()
     .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
-  retry_after: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({
-      description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.',
-    }),
+  retry_after: z.int().min(0).optional().meta({
+    description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.',
+  }),
 });
 
 /** The codes that an operation can respond with, by HTTP status in ascending order. */
@@ -160,7 +155,7 @@ const BAD_REQUEST_DETAILS: Readonly<Record<number, string>> = {
   415: 'Send the body as application/json in UTF-8.',
 };
 
-/** An example fault in the operation's body, its query or its path. */
+/** An example of invalid input, in the operation's body, query or path. */
 function sampleValidationError(endpoint: Endpoint): {
   error: ProblemError;
   component: string | null;
@@ -203,12 +198,12 @@ function validationError(
   return { error, component: variant === null ? null : `validation_error_${variant}` };
 }
 
-/** Describes a status of an operation: each code with its cause. */
+/** Describes the problem codes of one status, each with its cause. */
 export function describeCodes(status: number, codes: readonly ProblemCode[]): string {
-  const causes = codes.map(
-    (code) =>
-      `\`${code}\`: ${(code === 'bad_request' && BAD_REQUEST_DETAILS[status]) || PROBLEMS[code].cause.en}`,
-  );
+  const causes = codes.map((code) => {
+    const detail = code === 'bad_request' ? BAD_REQUEST_DETAILS[status] : undefined;
+    return `\`${code}\`: ${detail ?? PROBLEMS[code].cause.en}`;
+  });
   return causes.join('\n\n');
 }
 

@@ -3,19 +3,23 @@ import type { oas31 } from 'zod-openapi';
 type Schema = oas31.SchemaObject | oas31.ReferenceObject;
 type Schemas = Record<string, oas31.SchemaObject>;
 
-/** Every keyword of JSON Schema under which zod puts schemas: one, a list of them, or a map by name. */
+/** The JSON Schema keywords under which zod puts one schema or a list of them. */
 const ONE = ['items', 'additionalProperties', 'propertyNames', 'not'] as const;
 const LIST = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const;
 
 /**
- * What zod makes of a schema, as readers and code generators of the published document want it: no bounds that only say "a safe integer", no
- * pattern beside a format that says the same, and a nullable type as a type array instead of a choice between two schemas.
+ * Tidies a schema of zod for readers and code generators: removes bounds that only say "a safe
+ * integer" and a pattern beside a format that says the same, and writes a nullable type as a type
+ * array instead of a choice between two schemas.
  */
 export function tidySchema(schema: Schema): oas31.SchemaObject {
   return mapSchema(schema as oas31.SchemaObject, (one) => mergeNull(withoutNoise(one)));
 }
 
-/** Open objects: v1 grows by additive changes, and what is generated from the document must not refuse a new field. */
+/**
+ * Opens all objects for new fields: v1 may add some, and clients that are generated from the
+ * document must not refuse them.
+ */
 export function openObjects(schema: oas31.SchemaObject): oas31.SchemaObject {
   return mapSchema(schema, ({ additionalProperties, ...rest }) =>
     additionalProperties === undefined || additionalProperties === false
@@ -24,7 +28,7 @@ export function openObjects(schema: oas31.SchemaObject): oas31.SchemaObject {
   );
 }
 
-/** Closed objects wherever fields are named, so that a test refuses a field that nobody documented. */
+/** Closes all objects with named fields, so that a test refuses an undocumented field. */
 export function closeObjects(schema: oas31.SchemaObject): oas31.SchemaObject {
   return mapSchema(schema, (one) =>
     one.properties === undefined ? one : { additionalProperties: false, ...one },
@@ -39,6 +43,7 @@ export function refTo(
   return { $ref: `#/components/${kind}/${name}` };
 }
 
+/** Returns the map with every value changed. */
 export function mapValues<T, U>(
   map: Readonly<Record<string, T>>,
   change: (value: T, name: string) => U,
@@ -48,7 +53,7 @@ export function mapValues<T, U>(
   );
 }
 
-/** The schema with `change` applied to itself and to every schema in it, the innermost first. */
+/** Applies `change` to the schema and to every schema in it, the innermost first. */
 function mapSchema(
   schema: oas31.SchemaObject,
   change: (schema: oas31.SchemaObject) => oas31.SchemaObject,
@@ -75,7 +80,10 @@ function withoutNoise(schema: oas31.SchemaObject): oas31.SchemaObject {
   };
 }
 
-/** `anyOf: [X, null]` → X with a type array. A reference stays a choice: nothing may stand beside it that changes its type. */
+/**
+ * `anyOf: [X, null]` → X with a type array. A reference stays a choice: its type cannot be changed
+ * beside it.
+ */
 function mergeNull(schema: oas31.SchemaObject): oas31.SchemaObject {
   const { anyOf, ...rest } = schema;
   const [other, none, ...more] = (anyOf ?? []) as oas31.SchemaObject[];

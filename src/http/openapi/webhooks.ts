@@ -54,7 +54,7 @@ export function componentOf(type: EventType): string {
   return `${words.join('')}Event`;
 }
 
-/** An example of what a webhook endpoint receives (specification, "Envelope"). */
+/** An example of the body that a webhook endpoint receives. */
 export function eventExample(type: EventType): object {
   return {
     id: EVENT_ID,
