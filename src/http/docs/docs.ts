@@ -7,18 +7,19 @@ import helmet from 'helmet';
 import { errorsPage, explorerPage, webhooksPage, type PageLinks } from './pages.ts';
 
 export interface DocsOptions {
-  /** The service's outside URL; its path, if it has one, stands before every link. */
+  /** The service's public URL. Its path, if it has one, precedes every link. */
   readonly publicUrl: string;
 }
 
 interface Asset {
   readonly folder: string;
-  /** Of its content, so that a copy may be kept for ever. */
+  /** A hash of the content, so that browsers may cache the file forever. */
   readonly version: string;
 }
 
 const OWN_FOLDER = join(import.meta.dirname, 'assets');
-// Not swagger-ui-dist's own entry, which loads the whole bundle into this process to tell where it is.
+// swagger-ui-dist's own entry would tell its folder too, but it loads the whole bundle into this
+// process.
 const SWAGGER_FOLDER = dirname(
   createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
 );
@@ -31,7 +32,10 @@ const FOLDERS: Readonly<Record<string, string>> = {
   'swagger-ui-bundle.js': SWAGGER_FOLDER,
 };
 
-/** The developer pages, to be mounted at `/docs`. Everything comes from this process: no page asks another host for anything. */
+/**
+ * The developer pages, to be mounted at `/docs`. This process serves everything that they need: no
+ * page loads anything from another host.
+ */
 export function docsRouter({ publicUrl }: DocsOptions): Router {
   const router = Router();
   const assets = new Map(
@@ -62,7 +66,7 @@ export function docsRouter({ publicUrl }: DocsOptions): Router {
 
 type Directives = Record<string, readonly string[]>;
 
-/** A page to read: a stylesheet and an icon. */
+/** The policy of a page to read: only a stylesheet and an icon. */
 const READING: Directives = {
   'default-src': ["'none'"],
   'style-src': ["'self'"],
@@ -72,7 +76,10 @@ const READING: Directives = {
   'frame-ancestors': ["'none'"],
 };
 
-/** Swagger UI beside that: its script, requests to the API, and the icons that its stylesheet holds as data. */
+/**
+ * The policy of the page with Swagger UI. It also needs its script, requests to the API, and icons
+ * that its stylesheet holds as data.
+ */
 const TRYING: Directives = {
   ...READING,
   'script-src': ["'self'"],
@@ -83,7 +90,7 @@ const TRYING: Directives = {
 function securityHeaders(directives: Directives): RequestHandler {
   return helmet({
     contentSecurityPolicy: { useDefaults: false, directives },
-    // Whether the whole host, subdomains included, is https-only is for whoever owns the host to say.
+    // It would cover the whole host with its subdomains, so the owner of the host decides about it.
     strictTransportSecurity: false,
   });
 }
@@ -106,7 +113,7 @@ function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
     const caching = isVersioned
       ? ({ immutable: true, maxAge: '1y' } as const)
       : ({ maxAge: 0 } as const);
-    // The folder may be anywhere, below one that begins with a dot too.
+    // The path of the folder may contain a name that begins with a dot.
     response.sendFile(
       name,
       { root: asset.folder, dotfiles: 'allow', ...caching },

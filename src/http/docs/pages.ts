@@ -1,4 +1,4 @@
-import { EVENT_TYPES, EVENTS } from '../../core/events.ts';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../core/events.ts';
 import type { Language } from '../../core/language.ts';
 import { PROBLEMS, type ProblemCode } from '../../core/problem.ts';
 import { html, withCode, type Html } from './html.ts';
@@ -42,7 +42,7 @@ export function explorerPage(links: PageLinks): string {
       ></main>
       <noscript
         ><p class="note">
-          The reference needs JavaScript. The document that it shows is
+          This page needs JavaScript. It shows the document
           <a href="${documentUrl}">openapi.v1.json</a>.
         </p></noscript
       >`,
@@ -78,7 +78,7 @@ export function errorsPage(links: PageLinks): string {
           )}
         </ul>
       </nav>
-      ${codes.map(problemSection)}
+      ${codes.map(describeProblem)}
     </main>`,
   });
 }
@@ -94,7 +94,8 @@ export interface WebhookSamples {
 }
 
 /**
- * For receivers of events: how to verify a signature, the event types, and what a failure causes.
+ * For receivers of events: how to verify a signature, the event types, and what happens after a
+ * failure.
  */
 export function webhooksPage(links: PageLinks, samples: WebhookSamples): string {
   return renderPage(links, {
@@ -103,57 +104,69 @@ export function webhooksPage(links: PageLinks, samples: WebhookSamples): string 
     body: html`<main class="prose">
       <h1>Webhooks</h1>
       <p>
-        Register an HTTPS address with <code>POST /webhook-endpoints</code> and keep the
-        <code>secret</code> of the answer: it is shown only there. Events then come by POST, at
-        least once and in no particular order.
+        Register an HTTPS address with <code>POST /webhook-endpoints</code>. Keep the
+        <code>secret</code> from the response: it is shown only there. Events are then sent to the
+        address by POST. Each event is delivered at least once, and events come in no particular
+        order.
       </p>
-      <h2>Verify a delivery</h2>
-      <ol>
-        <li>
-          Take <code>t</code> and <code>v1</code> from
-          <code>Svc-Signature: t=&lt;unix time&gt;,v1=&lt;hex&gt;</code>.
-        </li>
-        <li>
-          Compute HMAC-SHA256 of <code>&lt;t&gt;.&lt;raw body&gt;</code>, the bytes as they came,
-          with the whole secret (<code>whsec_…</code>) as key, in lowercase hex.
-        </li>
-        <li>Compare in constant time, and refuse a <code>t</code> older than five minutes.</li>
-        <li>
-          Skip an event whose <code>Svc-Event-Id</code> you have seen: a repetition has the same.
-        </li>
-      </ol>
-      <h3>With our package</h3>
+      ${describeVerification(samples)}
+      <h2>Respond to a delivery</h2>
       <p>
-        <code>verifyWebhook</code> does all of it on Node, and answers with the event, typed by its
-        <code>type</code>. It throws a <code>WebhookVerificationError</code> whose
-        <code>reason</code> says why.
-      </p>
-      <pre><code>${samples.receive}</code></pre>
-      <h3>Without it</h3>
-      <p>The same check in JavaScript on Node, to copy or to translate:</p>
-      <pre><code>${samples.verify}</code></pre>
-      <h3>By hand</h3>
-      <p>A delivery that was captured, checked in a shell:</p>
-      <pre><code>${samples.verifyInShell}</code></pre>
-      <p>And one that you send to your own receiver, to try it:</p>
-      <pre><code>${samples.sendInShell}</code></pre>
-      <h2>Answer</h2>
-      <p>
-        Any 2xx within 10 seconds. Everything else, a redirect included, is a failure and is
-        repeated after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h. An endpoint without a success
-        for three days of failures is paused, and the team’s admins get a mail.
+        Respond with any 2xx status within 10 seconds. Every other result is a failure, also a
+        redirect. After a failure the delivery is repeated after 1 min, 5 min, 30 min, 2 h, 6 h, 12
+        h and 24 h. If deliveries to a webhook endpoint fail for three days without a success, it is
+        paused, and the team’s admins get a mail.
       </p>
       <h2>Events</h2>
-      ${EVENT_TYPES.map(
-        (type) =>
-          html`<section class="event" id="${type}">
-            <h3><code>${type}</code></h3>
-            <p>${EVENTS[type].trigger} ${withCode(describeDelivery(type))}</p>
-            <pre><code>${JSON.stringify(eventExample(type), null, 2)}</code></pre>
-          </section> `,
-      )}
+      ${EVENT_TYPES.map(describeEvent)}
     </main>`,
   });
+}
+
+function describeVerification(samples: WebhookSamples): Html {
+  return html`<h2>Verify a delivery</h2>
+    <ol>
+      <li>
+        Take <code>t</code> and <code>v1</code> from
+        <code>Svc-Signature: t=&lt;unix time&gt;,v1=&lt;hex&gt;</code>.
+      </li>
+      <li>
+        Compute the HMAC-SHA256 of <code>&lt;t&gt;.&lt;raw body&gt;</code> in lowercase hex. Use the
+        bytes of the body as you received them, and the whole secret (<code>whsec_…</code>) as the
+        key.
+      </li>
+      <li>
+        Compare it with <code>v1</code> in constant time. Refuse the delivery if <code>t</code> is
+        older than five minutes.
+      </li>
+      <li>
+        Skip an event whose <code>Svc-Event-Id</code> you have seen before: every repetition of an
+        event has the same id.
+      </li>
+    </ol>
+    <h3>With our package</h3>
+    <p>
+      On Node, <code>verifyWebhook</code> does steps 1 to 3 and returns the event, typed by its
+      <code>type</code>. It throws a <code>WebhookVerificationError</code> if the delivery is not
+      valid; <code>reason</code> says why.
+    </p>
+    <pre><code>${samples.receive}</code></pre>
+    <h3>Without our package</h3>
+    <p>The same check for Node. Copy it, or translate it into your language:</p>
+    <pre><code>${samples.verify}</code></pre>
+    <h3>In a shell</h3>
+    <p>Check a delivery that you have captured:</p>
+    <pre><code>${samples.verifyInShell}</code></pre>
+    <p>Send a delivery to your own receiver to test it:</p>
+    <pre><code>${samples.sendInShell}</code></pre>`;
+}
+
+function describeEvent(type: EventType): Html {
+  return html`<section class="event" id="${type}">
+    <h3><code>${type}</code></h3>
+    <p>${EVENTS[type].trigger} ${withCode(describeDelivery(type))}</p>
+    <pre><code>${JSON.stringify(eventExample(type), null, 2)}</code></pre>
+  </section> `;
 }
 
 const LABELS: Record<Language, { readonly cause: string; readonly remedy: string }> = {
@@ -161,7 +174,7 @@ const LABELS: Record<Language, { readonly cause: string; readonly remedy: string
   de: { cause: 'Ursache', remedy: 'Abhilfe' },
 };
 
-function problemSection(code: ProblemCode): Html {
+function describeProblem(code: ProblemCode): Html {
   const texts = (['en', 'de'] as const).map((language) => {
     const { title, cause, remedy } = PROBLEMS[code];
     return html`<div lang="${language}">

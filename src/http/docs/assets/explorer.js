@@ -1,5 +1,6 @@
 // @ts-nocheck -- runs in the browser; the project's types are those of Node.
-// Shows the published document with Swagger UI, and lets it be tried against the service that this page came from.
+// Shows the published document with Swagger UI. Readers can try the operations on the service that
+// served this page.
 const explorer = document.getElementById('explorer');
 const { document: documentUrl, server } = explorer.dataset;
 
@@ -25,12 +26,13 @@ async function start() {
 }
 
 function prepare(spec) {
-  // The public address may be another origin than this page's, where the API, which has no CORS, cannot be reached from.
+  // Use the origin of this page: the API has no CORS, and its public address may be another origin.
   spec.servers = [{ url: new URL(server, location.href).href }];
-  // It would be shown as a link to another site.
+  // Swagger UI would show it as a link to another site.
   delete spec.info.license;
   spec.info.description = foldSections(spec.info.description);
-  // Swagger UI sends examples as values: a made-up cursor is refused, and a repeated Idempotency-Key does nothing.
+  // Swagger UI sends examples as values: a made-up cursor would be refused, and a repeated
+  // Idempotency-Key would replay an earlier response.
   const operations = Object.values(spec.paths).flatMap((path) => Object.values(path));
   const parameters = [
     ...Object.values(spec.components.parameters),
@@ -40,12 +42,16 @@ function prepare(spec) {
   return spec;
 }
 
-/** The introduction is long: each section opens on demand. Swagger UI renders HTML within Markdown, sanitized. */
+/**
+ * The introduction is long, so each section opens on demand. Swagger UI renders HTML within
+ * Markdown and sanitizes it.
+ */
 function foldSections(markdown) {
   const [beginning, ...sections] = markdown.split(/^## /m);
   const folded = sections.map((section) => {
     const end = section.indexOf('\n');
-    return `<details><summary>${section.slice(0, end)}</summary>\n\n${section.slice(end)}\n\n</details>`;
+    const [title, text] = [section.slice(0, end), section.slice(end)];
+    return `<details><summary>${title}</summary>\n\n${text}\n\n</details>`;
   });
   return [beginning, ...folded].join('\n\n');
 }

@@ -1,13 +1,15 @@
 import { buffer } from 'node:stream/consumers';
 import { verifyWebhook } from 'team-customer-api/webhook-verification';
 
+/** @import { WebhookEvent } from 'team-customer-api/webhook-verification' */
+
 /**
- * Answers one delivery. Behind Express, put it before anything that parses bodies.
+ * Responds to one delivery. In Express, call it before anything parses the body.
  *
  * @param {import('node:http').IncomingMessage} request
  * @param {import('node:http').ServerResponse} response
- * @param {string} secret the endpoint's secret, `whsec_` included
- * @param {(event: import('team-customer-api/webhook-verification').WebhookEvent) => Promise<void>} keep
+ * @param {string} secret the secret of the webhook endpoint, including `whsec_`
+ * @param {(event: WebhookEvent) => Promise<void>} keep stores the event
  */
 export async function receiveWebhook(request, response, secret, keep) {
   let event;
@@ -17,7 +19,8 @@ export async function receiveWebhook(request, response, secret, keep) {
     response.writeHead(400).end(String(error));
     return;
   }
-  // Keep it, unless its id is known, and work on it later: an answer that takes more than 10 seconds is none.
+  // Store the event unless you know its id, and process it later: a response after more than 10
+  // seconds counts as a failure.
   await keep(event);
   response.writeHead(204).end();
 }

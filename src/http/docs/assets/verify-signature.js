@@ -3,9 +3,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const MAX_AGE_S = 300;
 
 /**
- * Whether a delivery is genuine and fresh.
+ * Returns whether a delivery is genuine and recent.
  *
- * @param {string} secret the endpoint's secret, `whsec_` included
+ * @param {string} secret the secret of the webhook endpoint, including `whsec_`
  * @param {string} signature the header `Svc-Signature`
  * @param {Buffer} rawBody the bytes of the body, before anything parses them
  */
