@@ -51,8 +51,8 @@ const pipeline: Rule = { room: 'http/api' };
 
 /**
  * What each room may import beside itself; for features, what each role may import beside the same
- * role of the same feature. A store is imported from its own folder only, even within a room, unless
- * a row names it.
+ * role of the same feature. A store is imported from its own folder only, even within a room,
+ * unless a row names it.
  */
 export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   core: [],

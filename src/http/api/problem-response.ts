@@ -16,8 +16,8 @@ export interface ProblemBody {
 }
 
 /**
- * What tRPC itself refuses before it calls a procedure: an unknown procedure, a wrong method, a body
- * that is not JSON or too large.
+ * What tRPC itself refuses before it calls a procedure: an unknown procedure, a wrong method, a
+ * body that is not JSON or too large.
  */
 const TRPC_STATUSES: Partial<Record<TRPCError['code'], number>> = {
   NOT_FOUND: 404,
@@ -40,8 +40,8 @@ export function toProblem(
   if (error instanceof z.ZodError)
     return new ProblemError('validation_error', { errors: toFieldErrors(error, route) });
   if (error instanceof TRPCError) {
-    // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too. It is our fault, not
-    // the caller's.
+    // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too. It is our fault,
+    // not the caller's.
     const isOutput =
       error.code === 'INTERNAL_SERVER_ERROR' && error.message.startsWith('Output validation');
     const problem = isOutput || !error.cause ? null : toProblem(error.cause, route);
@@ -71,8 +71,8 @@ export function problemBody(
 }
 
 /**
- * Turns zod's issues into field errors. Each path begins with where the value was: `path.`, `query.`
- * or `body.`. Each misspelt field gets an entry of its own.
+ * Turns zod's issues into field errors. Each path begins with where the value was: `path.`,
+ * `query.` or `body.`. Each misspelt field gets an entry of its own.
  */
 function toFieldErrors(
   error: z.ZodError,

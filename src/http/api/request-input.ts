@@ -6,9 +6,9 @@ import { readJsonBody } from './request-body.ts';
 const DIGITS = /^\d{1,9}$/;
 
 /**
- * Puts the path parameters together with the query or the body into one object, as the input schema
- * of the procedure expects. Throws a `ZodError` for what cannot be parsed, and `bad_request` for the
- * body (see `readJsonBody`).
+ * Puts the path parameters together with the query or the body into one object, as the input
+ * schema of the procedure expects. Throws a `ZodError` for what cannot be parsed, and
+ * `bad_request` for the body (see `readJsonBody`).
  */
 export async function readInput(
   request: IncomingMessage,
