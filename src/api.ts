@@ -15,11 +15,10 @@ import { answerBrokenRequest } from './http/api/broken-request.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics } from './runtime/metrics.ts';
 import { runUntilSignal } from './runtime/process.ts';
+import { DEMO_TEAM_ID } from './seed/demo-team.ts';
 
 /** A little less than the 15 s of operations.md, which closing the database's connections counts in. */
 const DRAIN_MS = 14_000;
-/** Whose members the development login signs in. */
-const DEMO_TEAM_ID = 'team_demo';
 /** How long kept connections stay open, for requests that are on their way while listening stops. */
 const GRACE_MS = 1_000;
 

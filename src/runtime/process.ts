@@ -1,24 +1,49 @@
-/** Ctrl-C reaches us from the terminal and once more from npm, which passes it on: that is one signal, not two. */
+/** A running part of the service, for instance the API. */
+export interface Part {
+  /** Lets the work in flight finish, then closes everything. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The terminal sends Ctrl-C to npm and to us, and npm passes it on. A second signal within this
+ * time is that copy.
+ */
 const ECHO_MS = 300;
-/** What is in flight gets this long (operations.md). A part ends what is late by itself; this is for one that hangs in doing so. */
+/**
+ * A stop takes at most this long. Each part has a shorter limit of its own for the work in flight;
+ * this one is for a part that hangs.
+ */
 const STOP_LIMIT_MS = 15_000;
 
-/** Runs a part of the service until SIGTERM or SIGINT, then lets it stop cleanly; a second signal ends the process at once. */
+/**
+ * Runs a part of the service until SIGTERM or SIGINT, then stops it and exits 0. A second signal
+ * exits 1 at once. If `start` rejects, prints the error and exits 1.
+ *
+ * After a signal during the start, the part is stopped when it has started. With `giveUp`, that
+ * function is called instead: it undoes what has been started, and `start` may reject.
+ */
 export async function runUntilSignal(
-  start: () => Promise<{ stop(): Promise<void> }>,
+  start: () => Promise<Part>,
+  giveUp?: () => Promise<void>,
 ): Promise<void> {
   let stoppingSince: number | null = null;
-  const running = start();
-  const stop = (): void => {
+  let started: Part | null = null;
+  const onSignal = (): void => {
     if (stoppingSince !== null && performance.now() - stoppingSince > ECHO_MS) process.exit(1);
     if (stoppingSince !== null) return;
     stoppingSince = performance.now();
     setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
-    running.then((part) => part.stop()).then(() => process.exit(0), fail);
+    const stopped = !started && giveUp ? giveUp() : running.then((part) => part.stop());
+    stopped.then(() => process.exit(0), fail);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  await running.catch(fail);
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  const running = start();
+  try {
+    started = await running;
+  } catch (error) {
+    if (stoppingSince === null || !giveUp) fail(error);
+  }
 }
 
 function fail(error: unknown): never {
@@ -26,7 +51,10 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-/** Node's error of a name with several addresses has its reasons inside, and no message of its own. */
+/**
+ * Node's error for a host name with several addresses has the reasons inside and no message of its
+ * own.
+ */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('\n');
   return error instanceof Error ? error.message : String(error);

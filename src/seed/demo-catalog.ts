@@ -1,4 +1,5 @@
 // The catalog of the demo team: situations, personalities, industries, roles and methodologies.
+import { DEMO_TEAM_ID } from './demo-team.ts';
 import type { SeedFileInput } from './schema.ts';
 
 type Entry = NonNullable<SeedFileInput['catalog']>[number];
@@ -64,7 +65,7 @@ export const DEMO_CATALOG: readonly Entry[] = [
     id: 'sit_trade_fair',
     name: { de: 'Messegespräch (Hansa)', en: 'Trade fair talk (Hansa)' },
     icon: 'tent',
-    team: 'team_demo',
+    team: DEMO_TEAM_ID,
   },
 ];
 

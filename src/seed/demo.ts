@@ -10,19 +10,20 @@ import {
   type Ago,
   type Team,
 } from './demo-history.ts';
+import { DEMO_TEAM_ID } from './demo-team.ts';
 import type { SeedFileInput } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
 /**
- * Returns a seed file for {@link loadSeed}: the team `team_demo` with an API key `demo` that has
+ * Returns a seed file for {@link loadSeed}: the demo team with an API key `demo` that has
  * every scope.
  */
 export function demoSeedFile(now: Date = new Date()): SeedFileInput {
   const ago = (days: number, minutes = 0): string =>
     new Date(now.getTime() - days * DAY_MS + minutes * 60_000).toISOString();
   const team: Team = {
-    id: 'team_demo',
+    id: DEMO_TEAM_ID,
     name: 'Hansa Vertrieb GmbH',
     plan: 'enterprise',
     seats: 25,
