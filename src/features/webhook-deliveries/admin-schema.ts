@@ -15,15 +15,20 @@ export const adminDeliveryPage = pageOf(adminDelivery);
 export const adminDeliveryDetail = adminDelivery.extend({
   request: z.object({
     method: z.string(),
-    url: z.string().meta({ description: "The endpoint's, as it is now." }),
+    url: z.string().meta({ description: 'The URL of the endpoint, as it is now.' }),
     headers: z.record(z.string(), z.string()).meta({
       description:
-        'As they are sent. The signature is made for each attempt and not kept, so its form stands in its place.',
+        'As they are sent. The signature is made for each attempt and not stored, ' +
+        'so the header shows its form instead.',
     }),
-    body: z.string().nullable().meta({
-      description:
-        'The bytes of every attempt; null while `member_detail_enabled` is off and the body names a person or a score.',
-    }),
+    body: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The body that every attempt sends. It is null while `member_detail_enabled` is off ' +
+          'and the body contains a person or a score.',
+      }),
   }),
   attempts: z
     .array(
@@ -35,12 +40,12 @@ export const adminDeliveryDetail = adminDelivery.extend({
         error: z.string().nullable(),
       }),
     )
-    .meta({ description: 'The last ten that failed, and the last one; newest first.' }),
+    .meta({ description: 'The last ten failed attempts and the last attempt, newest first.' }),
 });
 
 const timeRange = {
-  since: dateTimeInput.optional().meta({ description: 'Created at or after.' }),
-  until: dateTimeInput.optional().meta({ description: 'Created before.' }),
+  since: dateTimeInput.optional().meta({ description: 'Created at or after this moment.' }),
+  until: dateTimeInput.optional().meta({ description: 'Created before this moment.' }),
 };
 
 export const listDeliveriesInput = z.strictObject({
@@ -53,6 +58,7 @@ export const listDeliveriesInput = z.strictObject({
 
 export const getDeliveryInput = z.strictObject({ delivery_id: id });
 
+/** A bulk resend as the app shows it. */
 export const resend = z.object({
   id: z.string(),
   endpoint_id: z.string(),
@@ -60,22 +66,26 @@ export const resend = z.object({
   since: dateTime,
   total: z
     .int()
-    .meta({ description: 'How many deliveries had failed when it began, 10,000 at most.' }),
+    .meta({ description: 'How many failed deliveries there were at the start, 10,000 at most.' }),
   has_more: z
     .boolean()
-    .meta({ description: 'There were more; another resend from `reached_at` on takes them.' }),
+    .meta({
+      description: 'Whether there were more. Another resend since `reached_at` takes them.',
+    }),
   sent: z
     .int()
-    .meta({ description: 'How many have been queued again; some may have succeeded meanwhile.' }),
+    .meta({ description: 'How many have been queued again. Some may have succeeded meanwhile.' }),
   reached_at: dateTime
     .nullable()
-    .meta({ description: 'When the last one that was queued again had been created.' }),
+    .meta({ description: 'When the last delivery that was queued again had been created.' }),
   created_at: dateTime,
   finished_at: dateTime.nullable(),
 });
 
 export const startResendInput = z.strictObject({
   endpoint_id: id,
-  since: dateTimeInput.meta({ description: 'Deliveries that were created at or after.' }),
+  since: dateTimeInput.meta({
+    description: 'Deliveries that were created at or after this moment.',
+  }),
 });
 export const resendIdInput = z.strictObject({ resend_id: id });

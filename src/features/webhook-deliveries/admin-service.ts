@@ -1,4 +1,4 @@
-/** Deliveries for the team's admins in the app: those of all endpoints, and one in detail. */
+/** Deliveries for the team's admins in the app: a list over all endpoints, and one in detail. */
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
@@ -14,7 +14,10 @@ import type {
 
 const LIST = 'admin_deliveries';
 
-/** Deliveries of all endpoints, newest first, a page at a time. */
+/**
+ * Lists deliveries of all endpoints, newest first. Throws `validation_error` for a cursor of
+ * another list.
+ */
 export async function listDeliveries(
   db: Db,
   teamId: string,
@@ -30,19 +33,19 @@ export async function listDeliveries(
   return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
-/** One delivery with what is sent and what came of it. */
+/** One delivery with its request and its attempts. */
 export interface DeliveryDetail {
   readonly row: DeliveryDetailRow;
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes that every attempt sends. */
+  /** The body that every attempt sends. */
   readonly body: string;
   /** Newest first. */
   readonly attempts: readonly AttemptRow[];
 }
 
 /**
- * The signature is made for each attempt and not kept, so the headers show its form in its place.
- * Throws `not_found`.
+ * Returns one delivery. The signature is made for each attempt and not stored, so the headers show
+ * its form instead. Throws `not_found`.
  */
 export async function getDelivery(
   db: Db,
@@ -71,8 +74,8 @@ export async function getDelivery(
 }
 
 /**
- * The last attempt is in the delivery's own row. `failed` has it as well if it failed, so it is
- * taken out there.
+ * Adds the last attempt, which is in the delivery's own row. If it failed, `failed` has it as well,
+ * so it is left out there.
  */
 function withLast(row: DeliveryDetailRow, failed: readonly AttemptRow[]): AttemptRow[] {
   const { attempt, last_attempt_at, response_code, response_ms, error } = row;

@@ -10,9 +10,11 @@ export interface AdminDeliveryRow extends DeliveryRow {
   readonly last_attempt_at: string | null;
 }
 
-const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_type, d.created_at, d.next_try_at, d.last_attempt_at,
-  d.response_code, d.response_excerpt, d.response_ms, d.error`;
+const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_type,
+  d.created_at, d.next_try_at, d.last_attempt_at, d.response_code, d.response_excerpt,
+  d.response_ms, d.error`;
 
+/** Which deliveries to list. */
 export interface DeliveryFilters {
   readonly status?: DeliveryStatus | undefined;
   readonly event_type?: string | undefined;
@@ -23,17 +25,30 @@ export interface DeliveryFilters {
   readonly until?: string | undefined;
 }
 
-// Those that wait and those that a worker has in hand, each by its index, and sorted afterwards (`offset 0`): in the order of the list, the planner would walk
-// through all that was delivered, usually to find that nothing waits.
+// Pending deliveries: the waiting ones and those that a worker has claimed, each found by its
+// index. They are sorted afterwards. Without `offset 0`, the planner would read all deliveries in
+// the order of the list, usually to find that nothing waits.
 const PENDING = `(
-  select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id and status = 'pending' and claimed_by is null
-  union all select * from webhook_delivery where team_id = w.team_id and endpoint_id = w.id and status = 'pending' and claimed_by is not null
-  offset 0) waiting`;
+           select *
+           from webhook_delivery
+           where team_id = w.team_id
+             and endpoint_id = w.id
+             and status = 'pending'
+             and claimed_by is null
+           union all
+           select *
+           from webhook_delivery
+           where team_id = w.team_id
+             and endpoint_id = w.id
+             and status = 'pending'
+             and claimed_by is not null
+           offset 0
+         ) waiting`;
 
-// There is no index of a team's deliveries over all endpoints, for every attempt would pay for it: the
-// pages of its endpoints, 50 at most, are merged. The status stands in the text, so that the planner
-// finds the index of those that failed. A type has no index: a search for one that is rare reads
-// through the time range, 3 µs a delivery.
+// Merges the pages of the team's endpoints, 50 at most. There is no index of a team's deliveries
+// over all endpoints, because every attempt would have to update it. The status is part of the
+// text, so that the planner finds the index of failed deliveries. The type has no index: a search
+// for a rare one reads through the time range, at 3 µs a delivery.
 function listStatement(
   status: DeliveryStatus | 'any',
   named: readonly string[],
@@ -45,16 +60,29 @@ function listStatement(
   const source = status === 'pending' ? PENDING : 'webhook_delivery';
   return statement(
     ['webhooks.adminList', status, ...named].join('.'),
-    `select ${COLUMNS} from (
-       select found.* from webhook_endpoint w cross join lateral (
-         select created_at, id from ${source} where team_id = w.team_id and endpoint_id = w.id
+    `select ${COLUMNS}
+     from (
+       select found.*
+       from webhook_endpoint w
+       cross join lateral (
+         select created_at, id
+         from ${source}
+         where team_id = w.team_id
+           and endpoint_id = w.id
            and ${isAfter(BY_CREATION, ['$3', '$4'])}
            and created_at >= coalesce($5::timestamptz, '-infinity')
            and created_at < coalesce($6::timestamptz, 'infinity')${ofStatus}${ofType}
-         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}) found
+         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+       ) found
        where w.team_id = $1${ofEndpoint}
        ${newestFirst(['found.created_at', 'found.id'], '$2')}
-     ) page cross join lateral (select * from webhook_delivery where team_id = $1 and id = page.id limit 1) d
+     ) page
+     cross join lateral (
+       select *
+       from webhook_delivery
+       where team_id = $1 and id = page.id
+       limit 1
+     ) d
      ${newestFirst(['page.created_at', 'page.id'])}`,
   );
 }
@@ -69,7 +97,10 @@ const LISTS = {
   gave_up: listsOf('gave_up'),
 } as const satisfies Record<DeliveryStatus | 'any', unknown>;
 
-/** Of all endpoints, newest first, after `after`. `limit` is at most one more than a page holds. */
+/**
+ * Lists deliveries of all endpoints, newest first, from the position `after` on. `limit` may be at
+ * most one more than a page holds.
+ */
 export function listDeliveries(
   db: Db,
   teamId: string,
@@ -107,7 +138,7 @@ const FIND = statement<DeliveryDetailRow>(
    where d.team_id = $1 and d.id = $2`,
 );
 
-/** The delivery with its event and its endpoint; null when there is none. */
+/** The delivery with its event and its endpoint, or null. */
 export async function findDelivery(
   db: Db,
   teamId: string,

@@ -40,7 +40,10 @@ export function toAdminDeliveryDetail(
   };
 }
 
-/** The body was built under the switches of its moment; it is shown under those of this one. */
+/**
+ * Whether the body may be shown under the current switches. It was built under those of the time of
+ * the event.
+ */
 function mayShow(privacy: Privacy, row: DeliveryDetailRow): boolean {
   const data = JSON.parse(row.event_data) as object;
   return (

@@ -1,12 +1,12 @@
 /**
  * Bulk resends: sends an endpoint's failed deliveries again. A job resends one batch. It makes the
  * next failed deliveries due, moves the position behind them, and adds the job of the next batch,
- * all in one transaction. So a worker can be killed anywhere: the batch is done with its position
- * or not at all, and each delivery is queued once.
+ * all in one transaction. So a worker can be killed at any moment: a batch is written together with
+ * its position or not at all, and each delivery is queued once.
  *
  * Resent deliveries are retries of their endpoint, with its turns and its share of the slots. They
- * are not urgent: 10,000 urgent ones would hold up the tests and retries of every other team. A
- * batch waits until most of the batch before it was attempted. So a cancellation still has
+ * are not urgent, because 10,000 urgent ones would hold up the tests and retries of every other
+ * team. A batch waits until most of the batch before it was attempted. So a cancellation still has
  * something to cancel, and a receiver that fails again does not get all of them.
  */
 import { newId } from '../../core/ids.ts';
@@ -33,20 +33,20 @@ const BATCH = 500;
 /** A batch waits while the endpoint has this many due retries. */
 const DUE_MAX = BATCH / 2;
 const WAIT_MS = 1_000;
-/** While the endpoint is paused. */
+/** How long a batch waits while the endpoint is paused. */
 const PAUSED_WAIT_MS = 30_000;
 
 /**
- * Starts to resend the deliveries that were created since then and failed, oldest first. Opens a
- * transaction and enqueues the first batch. Throws `not_found`, `validation_error` (field
+ * Starts to resend the failed deliveries that were created at or after `since`, oldest first. Opens
+ * a transaction and enqueues the first batch. Throws `not_found`, `validation_error` (field
  * `endpoint_id`) while the endpoint is paused, `conflict` while another resend of it runs.
  */
 export async function startResend(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   { endpointId, since }: { readonly endpointId: string; readonly since: string },
 ): Promise<ResendRow> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   const from = toInstant(since);
   return db.transaction(async (tx) => {
     const countMax = TOTAL_MAX + 1;
@@ -73,7 +73,7 @@ export async function startResend(
       finished_at: isEmpty ? at.toISOString() : null,
     };
     store.insertResend(tx, teamId, row);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'webhook_endpoint.resend_started',
         targetId: endpointId,
@@ -98,17 +98,17 @@ export async function getResend(db: Db, teamId: string, resendId: string): Promi
  */
 export async function cancelResend(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   resendId: string,
 ): Promise<ResendRow> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   return db.transaction(async (tx) => {
     const found = await store.findResendForUpdate(tx, teamId, resendId);
     if (!found) throw notFound();
     if (found.state !== 'running') return found;
     const row: ResendRow = { ...found, state: 'cancelled', finished_at: at.toISOString() };
     store.updateResend(tx, teamId, row);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'webhook_endpoint.resend_cancelled',
         targetId: row.endpoint_id,

@@ -1,7 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 
-/** A bulk resend and how far it has come. */
+/** A bulk resend and its progress. */
 export interface ResendRow {
   readonly id: string;
   readonly endpoint_id: string;
@@ -17,16 +17,19 @@ export interface ResendRow {
   readonly finished_at: string | null;
 }
 
-const COLUMNS =
-  'id, endpoint_id, state, since, total, has_more, sent, position_at, position_id, created_at, finished_at';
+const COLUMNS = `id, endpoint_id, state, since, total, has_more, sent, position_at, position_id,
+  created_at, finished_at`;
 
-/** Failed deliveries that can be resent. Pings are not: a new test tells the same. */
+/** Failed deliveries that can be resent. Pings cannot: a new test shows the same. */
 const HAS_FAILED = `status in ('retrying', 'gave_up') and event_type <> 'ping'`;
 
-// The row that a batch locks, too. This mode does not block results and new deliveries.
+// A batch locks the same row. This mode does not block results and new deliveries.
 const LOCK_FOR_START = statement(
   'webhooks.resend.lockForStart',
-  'select from webhook_endpoint where team_id = $1 and id = $2 for no key update',
+  `select
+   from webhook_endpoint
+   where team_id = $1 and id = $2
+   for no key update`,
 );
 
 const START_FACTS = statement<{ status: string; is_running: boolean; failed: number }>(
@@ -52,8 +55,8 @@ const START_FACTS = statement<{ status: string; is_running: boolean; failed: num
 );
 
 /**
- * Locks the endpoint against other starts and reads what a start decides on; null when there is no
- * such endpoint. `failed` is counted up to `countMax`.
+ * Locks the endpoint against other starts and reads what a start depends on. Returns null if there
+ * is no such endpoint. `failed` is counted up to `countMax`.
  */
 export async function readStartFacts(
   tx: Tx,
@@ -82,10 +85,12 @@ export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
 
 const FIND = statement<ResendRow>(
   'webhooks.resend.find',
-  `select ${COLUMNS} from webhook_resend where team_id = $1 and id = $2`,
+  `select ${COLUMNS}
+   from webhook_resend
+   where team_id = $1 and id = $2`,
 );
 
-/** The resend; null when there is none. */
+/** The resend, or null. */
 export async function findResend(
   db: Db,
   teamId: string,
@@ -97,10 +102,13 @@ export async function findResend(
 
 const FIND_FOR_UPDATE = statement<ResendRow>(
   'webhooks.resend.findForUpdate',
-  `select ${COLUMNS} from webhook_resend where team_id = $1 and id = $2 for no key update`,
+  `select ${COLUMNS}
+   from webhook_resend
+   where team_id = $1 and id = $2
+   for no key update`,
 );
 
-/** Locked until the transaction ends. */
+/** The resend, or null. Locks it until the transaction ends. */
 export async function findResendForUpdate(
   tx: Tx,
   teamId: string,
@@ -114,12 +122,15 @@ export async function findResendForUpdate(
 // deadlock.
 const LOCK_FOR_BATCH = statement<{ status: string }>(
   'webhooks.resend.lockForBatch',
-  'select status from webhook_endpoint where team_id = $1 and id = $2 for update',
+  `select status
+   from webhook_endpoint
+   where team_id = $1 and id = $2
+   for update`,
 );
 
 /**
- * Returns the endpoint's status; null when it was deleted. Until the transaction ends, nobody else
- * writes its deliveries.
+ * Locks the endpoint until the transaction ends, so that no other transaction writes its
+ * deliveries. Returns its status, or null if it was deleted.
  */
 export async function lockEndpoint(
   tx: Tx,

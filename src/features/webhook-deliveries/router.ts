@@ -26,7 +26,9 @@ export const webhookDeliveries = {
     tag: 'Webhooks',
     summary: 'Retry a delivery now',
     description:
-      'Makes one more attempt at once, for a delivery that is `retrying` or `gave_up`. Should it fail, a `retrying` delivery keeps its schedule. The response shows the delivery as it was before the attempt.',
+      'Makes one more attempt at once, for a delivery that is `retrying` or `gave_up`. ' +
+      'If it fails, a `retrying` delivery keeps its schedule. ' +
+      'The response shows the delivery as it was before the attempt.',
     input: retryInput,
     output: webhookDelivery,
     outputName: 'WebhookDelivery',
@@ -43,7 +45,8 @@ export const webhookDeliveries = {
     tag: 'Webhooks',
     summary: 'List deliveries',
     description:
-      'The last deliveries to an endpoint, newest first. Deliveries are kept for 30 days after their last attempt.',
+      'The last deliveries to an endpoint, newest first. ' +
+      'Deliveries are kept for 30 days after their last attempt.',
     input: deliveriesInput,
     output: webhookDeliveryList,
     outputName: 'WebhookDeliveryList',

@@ -1,9 +1,9 @@
 /**
  * Decisions about deliveries that the specification leaves open:
- *  * A retry that was asked for is made even while the endpoint is paused, as a test is: somebody
+ *  * A requested retry is made even while the endpoint is paused, like a test, because the client
  *    wants to see the outcome now.
- *  * A retry that was asked for while an attempt is in flight is made after that attempt, unless
- *    the attempt succeeds. Several requests before it has ended count as one.
+ *  * A retry that is requested while an attempt is in flight is made after that attempt, unless the
+ *    attempt succeeds. Several requests before it ends count as one.
  */
 import { invalidField } from '../../core/problem.ts';
 

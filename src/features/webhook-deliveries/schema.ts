@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { pageQuery } from '../../core/page.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 
-/** One event on its way to one endpoint (specification, "Webhook delivery"). */
+/** One event on its way to one endpoint. */
 export const webhookDelivery = z.object({
   id: z.string().meta({ description: 'Id of the delivery.' }),
   attempt: z.int().min(0).meta({ description: 'How many attempts have been made.' }),
   status: z.string().meta({
     description:
-      '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, or `gave_up` after the last attempt failed.',
+      '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, ' +
+      'or `gave_up` after the last attempt failed.',
   }),
   event_type: z
     .string()
@@ -17,11 +18,11 @@ export const webhookDelivery = z.object({
   created_at: dateTime.nullable().meta({ description: 'When the delivery was queued.' }),
   next_try_at: dateTime
     .nullable()
-    .meta({ description: 'When the next attempt is due; null when none is to come.' }),
+    .meta({ description: 'When the next attempt is due; null if there will be none.' }),
   response_code: z
     .int()
     .nullable()
-    .meta({ description: 'HTTP status of the last answer; null when there was none.' }),
+    .meta({ description: 'HTTP status of the last answer; null if there was none.' }),
   response_excerpt: z
     .string()
     .max(1000)
@@ -34,7 +35,7 @@ export const webhookDelivery = z.object({
     .meta({ description: 'How long the last attempt took, in milliseconds.' }),
   error: z.string().nullable().meta({
     description:
-      'Why the last attempt got no answer, for instance `target_not_public`; null when it got one.',
+      'Why the last attempt got no answer, for instance `target_not_public`; null if it got one.',
   }),
 });
 

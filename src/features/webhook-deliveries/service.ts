@@ -5,7 +5,7 @@ import { requireRetryable } from './rules.ts';
 import * as store from './store.ts';
 import type { DeliveryRow } from './store.ts';
 
-/** Newest first. Throws `not_found`. */
+/** Lists an endpoint's last deliveries, newest first. Throws `not_found`. */
 export async function listDeliveries(
   db: Db,
   teamId: string,
@@ -18,21 +18,21 @@ export async function listDeliveries(
 }
 
 /**
- * Asks for one more attempt, now, and returns the delivery as it is before that attempt.
- * Opens a transaction. Throws `not_found`, `validation_error` (field `delivery_id`).
+ * Requests one more attempt, now, and returns the delivery as it is before that attempt. Opens a
+ * transaction. Throws `not_found`, `validation_error` (field `delivery_id`).
  */
 export async function retryDelivery(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   deliveryId: string,
 ): Promise<DeliveryRow> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   return db.transaction(async (tx) => {
     const delivery = await store.findDeliveryForUpdate(tx, teamId, deliveryId);
     if (!delivery) throw notFound();
     requireRetryable(delivery.status);
     store.makeUrgent(tx, teamId, deliveryId);
-    record(tx, occasion, {
+    record(tx, context, {
       audit: { action: 'webhook_delivery.retried', targetId: deliveryId },
       jobs: [{ task: WAKE_DELIVERIES, payload: {} }],
     });

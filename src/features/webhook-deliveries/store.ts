@@ -36,7 +36,7 @@ const LIST_DELIVERIES = statement<DeliveryRow | { readonly id: null }>(
    order by d.created_at desc, d.id desc`,
 );
 
-/** The endpoint's last deliveries, newest first; null when there is no such endpoint. */
+/** The endpoint's last deliveries, newest first; null if there is no such endpoint. */
 export async function listDeliveries(
   db: Db,
   teamId: string,
@@ -55,7 +55,7 @@ const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
    for no key update`,
 );
 
-/** Finds the delivery and locks it until the transaction ends; null when there is none. */
+/** Finds the delivery and locks it until the transaction ends. Returns null if there is none. */
 export async function findDeliveryForUpdate(
   tx: Tx,
   teamId: string,
@@ -70,7 +70,7 @@ const MAKE_URGENT = statement(
   'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
 );
 
-/** Asks for one more attempt, now. The delivery loop makes it before everything else. */
+/** Requests one more attempt, now. The delivery loop makes urgent attempts first. */
 export function makeUrgent(tx: Tx, teamId: string, deliveryId: string): void {
   tx.send(MAKE_URGENT, [teamId, deliveryId]);
 }

@@ -10,7 +10,7 @@ const resendPayload = z.object({
   resendId: z.string(),
 });
 
-/** The job that resends failed deliveries, one batch a job. */
+/** The feature's jobs. Each run resends one batch of failed deliveries. */
 export function resendTasks({
   db,
   clock,

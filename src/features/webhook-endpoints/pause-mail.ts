@@ -5,8 +5,8 @@ import type { Db } from '../../db/client.ts';
 import { findPauseMailRow, type PauseMailRow } from './pause-store.ts';
 
 /**
- * The mail to one admin; null when that member is no longer an admin, or the endpoint is no longer
- * paused.
+ * Returns the mail to one admin; null if that member is no longer an admin, or the endpoint is no
+ * longer paused.
  */
 export async function findPauseMail(
   db: Db,
@@ -33,12 +33,14 @@ const TEXTS: Record<Language, Text> = {
     subject: 'Webhook pausiert: seit drei Tagen keine erfolgreiche Zustellung',
     text: `Guten Tag,
 
-an den Webhook-Endpunkt ${endpointId} des Teams „${row.team_name}“ war seit ${minuteOf(row.failing_since)} (UTC) keine Zustellung erfolgreich. Er ist jetzt pausiert.
+an den Webhook-Endpunkt ${endpointId} des Teams „${row.team_name}“ war seit
+${minuteOf(row.failing_since)} (UTC) keine Zustellung erfolgreich. Er ist jetzt pausiert.
 
 Adresse: ${row.url}
 Zuletzt fehlgeschlagen mit: ${lastFailure(row)}
 
-Neue Ereignisse werden ihm nicht mehr zugestellt, wartende werden aufbewahrt. Prüfen Sie den Empfänger mit einem Test
+Neue Ereignisse werden ihm nicht mehr zugestellt, wartende werden aufbewahrt.
+Prüfen Sie den Empfänger mit einem Test
 (POST /webhook-endpoints/${endpointId}/test), und schalten Sie ihn danach wieder ein:
 PATCH /webhook-endpoints/${endpointId} mit {"status": "active"}.
 
@@ -49,7 +51,8 @@ Dokumentation: ${publicUrl}/docs/webhooks
     subject: 'Webhook paused: no successful delivery for three days',
     text: `Hello,
 
-no delivery to the webhook endpoint ${endpointId} of the team "${row.team_name}" has succeeded since ${minuteOf(row.failing_since)} (UTC). It is paused now.
+no delivery to the webhook endpoint ${endpointId} of the team "${row.team_name}" has succeeded
+since ${minuteOf(row.failing_since)} (UTC). It is paused now.
 
 Address: ${row.url}
 Last failure: ${lastFailure(row)}

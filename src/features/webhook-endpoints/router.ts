@@ -38,7 +38,7 @@ export const webhookEndpoints = {
     scope: 'webhooks:manage',
     tag: 'Webhooks',
     summary: 'List webhook endpoints',
-    description: 'All endpoints of the team, newest first. A secret is never among the answers.',
+    description: 'All endpoints of the team, newest first, without their secrets.',
     input: listInput,
     output: webhookEndpointList,
     outputName: 'WebhookEndpointList',
@@ -55,7 +55,9 @@ export const webhookEndpoints = {
     tag: 'Webhooks',
     summary: 'Create a webhook endpoint',
     description:
-      'The response holds the signing `secret`, for the only time. The URL must be https, and its name resolve to public addresses only. A team may have 50 endpoints.',
+      'The response holds the signing `secret`, which is never shown again. ' +
+      'The URL must be https, and its name must resolve to public addresses only. ' +
+      'A team may have 50 endpoints.',
     input: createInput,
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',
@@ -95,7 +97,9 @@ export const webhookEndpoints = {
     tag: 'Webhooks',
     summary: 'Change a webhook endpoint',
     description:
-      'Sets the fields that the body names; null clears `description`. `disabled` holds deliveries back until the endpoint is `active` again; `active` also ends a pause after failures.',
+      'Sets the fields that the body names; null clears `description`. ' +
+      '`disabled` holds deliveries back until the endpoint is `active` again; ' +
+      '`active` also ends a pause after failures.',
     input: updateInput,
     output: webhookEndpoint,
     outputName: 'WebhookEndpoint',
@@ -119,7 +123,7 @@ export const webhookEndpoints = {
     scope: 'webhooks:manage',
     tag: 'Webhooks',
     summary: 'Delete a webhook endpoint',
-    description: 'Removes the endpoint and its deliveries; what waits is not sent any more.',
+    description: 'Removes the endpoint and its deliveries. Waiting ones are not sent any more.',
     input: removeInput,
     output: okOutput,
     outputName: 'Ok',
@@ -136,7 +140,9 @@ export const webhookEndpoints = {
     tag: 'Webhooks',
     summary: 'Send a test event',
     description:
-      'Queues one `ping`, which is sent within seconds, also to a paused endpoint, and changes nothing about its state. Read the outcome from the deliveries.',
+      'Queues one `ping`, which is sent within seconds. ' +
+      'It is sent to a paused endpoint, too, and does not change the status of the endpoint. ' +
+      'Read the outcome from the list of deliveries.',
     input: testInput,
     output: testOutput,
     outputName: 'WebhookTest',

@@ -2,34 +2,34 @@
  * Decisions about webhook endpoints that the specification leaves open:
  *  * All faults of a target are errors of the field `url`: its form, its scheme, what its name
  *    resolves to (delivery/target.ts). So is the limit of 50 endpoints.
- *  * No events at all, `ping` and unknown types are errors of the field `events`. The shape of the
- *    request is no enumeration of the types, because v1 may add types. Repeated types collapse; the
- *    order in which they were first named stays.
+ *  * No events at all, `ping` and unknown types are errors of the field `events`. The request's
+ *    schema does not list the types, because v1 may add types. Repeated types collapse and keep the
+ *    order in which they were first named.
  *  * A request can set the status to `active` or `disabled`; anything else is an error of the field
- *    `status`. `active` clears the time since which deliveries fail, whatever the status was:
- *    somebody vouches for the receiver, so the three days begin anew.
- *  * A change of the `url` checks the new one. The endpoint keeps its secret, its events and its
- *    waiting deliveries.
+ *    `status`. `active` clears the time since which deliveries fail, whatever the status was. The
+ *    client vouches for the receiver, so the three days begin again.
+ *  * A new `url` is checked like that of a creation. The endpoint keeps its secret, its events and
+ *    its waiting deliveries.
  *  * A creation checks events, then the target, then the limit. The name is resolved before that.
- *  * An empty PATCH changes nothing and writes no audit entry. Audit entries show the host of a URL
- *    and nothing else of it: path and query may hold a receiver's secret.
+ *  * An empty PATCH changes nothing and writes no audit entry. Audit entries show only the host of
+ *    a URL, because path and query may hold a receiver's secret.
  *  * The deletion of an endpoint deletes all its deliveries.
  */
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 
-/** Per team. */
+/** How many endpoints a team may have. */
 export const ENDPOINTS_MAX = 50;
 
-/** What an endpoint's secret is bound to when it is encrypted: table, column, team and row. */
+/** What the encryption binds an endpoint's secret to: table, column, team and row. */
 export function webhookSecretContext(teamId: string, endpointId: string): string {
   return ENCRYPTED_COLUMNS.webhookSecret.context(teamId, endpointId);
 }
 
 /**
- * Each type once. Throws `validation_error` (field `events`) for no types, an unknown type or
- * `ping`.
+ * Returns each type once. Throws `validation_error` (field `events`) for no types, an unknown type
+ * or `ping`.
  */
 export function requireSubscribable(events: readonly string[]): EventType[] {
   if (events.length === 0) throw invalidField('events', 'At least one event type.');
@@ -46,8 +46,8 @@ export function requireSettableStatus(status: string): 'active' | 'disabled' {
 }
 
 /**
- * Throws `validation_error` (field `url`) when the team has as many endpoints as it may. The caller
- * counts under the team's lock.
+ * Throws `validation_error` (field `url`) if the team has ENDPOINTS_MAX endpoints already. Count
+ * them under the team's lock.
  */
 export function requireRoom(endpoints: number): void {
   if (endpoints >= ENDPOINTS_MAX)

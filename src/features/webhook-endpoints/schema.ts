@@ -4,13 +4,15 @@ import { dateTime, id } from '../../core/shapes.ts';
 
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
 
+/** A webhook endpoint as the API shows it. Only a creation shows the secret. */
 export const webhookEndpoint = z.object({
   id: z.string(),
   url: z.string(),
   events: z.array(z.string()).meta({ description: 'The event types that are delivered.' }),
   status: z.string().meta({
     description:
-      '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days without a successful delivery).',
+      '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days ' +
+      'without a successful delivery).',
   }),
   api_version: z
     .string()
@@ -19,13 +21,10 @@ export const webhookEndpoint = z.object({
   created_at: dateTime.nullable(),
   last_success_at: dateTime
     .nullable()
-    .meta({ description: 'When a delivery last succeeded; null: never yet.' }),
-  secret: z
-    .string()
-    .optional()
-    .meta({
-      description: 'Signs the deliveries. Only in the response to the creation, never afterwards.',
-    }),
+    .meta({ description: 'When a delivery last succeeded; null if none has.' }),
+  secret: z.string().optional().meta({
+    description: 'Signs the deliveries. Only in the response to the creation, never afterwards.',
+  }),
 });
 
 export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
@@ -34,15 +33,17 @@ const endpointId = {
   endpoint_id: id.meta({ description: 'Id of a webhook endpoint.', examples: ['whe_01jc4f9d'] }),
 };
 
-// The operation checks what makes a URL, a list of events or a status acceptable, because the
-// specification wants `field` in that error.
+// URL, events and status take any text. The operation checks them, because the specification wants
+// `field` in that error.
 const url = z.string().meta({
   description:
-    'Where events are sent: `https`, at most 2048 characters, without user info or fragment, at public addresses only.',
+    'Where events are sent: `https`, at most 2048 characters, without user info or fragment, ' +
+    'at public addresses only.',
   examples: ['https://example.com/hooks/team'],
 });
+const eventTypes = SUBSCRIBABLE_EVENTS.map((type) => `\`${type}\``).join(', ');
 const events = z.array(z.string()).meta({
-  description: `Event types to deliver, at least one of: ${SUBSCRIBABLE_EVENTS.map((type) => `\`${type}\``).join(', ')}.`,
+  description: `Event types to deliver, at least one of: ${eventTypes}.`,
   examples: [['training.completed', 'evaluation.completed']],
 });
 const description = z
@@ -51,7 +52,7 @@ const description = z
   .nullable()
   .optional()
   .meta({
-    description: "The team's own words for it; null clears it.",
+    description: "The team's own description; null clears it.",
     examples: ['Learning platform'],
   });
 

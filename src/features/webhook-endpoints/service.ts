@@ -14,7 +14,7 @@ import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { EndpointRow } from './store.ts';
 
-/** Newest first. */
+/** Lists all endpoints, newest first. */
 export function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
   return store.listEndpoints(db, teamId);
 }
@@ -28,7 +28,7 @@ export function checkTarget(url: string, options: TargetOptions): Promise<Parsed
   return resolveTarget(url, options);
 }
 
-/** What a creation is asked for. */
+/** An endpoint to create. */
 export interface NewEndpoint {
   readonly url: string;
   /** The result of `checkTarget` for `url`. */
@@ -38,16 +38,16 @@ export interface NewEndpoint {
 }
 
 /**
- * Returns the secret, for the only time. Opens a transaction. Throws `validation_error` (field
- * `events` or `url`).
+ * Creates an endpoint. Returns it with its secret, which no other operation returns. Opens a
+ * transaction. Throws `validation_error` (field `events` or `url`).
  */
 export async function createEndpoint(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   wanted: NewEndpoint,
   appSecret: string,
 ): Promise<{ row: EndpointRow; secret: string }> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   const events = rules.requireSubscribable(wanted.events);
   const host = requireTarget(wanted.target);
   return db.transaction(async (tx) => {
@@ -63,16 +63,16 @@ export async function createEndpoint(
       last_success_at: null,
     };
     const secret = makeWebhookSecret();
-    const context = rules.webhookSecretContext(teamId, row.id);
-    store.insertEndpoint(tx, teamId, row, encrypt(secret, appSecret, context));
-    record(tx, occasion, {
+    const encrypted = encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id));
+    store.insertEndpoint(tx, teamId, row, encrypted);
+    record(tx, context, {
       audit: { action: 'webhook_endpoint.created', targetId: row.id, details: { host, events } },
     });
     return { row, secret };
   });
 }
 
-/** undefined leaves a value as it is, null clears it. */
+/** A field that is undefined stays as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
   readonly description?: string | null | undefined;
@@ -81,16 +81,17 @@ export interface EndpointChange {
 }
 
 /**
- * `target` is the result of `checkTarget` for the new `url`; null without one. Opens a transaction.
- * Throws `validation_error` (field `url`, `events` or `status`), `not_found`.
+ * Changes the given fields. `target` is the result of `checkTarget` for the new `url`, or null
+ * without a new one. Opens a transaction. Throws `not_found`, `validation_error` (field `url`,
+ * `events` or `status`).
  */
 export async function updateEndpoint(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   endpointId: string,
   { target, ...change }: EndpointChange & { readonly target: ParsedTarget | null },
 ): Promise<EndpointRow> {
-  const { teamId } = occasion;
+  const { teamId } = context;
   const { url, description } = change;
   const status =
     change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
@@ -104,7 +105,7 @@ export async function updateEndpoint(
     const values = { url, description, events, status };
     const row = await store.updateEndpoint(tx, teamId, endpointId, values);
     if (!row) throw notFound();
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'webhook_endpoint.updated',
         targetId: endpointId,
@@ -118,27 +119,27 @@ export async function updateEndpoint(
 /** Deletes the endpoint and its deliveries. Opens a transaction. Throws `not_found`. */
 export async function removeEndpoint(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   endpointId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    if (!(await store.removeEndpoint(tx, occasion.teamId, endpointId))) throw notFound();
-    record(tx, occasion, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
+    if (!(await store.removeEndpoint(tx, context.teamId, endpointId))) throw notFound();
+    record(tx, context, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
   });
 }
 
 /** Queues one `ping` and returns its delivery. Opens a transaction. Throws `not_found`. */
 export async function testEndpoint(
   db: Db,
-  occasion: ChangeContext,
+  context: ChangeContext,
   endpointId: string,
 ): Promise<{ readonly id: string; readonly status: 'pending' }> {
-  const { teamId, at } = occasion;
+  const { teamId, at } = context;
   return db.transaction(async (tx) => {
     const deliveryId = newId('webhookDelivery');
     const ping = { endpointId, eventId: newId('event'), deliveryId, at };
     if (!(await store.insertPing(tx, teamId, ping))) throw notFound();
-    record(tx, occasion, {
+    record(tx, context, {
       audit: {
         action: 'webhook_endpoint.tested',
         targetId: endpointId,
@@ -156,7 +157,7 @@ async function getEndpoint(db: Db, teamId: string, endpointId: string): Promise<
   return row;
 }
 
-/** The host, which is all that audit entries show of a URL. */
+/** Returns the host, the only part of a URL that audit entries show. */
 function requireTarget(target: ParsedTarget): string {
   if (!target.ok) throw invalidField('url', target.detail);
   return target.url.host;

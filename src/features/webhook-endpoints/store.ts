@@ -35,7 +35,7 @@ export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow
   return found.map(toRow);
 }
 
-/** The endpoint; null when there is none. */
+/** The endpoint, or null. */
 export async function findEndpoint(
   db: Db,
   teamId: string,
@@ -57,7 +57,7 @@ export async function countEndpointsLocked(tx: Tx, teamId: string): Promise<numb
   return tx.prisma.webhookEndpoint.count({ where: { teamId } });
 }
 
-// SQL and not Prisma, because nothing of its answer is needed: it is sent together with COMMIT.
+// This is SQL and not Prisma, so that it can be sent together with COMMIT: no answer is needed.
 const INSERT_ENDPOINT = statement(
   'webhooks.insertEndpoint',
   `insert into webhook_endpoint
@@ -77,7 +77,7 @@ export function insertEndpoint(
   tx.send(INSERT_ENDPOINT, [teamId, ...values]);
 }
 
-/** undefined leaves a value as it is, null clears it. */
+/** A field that is undefined stays as it is, null clears it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
   readonly description?: string | null | undefined;
@@ -86,7 +86,7 @@ export interface EndpointChange {
 }
 
 /**
- * Returns the endpoint after the change; null when there is none. The status `active` clears
+ * Changes the endpoint and returns it, or null if there is none. The status `active` clears
  * `failing_since`.
  */
 export async function updateEndpoint(
@@ -110,7 +110,10 @@ export async function updateEndpoint(
   return changed ? toRow(changed) : null;
 }
 
-/** Whether there was such an endpoint. The foreign key deletes its deliveries, too. */
+/**
+ * Deletes the endpoint. Its foreign key deletes its deliveries, too. Returns false if there is no
+ * such endpoint.
+ */
 export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
   const { count } = await tx.prisma.webhookEndpoint.deleteMany({
     where: { teamId, id: endpointId },
@@ -118,7 +121,7 @@ export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string)
   return count > 0;
 }
 
-/** From Prisma's names and `Date` to ours. */
+/** Translates Prisma's names and `Date` to ours. */
 function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }>): EndpointRow {
   const { id, url, events, status, apiVersion, description, createdAt, lastSuccessAt } = found;
   return {
@@ -133,7 +136,7 @@ function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }
   };
 }
 
-// Inserts the event together with its delivery, so the event needs no fan-out. Returns no row when
+// Inserts the event together with its delivery, so the event needs no fan-out. Returns no row if
 // there is no such endpoint.
 const INSERT_PING = statement<{ readonly id: string }>(
   'webhooks.insertPing',
@@ -154,7 +157,9 @@ const INSERT_PING = statement<{ readonly id: string }>(
    returning id`,
 );
 
-/** Queues a `ping` to the endpoint, whatever its status; false when there is no such endpoint. */
+/**
+ * Queues a `ping` to the endpoint, whatever its status. Returns false if there is no such endpoint.
+ */
 export async function insertPing(
   tx: Tx,
   teamId: string,

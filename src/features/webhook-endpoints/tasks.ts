@@ -14,7 +14,7 @@ const pauseMailPayload = z.object({
   endpointId: z.string(),
 });
 
-/** The job that pauses endpoints to which no delivery succeeds. */
+/** The job that pauses endpoints to which deliveries keep failing. */
 export const PAUSE_ENDPOINTS = 'pause_endpoints';
 
 /** What the jobs need. */
@@ -49,7 +49,7 @@ export function webhookTasks({
   };
 }
 
-/** Each minute: nobody notices a pause that comes up to a minute late. */
+/** Every minute: nobody notices a pause that is up to a minute late. */
 export const WEBHOOK_CRON: readonly CronItem[] = [
   { task: PAUSE_ENDPOINTS, match: '* * * * *', options: { backfillPeriod: 0 } },
 ];

@@ -2,7 +2,10 @@ import type { z } from 'zod';
 import type { webhookEndpoint } from './schema.ts';
 import type { EndpointRow } from './store.ts';
 
-/** The order of the fields is the specification's. A creation adds the secret. */
+/**
+ * An endpoint as the API shows it, without its secret. The order of the fields is the
+ * specification's.
+ */
 export function toEndpoint(row: EndpointRow): z.input<typeof webhookEndpoint> {
   const { id, url, events, status, api_version, description, created_at, last_success_at } = row;
   return {
