@@ -27,8 +27,8 @@ beforeAll(async () => {
   });
 });
 
-describe('who may come in', () => {
-  test('the owner and active admins call the same procedures as the API, with the same answers', async () => {
+describe('the tRPC API', () => {
+  test('answers the owner and active admins as the REST API does', async () => {
     const rest = await api.call(api.key('team_a'), 'GET', '/users');
     for (const name of ['owner', 'admin']) {
       const app = await appAsMember(api, 'a', name);
@@ -36,7 +36,7 @@ describe('who may come in', () => {
     }
   });
 
-  test('members, people who left, suspended teams, platform services and nobody are refused', async () => {
+  test('refuses members, former members, suspended teams, services and strangers', async () => {
     const list = async (app: Awaited<ReturnType<typeof appAsMember>>) =>
       codeOf(app.v1.members.list.query({ limit: 50 }));
     expect(await list(await appAsMember(api, 'a', 'member'))).toBe('forbidden');
@@ -47,19 +47,23 @@ describe('who may come in', () => {
     expect(await list(appAs(api, api.key('team_a')))).toBe('unauthorized');
   });
 
-  test('a role that was taken away counts at the next call, whatever the token says', async () => {
+  test('refuses a demoted admin at the next call, although the token is valid', async () => {
     const app = await appAsMember(api, 'a', 'admin');
     await api.db.pool.query(
-      `update member set role = 'member' where team_id = 'team_a' and id = 'mem_a_admin'`,
+      `update member
+       set role = 'member'
+       where team_id = 'team_a' and id = 'mem_a_admin'`,
     );
     expect(await codeOf(app.v1.members.list.query({ limit: 50 }))).toBe('forbidden');
     await api.db.pool.query(
-      `update member set role = 'admin' where team_id = 'team_a' and id = 'mem_a_admin'`,
+      `update member
+       set role = 'admin'
+       where team_id = 'team_a' and id = 'mem_a_admin'`,
     );
     expect(await codeOf(app.v1.members.list.query({ limit: 50 }))).toBe('ok');
   });
 
-  test('expired and long-lived tokens are refused', async () => {
+  test('refuses expired and long-lived tokens', async () => {
     const identity = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
     const call = async (token: string) => codeOf(appAs(api, token).v1.me.get.query({}));
     expect(await call(await tokenOf(identity))).toBe('ok');
@@ -71,7 +75,7 @@ describe('who may come in', () => {
     );
   });
 
-  test('an assignment made in the app raises no event', async () => {
+  test('raises no event for an assignment made in the app', async () => {
     const app = await appAsMember(api, 'a', 'owner');
     const combination = {
       situation_id: 'sit_cold',
@@ -95,7 +99,7 @@ describe('who may come in', () => {
 describe('the session of the admin page', () => {
   const send = (path: string, init: RequestInit) => fetch(api.url + path, init);
 
-  test('the cookie is httpOnly and strict, and changes need the CSRF token', async () => {
+  test('has an httpOnly, strict cookie; changes need the CSRF token', async () => {
     const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' });
     const opened = await send('/trpc-session', {
       method: 'POST',
@@ -123,7 +127,7 @@ describe('the session of the admin page', () => {
     tokenOf({ kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` });
 
   test.each(['suspended', 'ended'])(
-    'of a team that is %s is not opened, and an open one is refused',
+    'of a team that is %s cannot be opened, and an open one is refused',
     async (status) => {
       const set = (to: string) =>
         api.db.pool.query(`update team set status = $1 where id = 'team_closing'`, [to]);
@@ -146,13 +150,13 @@ describe('the session of the admin page', () => {
     },
   );
 
-  test('of a team without the API in its plan is opened: the app is in every plan', async () => {
+  test('can be opened without the API in the plan, because every plan has the app', async () => {
     const { status, headers } = await openSession(api, await tokenOfOwner('starter'));
     expect(status).toBe(200);
     expect(await codeOf(appWith(api, headers).v1.members.list.query({}))).toBe('ok');
   });
 
-  test('is for people: a platform service and somebody who left get none', async () => {
+  test('cannot be opened by a service of the host application or a former member', async () => {
     const gone = { kind: 'user', userId: userId('a', 'gone'), teamId: 'team_a' } as const;
     for (const identity of [{ kind: 'platform', service: 'training' } as const, gone])
       expect(await openSession(api, await tokenOf(identity))).toEqual({
@@ -162,7 +166,7 @@ describe('the session of the admin page', () => {
       });
   });
 
-  test('without a valid token there is no session', async () => {
+  test('cannot be opened without a valid token', async () => {
     const refused = await send('/trpc-session', {
       method: 'POST',
       headers: { authorization: 'Bearer no.token.here' },
@@ -171,7 +175,7 @@ describe('the session of the admin page', () => {
     expect(refused.headers.getSetCookie()).toEqual([]);
   });
 
-  test('the development login issues a token for members of the demo team only', async () => {
+  test('development login: only members of the demo team get a token', async () => {
     const login = (id: string) => send(`/trpc-session/development/${id}`, { method: 'POST' });
     const { token } = (await (await login('usr_a_owner')).json()) as { token: string };
     expect(await codeOf(appAs(api, token).v1.me.get.query({}))).toBe('ok');
