@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import express, { type Express, type Request } from 'express';
 import type { Config } from '../runtime/config.ts';
 import { normalizeIp } from './api/authenticate.ts';
-import { docsRouter } from './docs/docs.ts';
-import { BASE_PATH, createRest, type RestOptions } from './api/rest.ts';
+import type { RestOptions } from './api/exchange.ts';
+import { BASE_PATH, createRest } from './api/rest.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
+import { docsRouter } from './docs/docs.ts';
 
 export interface AppOptions
   extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Logger } from 'pino';
-import type { Language } from '../../core/language.ts';
 import {
   deprecationHeaders,
   effectiveDeprecation,
@@ -10,11 +8,11 @@ import {
 } from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
-import type { Context, Services } from '../../trpc/context.ts';
+import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
-import { authenticate, type Authentication, type RateLimits, type Tenant } from './authenticate.ts';
+import { authenticate, type Tenant } from './authenticate.ts';
+import { DOCUMENT_PATH, type RestExchange, type RestOptions, type Version } from './exchange.ts';
 import {
   fingerprintOf,
   runOnce,
@@ -22,59 +20,20 @@ import {
   type KeptResponse,
 } from './idempotency.ts';
 import { negotiateLanguage } from './language.ts';
-import { problemBody, toProblem } from './problem-response.ts';
 import { readInput } from './request-input.ts';
+import { answer, answerProblem, finish, problemToResponse, send } from './respond.ts';
 import { compileRoutes, type CompiledRoute, type Match } from './routes.ts';
 
 /** The path that the REST API is mounted at. */
 export const BASE_PATH = '/api/public/v1';
 
-export interface RestOptions {
-  readonly db: Db;
-  readonly services: Services;
-  readonly limits: RateLimits;
-  readonly publicUrl: string;
-  readonly logger: Logger;
-  /** The OpenAPI document. It is served without a key. */
-  readonly document: string;
-  /** Returns the caller's address, which depends on the trusted proxies. */
-  readonly ipOf: (request: IncomingMessage) => string | null;
-  readonly observe: (route: string, status: number, seconds: number) => void;
-  /** Called for each request with a valid key. It must be fast and synchronous. */
-  readonly countUse?: (teamId: string, keyId: string, status: number) => void;
-  /** {@link V1} by default. */
-  readonly version?: Version;
-}
+const V1: Version = { endpoints: ENDPOINTS, deprecated: V1_DEPRECATION };
 
-/** A version of the API. */
-export interface Version {
-  readonly endpoints: readonly Endpoint[];
-  /** null: the end of the version has not been announced. */
-  readonly deprecated: Deprecation | null;
-}
-
-export const V1: Version = { endpoints: ENDPOINTS, deprecated: V1_DEPRECATION };
-
-/** A REST request with its response and what the pipeline knows about it so far. */
-interface RestExchange {
-  readonly options: RestOptions;
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly requestId: string;
-  readonly language: Language;
-  readonly path: string;
-  readonly query: string;
-  readonly match: Match;
-  /** null before the key is looked up, and if the database could not be reached. */
-  authentication: Authentication | null;
-}
-
-const DOCUMENT_PATH = '/openapi.v1.json';
 const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 
 /**
- * Serves every request under `BASE_PATH`. The stages and what each refuses with are listed in
- * ARCHITECTURE.md, "A request, stage by stage".
+ * Serves every request under `BASE_PATH`. ARCHITECTURE.md, "A request", lists the stages and what
+ * each of them refuses.
  */
 export function createRest(
   options: RestOptions,
@@ -287,82 +246,6 @@ function toResponse(route: CompiledRoute, output: unknown): KeptResponse {
       ? null
       : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
   return { status: successStatus, body: JSON.stringify(output), location: created };
-}
-
-function problemToResponse(exchange: RestExchange, problem: ProblemError): KeptResponse {
-  const { publicUrl } = exchange.options;
-  const body = problemBody(problem, {
-    publicUrl,
-    language: exchange.language,
-    requestId: exchange.requestId,
-  });
-  return { status: problem.status, body: JSON.stringify(body), location: null };
-}
-
-function answer(exchange: RestExchange, { status, body, location }: KeptResponse): void {
-  if (location !== null) exchange.response.setHeader('Location', location);
-  send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
-}
-
-function answerProblem(exchange: RestExchange, error: unknown): void {
-  const { match, response, options, requestId } = exchange;
-  const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
-  if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
-  if (problem.code === 'rate_limited')
-    response.setHeader('Retry-After', String(problem.fields['retry_after']));
-  if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
-  // The rest of the body is not read, so the connection cannot be reused.
-  if (!exchange.request.complete && problem.status !== 401)
-    response.setHeader('Connection', 'close');
-  answer(exchange, problemToResponse(exchange, problem));
-}
-
-/** Writes the status, the headers that every response has, and the body. */
-function send(exchange: RestExchange, status: number, contentType: string, body: string): void {
-  const { response, request, options } = exchange;
-  const rate = exchange.authentication?.rate ?? unknownRate(options);
-  response.writeHead(status, {
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
-    'Content-Language': exchange.language,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Request-Id': exchange.requestId,
-    'RateLimit-Limit': rate.limit,
-    'RateLimit-Remaining': rate.remaining,
-    'RateLimit-Reset': rate.resetS,
-  });
-  response.end(request.method === 'HEAD' ? undefined : body);
-}
-
-/** The rate headers when the database could not be reached, so nothing was counted. */
-function unknownRate({ limits, services }: RestOptions): Authentication['rate'] {
-  return {
-    limit: limits.keyPerMinute,
-    remaining: limits.keyPerMinute,
-    resetS: 60 - services.clock.now().getUTCSeconds(),
-  };
-}
-
-/** Logs one line per request. It never contains a key, an email or a body. */
-function finish(exchange: RestExchange, startedAt: number): void {
-  const { options, match, request, response, requestId, authentication } = exchange;
-  const ms = performance.now() - startedAt;
-  const route =
-    match.kind === 'route'
-      ? match.route.endpoint.path
-      : exchange.path === DOCUMENT_PATH
-        ? DOCUMENT_PATH
-        : match.kind;
-  const { statusCode: status } = response;
-  options.observe(`${request.method} ${route}`, status, ms / 1000);
-  const team = authentication?.tenant?.team.id;
-  const key = authentication?.tenant?.actor.id;
-  if (team !== undefined && key !== undefined) options.countUse?.(team, key, status);
-  options.logger.info(
-    { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
-    'request',
-  );
 }
 
 /** Only tRPC uses `describeError`. The REST pipeline responds to errors itself. */

@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Deprecation } from '../../core/deprecation.ts';
+import type { Language } from '../../core/language.ts';
+import type { Db } from '../../db/client.ts';
+import type { Endpoint } from '../../routers/endpoints.ts';
+import type { Services } from '../../trpc/context.ts';
+import type { Authentication, RateLimits } from './authenticate.ts';
+import type { Match } from './routes.ts';
+
+/** The path of the OpenAPI document, below `BASE_PATH`. */
+export const DOCUMENT_PATH = '/openapi.v1.json';
+
+export interface RestOptions {
+  readonly db: Db;
+  readonly services: Services;
+  readonly limits: RateLimits;
+  readonly publicUrl: string;
+  readonly logger: Logger;
+  /** The OpenAPI document. It is served without a key. */
+  readonly document: string;
+  /** Returns the caller's address, which depends on the trusted proxies. */
+  readonly ipOf: (request: IncomingMessage) => string | null;
+  readonly observe: (route: string, status: number, seconds: number) => void;
+  /** Called for each request with a valid key. It must be fast and synchronous. */
+  readonly countUse?: (teamId: string, keyId: string, status: number) => void;
+  /** The current v1 by default. Tests bring a version that ends. */
+  readonly version?: Version;
+}
+
+/** A version of the API. */
+export interface Version {
+  readonly endpoints: readonly Endpoint[];
+  /** null: the end of the version has not been announced. */
+  readonly deprecated: Deprecation | null;
+}
+
+/** A REST request with its response and what the pipeline knows about it so far. */
+export interface RestExchange {
+  readonly options: RestOptions;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly language: Language;
+  readonly path: string;
+  readonly query: string;
+  readonly match: Match;
+  /** null before the key is looked up, and if the database could not be reached. */
+  authentication: Authentication | null;
+}

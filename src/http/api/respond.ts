@@ -1,0 +1,94 @@
+/** How the REST pipeline responds, and what it records about a request. */
+import type { ProblemError } from '../../core/problem.ts';
+import type { Authentication } from './authenticate.ts';
+import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
+import type { KeptResponse } from './idempotency.ts';
+import { problemBody, toProblem } from './problem-response.ts';
+
+/** Makes the response for a problem. */
+export function problemToResponse(exchange: RestExchange, problem: ProblemError): KeptResponse {
+  const { publicUrl } = exchange.options;
+  const body = problemBody(problem, {
+    publicUrl,
+    language: exchange.language,
+    requestId: exchange.requestId,
+  });
+  return { status: problem.status, body: JSON.stringify(body), location: null };
+}
+
+/** Sends the response. */
+export function answer(exchange: RestExchange, { status, body, location }: KeptResponse): void {
+  if (location !== null) exchange.response.setHeader('Location', location);
+  send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
+}
+
+/** Sends the problem that the error becomes, and logs it if the fault is ours. */
+export function answerProblem(exchange: RestExchange, error: unknown): void {
+  const { match, response, options, requestId } = exchange;
+  const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
+  if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
+  if (problem.code === 'rate_limited')
+    response.setHeader('Retry-After', String(problem.fields['retry_after']));
+  if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
+  // The rest of the body is not read, so the connection cannot be reused.
+  if (!exchange.request.complete && problem.status !== 401)
+    response.setHeader('Connection', 'close');
+  answer(exchange, problemToResponse(exchange, problem));
+}
+
+/** Writes the status, the headers that every response has, and the body. */
+export function send(
+  exchange: RestExchange,
+  status: number,
+  contentType: string,
+  body: string,
+): void {
+  const { response, request, options } = exchange;
+  const rate = exchange.authentication?.rate ?? unknownRate(options);
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Content-Language': exchange.language,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': exchange.requestId,
+    'RateLimit-Limit': rate.limit,
+    'RateLimit-Remaining': rate.remaining,
+    'RateLimit-Reset': rate.resetS,
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** The rate headers when the database could not be reached, so nothing was counted. */
+function unknownRate({ limits, services }: RestOptions): Authentication['rate'] {
+  return {
+    limit: limits.keyPerMinute,
+    remaining: limits.keyPerMinute,
+    resetS: 60 - services.clock.now().getUTCSeconds(),
+  };
+}
+
+/**
+ * Measures and logs the request after its response. The one log line never contains a key, an email
+ * or a body.
+ */
+export function finish(exchange: RestExchange, startedAt: number): void {
+  const { options, request, response, requestId, authentication } = exchange;
+  const ms = performance.now() - startedAt;
+  const route = routeOf(exchange);
+  const { statusCode: status } = response;
+  options.observe(`${request.method} ${route}`, status, ms / 1000);
+  const team = authentication?.tenant?.team.id;
+  const key = authentication?.tenant?.actor.id;
+  if (team !== undefined && key !== undefined) options.countUse?.(team, key, status);
+  options.logger.info(
+    { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
+    'request',
+  );
+}
+
+/** The route template, which has no ids. */
+function routeOf({ match, path }: RestExchange): string {
+  if (match.kind === 'route') return match.route.endpoint.path;
+  return path === DOCUMENT_PATH ? DOCUMENT_PATH : match.kind;
+}
