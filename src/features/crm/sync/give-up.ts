@@ -6,12 +6,12 @@ import { record } from '../../../db/outbox.ts';
 import type { ProviderError } from '../providers/errors.ts';
 import * as store from './run-store.ts';
 import type { RunKey } from './run-store.ts';
-import { nextRetry } from './schedule.ts';
+import { continuationAt, nextRetry } from './schedule.ts';
 
 /**
- * A rate limit after some pages is not a failure: the next run continues when the CRM allows it.
- * Everything else is, and the first failure of a streak emits the event. `lost`: somebody else has
- * the connection. Opens a transaction.
+ * Ends a run with an error. It yields if `continuationAt` says when to continue, or else fails.
+ * The first failure of a streak emits `crm.sync.failed`. `lost`: another run has the connection, or
+ * it was paused or disconnected. Opens a transaction.
  */
 export function giveUp(
   { db, clock, random }: { db: Db; clock: Clock; random: () => number },
@@ -20,9 +20,10 @@ export function giveUp(
 ): Promise<'yielded' | 'failed' | 'lost'> {
   const { reason, retryAfterMs, refusedPlace } = error;
   const at = clock.now();
+  const continueAt = continuationAt(at, error, madeProgress);
   return db.transaction(async (tx) => {
-    if (reason === 'rate_limited' && madeProgress) {
-      await store.release(tx, run, new Date(at.getTime() + Math.max(retryAfterMs ?? 0, 1_000)));
+    if (continueAt !== null) {
+      await store.release(tx, run, continueAt);
       return 'yielded';
     }
     const failed = await store.failRun(tx, run, { reason, forgetRound: refusedPlace });

@@ -8,12 +8,15 @@
  * credentials or deleted longer ago than the CRM tells, and deleted notes.
  */
 import { z } from 'zod';
+import type { ProviderError } from '../providers/errors.ts';
 import type { ProviderPage } from '../providers/provider.ts';
 
 /** Between two rounds, ± `JITTER_MS`, which spreads connections that were made together. */
 export const INTERVAL_MS = 15 * 60_000;
 const JITTER_MS = 30_000;
 const FIRST_RETRY_MS = 60_000;
+/** A run that a rate limit has stopped does not continue sooner. */
+const CONTINUATION_MIN_MS = 1_000;
 const FULL_EVERY_MS = 24 * 3_600_000;
 /** A CRM's search may show a change later than one that was made after it. */
 const OVERLAP_MS = 5 * 60_000;
@@ -91,6 +94,19 @@ export function stateAfter(state: SyncState, done: Round): SyncState {
 /** The next regular round. `random` is from 0 to 1. */
 export function nextRegular(now: Date, random: number): Date {
   return new Date(now.getTime() + INTERVAL_MS + (random * 2 - 1) * JITTER_MS);
+}
+
+/**
+ * When a run that ended with this error continues; null if the run has failed. A rate limit after
+ * some pages is not a failure: the next run continues when the CRM allows it.
+ */
+export function continuationAt(
+  now: Date,
+  { reason, retryAfterMs }: Pick<ProviderError, 'reason' | 'retryAfterMs'>,
+  madeProgress: boolean,
+): Date | null {
+  if (reason !== 'rate_limited' || !madeProgress) return null;
+  return new Date(now.getTime() + Math.max(retryAfterMs ?? 0, CONTINUATION_MIN_MS));
 }
 
 /**

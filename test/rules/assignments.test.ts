@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { isCompletedByTraining } from '../../src/features/assignments/platform-rules.ts';
+import {
+  requireAllowed,
+  requireSettableStatus,
+  type Dimension,
+} from '../../src/features/assignments/rules.ts';
+
+describe('a status', () => {
+  test.each(['open', 'done'])('can be set to %s', (status) => {
+    expect(requireSettableStatus(status)).toBe(status);
+  });
+
+  test.each(['revoked', 'Done', ''])('cannot be set to "%s"', (status) => {
+    expect(() => requireSettableStatus(status)).toThrow(
+      expect.objectContaining({
+        code: 'validation_error',
+        fields: expect.objectContaining({ field: 'status' }),
+      }),
+    );
+  });
+});
+
+describe('a combination', () => {
+  const COMBINATION = { situation: 'sit_1', personality: 'per_1', industry: 'ind_1' };
+  const only = (named: readonly Dimension[], value: boolean): Record<Dimension, boolean> => ({
+    situation: named.includes('situation') === value,
+    personality: named.includes('personality') === value,
+    industry: named.includes('industry') === value,
+  });
+  const check = (facts: {
+    invisible?: readonly Dimension[];
+    forbidden?: Dimension | null;
+    blocked?: readonly Dimension[];
+  }): void =>
+    requireAllowed(COMBINATION, {
+      visible: only(facts.invisible ?? [], false),
+      forbidden: facts.forbidden ?? null,
+      blocked: only(facts.blocked ?? [], true),
+    });
+
+  test('is allowed if all entries are visible, none is blocked and no rule forbids it', () => {
+    expect(() => check({})).not.toThrow();
+  });
+
+  test.each<[Dimension[], object]>([
+    [['situation'], { dimension: 'situation', id: 'sit_1' }],
+    [['personality'], { dimension: 'personality', id: 'per_1' }],
+    [['industry'], { dimension: 'industry', id: 'ind_1' }],
+    [['industry', 'personality'], { dimension: 'personality', id: 'per_1' }],
+    [['industry', 'situation'], { dimension: 'situation', id: 'sit_1' }],
+  ])('is invalid with the invisible %j', (invisible, fields) => {
+    expect(() => check({ invisible, forbidden: 'situation', blocked: ['situation'] })).toThrow(
+      expect.objectContaining({
+        code: 'kombination_ungueltig',
+        fields: expect.objectContaining(fields),
+      }),
+    );
+  });
+
+  test.each<Dimension>(['situation', 'personality'])(
+    'is invalid if a rule that begins with the %s forbids it, before policies count',
+    (forbidden) => {
+      expect(() => check({ forbidden, blocked: ['situation'] })).toThrow(
+        expect.objectContaining({
+          code: 'kombination_ungueltig',
+          fields: { dimension: forbidden, detail: 'The catalog forbids this combination.' },
+        }),
+      );
+    },
+  );
+
+  test.each<[Dimension[], Dimension]>([
+    [['situation'], 'situation'],
+    [['personality'], 'personality'],
+    [['industry'], 'industry'],
+    [['industry', 'personality'], 'personality'],
+  ])('is blocked by a policy against the %j', (blocked, named) => {
+    expect(() => check({ blocked })).toThrow(
+      expect.objectContaining({
+        code: 'vorgabe_gesperrt',
+        fields: { detail: `A policy of the recipient blocks the ${named}.` },
+      }),
+    );
+  });
+});
+
+test.each([
+  ['open', null, true],
+  ['open', 'tra_1', true],
+  ['done', null, true],
+  ['done', 'tra_1', false],
+  ['revoked', null, false],
+  ['revoked', 'tra_1', false],
+])('an assignment that is %s, with the training %s, takes another: %s', (status, id, takes) => {
+  expect(isCompletedByTraining({ status, completed_training_id: id })).toBe(takes);
+});
