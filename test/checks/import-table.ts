@@ -78,7 +78,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   tasks: [core, db, ...own('jobs', 'view', 'service', 'part')],
 
   routers: [trpc, { room: 'features', role: 'router' }],
-  runtime: [core, ...typesOf([delivery, { room: 'delivery', role: 'store' }])],
+  runtime: [core, db, ...typesOf([delivery, { room: 'delivery', role: 'store' }])],
   'http/api': [core, db, trpc, routers],
   'http/app': [core, db, routers, pipeline, ...typesOf([trpc])],
   'http/openapi': [core, routers, pipeline],
