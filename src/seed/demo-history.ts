@@ -70,27 +70,46 @@ export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
 }
 
 export function demoTrainings(ago: Ago): Team['trainings'] {
-  const tips = [
-    {
-      issue: 'Preis zu früh genannt',
-      moment: 'Minute 3',
-      principle: 'Erst Nutzen, dann Preis',
-      rewrite: 'Was kostet Sie der heutige Zustand?',
-      impact: 'Weniger Rabattdruck',
-    },
-    {
-      issue: 'Kein nächster Schritt',
-      moment: 'Schluss',
-      principle: 'Jedes Gespräch endet mit einer Verabredung',
-      rewrite: 'Passt Ihnen Dienstag um zehn?',
-      impact: 'Kürzerer Weg zum Abschluss',
-    },
+  const left = {
+    id: 'trn_3',
+    user_id: 'usr_12',
+    status: 'completed',
+    created_at: ago(120),
+    finished_at: ago(120, 9),
+    duration_s: 540,
+  };
+  const running = { id: 'trn_4', user_id: 'usr_9', status: 'started', created_at: ago(0, -6) };
+  return [
+    left,
+    scoredTraining(ago, { number: 2, days: 10, total: 64 }),
+    scoredTraining(ago, { number: 1, days: 6, total: 71 }),
+    running,
   ];
-  const scored = (
-    number: number,
-    days: number,
-    total: number,
-  ): NonNullable<Team['trainings']>[number] => ({
+}
+
+const TIPS = [
+  {
+    issue: 'Preis zu früh genannt',
+    moment: 'Minute 3',
+    principle: 'Erst Nutzen, dann Preis',
+    rewrite: 'Was kostet Sie der heutige Zustand?',
+    impact: 'Weniger Rabattdruck',
+  },
+  {
+    issue: 'Kein nächster Schritt',
+    moment: 'Schluss',
+    principle: 'Jedes Gespräch endet mit einer Verabredung',
+    rewrite: 'Passt Ihnen Dienstag um zehn?',
+    impact: 'Kürzerer Weg zum Abschluss',
+  },
+];
+
+/** Training `number`, which was made for assignment `number + 2`. */
+function scoredTraining(
+  ago: Ago,
+  { number, days, total }: { number: number; days: number; total: number },
+): NonNullable<Team['trainings']>[number] {
+  return {
     id: `trn_${number}`,
     user_id: `usr_${number + 5}`,
     status: 'scored',
@@ -114,23 +133,13 @@ export function demoTrainings(ago: Ago): Team['trainings'] {
           value_argument: total - 3,
         },
       },
-      tips,
+      tips: TIPS,
       goal: 'partial',
       methodology: 'met_spin',
       strongest: 'objection_handling',
       biggest_lever: 'needs_analysis',
     },
-  });
-  const left = {
-    id: 'trn_3',
-    user_id: 'usr_12',
-    status: 'completed',
-    created_at: ago(120),
-    finished_at: ago(120, 9),
-    duration_s: 540,
   };
-  const running = { id: 'trn_4', user_id: 'usr_9', status: 'started', created_at: ago(0, -6) };
-  return [left, scored(2, 10, 64), scored(1, 6, 71), running];
 }
 
 export function demoCases(ago: Ago): Team['cases'] {

@@ -2,7 +2,7 @@
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
 import type { Row } from './insert.ts';
-import { createRandom, nextInt, pick, pickOrNull, STREAMS } from './random.ts';
+import { createRandom, nextInt, pick, pickOrNull, STREAMS, type Random } from './random.ts';
 import { createTimeline } from './timeline.ts';
 import { OBJECTION_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
 
@@ -33,45 +33,53 @@ export function* dealRows(
   scene: Scene,
   connectionId: string,
 ): Generator<{ deal: Row; objections: Row[] }> {
-  const { teamId, language, plan, cast } = scene;
-  const words = VOCABULARY[language];
+  const { teamId, language, plan } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   let objectionCount = 0;
   for (let index = 0; index < plan.deals; index += 1) {
     const random = createRandom(plan.seed, STREAMS.deal, index);
-    const synced = timeline((index + random()) / plan.deals);
-    const outcome = pick(random, ['open', 'open', 'won', 'lost'] as const);
-    const id = generatedId('deal', index);
-    const createdAt = new Date(synced).toISOString();
-    const deal = {
-      team_id: teamId,
-      id,
-      connection_id: connectionId,
-      external_id: generatedId('ext', index),
-      outcome,
-      title: `${pick(random, words.companies)}: ${pick(random, words.dealTitles)}`,
-      amount: `${nextInt(random, 10, 2000) * 100}.00`,
-      currency: language === 'de' ? 'EUR' : 'GBP',
-      close_date: new Date(synced + nextInt(random, 7, 120) * DAY_MS).toISOString().slice(0, 10),
-      probability: outcome === 'won' ? 100 : outcome === 'lost' ? 0 : nextInt(random, 1, 9) * 10,
-      pipeline_id: 'default',
-      stage_id: pick(random, STAGES),
-      industry_id: pickOrNull(random, cast.catalog.industry),
-      lost_reason: outcome === 'lost' ? pick(random, words.lostReasons) : null,
-      owner_user_id: cast.pickTrainee(random()).userId,
-      last_activity_at: new Date(synced - nextInt(random, 0, 14 * 24) * 3_600_000).toISOString(),
-      synced_at: createdAt,
-      created_at: createdAt,
-    };
+    const syncedMs = timeline((index + random()) / plan.deals);
+    const deal = dealRow(scene, random, { index, connectionId, syncedMs });
     const objections = Array.from({ length: nextInt(random, 0, 2) }, () => ({
       team_id: teamId,
       id: generatedId('obj', objectionCount++),
-      deal_id: id,
+      deal_id: deal.id,
       category: pick(random, OBJECTION_CATEGORIES),
-      text: pick(random, words.objections),
+      text: pick(random, VOCABULARY[language].objections),
       lang: language,
-      created_at: createdAt,
+      created_at: deal.created_at,
     }));
     yield { deal, objections };
   }
+}
+
+function dealRow(
+  { teamId, language, cast }: Scene,
+  random: Random,
+  deal: { readonly index: number; readonly connectionId: string; readonly syncedMs: number },
+) {
+  const { index, connectionId, syncedMs } = deal;
+  const words = VOCABULARY[language];
+  const outcome = pick(random, ['open', 'open', 'won', 'lost'] as const);
+  const createdAt = new Date(syncedMs).toISOString();
+  return {
+    team_id: teamId,
+    id: generatedId('deal', index),
+    connection_id: connectionId,
+    external_id: generatedId('ext', index),
+    outcome,
+    title: `${pick(random, words.companies)}: ${pick(random, words.dealTitles)}`,
+    amount: `${nextInt(random, 10, 2000) * 100}.00`,
+    currency: language === 'de' ? 'EUR' : 'GBP',
+    close_date: new Date(syncedMs + nextInt(random, 7, 120) * DAY_MS).toISOString().slice(0, 10),
+    probability: outcome === 'won' ? 100 : outcome === 'lost' ? 0 : nextInt(random, 1, 9) * 10,
+    pipeline_id: 'default',
+    stage_id: pick(random, STAGES),
+    industry_id: pickOrNull(random, cast.catalog.industry),
+    lost_reason: outcome === 'lost' ? pick(random, words.lostReasons) : null,
+    owner_user_id: cast.pickTrainee(random()).userId,
+    last_activity_at: new Date(syncedMs - nextInt(random, 0, 14 * 24) * 3_600_000).toISOString(),
+    synced_at: createdAt,
+    created_at: createdAt,
+  };
 }

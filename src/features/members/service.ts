@@ -6,6 +6,7 @@ import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
+import * as invitations from './invitation-store.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { MemberRow } from './store.ts';
@@ -56,9 +57,12 @@ export async function inviteMember(
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
-    rules.requireInvitable(await store.readInvitationFacts(tx, teamId, email, windowStart), at);
+    rules.requireInvitable(
+      await invitations.readInvitationFacts(tx, teamId, email, windowStart),
+      at,
+    );
     const id = newId('member');
-    store.insertInvited(tx, teamId, { id, email, role, language, at });
+    invitations.insertInvited(tx, teamId, { id, email, role, language, at });
     record(tx, context, {
       audit: { action: 'member.invited', targetId: id, details: { role } },
       events: [{ type: 'member.joined', data: { member_id: id, role, user_id: null } }],
@@ -144,12 +148,12 @@ export async function resendInvitation(
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
-    const found = await store.findForResend(tx, teamId, memberId, windowStart);
+    const found = await invitations.findForResend(tx, teamId, memberId, windowStart);
     if (!found) throw notFound();
     const { member, limitingInvitedAt } = found;
     rules.requireInvited(member);
     rules.requireBelowInvitationLimit(limitingInvitedAt, at);
-    store.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
+    invitations.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
     record(tx, context, {
       audit: { action: 'member.invitation_resent', targetId: memberId },
       jobs: [invitationJob(teamId, memberId)],
@@ -213,6 +217,6 @@ export function findInvitation(
   db: Db,
   teamId: string,
   memberId: string,
-): Promise<store.InvitationRow | null> {
-  return store.findInvitation(db, teamId, memberId);
+): Promise<invitations.InvitationRow | null> {
+  return invitations.findInvitation(db, teamId, memberId);
 }

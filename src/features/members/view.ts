@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import type { Language } from '../../core/language.ts';
 import type { Mail } from '../../core/mail.ts';
 import { memberDetail, type Privacy } from '../../core/privacy.ts';
+import type { InvitationRow } from './invitation-store.ts';
 import type { member } from './schema.ts';
-import type { InvitationRow, MemberRow } from './store.ts';
+import type { MemberRow } from './store.ts';
 
 /** The email is left out while `member_detail_enabled` is off. */
 export function toMember(privacy: Privacy, row: MemberRow): z.input<typeof member> {

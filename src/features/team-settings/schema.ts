@@ -85,11 +85,9 @@ export const catalogPage = pageOf(
       .boolean()
       .meta({ description: "True for the team's own entry, false for a global one." }),
     released: z.boolean().meta({ description: 'Always true for own entries.' }),
-    blocked: z
-      .boolean()
-      .meta({
-        description:
-          "Whether the team's policy blocks it. The policies of members do not count here.",
-      }),
+    blocked: z.boolean().meta({
+      description:
+        "Whether the team's policy blocks it. The policies of members do not count here.",
+    }),
   }),
 );

@@ -3,9 +3,11 @@ import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import * as catalogStore from './catalog-store.ts';
+import type { CatalogRow } from './catalog-store.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
-import type { AdminRow, CatalogRow, Switches } from './store.ts';
+import type { AdminRow, Switches } from './store.ts';
 
 const ADMINS = 'team_admins';
 const CATALOG = 'team_catalog';
@@ -127,7 +129,7 @@ export async function getPolicy(
   memberId: string | null,
 ): Promise<readonly string[]> {
   if (memberId !== null && !(await store.findMember(db, teamId, memberId))) throw notFound();
-  return store.listBlocked(db, teamId, memberId);
+  return catalogStore.listBlocked(db, teamId, memberId);
 }
 
 /**
@@ -147,13 +149,13 @@ export async function setPolicy(
     const before = await getPolicy(tx, teamId, memberId);
     const change = rules.changeOf(before, blocked);
     if (!rules.isChange(change)) return before;
-    rules.requireBlockable(change, await store.findKnownEntries(tx, teamId, change.added));
-    store.changeBlocked(tx, teamId, memberId, change);
+    rules.requireBlockable(change, await catalogStore.findKnownEntries(tx, teamId, change.added));
+    catalogStore.changeBlocked(tx, teamId, memberId, change);
     const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';
     record(tx, context, {
       audit: { action, targetId: memberId ?? teamId, details: { ...change } },
     });
-    return store.listBlocked(tx, teamId, memberId);
+    return catalogStore.listBlocked(tx, teamId, memberId);
   });
 }
 
@@ -162,7 +164,7 @@ export type Released = 'all' | readonly string[];
 
 /** The global entries that are released to the team now. */
 export async function getRelease(db: Db, teamId: string): Promise<Released> {
-  const { all, ids } = await store.findRelease(db, teamId);
+  const { all, ids } = await catalogStore.findRelease(db, teamId);
   return all ? 'all' : ids;
 }
 
@@ -176,11 +178,11 @@ export async function setRelease(
   const all = released === 'all';
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
-    const before = await store.findRelease(tx, teamId);
+    const before = await catalogStore.findRelease(tx, teamId);
     const change = rules.changeOf(before.ids, all ? [] : released);
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
-    if (!all) rules.requireReleasable(released, await store.findGlobalEntries(tx, released));
-    store.changeRelease(tx, teamId, all, change);
+    if (!all) rules.requireReleasable(released, await catalogStore.findGlobalEntries(tx, released));
+    catalogStore.changeRelease(tx, teamId, all, change);
     record(tx, context, {
       audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } },
     });
@@ -196,6 +198,6 @@ export async function listCatalog(
 ): Promise<Page<CatalogRow>> {
   const { cursor, limit, kind } = query;
   const afterId = parseCursor(CATALOG, cursor)?.id ?? '';
-  const rows = await store.listCatalog(db, teamId, { limit: limit + 1, afterId, kind });
+  const rows = await catalogStore.listCatalog(db, teamId, { limit: limit + 1, afterId, kind });
   return toPage(CATALOG, rows, limit, (row) => ({ at: NO_TIME, id: row.id }));
 }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { LANGUAGES, type Language } from '../../core/language.ts';
 import { memberDetail, type Privacy } from '../../core/privacy.ts';
+import type { CatalogRow } from './catalog-store.ts';
 import type { admin, catalogPage, release } from './schema.ts';
-import type { AdminRow, CatalogRow } from './store.ts';
+import type { AdminRow } from './store.ts';
 
 /** The email is left out while `member_detail_enabled` is off. */
 export function toAdmin(privacy: Privacy, row: AdminRow): z.input<typeof admin> {

@@ -67,11 +67,9 @@ export const resend = z.object({
   total: z
     .int()
     .meta({ description: 'How many failed deliveries there were at the start, 10,000 at most.' }),
-  has_more: z
-    .boolean()
-    .meta({
-      description: 'Whether there were more. Another resend since `reached_at` takes them.',
-    }),
+  has_more: z.boolean().meta({
+    description: 'Whether there were more. Another resend since `reached_at` takes them.',
+  }),
   sent: z
     .int()
     .meta({ description: 'How many have been queued again. Some may have succeeded meanwhile.' }),

@@ -58,20 +58,7 @@ export async function startResend(
       throw new ProblemError('conflict', {
         detail: 'Deliveries of this endpoint are being sent again already.',
       });
-    const isEmpty = facts.failed === 0;
-    const row: ResendRow = {
-      id: newId('webhookResend'),
-      endpoint_id: endpointId,
-      state: isEmpty ? 'done' : 'running',
-      since: from,
-      total: Math.min(facts.failed, TOTAL_MAX),
-      has_more: facts.failed > TOTAL_MAX,
-      sent: 0,
-      position_at: null,
-      position_id: null,
-      created_at: at.toISOString(),
-      finished_at: isEmpty ? at.toISOString() : null,
-    };
+    const row = newResend({ endpointId, since: from, at, failed: facts.failed });
     store.insertResend(tx, teamId, row);
     record(tx, context, {
       audit: {
@@ -79,10 +66,34 @@ export async function startResend(
         targetId: endpointId,
         details: { resend_id: row.id, since: from, total: row.total },
       },
-      jobs: isEmpty ? [] : [jobOf({ teamId, endpointId, resendId: row.id })],
+      jobs: row.state === 'done' ? [] : [jobOf({ teamId, endpointId, resendId: row.id })],
     });
     return row;
   });
+}
+
+/** A resend of `failed` deliveries. Without any, it is done at once. */
+function newResend(start: {
+  readonly endpointId: string;
+  readonly since: string;
+  readonly at: Date;
+  readonly failed: number;
+}): ResendRow {
+  const { endpointId, since, at, failed } = start;
+  const isEmpty = failed === 0;
+  return {
+    id: newId('webhookResend'),
+    endpoint_id: endpointId,
+    state: isEmpty ? 'done' : 'running',
+    since,
+    total: Math.min(failed, TOTAL_MAX),
+    has_more: failed > TOTAL_MAX,
+    sent: 0,
+    position_at: null,
+    position_id: null,
+    created_at: at.toISOString(),
+    finished_at: isEmpty ? at.toISOString() : null,
+  };
 }
 
 /** Throws `not_found`. */

@@ -1,0 +1,160 @@
+/** Invitations: what limits them, their rows, and what their mail needs. */
+import type { Language } from '../../core/language.ts';
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
+import type { MemberRow } from './store.ts';
+
+// The time of the invitation that counts as number INVITATIONS_PER_HOUR, from the newest one back
+// to the beginning of the window ($3). Invitations that were mailed again count, too.
+const LIMITING_INVITED_AT = `(
+       select at
+       from (
+         (
+           select m.invited_at as at
+           from member m
+           where m.team_id = t.id and m.invited_at > $3
+           order by m.invited_at desc
+           limit ${INVITATIONS_PER_HOUR}
+         )
+         union all
+         (
+           select r.sent_at
+           from invitation_resend r
+           where r.team_id = t.id and r.sent_at > $3
+           order by r.sent_at desc
+           limit ${INVITATIONS_PER_HOUR}
+         )
+       ) sent
+       order by at desc
+       offset ${INVITATIONS_PER_HOUR - 1}
+       limit 1
+     )`;
+
+const INVITATION_FACTS = statement<{
+  seats: number;
+  seats_used: number;
+  email_taken: boolean;
+  limiting_invited_at: string | null;
+}>(
+  'members.invitationFacts',
+  `select t.seats,
+     (
+       select count(*)::int
+       from member m
+       where m.team_id = t.id and m.status <> 'ended'
+     ) as seats_used,
+     exists (
+       select
+       from member m
+       where m.team_id = t.id and lower(m.email) = lower($2) and m.status <> 'ended'
+     ) as email_taken,
+     ${LIMITING_INVITED_AT} as limiting_invited_at
+   from team t
+   where t.id = $1`,
+);
+
+/** Reads what decides whether an invitation is possible. Needs `lockTeam`. */
+export async function readInvitationFacts(
+  tx: Tx,
+  teamId: string,
+  email: string,
+  windowStart: Date,
+): Promise<InvitationFacts> {
+  const [row] = await tx.query(INVITATION_FACTS, [teamId, email, windowStart]);
+  if (!row) throw new Error('the team of the request is gone');
+  return {
+    seats: row.seats,
+    seatsUsed: row.seats_used,
+    emailTaken: row.email_taken,
+    limitingInvitedAt: row.limiting_invited_at,
+  };
+}
+
+/** A member to invite. A null `language` means the team's. */
+export interface NewInvitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: AssignableRole;
+  readonly language: Language | null;
+  readonly at: Date;
+}
+
+const INSERT_INVITED = statement(
+  'members.insertInvited',
+  `insert into member
+     (team_id, id, email, role, status, language, created_at, invited_at)
+   values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
+);
+
+/** Inserts an invited member. */
+export function insertInvited(
+  tx: Tx,
+  teamId: string,
+  { id, email, role, language, at }: NewInvitation,
+): void {
+  tx.send(INSERT_INVITED, [teamId, id, email, role, language, at]);
+}
+
+const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: string | null }>(
+  'members.findForResend',
+  `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at,
+     ${LIMITING_INVITED_AT} as limiting_invited_at
+   from team t
+   join member m on m.team_id = t.id
+   where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
+);
+
+/**
+ * A live member and what decides whether their invitation may be mailed again, or null. Needs
+ * `lockTeam`.
+ */
+export async function findForResend(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  windowStart: Date,
+): Promise<{ member: MemberRow; limitingInvitedAt: string | null } | null> {
+  const [row] = await tx.query(FIND_FOR_RESEND, [teamId, memberId, windowStart]);
+  if (!row) return null;
+  const { limiting_invited_at: limitingInvitedAt, ...member } = row;
+  return { member, limitingInvitedAt };
+}
+
+const INSERT_RESEND = statement(
+  'members.insertResend',
+  'insert into invitation_resend (team_id, id, member_id, sent_at) values ($1, $2, $3, $4)',
+);
+
+/** Counts an invitation that is mailed again toward the hourly limit. */
+export function insertResend(
+  tx: Tx,
+  teamId: string,
+  resend: { id: string; memberId: string; at: Date },
+): void {
+  tx.send(INSERT_RESEND, [teamId, resend.id, resend.memberId, resend.at]);
+}
+
+/** What the invitation mail needs. */
+export interface InvitationRow {
+  readonly email: string;
+  readonly language: Language;
+  readonly team_name: string;
+}
+
+const FIND_INVITATION = statement<InvitationRow>(
+  'members.findInvitation',
+  `select m.email, coalesce(m.language, t.language) as language, t.name as team_name
+   from member m
+   join team t on t.id = m.team_id
+   where m.team_id = $1 and m.id = $2 and m.status = 'invited'`,
+);
+
+/** Returns null once the invitation was accepted or withdrawn. */
+export async function findInvitation(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<InvitationRow | null> {
+  const [row] = await db.query(FIND_INVITATION, [teamId, memberId]);
+  return row ?? null;
+}
