@@ -53,7 +53,7 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
       if (!(await lock.isHeld())) throw new Error('the lock of the job runner could not be taken');
       const pools = deadPools.confirm((await db.query(FIND_DEAD, [])).map((row) => row.pool_id));
       if (pools.length > 0) {
-        await db.query(UNLOCK, [pools]);
+        await releaseJobs(db, pools);
         options.onReleased(pools);
       }
       const own = (await db.query(FIND_OWN, [poolId])).map((row) => row.id);
@@ -79,6 +79,11 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
       await lock.close();
     },
   };
+}
+
+/** Releases all jobs that these pools of graphile-worker have locked. Any worker may run them. */
+export async function releaseJobs(db: Db, poolIds: readonly string[]): Promise<void> {
+  await db.query(UNLOCK, [poolIds]);
 }
 
 /** `confirm` returns the ids seen in every poll for at least `CONFIRMED_AFTER_MS`. */

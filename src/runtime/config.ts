@@ -1,28 +1,32 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-/** What one process runs with. Made once, by {@link parseConfig}; nothing else reads the environment. */
+/** The configuration of a process. Only {@link parseConfig} reads the environment. */
 export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
   readonly publicUrl: string;
 };
 
-/** Whose word about the client's address is taken: `hops` counts the proxies in front, `cidrs` names them. */
+/**
+ * The proxies that are trusted to report the address of a client: none, the last `hops` proxies, or
+ * the proxies with these addresses.
+ */
 export type TrustProxy =
   | { kind: 'none' }
   | { kind: 'hops'; hops: number }
   | { kind: 'cidrs'; cidrs: readonly string[] };
 
-/** One message per wrong variable, beginning with its name. No message holds a value: they go to terminals and logs. */
+/** The error of an invalid environment. Its texts go to logs, so they never contain a value. */
 export interface ConfigError extends Error {
   name: 'ConfigError';
+  /** One message per invalid variable, which begins with its name. */
   faults: readonly string[];
 }
 
 type Environment = Record<string, string | undefined>;
 
 /**
- * Parses the environment (operations.md, "Environment"). A variable that is set to nothing counts as not set.
- * Throws a {@link ConfigError} that names every wrong variable, not only the first.
+ * Parses the environment. An empty variable counts as not set. Throws a {@link ConfigError} that
+ * names every invalid variable, not only the first.
  */
 export function parseConfig(env: Environment): Config {
   const set = Object.fromEntries(
@@ -32,7 +36,7 @@ export function parseConfig(env: Environment): Config {
   const faults = (result.error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
-  // Beside the schema, because zod skips rules over several fields while a single one is wrong.
+  // Not in the schema, because zod skips rules over several fields if a field is invalid.
   if (
     set['NODE_ENV'] === 'production' &&
     flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data
@@ -43,7 +47,7 @@ export function parseConfig(env: Environment): Config {
   return { ...result.data, publicUrl: result.data.publicUrl ?? ownUrl(result.data) };
 }
 
-/** {@link parseConfig} for entries: prints every fault to standard error and exits 1. */
+/** Like {@link parseConfig}, for entries: prints the faults to standard error and exits 1. */
 export function loadConfig(env: Environment): Config {
   try {
     return parseConfig(env);
@@ -108,7 +112,7 @@ const trustProxy = z.string().transform((value, ctx): TrustProxy => {
   return z.NEVER;
 });
 
-/** A plain address is the range of itself. */
+/** Whether the text is an address or a range of addresses, for instance 10.0.0.0/8. */
 function isCidr(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
   const family = isIP(address);

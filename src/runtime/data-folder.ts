@@ -1,4 +1,7 @@
-// What `npm start` keeps in `.data/` beside the database: the lock, the secrets it made, and the demo tenant's key.
+/**
+ * The files that `npm start` keeps in `.data/` beside the database: a lock, the secrets that it has
+ * generated, and the API key of the demo team.
+ */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -12,26 +15,32 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The demo tenant's key. `loading` marks a load that may have been cut off: the key would be lost, so it is redone. */
+/**
+ * The API key of the demo team. `loading`: the load may have been interrupted. Its key is lost, so
+ * the team must be loaded again.
+ */
 export type DemoRecord = { state: 'loading' } | { state: 'loaded'; apiKey: string };
 
-/** Made at the first start and kept: what they encrypted or signed must stay readable. */
+/** The secrets of the first start. They are kept, so that stored values and tokens stay valid. */
 export interface KeptSecrets {
   appSecret: string;
   appAuthSecret: string;
 }
 
-/** An open data folder; it is ours until this process ends, however it ends. */
+/** An open data folder. This process has locked it until it ends. */
 export interface DataFolder {
   path: string;
+  /** Generates the secrets that do not exist yet. */
   readSecrets(): KeptSecrets;
+  /** Returns null if the demo team was never loaded. */
   readDemo(): DemoRecord | null;
   writeDemo(record: DemoRecord): void;
 }
 
 /**
- * Makes the folder and locks it. Returns null when another process has it. The lock is SQLite's on an empty file: the
- * operating system frees it with the process, a `kill -9` included, which a pid file or a socket file cannot promise.
+ * Creates the folder if necessary, and locks it. Returns null if another process has locked it. The
+ * lock is that of an SQLite file: the operating system releases it when the process ends, even
+ * after `kill -9`. A pid file or a socket file cannot promise that.
  */
 export function openDataFolder(path: string): DataFolder | null {
   mkdirSync(path, { recursive: true });
@@ -44,7 +53,7 @@ export function openDataFolder(path: string): DataFolder | null {
   };
 }
 
-/** Held by these for the life of the process: a collected object would close its file, and so give up the lock. */
+/** Keeps the locks. Garbage collection of a database closes its file and releases the lock. */
 const held: DatabaseSync[] = [];
 
 function lock(file: string): boolean {
@@ -79,7 +88,7 @@ function readRecord<T>(file: string): T | null {
   return JSON.parse(readFileSync(file, 'utf8')) as T;
 }
 
-/** Whole or not at all: through a second file and a rename. */
+/** Writes a second file and renames it, so that the record is complete or unchanged. */
 function writeRecord(file: string, record: object): void {
   rmSync(`${file}.new`, { force: true });
   writeFileSync(`${file}.new`, `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });

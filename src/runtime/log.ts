@@ -1,11 +1,14 @@
 import pino, { type Logger } from 'pino';
 
-/** Lines leave in batches of this size: a write each, or each few, is a quarter of what a list request costs. */
+/**
+ * Log lines are written in batches of this size. One write per line or per few lines costs a
+ * quarter of a list request.
+ */
 const BATCH_BYTES = 32_768;
 
 /**
- * The process's logger. Lines leave in batches, at the latest after a second, because one write a request is a good part of a request's cost.
- * What must never be logged (keys, secrets, emails, bodies) is never handed to it.
+ * Creates the logger of the process. It writes to standard output in batches, at least once a
+ * second; `flushNow` writes the last one. Never pass keys, secrets, emails or bodies to it.
  */
 export function createLogger(level: string): Logger & { flushNow(): void } {
   const destination = pino.destination({
@@ -25,7 +28,10 @@ export function createLogger(level: string): Logger & { flushNow(): void } {
   return Object.assign(logger, { flushNow: () => destination.flushSync() });
 }
 
-/** The text without what looks like an address, a key or a secret: errors of libraries quote what they were given. */
+/**
+ * Replaces emails, keys and secrets in a text. Errors of libraries need this, because they may
+ * quote their arguments.
+ */
 export function redact(text: string): string {
   return text.replace(
     /[^\s<>"'(),;:=]+@[^\s<>"'(),;]+|svck_live_\w+|whsec_[\w+/=-]+/g,
@@ -34,8 +40,10 @@ export function redact(text: string): string {
 }
 
 /**
- * pino's own serializer takes every field of an error: Postgres' `detail` quotes whole rows, undici's and Prisma's errors what was sent. So only what
- * finds the fault is kept: names, codes, the message's last line (Prisma puts the arguments before it), the frames of the stack.
+ * Returns the parts of an error that help to find the fault: names, codes, the frames of the stack,
+ * and the last line of the message (Prisma puts the arguments before it). pino's own serializer
+ * would log every field: the `detail` of a Postgres error quotes whole rows, and errors of undici
+ * and Prisma quote the data that was sent.
  */
 function toLoggedError(error: unknown): object | string {
   if (!(error instanceof Error)) return redact(String(error));

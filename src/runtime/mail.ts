@@ -8,7 +8,10 @@ import type { Mailer } from '../core/mail.ts';
 
 const SMTP_TIMEOUT_MS = 20_000;
 
-/** Sends by SMTP_URL; without one writes each mail as an `.eml` file to MAIL_DIR and logs where, so that development needs no mail server. */
+/**
+ * Creates a mailer for the server at SMTP_URL. If SMTP_URL is not set, each mail becomes an `.eml`
+ * file in MAIL_DIR, so that development needs no mail server.
+ */
 export function createMailer(
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>,
   logger: Logger,
@@ -30,16 +33,18 @@ export function createMailer(
     const { message } = await transport.sendMail({ from, ...mail });
     const file = path.resolve(config.mailDir, `${newRequestId()}.eml`);
     await mkdir(config.mailDir, { recursive: true });
-    // Renamed when it is whole, so that whoever watches the folder never reads half a mail.
+    // Rename the complete file, so that a program that watches the folder never reads half a mail.
     await writeFile(`${file}.part`, message as Buffer);
     await rename(`${file}.part`, file);
     logger.info({ file }, 'mail written');
   };
 }
 
-/** What the server said names the recipient, and a job keeps its last error: only the codes are told. */
+/**
+ * Throws an error with only the codes of the given one. A mail server's message names the
+ * recipient, and the database keeps the last error of a job.
+ */
 function refuse(error: Error & { code?: string; responseCode?: number }): never {
-  throw new Error(
-    `the mail server did not take it: ${[error.code, error.responseCode].filter(Boolean).join(' ') || error.name}`,
-  );
+  const codes = [error.code, error.responseCode].filter(Boolean).join(' ');
+  throw new Error(`the mail server did not take it: ${codes || error.name}`);
 }

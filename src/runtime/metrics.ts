@@ -1,13 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type pg from 'pg';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Config } from './config.ts';
 
 export interface Metrics {
   readonly registry: Registry;
   readonly observeRequest: (route: string, status: number, seconds: number) => void;
 }
 
-/** What a person on call needs of one process: requests by route and status, and how busy the pool is. */
+/** Creates the metrics of an API process: its requests, and the connections of its pool. */
 export function createMetrics(pool: pg.Pool): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -35,8 +36,15 @@ export function createMetrics(pool: pg.Pool): Metrics {
   };
 }
 
-/** Prometheus text at `/metrics`, on a port of its own that is not for the public. */
-export function serveMetrics(registry: Registry, host: string, port: number): Promise<Server> {
+/**
+ * Serves the metrics as Prometheus text at `/metrics`, on METRICS_PORT, which must not be public.
+ * Returns null if METRICS_PORT is not set. Rejects with the error of the port (`EADDRINUSE`).
+ */
+export async function serveMetrics(
+  { host, metricsPort }: Config,
+  registry: Registry,
+): Promise<Server | null> {
+  if (metricsPort === undefined) return null;
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') {
       response.writeHead(404).end();
@@ -49,6 +57,6 @@ export function serveMetrics(registry: Registry, host: string, port: number): Pr
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve(server));
+    server.listen(metricsPort, host, () => resolve(server));
   });
 }

@@ -1,13 +1,15 @@
-// JavaScript, and loaded by npm's scripts with --import: an old Node does not even read the TypeScript of an entry.
-// `npm ci` installs Node 24 as a dependency and npm's scripts then run on it; with --ignore-scripts its install step
-// is skipped, and the machine's own Node is used without a word.
+// Refuses to run on an old Node. It is JavaScript, and npm's scripts load it with --import, because
+// an old Node cannot read the TypeScript of an entry. `npm ci` installs Node 24 as a dependency,
+// and npm's scripts run on it. With --ignore-scripts that installation is skipped, and npm silently
+// uses the machine's own Node.
 const required = 24;
 
 if (Number.parseInt(process.versions.node, 10) < required) {
   process.stderr.write(
     `This needs Node ${required}, but runs on ${process.versions.node}.\n` +
-      'Node comes as a dependency whose install script puts it in place, so run "npm ci" WITHOUT --ignore-scripts, and\n' +
-      'start through npm ("npm start"). Where install scripts are off (npm config get ignore-scripts), run once:\n' +
+      'Node is a dependency of this project, and an install script sets it up. So run "npm ci"\n' +
+      'WITHOUT --ignore-scripts, and start through npm ("npm start"). If install scripts are\n' +
+      'disabled (npm config get ignore-scripts), run once:\n' +
       '  npm ci --ignore-scripts=false\n',
   );
   process.exit(1);

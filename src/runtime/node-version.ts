@@ -1,2 +1,2 @@
-// Imported first by every entry, for one that is started without npm.
+// Every entry imports this first, because it may be started without npm.
 import './node-version.js';

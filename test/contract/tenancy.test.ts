@@ -124,7 +124,6 @@ const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why:
   },
   'src/start.ts': { calls: 1, why: 'whether a database is empty or has the demo team' },
   'src/trpc/endpoint.ts': { calls: 1, why: 'no SQL: a procedure of tRPC has a `query`, too' },
-  'src/worker.ts': { calls: 1, why: 'gives the jobs of its own pool back' },
 };
 
 const root = join(import.meta.dirname, '../..');

@@ -1,0 +1,65 @@
+import { Server as NetServer } from 'node:net';
+import type { Server, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A little less than the 15 s of a stop, because closing the database takes time, too. */
+const DRAIN_MS = 14_000;
+/** Connections stay open for this long, for requests that were sent before listening stopped. */
+const GRACE_MS = 1_000;
+
+/** Counts the requests in flight, so that the server can stop without losing one. */
+export interface Requests {
+  /** From now on every response asks its client to close the connection. */
+  closeConnections(): void;
+  /** Resolves when no request is in flight. */
+  done(): Promise<void>;
+}
+
+/**
+ * Tracks the requests of a server. Node's own count is not enough: to Node, a connection that never
+ * sent a byte is busy, so a spare connection of a browser would delay the stop.
+ */
+export function trackRequests(server: Server): Requests {
+  const inFlight = new Set<ServerResponse>();
+  let isClosing = false;
+  let onDone = (): void => undefined;
+  const closeAfter = (response: ServerResponse): void => {
+    if (!response.headersSent) response.setHeader('Connection', 'close');
+  };
+  server.on('request', (_request, response: ServerResponse) => {
+    inFlight.add(response);
+    if (isClosing) closeAfter(response);
+    response.once('close', () => {
+      inFlight.delete(response);
+      if (inFlight.size === 0) onDone();
+    });
+  });
+  return {
+    closeConnections: () => {
+      isClosing = true;
+      inFlight.forEach(closeAfter);
+    },
+    done: () =>
+      new Promise((resolve) => {
+        onDone = resolve;
+        if (inFlight.size === 0) resolve();
+      }),
+  };
+}
+
+/**
+ * Stops listening and lets the requests in flight finish, for at most `DRAIN_MS`.
+ * `http.Server.close` would close idle connections at once, and lose the requests that clients have
+ * just sent on them. So connections stay open for `GRACE_MS`, and meanwhile every response tells
+ * its client to close the connection, including the responses of `/readyz`.
+ */
+export async function drain(server: Server, requests: Requests): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    NetServer.prototype.close.call(server, () => resolve());
+  });
+  requests.closeConnections();
+  const finished = delay(GRACE_MS).then(() => requests.done());
+  await Promise.race([closed, finished, delay(DRAIN_MS)]);
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,221 @@
+/**
+ * Runs graphile-worker and starts it again when it ends by itself.
+ *
+ * graphile-worker survives most errors: it polls and listens again. But if it cannot write down
+ * how a job ended, it stops for good without telling its caller, and the job stays locked for four
+ * hours. So does a job that it has locked without learning of it (`db/job-locks.ts`). In both cases
+ * the locks are released here, and a new run starts as soon as the database is back.
+ */
+import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  Logger as WorkerLogger,
+  run,
+  type ParsedCronItem,
+  type Runner,
+  type RunnerOptions,
+  type TaskList,
+  type WorkerEvents,
+  type WorkerPool,
+} from 'graphile-worker';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { Database } from '../db/client.ts';
+import { keepJobLocks, releaseJobs, type JobLocks } from '../db/job-locks.ts';
+import { redact } from './log.ts';
+import type { Part } from './process.ts';
+
+export interface JobRunnerOptions {
+  readonly db: Database;
+  readonly databaseUrl: string;
+  readonly logger: Logger;
+  readonly taskList: TaskList;
+  /** The scheduled jobs. */
+  readonly cronItems: ParsedCronItem[];
+}
+
+/**
+ * How long jobs in flight may still run during a stop. It leaves time to release the others before
+ * `npm start` stops Postgres, and within the 15 s of a stop.
+ */
+const DRAIN_MS = 11_000;
+const RESTART_DELAY_MS = 1_000;
+/** Jobs are mails and wake-ups: few and short. Deliveries have slots of their own. */
+const JOB_CONCURRENCY = 10;
+
+/** Runs jobs until `stop`. Rejects if the first run cannot start. */
+export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
+  const { db, logger } = options;
+  const stopping = new AbortController();
+  let current = await startRun(options);
+  const restart = async (): Promise<void> => {
+    // The ended run may still be writing to the database. It has this second to finish.
+    await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
+    if (!current.connections.ending) void current.connections.end();
+    try {
+      await current.locks.close();
+      await releaseJobs(db, [current.pool.id]);
+      current = await startRun(options);
+      // If `stop` was called meanwhile, it has stopped only the previous run.
+      if (stopping.signal.aborted) await stopRun(current, logger);
+      logger.info('worker runs again');
+    } catch (error) {
+      logger.warn({ err: error }, 'the job runner cannot be started yet');
+      await restart();
+    }
+  };
+  const watch = async (): Promise<void> => {
+    await current.runner.promise;
+    if (stopping.signal.aborted) return;
+    logger.error('the job runner ended by itself; starting another');
+    await restart();
+    await watch();
+  };
+  // Only the delay that `stop` aborts can reject here.
+  const watching = watch().catch(() => undefined);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await stopRun(current, logger);
+      await watching;
+    },
+  };
+}
+
+/** One run of graphile-worker, with its pool of workers, its locks and its connections. */
+interface Run {
+  readonly runner: Runner;
+  readonly pool: WorkerPool;
+  readonly locks: JobLocks;
+  readonly connections: pg.Pool;
+}
+
+async function startRun(options: JobRunnerOptions): Promise<Run> {
+  const { databaseUrl, logger, taskList, cronItems } = options;
+  const events = new EventEmitter() as WorkerEvents;
+  let pool = null as WorkerPool | null;
+  events.once('pool:create', ({ workerPool }) => {
+    pool = workerPool;
+  });
+  const inHand = new Set<string>();
+  events.on('job:start', ({ job }) => inHand.add(job.id));
+  events.on('job:complete', ({ job }) => inHand.delete(job.id));
+  const connections = openConnections(databaseUrl, logger);
+  const runnerOptions: RunnerOptions = {
+    pgPool: connections,
+    taskList,
+    parsedCronItems: cronItems,
+    concurrency: JOB_CONCURRENCY,
+    noHandleSignals: true,
+    events,
+    logger: workerLogger(logger),
+    // Writes the results of jobs in batches. The end of a run waits for a batch, and a batch that
+    // fails ends the run. Without batches the writes are floating promises: the end of a run would
+    // lose them, and a failure would end the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+  };
+  const runner = await run(runnerOptions).catch(async (error: unknown) => {
+    await connections.end();
+    throw error;
+  });
+  if (pool === null) throw new Error('graphile-worker made no pool');
+  endUnlessHealthy(events, runner);
+  const isInHand = (jobId: string): boolean => inHand.has(jobId);
+  const locks = await keepLocks(options, { runner, poolId: pool.id, isInHand });
+  return { runner, pool, locks, connections };
+}
+
+function keepLocks(
+  { db, databaseUrl, logger }: JobRunnerOptions,
+  {
+    runner,
+    poolId,
+    isInHand,
+  }: {
+    readonly runner: Runner;
+    readonly poolId: string;
+    readonly isInHand: (jobId: string) => boolean;
+  },
+): Promise<JobLocks> {
+  return keepJobLocks({
+    db,
+    databaseUrl,
+    poolId,
+    isInHand,
+    onReleased: (poolIds) =>
+      logger.warn({ poolIds }, 'jobs of workers that are gone are given back'),
+    onForgotten: (jobIds) => {
+      logger.warn({ jobIds }, 'jobs whose locking was never answered');
+      // `stop` rejects if the run has ended already. The next run first releases these jobs.
+      runner.stop('it has jobs that it does not know of').catch(() => undefined);
+    },
+    onError: (error) => logger.warn({ err: error }, 'could not look for jobs that nobody works on'),
+  });
+}
+
+/**
+ * Opens a pool for graphile-worker. Its own pool stops listening for errors before its connections
+ * are closed. If Postgres is stopped at that moment, as `npm start` does, an unhandled error would
+ * end this process.
+ */
+function openConnections(databaseUrl: string, logger: Logger): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: JOB_CONCURRENCY,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  const report = (error: Error): void =>
+    logger.debug({ err: error }, 'a connection of the job runner broke');
+  pool.on('error', report);
+  pool.on('connect', (client) => client.on('error', report));
+  return pool;
+}
+
+/**
+ * Ends a run if its first poll for a job fails. Such a run would never recover: it remembers the
+ * failed lookup of its task names.
+ */
+function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
+  const end = (): void => {
+    // `stop` rejects if the run has ended already.
+    runner.stop('its first look for a job failed').catch(() => undefined);
+  };
+  const keep = (): void => {
+    events.off('worker:getJob:error', end);
+  };
+  events.once('worker:getJob:error', end);
+  events.once('worker:getJob:empty', keep);
+  events.once('job:start', keep);
+}
+
+/**
+ * Lets the jobs in flight finish. After `DRAIN_MS` the others are released, so that another worker
+ * runs them within seconds.
+ */
+async function stopRun({ runner, pool, locks, connections }: Run, logger: Logger): Promise<void> {
+  const late = setTimeout(() => {
+    logger.warn('jobs in flight are given back');
+    Promise.resolve(pool.forcefulShutdown('the worker was stopped meanwhile')).catch(
+      () => undefined,
+    );
+  }, DRAIN_MS);
+  // `stop` rejects if the run has ended already.
+  await runner.stop().catch(() => undefined);
+  clearTimeout(late);
+  if (!connections.ending) await connections.end();
+  await locks.close();
+}
+
+/**
+ * Makes graphile-worker log to ours. It reports every job as info, which is debug to us. Its
+ * messages are redacted, because the answer of a mail server names the recipient.
+ */
+function workerLogger(logger: Logger): WorkerLogger {
+  return new WorkerLogger(() => (level, message) => {
+    logger[level === 'warning' ? 'warn' : level === 'error' ? 'error' : 'debug'](
+      { source: 'graphile-worker' },
+      redact(message),
+    );
+  });
+}
