@@ -65,6 +65,7 @@ describe('a note', () => {
     ['Objection: a&#0;b &unknown; &#1114112;c', 'ab &unknown; c'],
     ['Objection: &#1114111;', '\u{10ffff}'],
     ['Objection: a\0b', 'ab'],
+    ['Objection: a&#1;b', 'a\u0001b'],
     ['Objection: a&#xD800;b', 'a\ufffdb'],
   ])('%j has the objection %j', (html, text) => {
     expect(objectionInNote(html, 'Objection')).toBe(text);

@@ -17,7 +17,7 @@ export interface ProviderError extends Error {
   readonly reason: FailureReason;
   /** How long the provider asked us to wait; null if it did not say. */
   readonly retryAfterMs: number | null;
-  /** The provider does not know the cursor (any more). */
+  /** The provider does not know the cursor, or no longer does. */
   readonly refusedPlace: boolean;
 }
 

@@ -144,7 +144,7 @@ async function readModified(
   };
 }
 
-/** The search does not tell the deals of a note. */
+/** Adds the deals of the notes, which the search does not return. */
 async function toNotes(
   { client, ask }: Session,
   results: Found['results'],

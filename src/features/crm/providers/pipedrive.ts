@@ -208,7 +208,7 @@ async function listOwners({ usersApi }: Session): Promise<Map<string, string>> {
   );
 }
 
-/** A deleted note belongs to no deal any more. */
+/** A deleted note belongs to no deal. */
 function dealIdsOf({ active_flag: isActive, deal_id: dealId }: Note): string[] {
   return isActive === false || dealId === null || dealId === undefined ? [] : [String(dealId)];
 }

@@ -95,7 +95,7 @@ export interface Provider<Credentials extends z.ZodType = z.ZodType> {
   readonly credentials: Credentials;
   /**
    * `storedCredentials` is what `serializeCredentials` returned. Makes no network call. Throws the
-   * `ProviderError` `credentials_unreadable` if the provider does not accept them any more.
+   * `ProviderError` `credentials_unreadable` if the provider no longer accepts them.
    */
   open(storedCredentials: string, options: ClientOptions): Promise<ProviderClient>;
 }

@@ -5,7 +5,7 @@
  * round reached (`since`). It may take several runs: after each page the place is kept in the
  * connection's `sync_state`, and the next run continues there. Once a day a round reads everything.
  * At its end it removes what it has not read: deals that were purged, merged, hidden from the
- * credentials or deleted longer ago than the CRM tells, and deleted notes.
+ * credentials or deleted longer ago than the CRM reports, and deleted notes.
  */
 import { z } from 'zod';
 import type { ProviderError } from '../providers/errors.ts';
