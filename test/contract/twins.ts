@@ -1,4 +1,4 @@
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // oxlint-disable vitest/expect-expect -- `compare` expects
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startCrm } from '../support/crm/fake.ts';
@@ -9,13 +9,13 @@ import { openWorld, type World } from './twin-worlds.ts';
 
 const MODIFIED = '2026-11-17T12:00:00.000Z';
 
-/** So many inputs of a change are also tried after the twin has made the same call. */
+/** How many inputs of a writing call are also tried after the twin has made the same call. */
 const TWIN_FIRST_CALLS = 2;
 
 /**
- * Every operation and every procedure as the team `side`: what it answers and writes is the same
- * whether or not a team with the same ids exists, whose rows are locked meanwhile and stay as
- * they are.
+ * Declares the tests of the team `side`. What each endpoint, procedure and job returns and writes
+ * must be the same with and without a team that has the same ids. The rows of that team are locked
+ * meanwhile and must not change.
  */
 export function describeTwin(side: Side): void {
   let alone: World;
@@ -25,10 +25,12 @@ export function describeTwin(side: Side): void {
   beforeAll(async () => {
     const crm = await startCrm('hubspot');
     crm.token = CRM_TOKEN;
-    // Known deals and a new one, whose owners are other people in either team.
-    for (const id of [1, 3, 8, 99])
-      crm.put({ id, status: 'lost', lostReason: 'zu teuer', ownerId: id, modified: MODIFIED });
-    for (const id of [1, 3, 8, 99]) crm.owners.set(id, `mem_${id}@twin.test`);
+    // Known deals and a new one, some of them lost. Their owners are other members in each team.
+    for (const id of [...Array.from({ length: 15 }, (_, index) => index + 1), 99]) {
+      const outcome = id % 4 === 1 ? { status: 'lost' as const, lostReason: 'zu teuer' } : {};
+      crm.put({ id, ...outcome, ownerId: id, modified: MODIFIED });
+      crm.owners.set(id, `mem_${id}@twin.test`);
+    }
     crm.notes.set(1, { id: 1, dealId: 3, html: 'Einwand: kein Bedarf', modified: MODIFIED });
     alone = await openWorld([side], crm.url);
     both = await openWorld(SIDES, crm.url);
@@ -54,7 +56,7 @@ export function describeTwin(side: Side): void {
     expect(await both.listChanges()).toEqual([]);
   };
 
-  describe('a call answers and writes the same whether or not another team has the same ids', () => {
+  describe('a call returns and writes the same with and without a team of the same ids', () => {
     it.each(REST_OPERATIONS)('$name', compare);
     it.each(JOB_OPERATIONS)('$name', compare);
     it.each(appOperations('').map(({ name }) => name))('%s', async (name) => {

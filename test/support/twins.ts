@@ -56,8 +56,8 @@ export const TWIN_IDS = {
   training_id: ids('trn', 12),
   assignment_id: ids('asg', 9),
   case_id: ids('cas', 6),
-  endpoint_id: ids('whe', 3),
-  delivery_id: ids('whd', 12),
+  endpoint_id: ids('whe', 5),
+  delivery_id: ids('whd', 15),
   resend_id: ids('whr', 2),
   connection_id: ids('crm', 5),
   key_id: ['key_full', 'key_second', 'key_ended'],
@@ -99,6 +99,11 @@ const OWN_ENTRIES: Readonly<
     ['per_calm', 'personality'],
   ],
 };
+
+const ENDPOINT_STATUSES = {
+  a: ['active', 'active', 'disabled', 'active', 'disabled_failures'],
+  b: ['active', 'active', 'active', 'disabled', 'active'],
+} as const;
 
 /** Returns an entry of `list` for this index. The two sides go through the list in other orders. */
 function pick<T>(list: readonly T[], index: number, side: Side): T {
@@ -209,7 +214,8 @@ function makeTwin(side: Side): TeamSeed {
     crm_deals: ids('deal', 15).map((id, index) => ({
       id,
       connection_id: `crm_${(index % 5) + 1}`,
-      external_id: String(index + 1),
+      // The same deal has another id in the CRM of either team.
+      external_id: String(side === 'a' ? index + 1 : 15 - index),
       outcome: pick(['open', 'won', 'lost'], index, side),
       title: `${id} of ${side}`,
       amount: `${index}.${side === 'a' ? 10 : 20}`,
@@ -232,7 +238,7 @@ function makeTwin(side: Side): TeamSeed {
         side === 'a'
           ? ['training.completed', 'assignment.created']
           : ['training.completed', 'member.joined'],
-      status: pick(['active', 'disabled', 'disabled_failures'] as const, index, side),
+      status: ENDPOINT_STATUSES[side][index],
       description: `${id} of ${side}`,
     })),
   };
@@ -279,6 +285,10 @@ export async function addTwinRows(
 ): Promise<void> {
   await replaceTimeOfLoading(db);
   await db.pool.query(`update api_key set id = 'key_' || name`);
+  await db.pool.query(
+    `update crm_objection
+     set source = case when deal_id < 'deal_4' then 'lost_reason' else 'note:1' end`,
+  );
   for (const side of sides) await addCredentials(db, teamIdOf(side), crmUrl);
   await db.pool.query(
     `update assignment a set completed_training_id = (
@@ -338,7 +348,7 @@ function twinRows(side: Side): Rows {
     const waits = status === 'pending' || status === 'retrying';
     return {
       id,
-      endpoint_id: `whe_${(index % 3) + 1}`,
+      endpoint_id: `whe_${(index % 5) + 1}`,
       event_id: `evt_${index + 1}`,
       event_type: 'training.completed',
       status,
