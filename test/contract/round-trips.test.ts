@@ -1,4 +1,6 @@
-// How often each operation waits for Postgres, counted on the wire. Behind a network, these waits are most of what a request takes.
+// Counts on the wire how often each endpoint waits for Postgres. With a network in between, these
+// waits are most of the time that a request takes.
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
@@ -17,57 +19,10 @@ import {
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
-
-/** Round trips of one request, the one that authenticates and counts it included. */
-interface RoundTrips {
-  readonly plain: number;
-  /** With an `Idempotency-Key` that is new. POST only, as the next one. */
-  readonly keyed?: number;
-  /** With one whose response is kept. */
-  readonly replayed?: number;
-}
+import { ROUND_TRIPS, withRoundTrips, type RoundTrips } from './round-trips.ts';
 
 /** Authentication and one statement. */
 const READ_MAX = 2;
-
-/**
- * Every operation has its row. A write is: authenticate; BEGIN with what decides; the changes with COMMIT. A new key adds one, which takes its lock and
- * looks for its record; a replay is that one and COMMIT.
- */
-const ROUND_TRIPS: Readonly<Record<string, RoundTrips>> = {
-  'me.get': { plain: 1 },
-  'members.list': { plain: 2 },
-  'members.create': { plain: 3, keyed: 4, replayed: 3 },
-  'members.get': { plain: 2 },
-  'members.update': { plain: 3 },
-  'members.remove': { plain: 3 },
-  'trainings.list': { plain: 2 },
-  'trainings.get': { plain: 2 },
-  'evaluations.list': { plain: 2 },
-  'evaluations.get': { plain: 2 },
-  'assignments.list': { plain: 2 },
-  'assignments.create': { plain: 3, keyed: 4, replayed: 3 },
-  'assignments.get': { plain: 2 },
-  'assignments.update': { plain: 3 },
-  'assignments.remove': { plain: 3 },
-  'cases.list': { plain: 2 },
-  'cases.create': { plain: 3, keyed: 4, replayed: 3 },
-  'cases.get': { plain: 2 },
-  'cases.update': { plain: 3 },
-  'cases.remove': { plain: 3 },
-  'catalog.get': { plain: 2 },
-  'analytics.team': { plain: 2 },
-  'crm.listDeals': { plain: 2 },
-  'crm.listObjections': { plain: 2 },
-  'webhooks.listEndpoints': { plain: 2 },
-  // With a key its record is looked for before the host is resolved, so that a replay resolves nothing and needs no transaction.
-  'webhooks.createEndpoint': { plain: 3, keyed: 5, replayed: 2 },
-  'webhooks.updateEndpoint': { plain: 3 },
-  'webhooks.removeEndpoint': { plain: 3 },
-  'webhooks.testEndpoint': { plain: 3, keyed: 4, replayed: 3 },
-  'webhooks.listDeliveries': { plain: 2 },
-  'webhooks.retryDelivery': { plain: 3, keyed: 4, replayed: 3 },
-};
 
 let api: TestApi;
 let counter: RoundTripCounter;
@@ -83,7 +38,8 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed(teams) });
   await addDeliveries(api.db);
   counter = await startRoundTripCounter(api.databaseUrl);
-  // One connection: statements beside each other on two would be one wait, but they also hold two of the pool's connections.
+  // One connection, because statements in parallel on two would count as one wait although they
+  // hold two connections of the pool.
   db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
   server = createServer(
     createApp({
@@ -109,7 +65,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  if (process.env['ROUND_TRIPS_TABLE']) console.log(toMarkdown());
   server.closeAllConnections();
   server.close();
   await db.close();
@@ -136,11 +91,11 @@ async function countOne(
 }
 
 async function measure(endpoint: Endpoint): Promise<RoundTrips> {
-  // The first use of a statement and of a code path is not what is measured.
+  // Warm up: the first use of a statement takes more.
   await countOne(endpoint, teamFor(endpoint, 'warm'));
   const plain = await countOne(endpoint, teamFor(endpoint, 'plain'));
   if (endpoint.method !== 'POST') return { plain };
-  // Refused where the resource may be made once, which warms up the lock and the record all the same.
+  // Some resources can only be created once. Even a refusal warms up the lock and the record.
   await countOne(endpoint, teamFor(endpoint, 'warm'), 'warm').catch(() => undefined);
   const keyed = await countOne(endpoint, teamFor(endpoint, 'keyed'), 'once');
   const replayed = await countOne(endpoint, teamFor(endpoint, 'keyed'), 'once');
@@ -165,15 +120,7 @@ it('has no row of an operation that is gone', () => {
   expect(Object.keys(ROUND_TRIPS).filter((name) => !names.includes(name))).toEqual([]);
 });
 
-/** For ARCHITECTURE.md: `ROUND_TRIPS_TABLE=1 npm test -- test/contract/round-trips.test.ts`. */
-function toMarkdown(): string {
-  const rows = ENDPOINTS.map(({ name, method, path }) => {
-    const { plain, keyed, replayed } = measured.get(name) ?? {};
-    return `| \`${method} ${path}\` | ${[plain, keyed, replayed].map((figure) => figure ?? '–').join(' | ')} |`;
-  });
-  return [
-    '| operation | round trips | with a new Idempotency-Key | replayed |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n');
-}
+it('is shown in ARCHITECTURE.md as declared (else: npm run round-trips)', async () => {
+  const text = await readFile(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8');
+  expect(text).toBe(withRoundTrips(text));
+});
