@@ -1,4 +1,5 @@
-// The developer pages in a real browser: what only shows there is whether the content security policy lets Swagger UI work.
+// The developer pages in a real browser. Only there does it show whether the content security
+// policy lets Swagger UI work.
 import { existsSync } from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,7 +34,7 @@ describe.skipIf(isMissing)(
       await browser?.close();
     });
 
-    it('shows the reference, and answers 200 to GET /me with the key that was entered', async () => {
+    it('shows the reference, and GET /me with the entered key returns 200', async () => {
       const { page, complaints } = await openPage(browser, api.url);
       await page.goto(`${api.url}/docs`);
       await page.locator('.opblock-summary-path', { hasText: '/me' }).first().waitFor();
@@ -56,7 +57,7 @@ describe.skipIf(isMissing)(
       expect(complaints).toEqual([]);
     });
 
-    it('forgets the key with the page', async () => {
+    it('forgets the key when the page is closed', async () => {
       const { page, complaints } = await openPage(browser, api.url, { colorScheme: 'dark' });
       await page.goto(`${api.url}/docs`);
       await page.locator('.opblock-summary-path').first().waitFor();
@@ -98,7 +99,10 @@ describe.skipIf(isMissing)(
   },
 );
 
-/** A page that notes what must not happen: errors and warnings of the console, violations of the policy, requests to anywhere else, and failed ones. */
+/**
+ * Opens a page and records what must not happen: errors and warnings in the console, violations of
+ * the policy, requests to other servers, and failed requests.
+ */
 async function openPage(
   browser: Browser,
   origin: string,
@@ -123,7 +127,7 @@ async function openPage(
   return { page, complaints };
 }
 
-/** For the eye: only where SCREENSHOTS names a folder. */
+/** Takes a screenshot for people, if SCREENSHOTS names a folder. */
 async function photograph(page: Page, name: string): Promise<void> {
   const folder = process.env['SCREENSHOTS'];
   if (folder) await page.screenshot({ path: `${folder}/${name}.png` });

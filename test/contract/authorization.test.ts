@@ -1,5 +1,5 @@
 // oxlint-disable vitest/no-standalone-expect -- `when` is `it`
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // Who may call which procedure of the tRPC API: every procedure against every kind of caller.
 // A procedure is covered as soon as it is declared.
 import type { AnyProcedure } from '@trpc/server';
@@ -15,10 +15,7 @@ import { makeFullTeam, makeMember, makeSeed, memberId, userId } from '../support
 import { addDeliveries, readState, when } from './requests.ts';
 import { sampleOf } from './samples.ts';
 
-/**
- * Whom each access admits: the table of ARCHITECTURE.md, "The tRPC API". A new access needs a line
- * here.
- */
+/** The callers that each access admits. A new access needs a line here. */
 const ALLOWED: Readonly<Record<Access, readonly string[]>> = {
   admins: ['admin', 'granted', 'owner'],
   schnittstellen: ['granted', 'owner'],
@@ -30,7 +27,7 @@ interface Procedure {
   readonly name: string;
   readonly type: 'query' | 'mutation';
   readonly access: Access | undefined;
-  /** Something that its shape takes. */
+  /** A valid input. */
   readonly sample: unknown;
 }
 
@@ -74,7 +71,7 @@ type Headers = Readonly<Record<string, string>>;
 interface Answer {
   readonly status: number;
   readonly code: string;
-  /** Without what differs between any two: the id of the request. */
+  /** The body without the id of the request. */
   readonly body: unknown;
 }
 
@@ -107,7 +104,7 @@ const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` }
 const asMember = async (team: string, name: string): Promise<Headers> =>
   bearer(await tokenOf({ kind: 'user', userId: userId(team, name), teamId: `team_${team}` }));
 
-/** Whoever is known to the service, by what they are. */
+/** Identities that the service knows, by their kind. */
 const CALLERS: Readonly<Record<string, () => Promise<Headers>>> = {
   member: () => asMember('a', 'member'),
   admin: () => asMember('a', 'admin'),
@@ -116,7 +113,7 @@ const CALLERS: Readonly<Record<string, () => Promise<Headers>>> = {
   platform: async () => bearer(await tokenOf({ kind: 'platform', service: 'training' })),
 };
 
-/** Whoever would be let in: what is wrong with their token is then the only reason for a refusal. */
+/** Identities that are admitted, so that a refusal can only be caused by their token. */
 const trusted = (access: Access | undefined): Identity =>
   access === 'platform'
     ? { kind: 'platform', service: 'training' }
@@ -136,7 +133,10 @@ function payloadOf(identity: Identity): JWTPayload {
 const secretOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const rsa = generateKeyPair('RS256');
 
-/** A valid token but for `changes` of its claims (undefined: left out), its algorithm or its secret. */
+/**
+ * Signs a token that is valid except for `changes` of its claims (undefined leaves a claim out),
+ * its algorithm or its secret.
+ */
 function sign(
   identity: Identity,
   changes: Readonly<Record<string, unknown>>,
@@ -185,10 +185,10 @@ const BAD_TOKENS: Readonly<Record<string, BadToken>> = {
     tokenOf({ kind: 'user', userId: userId('a', 'invited'), teamId: 'team_a' }),
 };
 
-/** Codes of refusals; `none` is an answer that is no problem of ours. */
+/** The problem codes of refusals; `none` stands for a response that is not one of our problems. */
 const REFUSALS = ['unauthorized', 'forbidden', 'api_disabled', 'none'];
 
-/** What was refused once, by its code: every other refusal must read the same. */
+/** The first refusal with each code. Every later one must be equal. */
 const refusals = new Map<string, unknown>();
 
 function expectRefusal(answer: Answer, code: string, status: number, who: string): void {
@@ -205,7 +205,7 @@ describe.each(PROCEDURES)('$name ($access)', (procedure) => {
     expect(Object.keys(ALLOWED)).toContain(access);
   });
 
-  it('refuses whoever brings no valid token, tells no difference, and does nothing', async () => {
+  it('refuses every invalid token with the same response, and does nothing', async () => {
     const before = await readState(api.db);
     for (const [what, make] of Object.entries(BAD_TOKENS)) {
       const token = await make(trusted(access));
@@ -225,7 +225,7 @@ describe.each(PROCEDURES)('$name ($access)', (procedure) => {
     expect(await readState(api.db)).toEqual(before);
   });
 
-  it('refuses everybody whom it does not let in, and does nothing', async () => {
+  it('refuses all other callers, and does nothing', async () => {
     const before = await readState(api.db);
     for (const [who, headersOf] of Object.entries(CALLERS).filter(
       ([name]) => !allowed.includes(name),
@@ -234,8 +234,8 @@ describe.each(PROCEDURES)('$name ($access)', (procedure) => {
     expect(await readState(api.db)).toEqual(before);
   });
 
-  it.each(allowed)('lets in: %s', async (who) => {
-    // Without an input, so that it does nothing either.
+  it.each(allowed)('admits: %s', async (who) => {
+    // Without an input, so that it does nothing.
     const answer = await call(procedure, (await CALLERS[who]?.()) ?? {});
     expect(REFUSALS).not.toContain(answer.code);
     expect(answer.status).toBeLessThan(500);
@@ -302,7 +302,7 @@ async function openSession(name: string): Promise<{ headers: Headers; csrfToken:
   return { headers: { cookie: opened.headers.getSetCookie()[0]?.split(';')[0] ?? '' }, csrfToken };
 }
 
-it('there are no procedures but those under v1, admin and platform, and each tree has its own callers', () => {
+it('all procedures are under v1, admin or platform, and each tree has its own callers', () => {
   for (const { name, access } of PROCEDURES) {
     const [tree] = name.split('.');
     const expected = {
@@ -314,7 +314,7 @@ it('there are no procedures but those under v1, admin and platform, and each tre
   }
 });
 
-it('refused calls bring an input that their procedure would take', () => {
+it('refused calls have an input that is valid for their procedure', () => {
   const fitting = Object.entries(
     appRouter._def.procedures as unknown as Record<string, AnyProcedure>,
   ).filter(([name, { _def }]) => {
@@ -327,7 +327,7 @@ it('refused calls bring an input that their procedure would take', () => {
   expect(PROCEDURES.map(({ name }) => name)).toEqual(fitting.map(([name]) => name));
 });
 
-describe('what is no procedure', () => {
+describe('an unknown procedure', () => {
   it.each([
     {
       what: 'an unknown name',

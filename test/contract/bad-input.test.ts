@@ -1,6 +1,6 @@
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // oxlint-disable vitest/no-standalone-expect -- `when` is `it`
-// Whatever is sent: the documented refusal in the documented form, and nothing is written.
+// Any invalid request gets the documented problem response, and nothing is written.
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/rest.ts';
@@ -92,7 +92,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     }
   });
 
-  it('holds no text that cannot be stored, in no value and no name', async () => {
+  it('must not contain text that cannot be stored, in values or names', async () => {
     for (const [name, value] of Object.entries(validBody(endpoint))) {
       for (const text of ['\0', `a\0b`, SURROGATE, `a${SURROGATE}b`, '\udc00\ud800']) {
         const bad =
@@ -123,7 +123,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     }
   });
 
-  it('may be nested without end, and is refused', async () => {
+  it('is refused when it is nested very deeply', async () => {
     for (const depth of [65, 1000, 50_000]) {
       const arrays = '['.repeat(depth) + ']'.repeat(depth);
       const objects = '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);
@@ -146,7 +146,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     }
   });
 
-  it('has no field that every object has by birth', async () => {
+  it('must not have a field that every JavaScript object inherits', async () => {
     for (const name of [
       '__proto__',
       'constructor',
@@ -182,7 +182,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('has fields of the declared types only', async () => {
+  it('must have fields of the declared types only', async () => {
     for (const name of Object.keys(validBody(endpoint))) {
       for (const value of [
         '1e999',
@@ -198,7 +198,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
           '"@"',
           value,
         );
-        // Free-form fields take any object.
+        // Free-form fields accept any object.
         if (typeof validBody(endpoint)[name] === 'object' && value.startsWith('{')) continue;
         if (name === 'fields' && value.startsWith('[')) continue;
         expect(await send(endpoint, { rawBody }), `${name}: ${value}`).toMatchObject({
@@ -236,7 +236,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
     }
   });
 
-  it('must not be larger than 1 MiB, whether or not it says so beforehand', async () => {
+  it('must not be larger than 1 MiB, with or without a Content-Length', async () => {
     const wanted = { status: 413, body: { code: 'bad_request', status: 413 } };
     expect(await sendLength(endpoint, MIB + 1)).toMatchObject(wanted);
     expect(await sendLength(endpoint, Number.MAX_SAFE_INTEGER)).toMatchObject(wanted);
@@ -253,7 +253,7 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
   });
 });
 
-/** Announces a length and sends nothing of it: the refusal must not wait for the body. */
+/** Announces a body of this length and sends none of it. The refusal must not wait for it. */
 async function sendLength(endpoint: Endpoint, length: number): Promise<ApiResponse> {
   const { method } = endpoint;
   const path = pathOf(endpoint);
@@ -333,7 +333,7 @@ describe.each(PATH_ENDPOINTS)('the path of $method $path', (endpoint) => {
   const [name = ''] = endpoint.pathParameters;
   const body = endpoint.bodyName === null ? {} : { body: validBody(endpoint) };
 
-  it('may hold any odd id, which is then unknown', async () => {
+  it('may contain any odd id, which is then unknown', async () => {
     for (const id of ODD_IDS) {
       const answer = await api.call(key, endpoint.method, path(id), body);
       expect(answer, id).toMatchObject({ status: 404, body: { code: 'not_found' } });
@@ -358,7 +358,7 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
   const ask = (query: string): Promise<ApiResponse> =>
     api.call(key, 'GET', `${pathOf(endpoint)}?${query}`);
 
-  it('is 422 with malformed percent-encoding, text that cannot be stored, or a repeated parameter', async () => {
+  it('is 422 with bad percent-encoding, text that cannot be stored or a repetition', async () => {
     for (const name of queryOf(endpoint)) {
       for (const value of ['%', '%2', '%zz', '%ff', '%ed%a0%80'])
         expect(await ask(`${name}=${value}`), name).toMatchObject(
@@ -422,7 +422,8 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
         position('users|2026-01-01T00:00:00Z|x'),
       ];
       for (const cursor of cursors) {
-        // Only the list of users issues cursors that begin like this; there the odd ones are the rest.
+        // Only the list of users issues cursors that start with this name. There, the cursors are
+        // invalid for other reasons.
         expect(await ask(`cursor=${cursor}`), cursor).toMatchObject(invalid('query.cursor'));
       }
     },
@@ -460,7 +461,7 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
       expect(await ask(`${name}=${encodeURIComponent(value)}`), value).toMatchObject(
         invalid(`query.${name}`),
       );
-    // In a query + is a space.
+    // In a query, + means a space.
     expect(await ask(`${name}=2026-01-01T00:00:00+02:00`)).toMatchObject(invalid(`query.${name}`));
     for (const value of [
       '2026-01-01T00:00:00+23:59',
@@ -475,7 +476,7 @@ describe.each(QUERY_ENDPOINTS)('the query of $method $path', (endpoint) => {
     }
   });
 
-  it('may have parameters that nobody knows, empty ones, and ones that every object has by birth', async () => {
+  it('may have unknown parameters, empty ones, and names that every object inherits', async () => {
     for (const query of [
       '',
       '&',
@@ -558,7 +559,8 @@ describe('what the HTTP parser refuses', () => {
     }
   });
 
-  it('is 400 when it is no HTTP', async () => {
+  it('is 400 when it is not HTTP', async () => {
+    const post = `POST ${BASE_PATH}/users HTTP/1.1\r\nHost: x\r\n`;
     const requests = [
       'hello\r\n\r\n',
       `GET ${BASE_PATH}/me\0 HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -567,9 +569,9 @@ describe('what the HTTP parser refuses', () => {
       `FETCH ${BASE_PATH}/me HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET ${BASE_PATH}/me HTTP/1.1\r\nHost: x\r\nX-Bad: a\0b\r\n\r\n`,
       `GET ${BASE_PATH}/me HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n`,
-      `POST ${BASE_PATH}/users HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      `POST ${BASE_PATH}/users HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n`,
-      `POST ${BASE_PATH}/users HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx`,
+      `${post}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      `${post}Content-Length: -1\r\n\r\n`,
+      `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx`,
     ];
     for (const bytes of requests) {
       expect(checked('GET', '/', await sendBytes(api.port, bytes)), bytes).toMatchObject({
@@ -579,7 +581,7 @@ describe('what the HTTP parser refuses', () => {
     }
   });
 
-  it('is not a body that ends before it is complete, nor a broken chunk: nothing is written, and the next request is served', async () => {
+  it('is a broken chunk of a body, after which the next request is served', async () => {
     const head = [authorization(), 'Content-Type: application/json'];
     const broken = requestBytes(
       `POST ${BASE_PATH}/users HTTP/1.1`,
@@ -593,7 +595,7 @@ describe('what the HTTP parser refuses', () => {
     expect(await api.call(key, 'GET', '/me')).toMatchObject({ status: 200 });
   });
 
-  it('is not the absolute form of a target, which proxies send', async () => {
+  it('is not a target in absolute form, which proxies send', async () => {
     const bytes = requestBytes(`GET http://localhost:${api.port}${BASE_PATH}/me HTTP/1.1`, [
       authorization(),
     ]);

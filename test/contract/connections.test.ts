@@ -1,5 +1,5 @@
-// What becomes of the connection after an answer, on the wire. A refusal does not wait for the body, so a
-// client must learn whether it may go on using the connection.
+// What happens to the connection after a response. A refusal does not wait for the request's body,
+// so the client must learn whether it may keep using the connection.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { BASE_PATH } from '../../src/http/api/rest.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 const JSON_TYPE = 'Content-Type: application/json';
-/** Looks like a request, so that it is answered where it is taken for one. */
+/** The body looks like a request, so that it would get a response if it were mistaken for one. */
 const BODY = `GET ${BASE_PATH}/nowhere HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 interface Refusal {
@@ -46,7 +46,7 @@ const REFUSALS: readonly Refusal[] = [
   { status: 429, code: 'rate_limited', key: () => api.key('team_busy') },
 ];
 
-/** The head of a request whose body is `BODY`. */
+/** Returns the head of a request whose body is `BODY`. */
 function headOf({
   method = 'POST',
   path = '/users',
@@ -72,7 +72,7 @@ function expectRefusal(
 }
 
 describe.each(REFUSALS)('after $status $code', (refusal) => {
-  test('whose body has not come yet, the connection is closed, and the answer says so', async () => {
+  test('before the body was received, the response says that the connection closes', async () => {
     const connection = openConnection(api.port);
     connection.send(headOf(refusal));
     const answer = await connection.answer();
@@ -81,7 +81,7 @@ describe.each(REFUSALS)('after $status $code', (refusal) => {
     expect(await connection.ended()).toBe('');
   });
 
-  test('whose body has come, the connection serves the next request', async () => {
+  test('after the body was received, the connection serves the next request', async () => {
     const connection = openConnection(api.port);
     connection.send(Buffer.concat([headOf(refusal), Buffer.from(BODY)]));
     const answer = await connection.answer();
@@ -93,7 +93,7 @@ describe.each(REFUSALS)('after $status $code', (refusal) => {
   });
 });
 
-test('after a 401 the connection goes on: the body is passed over, and the next request is served', async () => {
+test('after a 401 the body is skipped and the connection serves the next request', async () => {
   const refusal: Refusal = { status: 401, code: 'unauthorized', key: () => '' };
   const connection = openConnection(api.port);
   connection.send(headOf(refusal));
@@ -105,7 +105,7 @@ test('after a 401 the connection goes on: the body is passed over, and the next 
   connection.close();
 });
 
-test('after what is no HTTP the connection is closed, and the answer says so', async () => {
+test('after bytes that are not HTTP, the response says that the connection closes', async () => {
   const large = requestBytes(`GET ${BASE_PATH}/me HTTP/1.1`, [`X-Large: ${'x'.repeat(20_000)}`]);
   for (const [bytes, status] of [['hello\r\n\r\n', 400] as const, [large, 431] as const]) {
     const connection = openConnection(api.port);

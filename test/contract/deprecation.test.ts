@@ -1,4 +1,5 @@
-// How the end of an operation, or of the version, is told: by routes that are deprecated here only, through the same declarations as any other.
+// How the API announces the end of an endpoint or of the version. The routes here are deprecated in
+// this test only, with the same declarations as any other.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Deprecation } from '../../src/core/deprecation.ts';
@@ -53,7 +54,7 @@ const told = ({ headers }: ApiResponse) => [
 ];
 const NOTHING = [undefined, undefined, undefined];
 
-/** Every way in which a request for a thing may end. */
+/** Returns one response of each kind: success and every sort of error. */
 async function answersOf(of: TestApi, name: string): Promise<ApiResponse[]> {
   return [
     await of.call(of.key('team_a'), 'GET', `/${name}/x`),
@@ -95,7 +96,8 @@ describe('a deprecated operation', () => {
 });
 
 describe('a deprecated version', () => {
-  test('says so in every response, and an operation of its own dates tells the earlier ones', async () => {
+  // An operation with dates of its own sends the earlier ones.
+  test('says so in every response', async () => {
     for (const answer of [
       ...(await answersOf(ending, 'current')),
       await ending.call(null, 'GET', '/nowhere'),
@@ -112,7 +114,7 @@ describe('a deprecated version', () => {
     expect(Object.values(paths).map(({ get }) => get?.deprecated)).toEqual([true, true]);
   });
 
-  test('whose dates are none, or the wrong way round, does not start', () => {
+  test('with invalid dates, or a sunset before the deprecation, does not start', () => {
     const start = (deprecated: Deprecation) => () =>
       startTestApi({ seed: makeSeed([]), app: { version: { endpoints, deprecated } } });
     return Promise.all([

@@ -1,6 +1,7 @@
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // oxlint-disable vitest/no-standalone-expect -- `when` is `it`
-// What every operation promises, from its declaration alone. A new endpoint gets all of it by being declared.
+// The guarantees of every endpoint, tested from its declaration alone. A new endpoint needs nothing
+// here.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
@@ -25,7 +26,7 @@ const UNUSABLE_KEYS = [
 ];
 
 let api: TestApi;
-/** With a limit of one request per minute and key, in a minute that does not end. */
+/** An API with a limit of one request per minute and key, whose clock stands still. */
 let limited: TestApi;
 
 beforeAll(async () => {
@@ -55,7 +56,7 @@ const send = (
 const ownKey = (endpoint: Endpoint, name?: string): string =>
   api.key(`team_${teamOf(endpoint)}`, name);
 
-/** A response without what differs between any two: the ids of the request, the time, the rest of the rate bucket. */
+/** Removes what differs between any two responses: request ids, times, the remaining rate limit. */
 function comparable({ status, headers, body }: ApiResponse): object {
   const varying = [
     'x-request-id',
@@ -79,7 +80,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   const takesBody = endpoint.method === 'POST' || endpoint.method === 'PATCH';
   const bodyOf = (): Record<string, unknown> => validRequest(endpoint, team).body ?? {};
 
-  it('answers 401 to a missing key and to every kind of bad key, and tells no difference', async () => {
+  it('responds with the same 401 to a missing key and to every kind of bad key', async () => {
     const good = ownKey(endpoint);
     const [prefix] = /^svck_live_[^_]+_/.exec(good) ?? [''];
     const secret = good.slice(prefix.length);
@@ -153,7 +154,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   );
 
   when(endpoint.scope)('needs no other scope', async () => {
-    // Refused for what it says, so that nothing is done.
+    // The body is invalid, so that nothing is done.
     const { method, path } = requestOn(endpoint, team, () => 'unknown');
     const answer = await api.call(
       ownKey(endpoint, endpoint.scope ?? ''),
@@ -176,7 +177,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
     },
   );
 
-  it('answers 429 beyond the limit, and does nothing', async () => {
+  it('responds with 429 beyond the limit, and does nothing', async () => {
     const key = limited.key(`team_${team}`);
     const request = validRequest(endpoint, team);
     expect(await limited.call(key, 'GET', '/me')).toMatchObject({
@@ -354,7 +355,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   });
 });
 
-// One call after the other on the same team: the first is the valid request.
+// The tests run in order on the same team. The first one sends the valid request.
 describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
   '$method $path with an Idempotency-Key',
   (endpoint) => {
@@ -366,7 +367,7 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
       first = await send(ownKey(endpoint), validRequest(endpoint, team), { headers });
     });
 
-    it('answers a valid request as declared, and says where the created thing is', async () => {
+    it('responds to a valid request as declared, with the URL of the new resource', async () => {
       expect(first).toMatchObject({ status: endpoint.successStatus });
       expect(first.headers['idempotency-replayed']).toBeUndefined();
       expect(first.headers['location']).toBe(
@@ -376,7 +377,7 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
       );
     });
 
-    it('repeats the first answer for the same key and body, and does nothing again', async () => {
+    it('repeats the first response to the same key and body, and acts only once', async () => {
       const before = await readState(api.db);
       const { method, path, body } = validRequest(endpoint, team);
       const reordered =
@@ -395,7 +396,7 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
       expect(await readState(api.db)).toEqual(before);
     });
 
-    it('answers 422 idempotency_mismatch to the same key with another body, or on another operation', async () => {
+    it('is 422 idempotency_mismatch for the same key with another body or endpoint', async () => {
       const before = await readState(api.db);
       const request = validRequest(endpoint, team);
       const wanted = { status: 422, body: { code: 'idempotency_mismatch' } };
@@ -415,7 +416,7 @@ describe.each(ENDPOINTS.filter(({ method }) => method === 'POST'))(
   },
 );
 
-/** The body with an optional field less. */
+/** Returns variants of the body, each with one optional field less. */
 function otherBodies(
   endpoint: Endpoint,
   body: Record<string, unknown> | undefined,

@@ -1,5 +1,6 @@
-// Arbitrary requests to every operation: never a fault of ours, and every answer as documented (`call` checks that). The cases are the same in each run;
-// FUZZ_SEED=<integer> tries others, and FUZZ_CASES more.
+// Arbitrary requests to every endpoint never cause a 5xx, and every response is as documented,
+// which `call` checks. The cases are the same in each run; FUZZ_SEED=<integer> tries others,
+// FUZZ_CASES sets their number.
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -13,7 +14,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20261102);
 const CONCURRENCY = 16;
 const TIME_LIMIT_MS = 300_000;
 
-/** Many, because cases delete what they find. */
+/** Many teams, because the cases delete what they find. */
 const TEAMS = Array.from({ length: 30 }, (_, index) => `f${index}`);
 
 let api: TestApi;
@@ -51,7 +52,7 @@ describe('any request', () => {
       };
       await Promise.all(Array.from({ length: CONCURRENCY }, work));
       expect(failures.join('\n\n')).toBe('');
-      // Requests that are all refused before they are parsed would prove little.
+      // If all requests were refused before they are parsed, they would prove little.
       for (const { name } of ENDPOINTS)
         expect(counts.get(`${name} true`) ?? 0, `${name} never succeeded`).toBeGreaterThan(0);
     },
@@ -136,7 +137,7 @@ function queryOf(endpoint: Endpoint, team: string): fc.Arbitrary<string> {
     });
 }
 
-/** The body of a valid request with fields replaced, left out or added; or anything at all. */
+/** Makes the body of a valid request with fields replaced, left out or added; or any other text. */
 function contentOf(endpoint: Endpoint, team: string): fc.Arbitrary<CallOptions> {
   if (endpoint.method === 'GET' || endpoint.method === 'DELETE') return fc.constant({});
   const { properties = {} } = schemaOf(endpoint);
@@ -190,7 +191,7 @@ function headersOf(endpoint: Endpoint): fc.Arbitrary<Record<string, string>> {
     .string({ unit: fc.constantFrom(...Array.from('abcXYZ019-_,;=*/q. "')), maxLength: 20 })
     .map((text) => text.trim());
   const none: fc.Arbitrary<Record<string, string>> = fc.constant({});
-  // Few different keys, so that some are used twice, with other bodies and on other operations.
+  // Few keys, so that some are used again with other bodies and on other endpoints.
   const key = fc.oneof(
     fc.constantFrom('one', 'two', 'three'),
     header,
@@ -224,7 +225,7 @@ function schemaOf(endpoint: Endpoint): JsonSchema {
   return z.toJSONSchema(endpoint.input, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 }
 
-/** A value for the field: an id that exists, what the schema says, or anything. */
+/** Makes a value for the field: an existing id, one that fits the schema, or any other. */
 function fieldOf(name: string, schema: JsonSchema, team: string): fc.Arbitrary<unknown> {
   const existing = EXISTING_IDS[name];
   const known = KNOWN_VALUES[name] ?? [];
@@ -236,7 +237,7 @@ function fieldOf(name: string, schema: JsonSchema, team: string): fc.Arbitrary<u
   return mostly(existing ? fc.constant(existing(team)) : fc.constantFrom(...known), plain);
 }
 
-/** Values that lead past the checks which no schema shows. */
+/** Values that pass the checks which are not in the schema. */
 const KNOWN_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   role: ['admin', 'member', 'owner'],
   status: ['open', 'done', 'revoked', 'active', 'disabled', 'disabled_failures', 'scored'],
@@ -306,7 +307,10 @@ function textFor(format: string | undefined): fc.Arbitrary<unknown> {
   }
 }
 
-/** Text of all kinds: plain, any code point, halves of surrogate pairs, very long, and what other programs trip over. */
+/**
+ * Makes texts of all kinds: plain ones, any code point, halves of surrogate pairs, very long ones,
+ * and ones that often break programs.
+ */
 function oddText(): fc.Arbitrary<string> {
   const known = [
     '',
@@ -348,7 +352,7 @@ function anyJson(): fc.Arbitrary<unknown> {
   );
 }
 
-/** The JSON with a character less, or one more. */
+/** Removes a character from the JSON, or adds one. */
 function broken(json: string): fc.Arbitrary<string> {
   const place = fc.nat({ max: Math.max(0, json.length - 1) });
   return fc.oneof(
@@ -373,7 +377,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** Percent-encoded; half of a surrogate pair as the three bytes that UTF-8 would give it. */
+/** Percent-encodes the text. Half of a surrogate pair becomes the three bytes of its code point. */
 function encode(text: string): string {
   return Array.from(text, (character) =>
     character.isWellFormed()

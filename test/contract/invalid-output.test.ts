@@ -1,4 +1,4 @@
-// An answer that breaks its own schema is our fault: 500, never a 422 that blames the caller.
+// A response that breaks its own schema is a 500, and never a 422 that blames the caller.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { record } from '../../src/db/outbox.ts';
@@ -15,7 +15,7 @@ import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
 
 const SECRET = 'text that must not leave';
 
-/** Writes, and then answers with what it did not promise. */
+/** An endpoint that writes and then responds with what its schema does not allow. */
 const broken = endpoint({
   method: 'POST',
   path: '/broken',
@@ -42,7 +42,7 @@ beforeAll(async () => {
     seed: makeSeed([makeFullTeam('a')]),
     app: { version: { endpoints, deprecated: null } },
   });
-  // Rows as no write of ours makes them.
+  // The API itself never writes such rows.
   const statements = [
     `update evaluation set dimensions = jsonb_build_object('closing', $1::text)`,
     `update training set external_ref = to_json($1::text)`,
@@ -99,7 +99,7 @@ const create = (id: string, headers = {}) => rest('POST', '/broken', { id }, hea
 const made = async (id: string) =>
   (await api.db.pool.query('select from audit_log where target_id = $1', [id])).rowCount;
 
-describe('an answer that breaks its schema is 500 internal, logged, and tells nothing of it', () => {
+describe('a response that breaks its schema is 500 internal, logged, without details', () => {
   test.each<[string, () => Promise<ApiResponse>]>([
     ['GET /trainings/{training_id}/evaluation', () => rest('GET', '/trainings/trn_a/evaluation')],
     ['a POST', () => create('plain')],
@@ -133,7 +133,7 @@ describe('an answer that breaks its schema is 500 internal, logged, and tells no
     expect(line).toMatch(/breaks its contract|Output validation failed/);
   });
 
-  test('with an Idempotency-Key nothing is written or kept: the repeated call tries again', async () => {
+  test('with an Idempotency-Key nothing is kept, so that a repeated call tries again', async () => {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const { status, headers } = await create('retried', { 'idempotency-key': 'retried' });
       expect([status, headers['idempotency-replayed']]).toEqual([500, undefined]);

@@ -1,4 +1,5 @@
-// The published document: that it says what the declarations say, that its examples are true, and that tools can use it.
+// The published document says what the declarations say, its examples are valid, and tools can use
+// it.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -73,7 +74,7 @@ const operationOf = (of: Document, endpoint: Endpoint): Operation => {
   return operation;
 };
 
-/** What a reference of the document points at; anything else is itself. */
+/** Returns what a reference of the document points at, or the value itself. */
 function resolve<T extends object>(value: T | Ref): T {
   if (!('$ref' in value)) return value;
   const [, , kind = '', name = ''] = value.$ref.split('/');
@@ -85,14 +86,14 @@ describe('openapi.v1.json', () => {
     expect(await readFile(join(root, 'openapi.v1.json'), 'utf8')).toBe(committedDocument());
   });
 
-  it('names no address of a process in the committed file, and the public one where it is served', () => {
+  it('has no server address in the committed file, and the public one when served', () => {
     expect(openApiDocument('').servers).toEqual([{ url: '/api/public/v1' }]);
     expect(openApiDocument('https://team.example').servers).toEqual([
       { url: 'https://team.example/api/public/v1' },
     ]);
   });
 
-  it('describes every operation, each under a name of its own, and nothing else', () => {
+  it('describes every endpoint, each with a name of its own, and nothing else', () => {
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -143,7 +144,7 @@ describe('openapi.v1.json', () => {
     expect(unused).toEqual([]);
   });
 
-  it('leaves answers open for fields to come, and closes bodies', () => {
+  it('allows unknown fields in responses, but not in request bodies', () => {
     const bodies = new Set(ENDPOINTS.flatMap(({ bodyName }) => bodyName ?? []));
     const closed = Object.entries(document.components['schemas'] ?? {}).flatMap(([name, schema]) =>
       JSON.stringify(schema).includes('"additionalProperties":false') ? [name] : [],
@@ -195,7 +196,7 @@ describe.each(
       });
   });
 
-  it('answers with one success, and with exactly the codes that are declared, each with an example', () => {
+  it('has one success and exactly the declared codes, each with an example', () => {
     const successes = Object.keys(operation.responses).filter((status) => status < '400');
     expect(successes).toEqual([String(endpoint.successStatus)]);
     const codes = Object.entries(operation.responses).flatMap(([status, response]) => {
@@ -209,7 +210,7 @@ describe.each(
     expect([...new Set(codes)].toSorted()).toEqual([...endpoint.errors].toSorted());
   });
 
-  it('tells the headers of every response', () => {
+  it('describes the headers of every response', () => {
     const statusesWith = (header: string): string[] =>
       Object.keys(operation.responses).filter(
         (status) => header in (operation.responses[status]?.headers ?? {}),
@@ -249,7 +250,7 @@ describe('examples', () => {
     return validate(value) ? null : `${path}: ${JSON.stringify(validate.errors)}`;
   };
 
-  /** Every media object and parameter of an operation, with its place in the document. */
+  /** Returns every media object and parameter of an operation, with its place in the document. */
   const examplesOf = (
     operation: Operation,
     at: readonly string[],
@@ -274,7 +275,7 @@ describe('examples', () => {
     return [...media, ...parameters];
   };
 
-  it('are true to their schemas, without a field too many', () => {
+  it('match their schemas, without an unknown field', () => {
     const operations = [
       ...Object.entries(strict.paths).flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, operation]) => ({
@@ -294,7 +295,7 @@ describe('examples', () => {
     ).toEqual([]);
   });
 
-  it('would not pass with a field that nobody documented', () => {
+  it('would fail with an undocumented field', () => {
     const at = ['paths', '/me', 'get', 'responses', '200', 'content', 'application/json'];
     const { example } =
       strict.paths['/me']?.['get']?.responses['200']?.content['application/json'] ?? {};
@@ -367,12 +368,15 @@ const CLIENT_OPTIONS = {
   noEmit: true,
 };
 
-/** What users of the API would write. Where an error is expected, its absence is one. */
+/** A program of a customer. `@ts-expect-error` fails if there is no error. */
 const PROGRAM = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.ts';
 
-const client = createClient<paths>({ baseUrl: 'https://team.example/api/public/v1', headers: { Authorization: 'Bearer svck_live_x' } });
+const client = createClient<paths>({
+  baseUrl: 'https://team.example/api/public/v1',
+  headers: { Authorization: 'Bearer svck_live_x' },
+});
 
 const me = await client.GET('/me');
 if (me.error) {
@@ -386,7 +390,9 @@ if (me.error) {
   console.log(scopes, limit, me.data.team_name);
 }
 
-const page = await client.GET('/users', { params: { query: { limit: 10 }, header: { 'Accept-Language': 'en' } } });
+const page = await client.GET('/users', {
+  params: { query: { limit: 10 }, header: { 'Accept-Language': 'en' } },
+});
 const next: string | null | undefined = page.data?.next_cursor;
 const member: components['schemas']['Member'] | undefined = page.data?.data[0];
 const email: string | null | undefined = member?.email;
@@ -399,9 +405,11 @@ const invited = await client.POST('/users', {
 });
 // @ts-expect-error -- a misspelt field that is required
 await client.POST('/users', { body: { emial: 'kim@example.com', role: 'member' } });
-// openapi-fetch infers the body, and so lets a field too many pass; the shape itself does not.
+// openapi-fetch infers the type of a body, and so accepts unknown fields. The schema's type does
+// not.
+type MemberCreate = components['schemas']['MemberCreate'];
 // @ts-expect-error -- a misspelt field that is optional
-const body: components['schemas']['MemberCreate'] = { email: 'kim@example.com', role: 'member', lag: null };
+const body: MemberCreate = { email: 'kim@example.com', role: 'member', lag: null };
 
 const changed = await client.PATCH('/assignments/{assignment_id}', {
   params: { path: { assignment_id: 'asg_01' } },
@@ -409,12 +417,15 @@ const changed = await client.PATCH('/assignments/{assignment_id}', {
 });
 const due: string | null | undefined = changed.data?.due_date;
 
-const removed = await client.DELETE('/users/{member_id}', { params: { path: { member_id: 'mem_01' } } });
+const removed = await client.DELETE('/users/{member_id}', {
+  params: { path: { member_id: 'mem_01' } },
+});
 const ok: boolean | undefined = removed.data?.ok;
 // @ts-expect-error -- the path needs its parameter
 await client.DELETE('/users/{member_id}');
 
-type Event = components['schemas']['EvaluationCompletedEvent'] | components['schemas']['MemberJoinedEvent'];
+type Schemas = components['schemas'];
+type Event = Schemas['EvaluationCompletedEvent'] | Schemas['MemberJoinedEvent'];
 function receive(event: Event): number | string | null | undefined {
   return event.type === 'evaluation.completed' ? event.data.score : event.data.role;
 }

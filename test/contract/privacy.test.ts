@@ -1,5 +1,6 @@
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
-// `member_detail_enabled` off, over tenants made at random: what withholds a person must hold for every operation, present and future.
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
+// `member_detail_enabled` is off, in random teams: no endpoint, not even a future one, may return
+// what the switch withholds about a member.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -15,12 +16,12 @@ import {
 import { addDeliveries, validRequest } from './requests.ts';
 
 const RUNS = 12;
-/** Enough that the analytics would name members, were the switch on. */
+/** Enough members that the analytics would name them if the switch were on. */
 const ALWAYS_ACTIVE = 6;
 
 /**
- * Where a person's id may stand although details are withheld. The specification withholds emails, scores and the fields that it says so of; ids of
- * persons only on the routes that it closes altogether.
+ * Where a user id may be returned although details are withheld. The switch withholds emails,
+ * scores and some other fields. It withholds user ids only on the routes that it closes altogether.
  */
 const ALLOWED_USER_IDS: readonly {
   readonly operation: RegExp;
@@ -30,22 +31,23 @@ const ALLOWED_USER_IDS: readonly {
   {
     operation: /^members\./,
     field: 'user_id',
-    reason:
-      'Member.user_id has no condition, unlike email (specification, "Members", rule 6; decisions 43)',
+    reason: 'a member always has user_id; the switch only withholds email',
   },
   {
     operation: /^cases\.(create|update)$/,
     field: 'user_id',
-    reason: 'Case.user_id is a required field, and only GET is closed (decisions 43)',
+    reason: 'user_id is a required field of a case, and the switch only closes GET',
   },
   {
     operation: /^assignments\.(create|update)$/,
     field: 'member_user_id',
-    reason: 'only member_email is null then, and only GET is closed (decisions 23, 43)',
+    reason: 'the switch only makes member_email null, and only closes GET',
   },
 ];
 
-/** Emails and user ids that occur nowhere else, and totals that no other number of the API equals. */
+/**
+ * Emails and user ids that occur nowhere else, and totals that equal no other number of the API.
+ */
 interface Secrets {
   readonly emails: readonly string[];
   readonly userIds: readonly string[];
@@ -67,7 +69,7 @@ const people = fc.uniqueArray(
 );
 const tenants = fc
   .record({ people, leaderboard: fc.boolean() })
-  // Means are aggregates, which may be shown: none may happen to be a person's own total.
+  // Means are aggregates, which may be returned. None may happen to equal a member's own total.
   .filter((facts) => facts.people.every(({ total }) => !meansOf(facts.people).includes(total)));
 
 function meansOf(drawn: readonly { total: number; status: string }[]): number[] {
@@ -85,7 +87,8 @@ beforeAll(async () => {
 });
 
 describe('while member_detail_enabled is off', () => {
-  it('no answer and no event tells an email, a score or a person, but for the fields that the specification leaves open', async () => {
+  // Except for the user ids of ALLOWED_USER_IDS.
+  it('no response and no event has an email, a score or a user id', async () => {
     await fc.assert(
       fc.asyncProperty(tenants, async (facts) => {
         const tenant = makeTenant(facts);
@@ -106,7 +109,7 @@ describe('while member_detail_enabled is off', () => {
     );
   });
 
-  it('the same calls tell emails, scores and persons once it is on, so the test above can fail', async () => {
+  it('the same calls return all of them while it is on, so the test above can fail', async () => {
     const tenant = makeTenant(fc.sample(tenants, { numRuns: 1, seed: 20261102 })[0] ?? fail());
     const key = await load(tenant);
     await api.db.pool.query(
@@ -130,7 +133,7 @@ describe('while member_detail_enabled is off', () => {
   });
 });
 
-/** Reads, then what adds, changes and removes, and reads again what is left. */
+/** Orders the endpoints: reads, then creations, changes and removals, and then reads again. */
 function inOrderOfDamage(): Endpoint[] {
   const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
   return [
@@ -177,7 +180,7 @@ function makeTenant(facts: {
       },
     ],
   });
-  // The members of every full team, whose ids the valid requests use, are persons to withhold too.
+  // The valid requests use the members of a full team, so those must be withheld too.
   const own = (full.members ?? []).slice(0, 3);
   return {
     name,
@@ -195,7 +198,7 @@ function makeTenant(facts: {
   };
 }
 
-/** Only the total is recognisable; means of dimensions are told to everybody. */
+/** Only the total is recognizable, because means of dimensions are returned to everybody. */
 function scoreOf(total: number): NonNullable<ReturnType<typeof makeEvaluation>> {
   const evaluation = makeEvaluation(50);
   return { ...evaluation, score: { ...evaluation.score, total } };
@@ -225,7 +228,7 @@ function leaksIn(endpoint: Endpoint, { body, headers }: ApiResponse, secrets: Se
   return [...secretsIn(body, secrets, allowed), ...secretsIn(headers, secrets)];
 }
 
-/** Every value in the JSON that is, or has in it, something to withhold; fields of `allowed` names may hold the id of a person. */
+/** Returns every value in the JSON that contains a secret. Fields in `allowed` may be user ids. */
 function secretsIn(
   value: unknown,
   secrets: Secrets,
@@ -243,7 +246,7 @@ function secretsIn(
 }
 
 async function readEvents(tenant: Tenant): Promise<{ type: string; data: unknown }[]> {
-  // Not the event of the seeded delivery, which no call wrote.
+  // Without the event of the seeded delivery, which no call wrote.
   const { rows } = await api.db.pool.query<{ type: string; data: unknown }>(
     'select type, data from event where team_id = $1 and id <> $2',
     [tenant.seed.id, `evt_${tenant.seed.id}`],

@@ -1,4 +1,4 @@
-// Requests that no client library sends: bytes on a socket.
+// Requests that no client library sends, written as bytes to a socket.
 import { connect } from 'node:net';
 import type { ApiResponse } from '../support/api.ts';
 
@@ -6,13 +6,14 @@ const ANSWER_TIMEOUT_MS = 10_000;
 
 export interface RawConnection {
   send(bytes: string | Buffer): void;
-  /** The next answer; rejects when the connection ends without one. */
+  /** Resolves with the next response. Rejects if the connection ends without one. */
   answer(): Promise<ApiResponse>;
-  /** Resolves when the server has ended the connection, with what it sent after the last answer. */
+  /** Resolves when the server closes the connection, with what it sent after the last response. */
   ended(): Promise<string>;
   close(): void;
 }
 
+/** Opens a connection to the API on this port. */
 export function openConnection(port: number): RawConnection {
   const socket = connect(port, '127.0.0.1');
   socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')));
@@ -45,7 +46,7 @@ export function openConnection(port: number): RawConnection {
   };
 }
 
-/** Sends the bytes as they are and resolves with the first answer; rejects when the connection ends without one. */
+/** Sends the bytes and resolves with the first response. Rejects if there is none. */
 export async function sendBytes(port: number, bytes: string | Buffer): Promise<ApiResponse> {
   const connection = openConnection(port);
   try {
@@ -56,7 +57,7 @@ export async function sendBytes(port: number, bytes: string | Buffer): Promise<A
   }
 }
 
-/** The head of a request with these lines, `Host` included, and the body after it. */
+/** Returns a request with these header lines, `Host` and the body. */
 export function requestBytes(
   requestLine: string,
   headers: readonly string[],

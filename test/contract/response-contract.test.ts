@@ -1,5 +1,5 @@
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
-// The check that every response of every test goes through must be able to fail.
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
+// Every response in every test is checked; here that check must fail for wrong responses.
 import { describe, expect, it } from 'vitest';
 import { requireDocumentedResponse, type ApiResponse } from '../support/response-contract.ts';
 
@@ -60,7 +60,7 @@ describe('the check of every response', () => {
     }
   });
 
-  it('refuses a 401 that names no scheme, and anything else that names one', () => {
+  it('refuses a 401 without WWW-Authenticate, and any other status with it', () => {
     expect(problem({}, { headers: PROBLEM_HEADERS })).toThrow(/www-authenticate/);
     expect(problem({}, { headers: { ...PROBLEM_HEADERS, 'www-authenticate': 'Basic' } })).toThrow(
       /www-authenticate/,
@@ -80,7 +80,7 @@ describe('the check of every response', () => {
     expect(check({ method: 'HEAD', text: '{}' })).toThrow(/HEAD has a body/);
   });
 
-  it('refuses a status that is not the declared one, and a code that the operation does not declare', () => {
+  it('refuses a status or a code that the endpoint does not declare', () => {
     expect(check({ status: 201 })).toThrow(/declared is 200/);
     const seats = {
       type: 'https://x.test/docs/errors#seat_limit_reached',
@@ -90,7 +90,7 @@ describe('the check of every response', () => {
     expect(problem(seats, { status: 409 })).toThrow(/does not declare seat_limit_reached/);
   });
 
-  it('refuses a problem that contradicts itself or says too much', () => {
+  it('refuses a problem that contradicts itself or reveals too much', () => {
     expect(problem({ request_id: '01931b7e-7f3a-7c31-8f5e-000000000002' })).toThrow(/differ/);
     expect(problem({ status: 403 })).toThrow(/another status/);
     expect(problem({ type: 'https://x.test/docs/errors#not_found' })).toThrow(/end in the code/);

@@ -1,20 +1,24 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Between an API and Postgres; counts how often the API waits for Postgres. */
+/** A proxy between an API and Postgres that counts how often the API waits for Postgres. */
 export interface RoundTripCounter {
-  /** The database's URL through here. */
+  /** The database's URL through this proxy. */
   readonly url: string;
-  /** Round trips of all connections until now, without those of connecting. */
+  /** Returns the round trips of all connections so far, without those of connecting. */
   count(): number;
   stop(): Promise<void>;
 }
 
-/** Longer than a request computes between two statements that it sends without waiting; both are in one process, so what holds up one holds up the other. */
+/**
+ * Longer than a request computes between two statements that it sends without waiting. The proxy
+ * and the API are in one process, so a delay of one also delays the other.
+ */
 const QUIET_MS = 5;
 
 /**
- * A proxy that answers only when nothing more comes: it collects what the client sends until it has been quiet, passes it on together, and holds the
- * answers back until Postgres is ready again. Whatever does not wait for an answer therefore travels together, and each such journey is a round trip.
+ * Starts the proxy. It collects what the client sends until the client has been quiet, passes it on
+ * together, and holds the answers back until Postgres is ready again. Statements that do not wait
+ * for an answer therefore travel together and count as one round trip.
  */
 export async function startRoundTripCounter(databaseUrl: string): Promise<RoundTripCounter> {
   const target = new URL(databaseUrl);
@@ -49,7 +53,7 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
 
 function pass(client: Socket, postgres: Socket, countOne: () => void): void {
   let isConnected = false;
-  /** Answers of Postgres ("ready for query") that are still to come. */
+  /** How many answers of Postgres ("ready for query") are still to come. */
   let awaited = 0;
   let outgoing: Buffer[] = [];
   let answers: Buffer[] = [];
@@ -65,7 +69,7 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
     outgoing.push(chunk);
     clearTimeout(quiet);
     quiet = setTimeout(() => {
-      // What follows while nothing has been answered is of the same round trip.
+      // What is sent before Postgres has answered belongs to the same round trip.
       if (awaited === 0) countOne();
       const together = Buffer.concat(outgoing);
       outgoing = [];
@@ -89,7 +93,10 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
   });
 }
 
-/** Counts the messages of the given types in a stream of the wire protocol: a type byte, a length of four bytes that counts itself, the rest. */
+/**
+ * Counts the messages of the given types in a stream of the wire protocol. A message is a type
+ * byte, a length of four bytes that includes itself, and the rest.
+ */
 function messageCounter(types: string): (chunk: Buffer) => number {
   let pending = Buffer.alloc(0);
   return (chunk) => {

@@ -1,10 +1,10 @@
-// Values that a procedure's shape takes, for those that have no example in their declaration.
+// Valid inputs of procedures that have no example in their declaration.
 import { z } from 'zod';
 import { EXISTING_IDS } from './requests.ts';
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** A value of the shape, with ids of what exists in team a where the names tell the kind. */
+/** Returns a valid value of the shape. Fields whose name tells the kind of id get ids of team a. */
 export function sampleOf(shape: z.ZodType): unknown {
   const root = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
   const resolve = (schema: JsonSchema): JsonSchema =>
@@ -22,7 +22,7 @@ export function sampleOf(shape: z.ZodType): unknown {
   };
   const required = sample(root, '') as Record<string, unknown>;
   if (shape.safeParse(required).success) return required;
-  // A rule over several fields, of which none is required alone.
+  // A rule over several fields, none of which is required on its own.
   const candidates = Object.entries(root.properties ?? {}).map(([name, value]) => ({
     ...required,
     [name]: sample(value as JsonSchema, name),
@@ -42,7 +42,7 @@ function sampleOfType(
   sample: (schema: JsonSchema, name: string) => unknown,
   name: string,
 ): unknown {
-  // Of a nullable number zod makes a list of types.
+  // zod describes a nullable number with a list of types.
   switch (Array.isArray(type) ? (type as string[])[0] : type) {
     case 'string':
       return FORMATS[format ?? name] ?? 'x'.repeat(Math.max(1, minLength ?? 1));

@@ -1,5 +1,5 @@
-// Every statement of the service keeps to one team (checks/tenancy.ts), or is listed here with the
-// reason why it goes over all teams.
+// Every statement of the service keeps to one team (see checks/tenancy.ts), or is listed here with
+// the reason why it may touch all teams.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -19,7 +19,7 @@ import { createTestDatabase } from '../support/database.ts';
 interface Exception {
   readonly names: readonly string[];
   readonly why: string;
-  /** Why even its tables need not have the team in common. */
+  /** Why its tables may even be of different teams. */
   readonly apart?: string;
 }
 
@@ -96,7 +96,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   },
 ];
 
-/** Files that may send SQL without `statement`, in how many calls. */
+/** The files that may send SQL without `statement`, and the number of their calls. */
 const OTHER_SQL: Readonly<Record<string, { readonly calls: number; readonly why: string }>> = {
   'src/db/client.ts': {
     calls: 5,
@@ -132,7 +132,7 @@ const exceptions = new Map(
 );
 let sources: ReturnType<typeof parseSource>[];
 let tables: Tables;
-/** What each statement, and each query of a function, touches. */
+/** What each statement, and each query of a database function, touches. */
 let verdicts: { name: string; tenancy: Tenancy }[];
 
 beforeAll(async () => {
@@ -157,21 +157,21 @@ beforeAll(async () => {
 });
 
 describe('a statement', () => {
-  it('binds every table of tenants that it touches to one team, or is listed with the reason why not', () => {
+  it('binds every tenant table that it touches to one team, or is listed', () => {
     const failing = verdicts.filter(
       ({ name, tenancy }) => !keepsToOneTeam(tenancy) && !exceptions.has(name),
     );
     expect(failing).toEqual([]);
   });
 
-  it('that goes over all teams joins only rows of one and the same team', () => {
+  it('for all teams joins only rows of the same team', () => {
     const failing = verdicts.filter(
       ({ name, tenancy }) => tenancy.groups.length > 1 && !exceptions.get(name)?.apart,
     );
     expect(failing).toEqual([]);
   });
 
-  it('is listed only if it must be', () => {
+  it('is only listed if it must be', () => {
     const unbound = new Set(
       verdicts.filter(({ tenancy }) => !keepsToOneTeam(tenancy)).map(({ name }) => name),
     );
@@ -182,7 +182,7 @@ describe('a statement', () => {
     expect([...exceptions].filter(([name, one]) => one.apart && !apart.has(name))).toEqual([]);
   });
 
-  it('is refused for every table with a team when it names none', () => {
+  it('without a team is refused for every tenant table', () => {
     const passing = ['team', ...TENANT_TABLES].filter((table) =>
       keepsToOneTeam(checkTenancy(`delete from ${table}`, tables)),
     );
@@ -191,13 +191,13 @@ describe('a statement', () => {
 });
 
 describe('the source', () => {
-  it('declares each statement while its module loads, so that none is missing here', () => {
+  it('declares every statement when its module loads, so that none is missing here', () => {
     const names = declaredStatements().map(({ name }) => name);
     const written = sources.flatMap(namesOfStatements);
     expect(written.filter((start) => !names.some((name) => name.startsWith(start)))).toEqual([]);
   });
 
-  it('declares none in a program, which could not be loaded without starting it', async () => {
+  it('declares none in an entry, because loading an entry would start it', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
       scripts: object;
     };
@@ -209,7 +209,7 @@ describe('the source', () => {
     expect(declaring.filter(({ fileName }) => programs.includes(fileName))).toEqual([]);
   });
 
-  it('sends SQL that is not declared only where that is listed', () => {
+  it('sends undeclared SQL only in the listed files', () => {
     const found = sources.map((source) => [source.fileName, otherWays(source).length] as const);
     const listed = Object.entries(OTHER_SQL).map(([file, { calls }]) => [file, calls]);
     expect(Object.fromEntries(found.filter(([, calls]) => calls > 0))).toEqual(
@@ -217,7 +217,7 @@ describe('the source', () => {
     );
   });
 
-  it('names the team in whatever it asks of Prisma', () => {
+  it('names the team in every call of Prisma', () => {
     const ofClient = 'src/db/client.ts';
     const found = sources
       .filter(({ fileName }) => fileName !== ofClient)
@@ -235,13 +235,13 @@ async function readSources(): Promise<ReturnType<typeof parseSource>[]> {
       async (name) => [`src/${name}`, await readFile(join(root, 'src', name), 'utf8')] as const,
     ),
   );
-  // What has none of these words has nothing that is looked for, and need not be parsed.
+  // A file without any of these words cannot send SQL, so it need not be parsed.
   return files
     .filter(([, text]) => /statement|query|prisma|Raw/.test(text))
     .map(([name, text]) => parseSource(name, text));
 }
 
-/** Reads the tables, views of other schemas among them, and returns our functions. */
+/** Reads all tables, and the views of other schemas, and returns our functions. */
 async function readDatabase(): Promise<{ name: string; definition: string }[]> {
   const database = await createTestDatabase();
   const client = new pg.Client(database.url);
@@ -251,7 +251,8 @@ async function readDatabase(): Promise<{ name: string; definition: string }[]> {
       `select case when c.relnamespace in ('public'::regnamespace, 'pg_catalog'::regnamespace)
            then c.relname else c.relnamespace::regnamespace || '.' || c.relname end as name,
          array_agg(a.attname::text order by a.attnum) as columns
-       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       from pg_class c
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
        where c.relkind in ('r', 'p') or c.relkind = 'v' and c.relnamespace <> 'public'::regnamespace
        group by c.oid`,
     );

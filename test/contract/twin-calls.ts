@@ -1,7 +1,7 @@
 /**
- * Calls of every operation and every procedure with many inputs, made from the declarations: each
- * existing id, each value of an enumeration, each filter, one at a time. What is declared anew is
- * called without a line here, unless it takes a new kind of id (`TWIN_IDS`).
+ * Calls of every endpoint and every procedure with many inputs, made from the declarations: each
+ * existing id, each value of an enumeration and each filter, one at a time. A new declaration needs
+ * nothing here, unless it takes a new kind of id (see `TWIN_IDS`).
  */
 import { z } from 'zod';
 import type { AnyProcedure } from '@trpc/server';
@@ -22,16 +22,17 @@ import { SHARED_IDEMPOTENCY_KEY, type TwinCall } from './twin-worlds.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
+/** What the twins call: an endpoint, a procedure or a job, with all its inputs. */
 export interface Operation {
   readonly name: string;
   readonly changes: boolean;
-  /** Each input with what to say of it when a test fails. */
+  /** A call for each input; `label` names the input when a test fails. */
   readonly calls: readonly { readonly label: string; readonly call: TwinCall }[];
 }
 
 const existing: Readonly<Record<string, readonly string[]>> = TWIN_IDS;
 
-/** Values to try beside ids, enumerations and booleans, by the name of the field. */
+/** Values to try besides ids, enumerations and booleans, by the name of the field. */
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   email: ['mem_3@twin.test', 'mem_4@twin.test', 'mem_7@twin.test', 'new@twin.test'],
   role: ['admin', 'member'],
@@ -67,7 +68,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   ...TWIN_IDS,
 };
 
-/** Inputs that the generic ones cannot guess. */
+/** Inputs that cannot be made from the declaration. */
 const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> = {
   'admin.crm.connect': (_side, crmUrl) => ({
     provider: 'hubspot',
@@ -81,7 +82,7 @@ const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> =
   }),
 };
 
-/** Each operation of the REST API, with a key of the owner's. */
+/** Each endpoint of the REST API, with a key of the owner. */
 export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) => ({
   name: `${endpoint.method} ${endpoint.path}`,
   changes: endpoint.method !== 'GET',
@@ -91,7 +92,10 @@ export const REST_OPERATIONS: readonly Operation[] = ENDPOINTS.map((endpoint) =>
   })),
 }));
 
-/** Each procedure of the app, as the owner, and with its first input as people whose role differs. */
+/**
+ * Returns each procedure of the tRPC API. The owner sends all inputs; members whose role differs
+ * between the teams send the first one. The CRM is at `crmUrl`.
+ */
 export function appOperations(crmUrl: string): readonly Operation[] {
   return Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>).map(
     ([name, { _def }]) => {
@@ -100,7 +104,7 @@ export function appOperations(crmUrl: string): readonly Operation[] {
       const inputFor = (side: Side, input: Input): Input =>
         withTeam(shape, { ...input, ...SPECIAL[name]?.(side, crmUrl) }, side, name);
       const all = SPECIAL[name] ? [{}] : inputsOf(shape, sampleOf(shape) as Input | undefined);
-      // Operations of v1 run the very same code as by REST: here only the way to it counts.
+      // Procedures of v1 run the same code as the REST API, so a few inputs are enough.
       const chosen = name.startsWith('v1.') ? all.slice(0, 2) : all;
       const isPlatform = name.startsWith('platform.');
       const as =
@@ -131,7 +135,9 @@ export function appOperations(crmUrl: string): readonly Operation[] {
   );
 }
 
-/** A platform service names the team; and a training that is reported again is its own person's. */
+/**
+ * Adds the team for host procedures, and the training's own user if a training is reported again.
+ */
 function withTeam(shape: z.ZodType, input: Input, side: Side, name: string): Input {
   const isOfTraining = name.startsWith('platform.trainings.') && !('of_another' in input);
   const { of_another: _, ...given } = input;
@@ -161,7 +167,7 @@ function first(name: string): unknown {
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** The fields of an input; of a union, those of all its choices. */
+/** Returns the fields of an input; for a union, those of all its choices. */
 function propertiesOf(shape: z.ZodType): Readonly<Record<string, JsonSchema>> {
   const root = z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' });
   const choices = [root, ...(root.anyOf ?? []), ...(root.oneOf ?? [])] as JsonSchema[];
@@ -171,7 +177,7 @@ function propertiesOf(shape: z.ZodType): Readonly<Record<string, JsonSchema>> {
   >;
 }
 
-/** The base, then one field at a time with each of its values; optional ones left out otherwise. */
+/** Returns a base input, and variants of it in which one field has each of its values. */
 function inputsOf(shape: z.ZodType, sample: Input = {}): readonly Input[] {
   const base = Object.fromEntries(
     Object.entries(sample).map(([name, value]) => [name, existing[name]?.[1] ?? value]),
@@ -190,7 +196,7 @@ function inputsOf(shape: z.ZodType, sample: Input = {}): readonly Input[] {
   return [base, ...varied, ...together(base, Object.keys(properties)), ...others];
 }
 
-/** All ids at once: the first of each kind, the second of each, and so on (`mem_5` with `usr_5`). */
+/** Varies all ids at once: the first of each kind, the second, and so on (`mem_5` with `usr_5`). */
 function together(base: Input, names: readonly string[]): readonly Input[] {
   const lists = names.flatMap((name) => (existing[name] ? [{ name, ids: existing[name] }] : []));
   if (lists.length < 2) return [];
@@ -252,7 +258,7 @@ function comparable({ status, headers, body }: Awaited<ReturnType<TestApi['call'
   };
 }
 
-/** A list's pages, to the last one. */
+/** Reads all pages of a list. */
 async function readPages(read: (cursor: string | null) => Promise<Answer>): Promise<unknown> {
   const pages: Answer[] = [];
   let cursor: string | null = null;
@@ -283,7 +289,7 @@ async function callApp(
     ? fetch(`${url}?input=${encodeURIComponent(json)}`, { headers })
     : fetch(url, { method: 'POST', headers, body: json }));
   const body: unknown = await response.json();
-  // A statement that fails does so with and without the twin: it must not count as an answer.
+  // A failing statement would fail with and without the twin, so it must not count as a response.
   if (response.status >= 500)
     throw new Error(`${call.name} ${json} → ${response.status}\n${api.loggedErrors.at(-1)}`);
   return { status: response.status, body };

@@ -1,4 +1,4 @@
-/** The jobs that work for one team, with every id that the twins share. */
+/** The jobs that belong to one team, with every id that the twins share. */
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Mail } from '../../src/core/mail.ts';
 import { removeRows } from '../../src/features/crm/connections/service.ts';
@@ -55,7 +55,7 @@ export const JOB_OPERATIONS: readonly Operation[] = JOBS.map(({ task, payloads }
   })),
 }));
 
-/** Runs the job for the team of `side`. Answers with the mails that it sent and its outcome. */
+/** Runs the job for the team of `side`. Resolves with its outcome and the mails that it sent. */
 function runJob(task: string, payload: Readonly<Record<string, string>>): TwinCall {
   return async (api, side) => {
     const mails: Mail[] = [];

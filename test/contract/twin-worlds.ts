@@ -1,42 +1,44 @@
 /**
- * A world is the API on a database of its own that holds one twin, or both. A call is made in both
- * worlds, and what it answers and writes is compared; after each call the database is as before.
+ * A world is an API with a database of its own that holds one twin or both. Tests make a call in
+ * both worlds and compare what it returns and writes. After each call the database is restored.
  */
 import type { PoolClient } from 'pg';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
 
+/** See the head of this file. */
 export interface World {
   readonly api: TestApi;
-  /** What a call that only reads answers to `side`. */
+  /** Resolves with what a call that only reads returns to `side`. */
   read(side: Side, call: TwinCall): Promise<unknown>;
-  /** Makes a call that may write as `side` and tells what came of it. The database is put back. */
+  /** Makes a call that may write, as `side`. Restores the database afterwards. */
   observe(side: Side, call: TwinCall, options?: ObserveOptions): Promise<Outcome>;
-  /** The tables that differ from what they were at the beginning. */
+  /** Resolves with the tables that differ from the beginning. */
   listChanges(): Promise<readonly string[]>;
 }
 
-/** One call against the API at `api`, as somebody of the team `side`. */
+/** One call of the API as a member of the team `side`. Resolves with the response. */
 export type TwinCall = (api: TestApi, side: Side) => Promise<unknown>;
 
+/** How `observe` makes the call. */
 export interface ObserveOptions {
-  /** The twin has just made the same call: its rows, jobs and kept responses are there, too. */
+  /** The twin makes the same call first, so that its rows, jobs and kept responses exist too. */
   readonly twinFirst?: boolean;
 }
 
-/** What a call answered, and what it left behind: table → rows of the team. */
+/** What a call returned and wrote; `written` has the team's rows by table. */
 export interface Outcome {
   readonly answer: unknown;
   readonly written: Readonly<Record<string, unknown>>;
-  /** Tables in which rows of the twin changed: none, if teams are apart. */
+  /** Tables in which rows of the twin changed. There must be none. */
   readonly twinRowsChanged: readonly string[];
 }
 
-/** The key of the kept response and of the advisory lock that the twin holds. */
+/** The Idempotency-Key whose response the twin keeps and whose advisory lock it holds. */
 export const SHARED_IDEMPOTENCY_KEY = 'the same in both teams';
 
-/** Opens the world of these teams; their CRM connections ask the CRM at `crmUrl`. */
+/** Opens a world with these teams, whose CRM connections use the CRM at `crmUrl`. */
 export async function openWorld(sides: readonly Side[], crmUrl: string): Promise<World> {
   const api = await startTestApi({
     seed: twinSeed(sides),
@@ -78,15 +80,18 @@ export async function openWorld(sides: readonly Side[], crmUrl: string): Promise
 
 interface Tables {
   readonly all: readonly string[];
-  /** Those with a `team_id`. */
+  /** The tables with a `team_id`. */
   readonly tenant: readonly string[];
 }
 
 async function readTables({ db }: TestApi): Promise<Tables> {
   const { rows } = await db.pool.query<{ name: string; is_tenant: boolean }>(
     `select t.table_name as name,
-       exists (select from information_schema.columns c
-         where c.table_schema = 'public' and c.table_name = t.table_name and c.column_name = 'team_id') as is_tenant
+       exists (
+         select from information_schema.columns c
+         where c.table_schema = 'public' and c.table_name = t.table_name
+           and c.column_name = 'team_id'
+       ) as is_tenant
      from information_schema.tables t
      where t.table_schema = 'public' and t.table_type = 'BASE TABLE'
        and t.table_name not in ('_prisma_migrations', 'rate_counter')
@@ -98,7 +103,7 @@ async function readTables({ db }: TestApi): Promise<Tables> {
   };
 }
 
-/** The tenant tables, for a test of the fixture. */
+/** Returns the tables with a `team_id`, for a test of the fixture. */
 export async function listTenantTables(api: TestApi): Promise<readonly string[]> {
   return (await readTables(api)).tenant;
 }
@@ -106,10 +111,10 @@ export async function listTenantTables(api: TestApi): Promise<readonly string[]>
 const JOBS = `(select k.identifier as task, j.payload, j.key, j.run_at
   from graphile_worker._private_jobs j join graphile_worker._private_tasks k on k.id = j.task_id)`;
 
-/** Table → a digest of its rows. */
+/** A digest of the rows of each table. */
 type Digest = Readonly<Record<string, string>>;
 
-/** Of all rows, and of one team's. */
+/** Resolves with digests of all rows and of the rows of one team. */
 async function digest(
   { db }: TestApi,
   tables: Tables,
@@ -143,7 +148,9 @@ function changesBetween(before: Digest, after: Digest): string[] {
   return Object.keys(after).filter((name) => before[name] !== after[name]);
 }
 
-/** Of the tables that changed, the team's rows as text; a row without a team counts for both. */
+/**
+ * Reads the team's rows of the changed tables as text. Rows without a team belong to both teams.
+ */
 async function readRows(
   api: TestApi,
   tables: Tables,
@@ -169,7 +176,7 @@ async function readRows(
   return Object.fromEntries(await Promise.all(changed.map(read)));
 }
 
-/** Bytes that are random or encrypted, and what is derived from them. */
+/** Columns with random or encrypted bytes, and with what is derived from them. */
 const RANDOM_COLUMNS = [
   'prefix',
   'secret_hash',
@@ -191,7 +198,7 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/\bwhsec_[\w-]+/g, '<secret>'],
 ];
 
-/** The value without what is random or names the process. */
+/** Masks what is random in the value, or names the process. */
 function masked({ url }: TestApi, value: unknown): unknown {
   const text = MASKS.reduce(
     (masking, [form, mask]) => masking.replaceAll(form, mask),
@@ -201,8 +208,8 @@ function masked({ url }: TestApi, value: unknown): unknown {
 }
 
 /**
- * Locks everything of a team: its rows, and its Idempotency-Key. A call of the other team that would
- * wait for any of it fails by its time limit, so none may.
+ * Locks all rows of a team and its Idempotency-Key. A call of the other team that waited for one of
+ * these locks would fail by its timeout.
  */
 async function lockTeamRows({ db }: TestApi, tables: Tables, side: Side): Promise<PoolClient> {
   const client = await db.pool.connect();
@@ -223,7 +230,7 @@ async function unlock(client: PoolClient | null): Promise<void> {
   client?.release();
 }
 
-/** Puts the rows of these tables back. */
+/** Restores the rows of these tables. */
 async function restore({ db }: TestApi, changed: readonly string[]): Promise<void> {
   const puts = changed.map((name) =>
     name === 'jobs'

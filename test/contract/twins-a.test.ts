@@ -1,4 +1,4 @@
-// The twins' sides are two files, so that they run beside each other.
+// Each side of the twins has a file, so that both run in parallel.
 import { describeTwin } from './twins.ts';
 
 describeTwin('a');

@@ -12,8 +12,12 @@ const LOCK = statement<{ locked: string }>(
   'select pg_advisory_xact_lock(1)::text as locked',
 );
 const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
+const INSERT = statement(
+  'test.insert',
+  `insert into team (id, name, created_at) values ($1, 'x', now())`,
+);
 
-/** The last of a connection's statements to begin is one of these. */
+/** Finds the connections whose latest statement is one of these. */
 const SLEEPING = `select from pg_stat_activity
   where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`;
 
@@ -31,7 +35,7 @@ const repeat = <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 
 describe('a statement', () => {
-  test('has a name of its own: another one of that name is refused at once', () => {
+  test('has a unique name: a second one with that name is refused at once', () => {
     expect(() => statement('test.echo', 'select $1::int as value')).toThrow(
       'test.echo is declared twice',
     );
@@ -39,7 +43,7 @@ describe('a statement', () => {
 });
 
 describe('statements that stand alone', () => {
-  test('share a few connections, and each gets its own answer', async () => {
+  test('share a few connections, and each gets its own result', async () => {
     const pids = await repeat(100, async () => (await db.query(PID, []))[0]?.pid);
     expect(new Set(pids).size).toBe(POOL_MAX / 4);
     const answers = await repeat(
@@ -49,7 +53,7 @@ describe('statements that stand alone', () => {
     expect(answers).toEqual(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
   });
 
-  test('a slow one holds up only what went behind it', async () => {
+  test('a slow one only delays those behind it on its connection', async () => {
     const holder = await db.pool.connect();
     await holder.query('select pg_advisory_lock(1)');
     let isSlow = true;
@@ -63,7 +67,7 @@ describe('statements that stand alone', () => {
     holder.release();
   });
 
-  test('a refused one leaves the others on its connection alone', async () => {
+  test('a failing one does not affect the others on its connection', async () => {
     const wrong = statement('test.wrong', 'select 1 / $1::int');
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, n) =>
@@ -74,14 +78,16 @@ describe('statements that stand alone', () => {
     expect(await db.query(ECHO, ['still there'])).toEqual([{ value: 'still there' }]);
   });
 
-  test('a connection that breaks fails what was on it as unavailable, and nothing after it', async () => {
+  test('a broken connection fails its statements as unavailable, but no later ones', async () => {
     const sleeping = repeat(4, () => db.query(SLEEP, [20]).catch((error: unknown) => error));
     while ((await db.pool.query(SLEEPING)).rowCount !== POOL_MAX / 4) await delay(5);
     await db.transaction((tx) =>
       tx.query(
         statement(
           'test.kill',
-          `select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()`,
+          `select pg_terminate_backend(pid)
+           from pg_stat_activity
+           where query like '%pg_sleep%' and pid <> pg_backend_pid()`,
         ),
         [],
       ),
@@ -92,7 +98,7 @@ describe('statements that stand alone', () => {
     expect(db.pool.totalCount).toBeLessThanOrEqual(POOL_MAX);
   });
 
-  test('leave the connections to transactions when they are done', async () => {
+  test('release their connections for transactions when they are done', async () => {
     await repeat(50, () => db.query(ECHO, ['x']));
     const inTransactions = await repeat(POOL_MAX, () =>
       db.transaction(async (tx) => {
@@ -105,31 +111,23 @@ describe('statements that stand alone', () => {
 });
 
 describe('a transaction', () => {
-  test('takes back everything when a statement that nobody waited for fails', async () => {
-    const insert = statement(
-      'test.team',
-      `insert into team (id, name, created_at) values ($1, 'x', now())`,
-    );
+  test('rolls back when a statement fails that was sent without waiting', async () => {
     const failed = db.transaction(async (tx) => {
-      tx.send(insert, ['kept']);
-      tx.send(insert, ['']);
+      tx.send(INSERT, ['kept']);
+      tx.send(INSERT, ['']);
       await tx.query(ECHO, ['not reached']).catch(() => undefined);
     });
     await expect(failed).rejects.toMatchObject({ constraint: 'team_id_check' });
     expect((await db.pool.query('select id from team')).rows).toEqual([]);
   });
 
-  // Postgres answers COMMIT with ROLLBACK then, and with no error.
+  // In this case Postgres answers COMMIT with ROLLBACK and without an error.
   test.each<[string, (tx: Tx) => Promise<unknown>]>([
     ['a statement', (tx) => tx.query(statement('test.divide', 'select 1 / $1::int'), [0])],
     ['a statement of Prisma', (tx) => tx.prisma.$queryRaw`select 1 / ${0}::int`],
   ])('is not acknowledged when %s failed and its failure was swallowed', async (_what, fail) => {
-    const insert = statement(
-      'test.insert',
-      `insert into team (id, name, created_at) values ($1, 'x', now())`,
-    );
     const swallowing = db.transaction(async (tx) => {
-      await tx.query(insert, ['lost']);
+      await tx.query(INSERT, ['lost']);
       await expect(fail(tx)).rejects.toThrow('division by zero');
       return 'done';
     });

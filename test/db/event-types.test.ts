@@ -1,4 +1,4 @@
-// The database checks only the form of event types, so that a new type needs no migration.
+// The database only checks the form of event types, so that a new type needs no migration.
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES, SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 let ids = 0;
 
-/** The name of the constraint that refuses the row, or null. */
+/** Returns the name of the constraint that refuses the row, or null. */
 async function refusalOf(sql: string, value: unknown): Promise<string | null> {
   try {
     await client.query(sql, [`evt_${++ids}`, value]);

@@ -1,8 +1,6 @@
 // The pause of an endpoint to which nothing gets through, on the test's clock: real deliveries to a real receiver, real jobs, and mails to a real server.
 import { Logger, runOnce } from 'graphile-worker';
-import type { AddressInfo } from 'node:net';
 import pino from 'pino';
-import { SMTPServer } from 'smtp-server';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
@@ -14,6 +12,7 @@ import {
 import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
+import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import {
   hang,
   inTurn,
@@ -30,37 +29,15 @@ const DAY_MS = 86_400_000;
 const THREE_DAYS_S = 259_200;
 const THREE_DAYS_MS = THREE_DAYS_S * 1000;
 
-interface ReceivedMail {
-  readonly to: string;
-  readonly text: string;
-}
-
-const mails: ReceivedMail[] = [];
 let api: TestApi;
 let receiver: Receiver;
-let smtpUrl: string;
+let mail: MailServer;
 let name = '';
 let teams = 0;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  const smtp = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    disableReverseLookup: true,
-    onData: (stream, session, done) => {
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        const text = decode(Buffer.concat(chunks).toString());
-        for (const { address } of session.envelope.rcptTo) mails.push({ to: address, text });
-        done();
-      });
-    },
-  });
-  await new Promise<void>((done) => {
-    smtp.listen(0, '127.0.0.1', done);
-  });
-  smtpUrl = `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`;
+  mail = await startMailServer();
   const makePausing = (team: string) =>
     makeTeam(team, {
       name: `Team „${team}“ & Söhne`,
@@ -79,7 +56,6 @@ beforeAll(async () => {
   });
   await query(`update member set language = 'en' where email like 'english@%'`);
   await startDeliveries(api, { clock, timeoutMs: 2_000 });
-  return () => new Promise<void>((done) => smtp.close(() => done()));
 });
 
 beforeEach(() => {
@@ -143,10 +119,13 @@ async function failing(behaviour: Behaviour = status(500)): Promise<Endpoint> {
 }
 
 /** Does every job that waits, as the worker would. */
-async function runJobs(): Promise<ReceivedMail[]> {
-  const before = mails.length;
+async function runJobs(): Promise<MailServer['received']> {
+  const before = mail.received.length;
   const logger = pino({ level: 'silent' });
-  const mailer = createMailer({ smtpUrl, mailFrom: undefined, mailDir: 'unused' }, logger);
+  const mailer = createMailer(
+    { smtpUrl: mail.url, mailFrom: undefined, mailDir: 'unused' },
+    logger,
+  );
   const taskList = webhookTasks({
     db: api.db,
     clock,
@@ -161,26 +140,10 @@ async function runJobs(): Promise<ReceivedMail[]> {
     noHandleSignals: true,
     logger: new Logger(() => () => undefined),
   });
-  return mails.slice(before).filter(({ to }) => to.endsWith(`@${name}.test`));
+  return mail.received.slice(before).filter(({ to }) => to.endsWith(`@${name}.test`));
 }
 
-const decode = (mail: string): string => {
-  const [head = '', ...rest] = mail.split('\r\n\r\n');
-  const body = rest.join('\r\n\r\n');
-  const text = /base64/i.test(head)
-    ? Buffer.from(body, 'base64').toString()
-    : Buffer.from(
-        body
-          .replaceAll(/=\r?\n/g, '')
-          .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) =>
-            String.fromCharCode(Number.parseInt(hex, 16)),
-          ),
-        'latin1',
-      ).toString();
-  const subject = /^Subject: (.*(?:\r?\n[ \t].*)*)/m.exec(head)?.[1] ?? '';
-  return `${subject}\n\n${text}`;
-};
-const recipients = (received: readonly ReceivedMail[]) =>
+const recipients = (received: MailServer['received']) =>
   received.map(({ to }) => to.replace(/@.*/, '')).toSorted();
 
 describe('an endpoint without a successful delivery', () => {

@@ -1,6 +1,8 @@
-// Nothing lost, nothing invented: clients write through two API processes, two workers deliver to a real receiver, and meanwhile processes are killed at random
-// and Postgres goes away twice, once without a chance to tidy up. What chance decides comes from CHAOS_SEED, which is printed; when who is killed in the
-// middle of what is up to the machine, so a seed repeats the plan and not the run. CHAOS_SECONDS is how long it goes on.
+// Nothing is lost and nothing is invented under chaos. Clients write through two API processes and
+// two workers deliver to a real receiver. Meanwhile processes are killed at random and Postgres
+// stops twice, once by SIGKILL. Random choices follow from CHAOS_SEED, which is printed. The moment
+// at which a process is killed also depends on the machine, so a seed repeats the plan but not the
+// run. CHAOS_SECONDS is the duration.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,7 +25,7 @@ const SEED = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 const DRAIN_MS = 60_000;
 const CLIENTS = 10;
 const TEAMS = 12;
-/** A kill, and the next one within this time. */
+/** The time between two kills. */
 const KILL_EVERY_MS = { min: 500, max: 3_500 };
 const ALL_EVENTS = [
   'assignment.created',
@@ -33,9 +35,16 @@ const ALL_EVENTS = [
 ] as const;
 const MEMBER_EVENTS = ['member.joined', 'member.removed'] as const;
 
-/** What Postgres, the network and our own processes say of that, in the words of each. */
-const DATABASE_AWAY =
-  /\bunavailable\b|ECONN|EPIPE|57P0|terminat|shutting down|starting up|not yet accepting|not queryable|job runner ended by itself/i;
+/** What Postgres, the network and our own processes report while the database is down. */
+const DATABASE_AWAY = new RegExp(
+  [
+    /\bunavailable\b|ECONN|EPIPE|57P0|terminat|shutting down|starting up/,
+    /not yet accepting|not queryable|job runner ended by itself/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+);
 
 const tally = { api: 0, worker: 0, postgres: 0 };
 const ledger: Ledger = { writes: [], faults: [], calls: 0, unknown: 0, replayed: 0 };
@@ -48,7 +57,8 @@ let database: Client;
 beforeAll(
   async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'chaos-'));
-    // Below the ports that connections take: the clients of a Postgres that is away might otherwise come to hold its port themselves.
+    // Below the ports of outgoing connections. Otherwise a client that tries to connect while
+    // Postgres is down could take its port.
     await writeFile(
       join(dataDir, 'postgres.json'),
       JSON.stringify({ port: await findLowPort(), password: 'chaos' }),
@@ -61,12 +71,12 @@ beforeAll(
       DATABASE_POOL_MAX: '10',
       MAIL_DIR: join(dataDir, 'mail'),
       WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
-      // A delivery that is refused is soon tried again, and so often that none gives up.
+      // Retries are soon and many, so that no delivery gives up.
       WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, (_, n) => (n < 2 ? 0 : 1)).join(','),
     });
     await fleet.whole();
     const startedAt = performance.now();
-    await cause(customers);
+    await runChaos(customers);
     await drain();
     report(performance.now() - startedAt);
   },
@@ -81,7 +91,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
 }, 60_000);
 
-/** A sequence for each part, so that none depends on how often another one asks. */
+/** Each part has its own sequence, so that it does not depend on the other parts. */
 function randomOf(part: number): Random {
   return createRandom(SEED, part, 0);
 }
@@ -106,7 +116,7 @@ async function findLowPort(): Promise<number> {
   }
 }
 
-/** Each team has an endpoint for all of its events, every third one another for some of them. */
+/** Each team has a webhook endpoint for all events; every third one has another for some events. */
 async function loadCustomers(): Promise<Customer[]> {
   const names = Array.from({ length: TEAMS }, (_, n) => `c${n}`);
   const endpoint = (id: string, events: readonly string[]) => ({
@@ -134,8 +144,8 @@ async function loadCustomers(): Promise<Customer[]> {
   });
 }
 
-/** The time of trouble: clients write, processes are killed, Postgres is stopped once and killed once. */
-async function cause(customers: readonly Customer[]): Promise<void> {
+/** Clients write while processes are killed, and Postgres is stopped once and killed once. */
+async function runChaos(customers: readonly Customer[]): Promise<void> {
   const endsAt = performance.now() + SECONDS * 1000;
   const isOver = (): boolean => performance.now() > endsAt;
   const clients = Array.from({ length: CLIENTS }, (_, n) =>
@@ -168,15 +178,19 @@ async function restartPostgres(isOver: () => boolean): Promise<void> {
   }
 }
 
-/** Until every event has been delivered and every job done, which takes seconds: whatever was left lying would stay for minutes or for ever. */
+/**
+ * Waits until every event is delivered and every job is done. This takes seconds; work that was
+ * lost would take minutes or never be done.
+ */
 async function drain(): Promise<void> {
   receiver.recover();
   await fleet.whole();
   database = new Client({ connectionString: postgres.databaseUrl });
   await database.connect();
-  const waiting = `select (select count(*)::int from event where fanned_out_at is null) as events,
-    (select count(*)::int from webhook_delivery where next_try_at is not null or claimed_by is not null or urgent) as deliveries,
-    (select count(*)::int from graphile_worker.jobs where task_identifier like 'send%') as jobs`;
+  const waiting = `
+    select (select count(*)::int from event where fanned_out_at is null) as events,
+      (select count(*)::int from webhook_delivery where ${IS_WAITING}) as deliveries,
+      (select count(*)::int from graphile_worker.jobs where task_identifier like 'send%') as jobs`;
   const deadline = performance.now() + DRAIN_MS;
   for (;;) {
     const { rows } = await database.query<Record<string, number>>(waiting);
@@ -189,10 +203,14 @@ async function drain(): Promise<void> {
   }
 }
 
+const IS_WAITING = '(next_try_at is not null or claimed_by is not null or urgent)';
+
 async function describeWaiting(): Promise<string> {
-  const rows =
-    await rowsOf(`select to_jsonb(d) - 'response_excerpt' as what from webhook_delivery d where next_try_at is not null or claimed_by is not null or urgent
-    union all select to_jsonb(j) from graphile_worker.jobs j where task_identifier like 'send%' limit 10`);
+  const rows = await rowsOf(`
+    select to_jsonb(d) - 'response_excerpt' as what from webhook_delivery d where ${IS_WAITING}
+    union all
+    select to_jsonb(j) from graphile_worker.jobs j where task_identifier like 'send%'
+    limit 10`);
   const said = fleet
     .output()
     .split('\n')
@@ -205,16 +223,19 @@ function report(ms: number): void {
   const deliveries = all.reduce((sum, { times }) => sum + times, 0);
   const needless = all.reduce((sum, { acknowledged }) => sum + Math.max(0, acknowledged - 1), 0);
   const outcomes = count(ledger.writes.map((write) => write.outcome));
-  const told = (outcome: Write['outcome']): string => `${outcomes.get(outcome) ?? 0} ${outcome}`;
+  const countOf = (outcome: Write['outcome']): string => `${outcomes.get(outcome) ?? 0} ${outcome}`;
   const { ok, slow, error, reset } = receiver.answers;
   console.log(
     [
       `chaos: seed ${SEED}, ${(ms / 1000).toFixed(1)} s`,
       `${ledger.calls} calls, ${ledger.unknown} without an answer`,
-      `creations: ${told('done')}, ${told('refused')}, ${told('unknown')}, ${ledger.replayed} replays`,
-      `killed: ${tally.api} API processes, ${tally.worker} workers, Postgres ${tally.postgres} times`,
-      `${all.length} deliveries in ${deliveries} attempts, answered ${ok} at once, ${slow} late, ${error} with 500, ${reset} not at all`,
-      `${needless} delivered again though acknowledged`,
+      `creations: ${countOf('done')}, ${countOf('refused')}, ${countOf('unknown')}`,
+      `${ledger.replayed} replays`,
+      `killed: ${tally.api} API processes, ${tally.worker} workers`,
+      `Postgres stopped ${tally.postgres} times`,
+      `${all.length} deliveries in ${deliveries} attempts`,
+      `responses: ${ok} at once, ${slow} late, ${error} with 500, ${reset} none`,
+      `${needless} delivered again after a 2xx`,
     ].join('; '),
   );
 }
@@ -223,7 +244,7 @@ async function rowsOf<Row extends object>(sql: string): Promise<Row[]> {
   return (await database.query<Row>(sql)).rows;
 }
 
-/** How often each value occurs. */
+/** Counts how often each value occurs. */
 function count(values: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -232,8 +253,8 @@ function count(values: Iterable<string>): Map<string, number> {
 
 const keyOf = (teamId: string, id: string): string => `${teamId} ${id}`;
 
-describe('after the trouble', () => {
-  test('there was trouble enough to prove something', () => {
+describe('after the chaos', () => {
+  test('there was enough of it to prove something', () => {
     expect(tally.postgres).toBe(2);
     expect(tally.api + tally.worker).toBeGreaterThan(SECONDS / 10);
     expect(ledger.unknown).toBeGreaterThan(0);
@@ -242,22 +263,28 @@ describe('after the trouble', () => {
     );
   });
 
-  test('no client was told what the documents do not say, or two different things', () => {
+  test('no client got an undocumented response, or two different ones', () => {
     expect(ledger.faults).toEqual([]);
   });
 
-  test('every delivery verified, with the bytes of the first one', () => {
+  test('every delivery was verified, and repeated ones had the same bytes', () => {
     expect(receiver.faults).toEqual([]);
   });
 
-  test('every committed event reached every subscriber, and nothing that was not committed reached anybody', async () => {
-    const events = await rowsOf<{
-      key: string;
-      body: string;
-    }>(`select w.id || ' ' || e.id as key, json_build_object(
-        'id', e.id, 'type', e.type, 'createdAt', to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        'apiVersion', w.api_version, 'teamId', e.team_id, 'data', e.data::text)::text as body
-      from event e join webhook_endpoint w on w.team_id = e.team_id and e.type = any (w.events)`);
+  test('every committed event reached every subscriber, and no other event did', async () => {
+    const events = await rowsOf<{ key: string; body: string }>(`
+      select w.id || ' ' || e.id as key,
+        json_build_object(
+          'id', e.id,
+          'type', e.type,
+          'createdAt',
+          to_char(e.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+          'apiVersion', w.api_version,
+          'teamId', e.team_id,
+          'data', e.data::text
+        )::text as body
+      from event e
+      join webhook_endpoint w on w.team_id = e.team_id and e.type = any (w.events)`);
     const expected = new Map(
       events.map(({ key, body }) => [
         key,
@@ -271,7 +298,7 @@ describe('after the trouble', () => {
     expect(changed).toEqual([]);
   });
 
-  test('every delivery is told as what it was: acknowledged', async () => {
+  test('every delivery is recorded as acknowledged', async () => {
     const deliveries = await rowsOf<{ key: string; status: string; response_code: number }>(
       `select endpoint_id || ' ' || event_id as key, status, response_code from webhook_delivery`,
     );
@@ -285,7 +312,7 @@ describe('after the trouble', () => {
     expect(await rowsOf(`select id from webhook_endpoint where status <> 'active'`)).toEqual([]);
   });
 
-  test('every acknowledged creation is there once, every refused one never, an unknown one at most once', async () => {
+  test('acknowledged creations exist once, refused ones never, unknown at most once', async () => {
     const { created } = await found();
     const wrong = ledger.writes.filter((write) => {
       const times = created.get(keyOf(write.teamId, write.unique))?.length ?? 0;
@@ -296,7 +323,7 @@ describe('after the trouble', () => {
     expect([...created.keys()].filter((key) => !known.has(key))).toEqual([]);
   });
 
-  test('what was acknowledged has the id that was told, and the state that was last asked for', async () => {
+  test('acknowledged resources have the returned id and the last requested state', async () => {
     const { rows } = await found();
     const wrong = ledger.writes.filter((write) => {
       if (write.outcome !== 'done') return false;
@@ -309,9 +336,11 @@ describe('after the trouble', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('each Idempotency-Key acted once and is kept with what it did', async () => {
+  test('each Idempotency-Key acted once and is kept with its result', async () => {
     const records = await rowsOf<{ team_id: string; key: string; id: string }>(
-      `select team_id, key, convert_from(body, 'UTF8')::json->>'id' as id from idempotency_record where status = 201`,
+      `select team_id, key, convert_from(body, 'UTF8')::json->>'id' as id
+       from idempotency_record
+       where status = 201`,
     );
     const kept = new Map(records.map((record) => [keyOf(record.team_id, record.key), record.id]));
     const keyed = ledger.writes.filter((write) => write.key !== null && write.outcome === 'done');
@@ -322,13 +351,14 @@ describe('after the trouble', () => {
     expect(kept.size).toBe(keyed.length);
   });
 
-  test('each write has one audit entry and its events, and none is without its write', async () => {
+  test('each write has one audit entry and its events, and there are no others', async () => {
     const { created, rows } = await found();
     const audit = await rowsOf<{ key: string; action: string }>(
       `select team_id || ' ' || target_id as key, action from audit_log`,
     );
     const events = await rowsOf<{ key: string; type: string }>(
-      `select team_id || ' ' || coalesce(data->>'assignment_id', data->>'member_id') as key, type from event`,
+      `select team_id || ' ' || coalesce(data->>'assignment_id', data->>'member_id') as key, type
+       from event`,
     );
     const audited = (action: string) =>
       count(audit.filter((entry) => entry.action === action).map((entry) => entry.key));
@@ -357,7 +387,8 @@ describe('after the trouble', () => {
       [raised('assignment.completed'), done],
     ] as const)
       expect(differences(found, once(expected))).toEqual([]);
-    // A change that was asked for twice, because nobody knew, is two changes; it is none without an entry.
+    // A change that was requested again because its outcome was unknown may have two entries, but
+    // it must have at least one.
     expect([...audited('assignment.updated').keys()].toSorted()).toEqual([...done].toSorted());
     const promoted = ledger.writes
       .filter((write) => write.promoted)
@@ -374,7 +405,7 @@ describe('after the trouble', () => {
     ).toEqual([]);
   });
 
-  test('everybody who is invited got the mail', async () => {
+  test('every invited member got the mail', async () => {
     const folder = join(dataDir, 'mail');
     const mails = await Promise.all(
       (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
@@ -386,9 +417,11 @@ describe('after the trouble', () => {
     expect(invited.filter(({ email }) => !mailed.has(email))).toEqual([]);
   });
 
-  test('nothing is left of the killed: no job locked, no session of theirs', async () => {
+  test('killed processes left no locked job and no session', async () => {
     const locked = await rowsOf(
-      `select id, task_identifier, locked_by, locked_at from graphile_worker.jobs where locked_at < now() - interval '30 seconds'`,
+      `select id, task_identifier, locked_by, locked_at
+       from graphile_worker.jobs
+       where locked_at < now() - interval '30 seconds'`,
     );
     expect(locked).toEqual([]);
     expect(
@@ -396,16 +429,16 @@ describe('after the trouble', () => {
     ).toEqual([]);
   });
 
-  test('no process ended that nobody killed', () => {
+  test('no process ended by itself', () => {
     expect(fleet.died).toEqual([]);
   });
 
-  test('no process met a fault but that the database was away', () => {
+  test('no process logged an error except that the database was down', () => {
     const faults = new Set(fleet.output().split('\n').flatMap(faultIn));
     expect([...faults].filter((fault) => !DATABASE_AWAY.test(fault))).toEqual([]);
   });
 
-  test('every process ends when it is told to', async () => {
+  test('every process ends on SIGTERM', async () => {
     const exits = await fleet.stop();
     expect(exits).toEqual(Array.from({ length: 4 }, () => ({ code: 0, signal: null })));
   });
@@ -418,14 +451,23 @@ interface FoundRow {
   readonly state: string;
 }
 
-/** What the database holds of the clients' creations: by id, and by what only one creation has. Deleted assignments are known by their event. */
+/**
+ * Returns what the clients created: `rows` by id, and in `created` the ids by their unique text.
+ * Deleted assignments are found by their event.
+ */
 async function found(): Promise<{ rows: Map<string, FoundRow>; created: Map<string, string[]> }> {
   const list = await rowsOf<FoundRow>(
-    `select team_id, id, email as unique_text, case when status = 'ended' then 'removed' else role end as state from member where email like '%@chaos.test'
-     union all select team_id, id, title, status from assignment`,
+    `select team_id, id, email as unique_text,
+       case when status = 'ended' then 'removed' else role end as state
+     from member
+     where email like '%@chaos.test'
+     union all
+     select team_id, id, title, status from assignment`,
   );
   const born = await rowsOf<FoundRow>(
-    `select team_id, data->>'assignment_id' as id, data->>'title' as unique_text, '' as state from event where type = 'assignment.created'`,
+    `select team_id, data->>'assignment_id' as id, data->>'title' as unique_text, '' as state
+     from event
+     where type = 'assignment.created'`,
   );
   const created = new Map<string, string[]>();
   for (const { team_id: teamId, id, unique_text: text } of [...list, ...born]) {
@@ -441,7 +483,10 @@ function stateOf({ kind, removed, promoted, completed }: Write): string {
   return completed ? 'done' : 'open';
 }
 
-/** What a line of a log says at level error (50) or above. What is no JSON is graphile-worker's `console.trace` of a connection that broke. */
+/**
+ * Returns the message of a log line at level error (50) or above. Lines that are not JSON come from
+ * graphile-worker, which calls `console.trace` when a connection breaks.
+ */
 function faultIn(line: string): string[] {
   if (!line.startsWith('{"level"')) return [];
   const { level, msg, err } = JSON.parse(line) as {

@@ -1,4 +1,5 @@
-// A process killed with SIGKILL in the worst moments of a POST with an Idempotency-Key; the client repeats it elsewhere.
+// A process is killed with SIGKILL at the worst moments of a POST with an Idempotency-Key, and the
+// client repeats the call at another process.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,7 +31,8 @@ async function written(
 ): Promise<{ members: number; events: number; audit: number; records: number }> {
   const { rows } = await client.query(
     `with m as (select id from member where team_id = 'team_a' and email = $1)
-     select (select count(*)::int from m) as members, (select count(*)::int from event where data->>'member_id' in (select id from m)) as events,
+     select (select count(*)::int from m) as members,
+       (select count(*)::int from event where data->>'member_id' in (select id from m)) as events,
        (select count(*)::int from audit_log where target_id in (select id from m)) as audit,
        (select count(*)::int from idempotency_record where key = $1) as records`,
     [email],
@@ -41,25 +43,34 @@ async function written(
 const ONCE = { members: 1, events: 1, audit: 1, records: 1 };
 const NEVER = { members: 0, events: 0, audit: 0, records: 0 };
 
-/** Until another session of this database is in a statement like this. */
+const OTHER_SESSIONS = `from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`;
+
+/** Resolves when another session of this database runs a statement like this. */
 async function untilActive(pattern: string): Promise<void> {
-  const active = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state = 'active' and query ilike $1`;
+  const active = `select ${OTHER_SESSIONS} and state = 'active' and query ilike $1`;
   while ((await client.query(active, [pattern])).rowCount === 0) await delay(5);
 }
 
 async function untilQuiet(): Promise<void> {
-  const sessions = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+  const sessions = `select ${OTHER_SESSIONS} and backend_type = 'client backend'`;
   while ((await client.query(sessions)).rowCount !== 0) await delay(5);
 }
 
 describe('a process killed in the middle of a POST with an Idempotency-Key', () => {
-  test('between the write and the answer: the repeated call is answered from the record, and it acted once', async () => {
-    // COMMIT takes a second here, so that the kill meets a transaction that the database will finish.
+  test('between the write and the response acted once; the repeated call is replayed', async () => {
+    // COMMIT takes a second here, so that the kill hits a transaction that Postgres will finish.
     await client.query(
-      `create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return null; end $$`,
+      `create function slow() returns trigger language plpgsql as $$
+       begin
+         perform pg_sleep(1);
+         return null;
+       end $$`,
     );
     await client.query(
-      `create constraint trigger slow after insert on idempotency_record deferrable initially deferred for each row execute function slow()`,
+      `create constraint trigger slow after insert on idempotency_record
+       deferrable initially deferred
+       for each row execute function slow()`,
     );
     const first = await startApiProcess(url);
     const lost = createCall(first.url)(key, 'POST', '/users', invite('after@crash.test')).then(
@@ -86,7 +97,7 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     await second.kill('SIGTERM');
   });
 
-  test('before the commit: nothing is left of it, and the repeated call acts', async () => {
+  test('before the commit leaves nothing; the repeated call acts', async () => {
     const first = await startApiProcess(url);
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -116,7 +127,7 @@ describe('a process killed in the middle of a POST with an Idempotency-Key', () 
     await second.kill('SIGTERM');
   });
 
-  test('at any moment: whatever was acknowledged or not, each key acted once after the client repeated it', async () => {
+  test('at any moment: after the client repeats the call, each key acted once', async () => {
     const emails: string[] = [];
     const victim = await startApiProcess(url);
     const call = createCall(victim.url, { connections: 24 });

@@ -1,4 +1,5 @@
-// Postgres goes away under load and comes back. It has a cluster of its own, which the other tests do not need.
+// Postgres stops under load and starts again. The test has its own cluster, so that it does not
+// affect other tests.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,13 +14,13 @@ import { until } from '../support/until.ts';
 const CALLERS = 16;
 /** Only what never ends takes longer. */
 const LIMIT = { timeout: 180_000 };
-/** Two seconds, and what a machine that is busy with other tests takes longer. */
+/** Two seconds, and some more for a machine that is busy with other tests. */
 const RECOVERY_MS = 10_000;
-/** Whoever waited for a connection would wait for two seconds, and for an answer for five. */
+/** A call that waited for a connection would take two seconds, and for an answer five. */
 const AT_ONCE_MS = 1_900;
 
 test(
-  '503 at once in the documented form while Postgres is down, full service soon after its return, without a restart',
+  'responds with 503 at once while Postgres is down, and recovers without a restart',
   LIMIT,
   async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'outage-'));
@@ -64,7 +65,7 @@ test(
       const refused = down();
       postgres = await startEmbedded({ dataDir, settings });
       const upAt = performance.now();
-      // Until so many calls in a row are served.
+      // Until this many calls in a row succeed.
       const served = () => seen.slice(seen.findLastIndex(({ status }) => status === 503) + 1);
       await until(() => served().length > 100);
       loading = false;

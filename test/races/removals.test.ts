@@ -1,5 +1,5 @@
-// A member who is removed while somebody gives them something to do. The first call is stopped just
-// before it commits, so that the order is certain.
+// A member is removed while somebody gives them an assignment or a case. The first call is stopped
+// just before it commits, so that the order is certain.
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
@@ -33,9 +33,11 @@ const withdraw = async (name: string) => {
   return codeOf(app.admin.invitations.withdraw.mutate({ member_id: memberId('a', name) }));
 };
 
-/** Starts the second call when the first has yet to commit; both go on once the second waits, too. */
+/**
+ * Starts the second call just before the first commits. Both continue when the second waits too.
+ */
 async function meet<A, B>(first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
-  // Every write leaves an audit entry, and leaves it last.
+  // The last statement of every write is its audit entry.
   const release = await holdLock(api, 'lock table audit_log in share mode');
   const one = first();
   await untilWaiting(api, 1);
@@ -52,7 +54,7 @@ const statusesOf = async (name: string) => {
   return rows.map(({ status }: { status: string }) => status);
 };
 
-test('an assignment that is being made for somebody is revoked by their removal', async () => {
+test('the removal of a member revokes an assignment that is being created for them', async () => {
   const [made, removed] = await meet(
     () => assign('assigned'),
     () => remove('assigned'),
@@ -61,7 +63,7 @@ test('an assignment that is being made for somebody is revoked by their removal'
   expect(await statusesOf('assigned')).toEqual(['revoked']);
 });
 
-test('an assignment that is being made for an invited member goes with the invitation', async () => {
+test('withdrawing an invitation removes an assignment that is being created', async () => {
   const [made, withdrawn] = await meet(
     () => assign('invited'),
     () => withdraw('invited'),
@@ -70,7 +72,7 @@ test('an assignment that is being made for an invited member goes with the invit
   expect(await statusesOf('invited')).toEqual(['revoked']);
 });
 
-test('nobody who is being removed gets an assignment', async () => {
+test('a member who is being removed gets no assignment', async () => {
   const [removed, refused] = await meet(
     () => remove('unassigned'),
     () => assign('unassigned'),
@@ -80,7 +82,7 @@ test('nobody who is being removed gets an assignment', async () => {
   expect(await statusesOf('unassigned')).toEqual([]);
 });
 
-test('nobody who is being removed gets a case', async () => {
+test('a member who is being removed gets no case', async () => {
   const [removed, refused] = await meet(
     () => remove('caseless'),
     () => call('POST', '/cases', { user_id: userId('a', 'caseless'), title: 'Too late' }),

@@ -1,4 +1,4 @@
-// A change of APP_SECRET, from the first process that has the new one to the last that needs the old one.
+// A change of APP_SECRET, from the first process with the new one to the last that needs the old.
 import pg from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
@@ -16,6 +16,7 @@ import {
   type ApiResponse,
 } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { endWaiting, untilWaiting } from '../support/locks.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -39,7 +40,7 @@ const rotate = () => rotateSecret(db, { current: NEW, previous: OLD });
 const total = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** Of the team's endpoints, as many as `secret` alone opens. */
+/** Counts the webhook endpoints of the team whose secret `secret` alone decrypts. */
 async function countOpened(secret: string): Promise<number> {
   const { rows } = await db.pool.query<{ id: string; sealed: Buffer }>(
     `select id, secret_encrypted as sealed from webhook_endpoint where team_id = 'team_a'`,
@@ -57,25 +58,22 @@ async function countOpened(secret: string): Promise<number> {
   }).length;
 }
 
-/** Endpoints `whe_00000` and on of `team_a`, whose secrets the old secret wrote. */
+/** Adds webhook endpoints `whe_00000` and following to `team_a`, encrypted with `appSecret`. */
 async function addEndpoints(count: number, appSecret = OLD): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `whe_${String(index).padStart(5, '0')}`);
   await db.pool.query(
-    `insert into webhook_endpoint (team_id, id, url, events, api_version, secret_encrypted, created_at)
-     select 'team_a', u.id, 'https://example.com/hook', '{training.completed}', '2026-11', u.sealed, now() from unnest($1::text[], $2::bytea[]) u (id, sealed)`,
+    `insert into webhook_endpoint
+       (team_id, id, url, events, api_version, secret_encrypted, created_at)
+     select 'team_a', u.id, 'https://example.com/hook', '{training.completed}', '2026-11',
+       u.sealed, now()
+     from unnest($1::text[], $2::bytea[]) u (id, sealed)`,
     [ids, ids.map((id) => encrypt(`whsec_${id}`, appSecret, webhookSecret.context('team_a', id)))],
   );
 }
 
-/** As when the machine of whoever waits for a lock is gone, and Postgres has noticed it. */
-async function endWaiting(): Promise<void> {
-  const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await db.pool.query(`select pg_terminate_backend(pid) ${waiting}`);
-  await expect.poll(async () => (await db.pool.query(`select ${waiting}`)).rowCount).toBe(0);
-}
-
 describe('a new APP_SECRET', () => {
-  test('reads what the old one wrote, in API and worker; after the rotation the old one is not needed', async () => {
+  // In the API and in the worker. After the rotation, the old secret is no longer needed.
+  test('reads what was encrypted with the old one', async () => {
     const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
     const key = teams['team_a']?.api_keys['full'] ?? '';
     const receiver = await startReceiver();
@@ -92,7 +90,7 @@ describe('a new APP_SECRET', () => {
     const { id, secret } = created.body as { id: string; secret: string };
     await before.kill('SIGTERM');
 
-    /** That processes with these secrets replay the response that holds the secret, and sign with it. */
+    /** Expects processes with these secrets to replay the response with the secret, and to sign. */
     const expectUsable = async (env: Record<string, string>): Promise<void> => {
       const api = await startApiProcess(database.url, { ...env, ...privately });
       const worker = await startWorkerProcess(database.url, { ...env, ...privately });
@@ -121,7 +119,7 @@ describe('a new APP_SECRET', () => {
     await expectUsable({ APP_SECRET: NEW });
   });
 
-  test('needs the old one to be named for the rotation', async () => {
+  test('cannot be rotated to without naming the old one', async () => {
     const script = runScript(database.url, ['rotate-secret'], { APP_SECRET: NEW });
     expect(await script.exited).toMatchObject({ code: 1 });
     expect(script.output()).toContain('APP_SECRET_PREVIOUS is required');
@@ -129,18 +127,18 @@ describe('a new APP_SECRET', () => {
 });
 
 describe('the rotation', () => {
-  test('killed in the middle leaves every value readable, and goes on where it was', async () => {
+  test('leaves every value readable when it is killed, and continues where it was', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     await addEndpoints(1600);
-    // Holds a row of the third batch, so that the kill comes after the second.
+    // Lock a row of the third batch, so that the kill comes after the second.
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query(`begin; select from webhook_endpoint where id = 'whe_01200' for update`);
     const script = runScript(database.url, ['rotate-secret'], ROTATING);
     await expect.poll(() => countOpened(NEW), { timeout: 25_000 }).toBe(1000);
     await script.kill('SIGKILL');
-    // Its last statement still waits in Postgres, and would be done as soon as it could.
-    await endWaiting();
+    // Its last statement still waits in Postgres and would otherwise run as soon as it can.
+    await endWaiting({ db });
     await holder.query('rollback');
     await holder.end();
     const rotated = await countOpened(NEW);
@@ -153,7 +151,7 @@ describe('the rotation', () => {
     expect(total((await rotate()).rotated)).toBe(0);
   });
 
-  test('does not undo what a process writes meanwhile', async () => {
+  test('does not overwrite what a process writes meanwhile', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     await addEndpoints(3);
     const written = encrypt('whsec_newer', OLD, webhookSecret.context('team_a', 'whe_00001'));
@@ -164,17 +162,8 @@ describe('the rotation', () => {
       written,
     ]);
     const rotating = rotate();
-    // It waits for the row, having read the value before.
-    await expect
-      .poll(
-        async () =>
-          (
-            await db.pool.query(
-              `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-            )
-          ).rowCount,
-      )
-      .toBe(1);
+    // It has read the old value and now waits for the row.
+    await untilWaiting({ db }, 1);
     await writer.query('commit');
     await writer.end();
     expect(total((await rotating).rotated)).toBe(3);
@@ -189,7 +178,7 @@ describe('the rotation', () => {
     expect(opened).toBe('whsec_newer');
   });
 
-  test('two at once do it once', async () => {
+  test('encrypts each value once when two run at once', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     await addEndpoints(700);
     const both = await Promise.all([rotate(), rotate()]);
@@ -197,7 +186,7 @@ describe('the rotation', () => {
     expect(await countOpened(NEW)).toBe(700);
   });
 
-  test('tells of values that neither secret opens, leaves them, and does the others', async () => {
+  test('reports and keeps values that neither secret decrypts, and rotates others', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     await addEndpoints(2);
     await db.pool.query(
@@ -212,7 +201,7 @@ describe('the rotation', () => {
     expect([await countOpened(NEW), await countOpened(NEITHER)]).toEqual([1, 1]);
   });
 
-  test('does CRM credentials, and passes over connections without any', async () => {
+  test('rotates CRM credentials, and skips connections without any', async () => {
     await loadTestSeed(
       database,
       makeSeed([
@@ -237,12 +226,14 @@ describe('the rotation', () => {
     expect(decrypt(rows[1].sealed, { current: NEW, previous: null }, context)).toBe('token');
   });
 
-  test('leaves kept responses that are not encrypted as they are', async () => {
+  test('does not change kept responses that are not encrypted', async () => {
     await loadTestSeed(database, makeSeed([makeTeam('a')]));
     const secret = encrypt('{"id":"x"}', OLD, keptResponse.context('team_a', 'secret'));
     await db.pool.query(
-      `insert into idempotency_record (team_id, key, fingerprint, status, body, encrypted, created_at)
-       values ('team_a', 'plain', '', 200, $1, false, now()), ('team_a', 'secret', '', 200, $2, true, now())`,
+      `insert into idempotency_record
+         (team_id, key, fingerprint, status, body, encrypted, created_at)
+       values ('team_a', 'plain', '', 200, $1, false, now()),
+         ('team_a', 'secret', '', 200, $2, true, now())`,
       [Buffer.from('{}'), secret],
     );
     expect((await rotate()).rotated).toMatchObject({ 'idempotency_record.body': 1 });
@@ -258,12 +249,14 @@ describe('the rotation', () => {
   });
 });
 
-/** Bytes that are not encrypted. */
+/** Columns of bytes that are not encrypted. */
 const HASHES = ['api_key.secret_hash', 'idempotency_record.fingerprint', 'team.creation_hash'];
 
-test('every column of bytes is a hash, or in the list that the rotation goes through', async () => {
+test('every column of bytes is a hash, or in the list of the rotation', async () => {
   const { rows } = await db.pool.query<{ name: string }>(
-    `select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public' and data_type = 'bytea'`,
+    `select table_name || '.' || column_name as name
+     from information_schema.columns
+     where table_schema = 'public' and data_type = 'bytea'`,
   );
   const listed = Object.values(ENCRYPTED_COLUMNS).map(({ table, column }) => `${table}.${column}`);
   expect(rows.map(({ name }) => name).toSorted()).toEqual([...HASHES, ...listed].toSorted());

@@ -1,4 +1,4 @@
-// Two API processes on one database, and calls that meet there: what must happen once happens once.
+// Two API processes share a database and get conflicting calls. What must happen once happens once.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import {
@@ -49,7 +49,7 @@ beforeAll(async () => {
   };
 });
 
-/** Does it on both processes at once. */
+/** Makes the call at both processes at once. */
 function both(act: (call: Call, index: number) => Promise<ApiResponse>): Promise<ApiResponse[]> {
   return Promise.all(calls.map(act));
 }
@@ -61,7 +61,7 @@ const count = async (sql: string, team: string) =>
   Number((await client.query(`select count(*) as n ${sql}`, [`team_${team}`])).rows[0].n);
 
 describe('two processes at once', () => {
-  test.each(rounds)('the last seat goes to exactly one (round %i)', async (round) => {
+  test.each(rounds)('exactly one member gets the last seat (round %i)', async (round) => {
     const team = `seat${round}`;
     const responses = await both((call, n) =>
       call(keyOf(team), 'POST', '/users', { body: { email: `n${n}@seat.test` } }),
@@ -74,7 +74,7 @@ describe('two processes at once', () => {
     expect(await count(`from event where team_id = $1`, team)).toBe(1);
   });
 
-  test.each(rounds)('of the last two admins exactly one can go (round %i)', async (round) => {
+  test.each(rounds)('exactly one of the last two admins can leave (round %i)', async (round) => {
     const team = `admin${round}`;
     const targets = [`mem_${team}_admin`, `mem_${team}_second`];
     const responses = await both((call, n) =>
@@ -147,7 +147,10 @@ describe('150 requests at once on two processes', () => {
   });
 });
 
-/** Real processes go by the database's clock. A check that a new minute has cut in two is done again in that minute: it is not over so soon. */
+/**
+ * Runs a check within one minute of the database's clock, which real processes use. If a new minute
+ * starts during the check, it is repeated once; the new minute is then long enough.
+ */
 async function inOneMinute(check: () => Promise<void>): Promise<void> {
   const minute = async (): Promise<number> =>
     (await client.query('select floor(extract(epoch from clock_timestamp()) / 60)::int as m'))

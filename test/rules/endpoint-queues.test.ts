@@ -30,7 +30,7 @@ function fill(queues: EndpointQueues, rows: readonly ClaimedDelivery[], claimedA
   for (const each of rows) queues.accept(each, claimedAtMs);
 }
 
-/** Launches all that may be launched. */
+/** Launches every attempt that is allowed now. */
 function launch(queues: EndpointQueues, nowMs = 0): Flight[] {
   const flights: Flight[] = [];
   for (let flight = queues.next(nowMs); flight; flight = queues.next(nowMs)) flights.push(flight);
@@ -40,7 +40,7 @@ function launch(queues: EndpointQueues, nowMs = 0): Flight[] {
 const endpointsOf = (flights: readonly Flight[]): string[] =>
   flights.map(({ row: { endpoint_id } }) => endpoint_id);
 
-/** Lets the endpoint succeed until it has the widest cap. */
+/** Lets attempts of the endpoint succeed until its cap is at the maximum. */
 function warm(queues: EndpointQueues, endpoint: string): EndpointQueue {
   for (let n = 0; n < 5; n += 1) {
     queues.accept(row(endpoint), 0);
@@ -50,7 +50,7 @@ function warm(queues: EndpointQueues, endpoint: string): EndpointQueue {
 }
 
 describe('turns', () => {
-  test('an endpoint with a thousand deliveries gives every other one its turn', () => {
+  test('an endpoint with a thousand deliveries does not delay other endpoints', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     fill(queues, [...Array.from({ length: 1000 }, () => row('much')), row('one'), row('two')]);
     const order: string[] = [];
@@ -74,14 +74,14 @@ describe('turns', () => {
     expect(order).toEqual(['b0', 'c0', 'a1', 'b1']);
   });
 
-  test('what somebody asked for goes before everything else of its endpoint', () => {
+  test('requested attempts go before everything else of their endpoint', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     const asked = row('a', { attempt: 3, urgent: true });
     fill(queues, [row('a'), retry('a'), asked]);
     expect(queues.next(0)?.row.id).toBe(asked.id);
   });
 
-  test('endpoints whose last attempts dragged on come after all others', () => {
+  test('endpoints whose last attempts were slow come after all others', () => {
     const queues = createEndpointQueues({ concurrency: 2, maxPerEndpoint: 8 });
     fill(queues, [row('slow')]);
     const [dragging] = launch(queues);
@@ -95,7 +95,7 @@ describe('turns', () => {
 });
 
 describe('caps', () => {
-  test('an endpoint begins with one attempt in flight and comes to its limit by succeeding', () => {
+  test('an endpoint starts with one attempt in flight, and successes raise it to its limit', () => {
     const queues = createEndpointQueues({ concurrency: 100, maxPerEndpoint: 8 });
     fill(
       queues,
@@ -110,7 +110,7 @@ describe('caps', () => {
     expect(sizes).toEqual([1, 2, 8, 8, 8]);
   });
 
-  test('a failure halves the attempts in flight, a timeout leaves one', () => {
+  test('a failure halves the attempts in flight, a timeout reduces them to one', () => {
     const queues = createEndpointQueues({ concurrency: 100, maxPerEndpoint: 8 });
     const queue = warm(queues, 'a');
     expect(queue.cap).toBe(8);
@@ -125,7 +125,7 @@ describe('caps', () => {
     expect(queue.cap).toBe(1);
   });
 
-  test('a limit that is no power of two is kept', () => {
+  test('a limit that is not a power of two is kept', () => {
     const queues = createEndpointQueues({ concurrency: 100, maxPerEndpoint: 5 });
     warm(queues, 'a');
     fill(
@@ -157,7 +157,7 @@ test('an attempt ends once', () => {
 });
 
 describe('parking', () => {
-  test('attempts that are silent give their slots to others and go on', () => {
+  test('attempts without a response for long free their slots and continue', () => {
     const queues = createEndpointQueues({ concurrency: 2, maxPerEndpoint: 8 });
     fill(queues, [row('hangs1'), row('hangs2'), row('waits')]);
     const flights = launch(queues, 0);
@@ -170,7 +170,7 @@ describe('parking', () => {
     expect(queues.stats()).toEqual({ inFlight: 1, parked: 0, queued: 0 });
   });
 
-  test('there is an end to it: then slots stay taken', () => {
+  test('only a limited number of attempts is parked; the others keep their slots', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 1 });
     fill(
       queues,
@@ -184,7 +184,7 @@ describe('parking', () => {
     expect(launched).toBe(21);
   });
 
-  test('what an endpoint that became slow cannot launch is given back', () => {
+  test('deliveries that a slow endpoint cannot launch are given back', () => {
     const queues = createEndpointQueues({ concurrency: 100, maxPerEndpoint: 8 });
     const queue = warm(queues, 'a');
     fill(
@@ -201,7 +201,7 @@ describe('parking', () => {
 });
 
 describe('what to claim', () => {
-  test('every endpoint gets a share, and all together no more than is wanted', () => {
+  test('every endpoint gets a share, and all together no more than the capacity', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     const names = Array.from({ length: 6 }, (_, n) => `e${n}`);
     for (const name of names) queues.setMore(warm(queues, name), 'pending');
@@ -210,7 +210,7 @@ describe('what to claim', () => {
     expect(queues.takeShares('pending')).toEqual([]);
   });
 
-  test('endpoints that did not get a share are first the next time', () => {
+  test('endpoints that got no share come first the next time', () => {
     const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
     for (let n = 0; n < 20; n += 1) queues.setMore(queues.queueOf('team_a', `e${n}`), 'pending');
     const first = queues.takeShares('pending').map(({ queue }) => queue);
@@ -221,7 +221,7 @@ describe('what to claim', () => {
     expect(second.filter((queue) => first.includes(queue))).toEqual([]);
   });
 
-  test('the quicker deliveries go, the more is taken ahead; when they are slow again, less', () => {
+  test('the faster the deliveries, the more are claimed ahead; fewer when they slow down', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     expect(queues.capacity()).toBe(40);
     for (let n = 0; n < 200; n += 1) {
@@ -236,7 +236,7 @@ describe('what to claim', () => {
     expect(queues.capacity()).toBe(40);
   });
 
-  test('nothing is asked for again until somebody says that there is more', () => {
+  test('an endpoint is not claimed from again until it is known to have more', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     queues.setMore(queues.queueOf('team_a', 'a'), 'retrying');
     expect(queues.canClaim()).toBe(true);
@@ -244,7 +244,7 @@ describe('what to claim', () => {
     expect(queues.canClaim()).toBe(false);
   });
 
-  test('an endpoint with its cap in flight is not asked for until one of them lands', () => {
+  test('an endpoint at its cap is not claimed from until one of its attempts ends', () => {
     const queues = createEndpointQueues({ concurrency: 10, maxPerEndpoint: 8 });
     queues.accept(row('a'), 0);
     const [flight] = launch(queues);
@@ -255,7 +255,7 @@ describe('what to claim', () => {
   });
 });
 
-test('endpoints are forgotten when there are very many, but for those with something in hand', () => {
+test('endpoints without deliveries in hand are forgotten when there are very many', () => {
   const queues = createEndpointQueues({ concurrency: 2, maxPerEndpoint: 2 });
   for (let n = 0; n < 10_001; n += 1) queues.queueOf('team_a', `e${n}`);
   const busy = queues.queueOf('team_a', 'busy');
@@ -269,7 +269,7 @@ test('endpoints are forgotten when there are very many, but for those with somet
   expect(queues.queueOf('team_a', 'e0')).not.toBe(idle);
 });
 
-describe('whatever happens in whatever order', () => {
+describe('any sequence of events', () => {
   const endpoint = fc.integer({ min: 0, max: 5 }).map((n) => `e${n}`);
   const step = fc.oneof(
     fc.record({
@@ -301,7 +301,7 @@ describe('whatever happens in whatever order', () => {
     maxPerEndpoint: fc.integer({ min: 1, max: 9 }),
   });
 
-  test('the counts are right, no delivery is lost or doubled, and no limit is passed', () => {
+  test('the counts are right, no delivery is lost or doubled, and limits are kept', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 120 }), (given, steps) => {
         const queues = createEndpointQueues(given);
@@ -332,7 +332,7 @@ describe('whatever happens in whatever order', () => {
             }
             const active = [...flying.values()].filter(({ isParked }) => !isParked).length;
             check(active <= given.concurrency, 'more in flight than slots');
-            // Slots are left over only when nothing may go.
+            // Slots stay free only if no attempt is allowed.
             const mayGo = queueSet(queues).some(
               (queue) => queue.waiting.length > 0 && queue.inFlight < queue.cap,
             );
@@ -374,7 +374,7 @@ describe('whatever happens in whatever order', () => {
             check(queue.cap >= 1 && queue.cap <= given.maxPerEndpoint, 'a cap out of its bounds');
           }
         }
-        // Nothing is stuck: with everything landing well, all of it goes.
+        // Nothing is stuck: if all attempts succeed, every delivery is launched.
         for (let n = 0; n < 1000 && (waiting.size > 0 || flying.size > 0); n += 1) {
           for (let flight = queues.next(now); flight; flight = queues.next(now)) {
             waiting.delete(flight.row.id);

@@ -14,7 +14,7 @@ describe.each(EVENT_TYPES)('the data of %s', (type) => {
     expect(Object.keys(full)).toEqual(Object.keys(data.shape));
   });
 
-  it('keeps exactly the fields that are always promised while member_detail_enabled is off', () => {
+  it('keeps exactly the required fields while member_detail_enabled is off', () => {
     const promised = Object.entries(data.shape).filter(([, field]) => !field.isOptional());
     const redacted = redactEventData(OFF, type, full);
     expect(Object.keys(redacted)).toEqual(promised.map(([name]) => name));

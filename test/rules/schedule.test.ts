@@ -7,7 +7,7 @@ import {
   type DeliveryState,
 } from '../../src/delivery/schedule.ts';
 
-/** The waits of the specification: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
+/** The documented waits: 1 min, 5 min, 30 min, 2 h, 6 h, 12 h, 24 h. */
 const DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
 const T0 = Date.parse('2026-11-02T09:00:00Z');
 const DAY_S = 86_400;
@@ -27,10 +27,10 @@ const end = (atS: number, fields: Partial<AttemptEnd> = {}): AttemptEnd => ({
   ...fields,
 });
 const after = (state: DeliveryState, attempt: AttemptEnd) => nextState(state, attempt, DELAYS_S);
-/** Seconds since the beginning; null: never. */
+/** Seconds since the start; null means never. */
 const dueS = (state: DeliveryState) => state.nextTryAt && (state.nextTryAt.getTime() - T0) / 1000;
 
-/** Every attempt at the moment it is due, until nothing is due any more. */
+/** Makes every attempt when it is due, until none is due. */
 function walk(fields: Partial<AttemptEnd> = {}): { state: DeliveryState; dueS: number[] } {
   const due: number[] = [];
   let state = NEW;
@@ -42,21 +42,22 @@ function walk(fields: Partial<AttemptEnd> = {}): { state: DeliveryState; dueS: n
 }
 
 describe('the schedule of a delivery that never succeeds', () => {
-  test('is a first attempt and seven retries after 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h, each counted from the attempt before', () => {
+  // After 1 min, 5 min, 30 min, 2 h, 6 h, 12 h and 24 h, each counted from the attempt before.
+  test('is a first attempt and seven retries', () => {
     expect(walk().dueS).toEqual([0, 60, 360, 2160, 9360, 30_960, 74_160, 160_560]);
   });
 
-  test('ends as gave_up with the seventh retry, about 45 hours after the first attempt', () => {
+  test('gives up with the seventh retry, about 45 hours after the first attempt', () => {
     const { state, dueS: due } = walk();
     expect(state).toEqual({ status: 'gave_up', attempt: 8, extraAttempts: 0, nextTryAt: null });
     expect((due.at(-1) ?? 0) / 3600).toBeCloseTo(44.6);
   });
 
-  test('counts each wait from the end of an attempt, so one that took its ten seconds moves the next by ten', () => {
+  test('counts each wait from the end of the attempt, so a slow one delays the next', () => {
     expect(dueS(after(NEW, end(10)))).toBe(70);
   });
 
-  test('follows the waits that are configured', () => {
+  test('uses the configured waits', () => {
     expect(nextState(NEW, end(0), [])).toMatchObject({
       status: 'gave_up',
       attempt: 1,
@@ -73,7 +74,7 @@ describe('the schedule of a delivery that never succeeds', () => {
 });
 
 describe('a success', () => {
-  test('ends it, whichever attempt it was and whoever asked for that', () => {
+  test('ends it, whichever attempt it was and whether or not it was requested', () => {
     const waiting = after(NEW, end(0));
     const ok = { status: 'ok', nextTryAt: null };
     expect(after(NEW, end(0, { ok: true }))).toMatchObject({ ...ok, attempt: 1 });
@@ -94,8 +95,8 @@ describe('a success', () => {
   });
 });
 
-describe('an attempt that was asked for and fails', () => {
-  test('leaves a retrying delivery its time, and uses up no retry', () => {
+describe('a requested attempt that fails', () => {
+  test('leaves a retrying delivery its next time, and uses up no retry', () => {
     let state = after(NEW, end(0));
     for (let n = 1; n <= 20; n += 1)
       state = after(state, end(n, { isExtra: true, retryAfterS: 3600 }));
@@ -110,7 +111,7 @@ describe('an attempt that was asked for and fails', () => {
     expect(state).toMatchObject({ status: 'gave_up', attempt: 28, extraAttempts: 20 });
   });
 
-  test('leaves one that gave up where it is', () => {
+  test('does not change a delivery that gave up', () => {
     const { state } = walk();
     expect(after(state, end(200_000, { isExtra: true }))).toEqual({
       ...state,
@@ -121,14 +122,14 @@ describe('an attempt that was asked for and fails', () => {
 });
 
 describe('Retry-After', () => {
-  test('lengthens a wait, never shortens one, and not beyond a day', () => {
+  test('lengthens a wait up to one day, and never shortens it', () => {
     expect(dueS(after(NEW, end(0, { retryAfterS: 61 })))).toBe(61);
     expect(dueS(after(NEW, end(0, { retryAfterS: 59 })))).toBe(60);
     expect(dueS(after(NEW, end(0, { retryAfterS: 0 })))).toBe(60);
     expect(dueS(after(NEW, end(0, { retryAfterS: 10 * DAY_S })))).toBe(DAY_S);
   });
 
-  test('adds no attempt and takes none away', () => {
+  test('does not change the number of attempts', () => {
     expect(walk({ retryAfterS: DAY_S })).toMatchObject({
       state: { status: 'gave_up', attempt: 8 },
     });
@@ -154,9 +155,11 @@ describe('Retry-After', () => {
   });
 });
 
-test('whatever happens, in any order: attempts are counted, extra ones cost no retry, waits are never shorter than the schedule says', () => {
+// In any order of events, attempts are counted, requested ones use up no retry, and waits are never
+// shorter than the schedule says.
+test('the rules hold for any sequence of attempts', () => {
   const step = fc.record({
-    // Seldom, so that most runs get far.
+    // Rarely, so that most runs get far.
     ok: fc.integer({ min: 0, max: 19 }).map((number) => number === 0),
     isExtra: fc.boolean(),
     retryAfterS: fc.option(fc.nat(200_000)),
@@ -171,7 +174,7 @@ test('whatever happens, in any order: attempts are counted, extra ones cost no r
       for (const { tookS, ...attempt } of steps) {
         const due = dueS(state);
         if (state.status === 'ok') break;
-        // The first attempt is never one that was asked for, and after the last only such are left.
+        // The first attempt is never a requested one. After the last one, only those are left.
         const isExtra =
           state.status === 'gave_up' || (state.status !== 'pending' && attempt.isExtra);
         nowS = (isExtra ? nowS : Math.max(nowS, due ?? nowS)) + tookS;

@@ -220,7 +220,7 @@ describe('a name', () => {
   const resolve = (lookup: Lookup, url = 'https://hooks.example/in') =>
     resolveTarget(url, { ...STRICT, lookup });
 
-  test('leads to the addresses that were checked, all of them', async () => {
+  test('resolves to the addresses that were checked, all of them', async () => {
     expect(await resolve(at('8.8.8.8', '2606:4700:4700::1111'))).toEqual({
       ok: true,
       url: new URL('https://hooks.example/in'),
@@ -231,7 +231,7 @@ describe('a name', () => {
     });
   });
 
-  test('is asked for without port, path or brackets; a literal address is not asked for at all', async () => {
+  test('is looked up without port, path or brackets; a literal address is not', async () => {
     const asked: string[] = [];
     const note: Lookup = async (hostname) => {
       asked.push(hostname);
@@ -265,7 +265,8 @@ describe('a name', () => {
     expect((await resolve(lookup)).ok).toBe(false);
   });
 
-  test('is refused alike whether it does not resolve or resolves to a private address, so nobody learns the names of our network', async () => {
+  // The refusals must be equal, so that nobody can find out the names in our network.
+  test('is refused alike if it is unknown and if its address is private', async () => {
     expect(await resolve(at())).toEqual(await resolve(at('10.0.0.1')));
   });
 
@@ -277,7 +278,7 @@ describe('a name', () => {
     expect((await refused).ok).toBe(false);
   });
 
-  test('may lead anywhere where private targets are allowed', async () => {
+  test('may resolve to any address where private targets are allowed', async () => {
     expect(
       await resolveTarget('http://localhost:1/', { ...PRIVATE_TOO, lookup: at('127.0.0.1') }),
     ).toMatchObject({

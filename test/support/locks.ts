@@ -36,9 +36,9 @@ export async function untilWaiting(
 }
 
 /**
- * Ends the sessions that wait for a lock. This is what happens when Postgres notices that their
- * client's machine is gone.
+ * Ends the sessions that wait for a lock, and resolves when they have ended. This is what happens
+ * when Postgres notices that their client's machine is gone.
  */
 export async function endWaiting({ db }: Pick<TestApi, 'db'>): Promise<void> {
-  await db.pool.query(`select pg_terminate_backend(pid) ${WAITING}`);
+  await db.pool.query(`select pg_terminate_backend(pid, 5000) ${WAITING}`);
 }

@@ -1,63 +1,13 @@
-// oxlint-disable vitest/valid-expect -- the second argument says which of the looped-over cases failed
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { SMTPServer } from 'smtp-server';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { loadTestSeed, runScript, type Exit } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startMailServer, type MailServer } from '../support/mail-server.ts';
 import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
-
-interface MailServer {
-  readonly url: string;
-  /** Addresses and texts in the order in which the server took them. */
-  readonly received: { readonly to: string; readonly text: string }[];
-  stop(): Promise<void>;
-}
-
-/** A real mail server. `answer` is asked before each mail is taken; it may answer with a refusal, and act in between. */
-async function startMailServer(
-  answer: (to: string) => Promise<Error | undefined> = async () => undefined,
-): Promise<MailServer> {
-  const received: { to: string; text: string }[] = [];
-  const server = new SMTPServer({
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    onData: (stream, session, done) => {
-      const to = session.envelope.rcptTo[0]?.address ?? '';
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.on('end', () => {
-        void (async () => {
-          const refusal = await answer(to);
-          if (refusal === undefined)
-            received.push({ to, text: decode(Buffer.concat(chunks).toString()) });
-          done(refusal);
-        })();
-      });
-    },
-  });
-  server.on('error', () => undefined);
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.server.address() as AddressInfo;
-  return {
-    url: `smtp://127.0.0.1:${port}`,
-    received,
-    stop: () => new Promise((done) => server.close(() => done())),
-  };
-}
-
-function decode(text: string): string {
-  const bytes = text
-    .replaceAll(/=\r?\n/g, '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-  return Buffer.from(bytes, 'latin1').toString('utf8');
-}
 
 const ARGUMENTS = [
   'announce',
@@ -84,7 +34,7 @@ async function run(
   return { ...exit, output: script.output() };
 }
 
-/** A team without keys but these, each made by the member of that name. */
+/** Makes a team with these keys only, each created by the member of that name. */
 function teamWith(
   name: string,
   keys: Partial<NonNullable<TeamSeed['api_keys']>[number]>[],
@@ -146,13 +96,14 @@ describe('who is mailed', () => {
     await client.end();
   };
 
-  test('every admin who has an active key, once; the owner for keys whose creator is no admin any more; in their language', async () => {
+  // If the creator of a key is no longer an admin, the owner gets the mail.
+  test('every admin who has an active key, once and in their language', async () => {
     await seed();
     const mail = await startMailServer();
     const first = await run(ARGUMENTS, {
       SMTP_URL: mail.url,
       PUBLIC_URL: 'https://api.example.com',
-      // The days are those of UTC, also where it is still the day before.
+      // The dates are in UTC, even where it is still the day before.
       TZ: 'America/New_York',
     });
     expect(first).toMatchObject({
@@ -182,7 +133,7 @@ describe('who is mailed', () => {
     await mail.stop();
   });
 
-  test('--dry-run tells how many and to which teams, no address, and does nothing', async () => {
+  test('--dry-run prints the number of mails by team, no address, and sends nothing', async () => {
     await seed();
     const folder = await mkdtemp(join(tmpdir(), 'mail-'));
     const dry = await run([...ARGUMENTS, '--dry-run'], { MAIL_DIR: folder });
@@ -207,7 +158,7 @@ describe('who is mailed', () => {
   });
 });
 
-describe('what may go wrong', () => {
+describe('failures', () => {
   const admins = Array.from({ length: 20 }, (_, index) => `admin${String(index).padStart(2, '0')}`);
   const team = teamWith(
     'a',
@@ -216,11 +167,11 @@ describe('what may go wrong', () => {
   );
   const addresses = admins.map((name) => `${name}@a.test`);
 
-  test('a kill in the middle: the next run mails the rest, and nobody twice but the one in flight', async () => {
+  test('after a kill, the next run mails the rest; only one in flight is sent twice', async () => {
     await loadTestSeed(database, makeSeed([team]));
     let script: ReturnType<typeof runScript> | null = null;
     const mail = await startMailServer(async (to) => {
-      // Killed before it hears that this mail was taken: nobody can know that, so it is the one that comes twice.
+      // Killed before it learns that this mail was accepted. It cannot know, so it sends it again.
       if (to === addresses[7]) await script?.kill('SIGKILL');
       return undefined;
     });
@@ -239,7 +190,7 @@ describe('what may go wrong', () => {
     await mail.stop();
   });
 
-  test('a recipient that is refused does not keep the others from their mail, and is tried again by the next run', async () => {
+  test('a refused recipient does not block the others, and the next run tries again', async () => {
     await loadTestSeed(database, makeSeed([team]));
     let isRefusing = true;
     const mail = await startMailServer(async (to) => {
@@ -261,7 +212,7 @@ describe('what may go wrong', () => {
   });
 
   describe('recipients that are refused', { timeout: 120_000 }, () => {
-    /** Refuses these addresses until it is told to take all. `asked`: every mail it was offered. */
+    /** Refuses these recipients until it is told to accept all. `asked` has every mail offered. */
     async function startRefusing(refused: readonly number[]) {
       const asked: string[] = [];
       let isRefusing = true;
@@ -274,7 +225,7 @@ describe('what may go wrong', () => {
     }
     const addressesOf = (mail: MailServer) => mail.received.map(({ to }) => to).toSorted();
 
-    test('five in a row end the run at once; the next one mails everybody who is left, and nobody twice', async () => {
+    test('five in a row end the run; the next one mails the rest, and nobody twice', async () => {
       await loadTestSeed(database, makeSeed([team]));
       const mail = await startRefusing([2, 3, 4, 5, 6]);
       const first = await run(ARGUMENTS, { SMTP_URL: mail.url });
@@ -294,7 +245,7 @@ describe('what may go wrong', () => {
       await mail.stop();
     });
 
-    test('four in a row do not, however often: one that is taken begins the count anew', async () => {
+    test('four in a row do not, however often: an accepted mail resets the count', async () => {
       await loadTestSeed(database, makeSeed([team]));
       const mail = await startRefusing([0, 1, 2, 3, 5, 6, 7, 8, 16, 17, 18, 19]);
       expect(await run(ARGUMENTS, { SMTP_URL: mail.url })).toMatchObject({
@@ -312,7 +263,7 @@ describe('what may go wrong', () => {
     });
   });
 
-  test('a mail server that takes nothing ends the run', async () => {
+  test('a mail server that accepts nothing ends the run', async () => {
     await loadTestSeed(database, makeSeed([team]));
     const mail = await startMailServer();
     await mail.stop();
@@ -322,7 +273,7 @@ describe('what may go wrong', () => {
     });
   });
 
-  test('two at once: the second one does not start', async () => {
+  test('two runs at once: the second one does not start', async () => {
     await loadTestSeed(database, makeSeed([team]));
     let second: (Exit & { output: string }) | null = null;
     const mail = await startMailServer(async (to) => {

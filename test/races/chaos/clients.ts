@@ -1,5 +1,5 @@
-// Clients that write, each one operation after the other, and keep account of what they were told. They know three outcomes of a call: done, refused, and
-// nobody knows: the connection broke, or the service said 503.
+// Clients that write, each one operation after the other, and record the responses. A call has
+// three outcomes: done, refused, and unknown if the connection broke or the response was a 503.
 import { setTimeout as delay } from 'node:timers/promises';
 import { nextInt, type Random } from '../../../src/seed/random.ts';
 import type { ApiResponse, Call, CallOptions } from '../../support/api.ts';
@@ -9,22 +9,22 @@ import type { Fleet } from './fleet.ts';
 export interface Customer {
   readonly teamId: string;
   readonly key: string;
-  /** To whom assignments are given. */
+  /** The member who gets assignments. */
   readonly memberId: string;
 }
 
-/** A creation, and what was done to the created thing since. */
+/** A creation, and what happened to the created resource since. */
 export interface Write {
   readonly kind: 'member' | 'assignment';
   readonly teamId: string;
-  /** The email or the title, which no other write has. */
+  /** The email or title, which is unique. */
   readonly unique: string;
-  /** The Idempotency-Key; null: sent once, without one. */
+  /** The Idempotency-Key; null if the call was sent once without one. */
   readonly key: string | null;
   outcome: 'done' | 'refused' | 'unknown';
-  /** Of what was created, once that is known. */
+  /** The id of the created resource, as soon as it is known. */
   id: string | null;
-  /** The changes that were acknowledged. */
+  /** The acknowledged changes. */
   completed: boolean;
   promoted: boolean;
   removed: boolean;
@@ -32,7 +32,7 @@ export interface Write {
 
 export interface Ledger {
   readonly writes: Write[];
-  /** What no client may ever see. */
+  /** What a client must never see. */
   readonly faults: string[];
   calls: number;
   unknown: number;
@@ -48,7 +48,7 @@ interface Client {
 const THINK_MAX_MS = 20;
 const RETRY_MAX_MS = 200;
 
-/** Writes for the customers until `isOver`; what is under way by then is brought to its end. */
+/** Writes for the customers until `isOver`, and finishes the operation in progress. */
 export async function runClient(
   client: Client,
   customers: readonly Customer[],
@@ -101,7 +101,10 @@ async function writeOnce(client: Client, customer: Customer, name: string): Prom
   if (random() < 0.2) write.removed = await remove(client, customer, path);
 }
 
-/** Without a key a call is made once, and may stay unknown. With one it is repeated, here or at the other process, until an answer comes. */
+/**
+ * Creates the resource. Without a key the call is made once, and its outcome may stay unknown. With
+ * one it is repeated, at either process, until a response comes.
+ */
 async function create(client: Client, customer: Customer, write: Write): Promise<void> {
   const { ledger, random } = client;
   const body =
@@ -123,7 +126,7 @@ async function create(client: Client, customer: Customer, write: Write): Promise
     settle(ledger, write, await post(await client.fleet.call(random)));
     return;
   }
-  // Impatient clients ask both processes at once.
+  // Impatient clients send the call to both processes at once.
   const impatient = random() < 0.15;
   do {
     const calls = impatient ? client.fleet.calls() : [await client.fleet.call(random)];
@@ -146,7 +149,7 @@ function settle(ledger: Ledger, write: Write, response: ApiResponse | null): voi
     write.id = response.body.id;
     return;
   }
-  // The hourly limit of invitations is the only reason there is.
+  // The hourly limit of invitations is the only valid reason.
   const isLimit = response.status === 429 && write.kind === 'member';
   if (!isLimit || write.outcome === 'done')
     ledger.faults.push(`${write.unique}: ${response.status} ${response.text}`);
@@ -162,7 +165,7 @@ function isStillRunning({ key }: Write, { status, body }: ApiResponse): boolean 
   );
 }
 
-/** Asks until it is acknowledged: a change to the same again changes nothing. */
+/** Repeats the change until it is acknowledged, because repeating it changes nothing. */
 async function change(
   client: Client,
   { key }: Customer,
@@ -175,7 +178,7 @@ async function change(
   return response.status === 200;
 }
 
-/** Asks until it is acknowledged. That it is gone already is an answer only to a repeated call. */
+/** Repeats the removal until it is acknowledged. Only a repeated call may get a 404. */
 async function remove(client: Client, { key }: Customer, path: string): Promise<boolean> {
   const { response, isRepeated } = await insist(client, key, 'DELETE', path, {});
   const isGone = response.status === 200 || (isRepeated && response.status === 404);
@@ -198,7 +201,10 @@ async function insist(
   }
 }
 
-/** The answer; null when nobody knows what became of the call. Anything undocumented, a 500 included, is thrown. */
+/**
+ * Returns the response, or null if the outcome is unknown. Throws for a 500 or anything
+ * undocumented.
+ */
 async function send(ledger: Ledger, ask: () => Promise<ApiResponse>): Promise<ApiResponse | null> {
   ledger.calls += 1;
   const response = await ask().catch((error: unknown) => {

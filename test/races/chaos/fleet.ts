@@ -1,4 +1,5 @@
-// The processes of the service under a supervisor that starts again what ends, and somebody who ends them without warning.
+// The processes of the service, under a supervisor that restarts those that end, and a way to kill
+// them without warning.
 import { setTimeout as delay } from 'node:timers/promises';
 import { pick, type Random } from '../../../src/seed/random.ts';
 import {
@@ -11,19 +12,19 @@ import {
 } from '../../support/api.ts';
 
 export interface Fleet {
-  /** A running API process, one of those that answered when they were started; waits for one. */
+  /** Resolves with a running API process; waits until there is one. */
   call(random: Random): Promise<Call>;
-  /** All running API processes. */
+  /** Returns all running API processes. */
   calls(): readonly Call[];
-  /** Kills a process with SIGKILL. Says which kind, or null where the chosen one is not running. */
+  /** Kills a process with SIGKILL. Returns its kind, or null if the chosen one is not running. */
   kill(random: Random): 'api' | 'worker' | null;
-  /** Resolves when every process runs. */
+  /** Resolves when all processes run. */
   whole(): Promise<void>;
-  /** Which processes ended although nobody killed them, and their last words. */
+  /** The processes that ended without being killed, and the end of their output. */
   readonly died: readonly string[];
-  /** Standard output and standard error of every process there was. */
+  /** Returns the standard output and standard error of all processes so far. */
   output(): string;
-  /** Ends all processes with SIGTERM. Says how each ended. */
+  /** Ends all processes with SIGTERM. Resolves with how each of them ended. */
   stop(): Promise<Exit[]>;
 }
 
@@ -54,7 +55,7 @@ export function startFleet(databaseUrl: string, env: Record<string, string>): Fl
     outputs.push(() => process.output());
     return { process, call: createCall(process.url, { connections: CONNECTIONS }) };
   };
-  /** What ends while the database is away is started again, as often as it takes. */
+  /** Restarts a process as often as needed while the database is down. */
   const supervise = async (place: Place): Promise<void> => {
     while (!stopping) {
       place.running = await start(place.kind).catch(() => null);

@@ -1,4 +1,5 @@
-// A receiver of webhooks as a customer would run one: it verifies each delivery with what we publish, and is not always well.
+// A receiver of webhooks as a customer would run one. It verifies each delivery with the package
+// that we publish, and it sometimes fails.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,16 +7,16 @@ import type { Random } from '../../../src/seed/random.ts';
 import { verifyWebhook } from '../../../src/client/webhook-verification.ts';
 
 export interface Receiver {
-  /** Where the deliveries of an endpoint go; `secret` may come later, but before the first delivery. */
+  /** Returns the URL for an endpoint. Its secret must be set before the first delivery. */
   addressOf(endpointId: string): string;
   readonly secrets: Map<string, string>;
-  /** `<endpoint id> <event id>` → what came, and how often it was acknowledged or refused. */
+  /** What was received, by `<endpoint id> <event id>`, and how often it was acknowledged or not. */
   readonly received: ReadonlyMap<string, Received>;
-  /** What no receiver may ever see. */
+  /** What a receiver must never see. */
   readonly faults: readonly string[];
-  /** How it answered: ok, 500, reset. */
+  /** How often it responded in each way. */
   readonly answers: Readonly<Record<Answer, number>>;
-  /** From now on everything is acknowledged. */
+  /** Makes it acknowledge everything from now on. */
   recover(): void;
   stop(): Promise<void>;
 }
@@ -30,7 +31,10 @@ type Answer = 'ok' | 'slow' | 'error' | 'reset';
 
 const SLOW_MS = 300;
 
-/** Answers 200 mostly, now and then late; 500 at times; and sometimes takes a delivery and closes the connection without a word. */
+/**
+ * Starts a receiver that mostly responds with 200, sometimes late, sometimes with 500, and
+ * sometimes closes the connection without a response.
+ */
 export async function startReceiver(random: Random): Promise<Receiver> {
   const received = new Map<string, Received>();
   const secrets = new Map<string, string>();
@@ -68,7 +72,7 @@ export async function startReceiver(random: Random): Promise<Receiver> {
 
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
-      // A sender that is killed while it sends is part of the game; a body that does not verify is not.
+      // A sender may be killed while it sends. A body that fails verification is an error.
       if (request.complete) faults.push(String(error));
       response.destroy();
     });

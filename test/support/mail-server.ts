@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { afterAll } from 'vitest';
+
+/** A running mail server. */
+export interface MailServer {
+  readonly url: string;
+  /** The accepted mails, oldest first, one entry per recipient. `text` is decoded. */
+  readonly received: { readonly to: string; readonly text: string }[];
+  /** Ends all connections and stops. */
+  stop(): Promise<void>;
+}
+
+const started = new Set<MailServer>();
+afterAll(async () => {
+  for (const server of started) await server.stop();
+});
+
+/**
+ * Starts a real mail server, which is stopped when the test file ends. It calls `answer` with the
+ * recipient before it accepts a mail; an error refuses the mail.
+ */
+export async function startMailServer(
+  answer: (to: string) => Promise<Error | undefined> = async () => undefined,
+): Promise<MailServer> {
+  const received: { to: string; text: string }[] = [];
+  const smtp = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    onData: (stream, session, done) => {
+      const recipients = session.envelope.rcptTo.map(({ address }) => address);
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        void (async () => {
+          const refusal = await answer(recipients[0] ?? '');
+          const text = decode(Buffer.concat(chunks).toString());
+          if (refusal === undefined) received.push(...recipients.map((to) => ({ to, text })));
+          done(refusal);
+        })();
+      });
+    },
+  });
+  smtp.on('error', () => undefined);
+  smtp.listen(0, '127.0.0.1');
+  await once(smtp.server, 'listening');
+  const { port } = smtp.server.address() as AddressInfo;
+  const server: MailServer = {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    stop: async () => {
+      if (started.delete(server)) await new Promise<void>((done) => smtp.close(() => done()));
+    },
+  };
+  started.add(server);
+  return server;
+}
+
+/** Decodes a body in base64, and everything in quoted-printable. */
+function decode(mail: string): string {
+  const [head = '', ...rest] = mail.split('\r\n\r\n');
+  const body = rest.join('\r\n\r\n');
+  const isBase64 = /^content-transfer-encoding: base64/im.test(head);
+  return [unquote(head), isBase64 ? Buffer.from(body, 'base64').toString() : unquote(body)].join(
+    '\r\n\r\n',
+  );
+}
+
+function unquote(text: string): string {
+  const bytes = text
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  return Buffer.from(bytes, 'latin1').toString('utf8');
+}
