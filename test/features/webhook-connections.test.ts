@@ -1,0 +1,180 @@
+// Connections to receivers: broken, kept, redirected and encrypted ones.
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { beforeAll, describe, expect, test } from 'vitest';
+import * as certificates from '../support/certificates.ts';
+import { inTurn, raw, startReceiver, status } from '../support/receiver.ts';
+import {
+  createEndpoint,
+  failed,
+  FAILED,
+  loggedErrors,
+  OK,
+  ping,
+  pingTo,
+  pingToNew,
+  receiver,
+  startRaw,
+  useWebhookPings,
+  type Row,
+} from '../support/webhook-pings.ts';
+
+useWebhookPings();
+
+describe('an attempt fails when the receiver closes the connection', () => {
+  test('before it answers; only one request is made', async () => {
+    const { row, requests } = await pingToNew((_response, _request, socket) => socket.destroy());
+    expect(row).toMatchObject(failed('connection_closed'));
+    expect(requests).toBe(1);
+  });
+
+  test('with a reset', async () => {
+    expect(
+      (await pingTo((_response, _request, socket) => socket.resetAndDestroy())).row,
+    ).toMatchObject(failed('connection_closed'));
+  });
+
+  test('as soon as it is open', async () => {
+    const server = await startRaw((socket) => socket.destroy());
+    expect(await ping(await createEndpoint(`http://receiver.test:${server.port}/`))).toMatchObject(
+      failed('connection_closed'),
+    );
+    expect(server.connections()).toBe(1);
+  });
+
+  test.each([
+    ['in the middle of its headers', 'HTTP/1.1 200 OK\r\nX-Half: '],
+    ['in the middle of its body', 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nsome'],
+    ['in the middle of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe'],
+  ])('%s', async (_when, text) => {
+    const { row, requests } = await pingToNew((_response, _request, socket) => socket.end(text));
+    expect(row).toMatchObject(failed('connection_closed'));
+    expect(requests).toBe(1);
+  });
+
+  test('or does not accept it', async () => {
+    const server = await startRaw(() => undefined);
+    await server.close();
+    expect(await ping(await createEndpoint(`http://receiver.test:${server.port}/`))).toMatchObject(
+      failed('connection_refused'),
+    );
+  });
+});
+
+describe('a kept connection', () => {
+  test('is used again', async () => {
+    const own = await startReceiver();
+    const endpoint = await createEndpoint(own.url);
+    for (let n = 0; n < 5; n += 1) expect(await ping(endpoint)).toMatchObject(OK);
+    expect(own.connections()).toBe(1);
+  });
+
+  test('that the receiver closes after each answer without notice is no failure', async () => {
+    const own = await startReceiver();
+    own.on('/', (response, _request, socket) => response.end('ok', () => socket.end()));
+    const endpoint = await createEndpoint(own.url);
+    const rows = await Promise.all(Array.from({ length: 30 }, () => ping(endpoint)));
+    for (const row of rows) expect(row).toMatchObject(OK);
+    expect(new Set(own.requests.map(({ headers }) => headers['svc-event-id'])).size).toBe(30);
+  });
+
+  test('that the receiver closes during a request: one more request, on a new one', async () => {
+    const own = await startReceiver();
+    own.on('/', (response, request, socket) => {
+      const isSecond =
+        own.requests.filter(({ connection }) => connection === request.connection).length > 1;
+      if (isSecond) socket.destroy();
+      else response.end('ok');
+    });
+    const endpoint = await createEndpoint(own.url);
+    expect(await ping(endpoint)).toMatchObject(OK);
+    expect(await ping(endpoint)).toMatchObject(OK);
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    const [, lost, repeated] = own.requests;
+    expect(repeated?.body).toEqual(lost?.body);
+    expect(repeated?.headers['svc-event-id']).toBe(lost?.headers['svc-event-id']);
+  });
+
+  test('that the receiver closes during both requests is a failure', async () => {
+    const own = await startReceiver();
+    own.on(
+      '/',
+      inTurn(status(200), (_response, _request, socket) => socket.destroy()),
+    );
+    const endpoint = await createEndpoint(own.url);
+    await ping(endpoint);
+    expect(await ping(endpoint)).toMatchObject(failed('connection_closed'));
+    expect(own.requests).toHaveLength(3);
+  });
+
+  test('is not used again after an answer that was not read to its end', async () => {
+    const own = await startReceiver();
+    own.on('/', inTurn(status(200, 'x'.repeat(1_000_000)), status(200, 'mine')));
+    const endpoint = await createEndpoint(own.url);
+    await ping(endpoint);
+    expect(await ping(endpoint)).toMatchObject({ ...OK, response_excerpt: 'mine' });
+    expect(own.connections()).toBe(2);
+  });
+
+  test('does not deliver a surplus answer as the answer to the next request', async () => {
+    const own = await startReceiver();
+    const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n';
+    own.on('/', inTurn(raw(`${answer}first${answer}wrong`), status(500, 'true')));
+    const endpoint = await createEndpoint(own.url);
+    await ping(endpoint);
+    expect(await ping(endpoint)).toMatchObject({
+      ...FAILED,
+      response_code: 500,
+      response_excerpt: 'true',
+    });
+  });
+});
+
+describe('a redirect', () => {
+  test.each([301, 302, 303, 307, 308])('%i is a failure and is not followed', async (code) => {
+    const second = await startReceiver();
+    const { row } = await pingTo(status(code, 'over there', { location: `${second.url}/there` }));
+    expect(row).toMatchObject({ ...FAILED, response_code: code, response_excerpt: 'over there' });
+    expect(second.connections()).toBe(0);
+  });
+});
+
+describe('a receiver with https', () => {
+  const { KEY: key } = certificates;
+  const pingTls = async (cert: string): Promise<{ row: Row; requests: number }> => {
+    const own = await startReceiver({ cert, key });
+    const row = await ping(await createEndpoint(`${own.url}/`));
+    return { row, requests: own.requests.length };
+  };
+
+  beforeAll(() => {
+    const known = getCACertificates('default');
+    setDefaultCACertificates([...known, certificates.AUTHORITY]);
+    return () => setDefaultCACertificates(known);
+  });
+
+  test('gets the request if a trusted authority signed its certificate for its name', async () => {
+    expect(await pingTls(certificates.GOOD)).toMatchObject({ row: OK, requests: 1 });
+  });
+
+  test.each([
+    ['is self-signed', certificates.SELF_SIGNED],
+    ['has another name', certificates.OF_ANOTHER_NAME],
+    ['has expired', certificates.EXPIRED],
+  ])('gets nothing if its certificate %s', async (_what, cert) => {
+    expect(await pingTls(cert)).toMatchObject({ row: failed('tls_error'), requests: 0 });
+  });
+
+  test('gets nothing if it speaks plain http', async () => {
+    const before = receiver.requests.length;
+    expect(
+      await ping(await createEndpoint(`https://receiver.test:${receiver.port}/`)),
+    ).toMatchObject({
+      ...failed('tls_error'),
+    });
+    expect(receiver.requests.length).toBe(before);
+  });
+});
+
+test('none of these receivers made the delivery loop log an error', () => {
+  expect(loggedErrors()).toEqual([]);
+});

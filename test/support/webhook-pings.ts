@@ -1,0 +1,147 @@
+// Pings to receivers that behave as a test says, and the delivery that each ping ends as.
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { beforeAll, onTestFinished } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { startTestApi, type TestApi } from './api.ts';
+import { startDeliveries, type Deliveries } from './deliveries.ts';
+import { startReceiver, type Behaviour, type Receiver } from './receiver.ts';
+import { makeSeed, makeTeam } from './seed.ts';
+import { until } from './until.ts';
+
+/** Webhook endpoints are spread over these teams, because a team may have only 50. */
+const TEAMS = 4;
+
+/** Longer than any receiver takes, except those of `useShortTimeout`. */
+const TIMEOUT_MS = 25_000;
+
+/** A webhook endpoint, with a key of its team. */
+export interface Endpoint {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** A delivery as the API shows it. */
+export interface Row {
+  readonly id: string;
+  readonly attempt: number;
+  readonly status: string;
+  readonly response_code: number | null;
+  readonly response_excerpt: string | null;
+  readonly response_ms: number;
+  readonly error: string | null;
+}
+
+/** A successful first attempt. */
+export const OK = { status: 'ok', attempt: 1, error: null };
+/** A failed first attempt. */
+export const FAILED = { status: 'retrying', attempt: 1 };
+/** Makes a first attempt that failed with this error, without a response. */
+export const failed = (error: string) => ({
+  ...FAILED,
+  error,
+  response_code: null,
+  response_excerpt: null,
+});
+
+export const clock = fixedClock(new Date('2026-11-02T09:00:00.000Z'));
+/** The receiver of `pingTo`. */
+export let receiver: Receiver;
+let api: TestApi;
+let deliveries: Deliveries;
+
+/** Starts the API, the delivery loop and the receiver before the tests of this file. */
+export function useWebhookPings(): void {
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    ({ api, deliveries } = await start(TIMEOUT_MS));
+  });
+}
+
+/** Gives the tests of the surrounding group an API and a loop with this timeout. */
+export function useShortTimeout(timeoutMs: number): void {
+  beforeAll(async () => {
+    const patient = api;
+    const impatient = await start(timeoutMs);
+    api = impatient.api;
+    return async () => {
+      api = patient;
+      await impatient.deliveries.stop();
+      await impatient.api.stop();
+    };
+  });
+}
+
+async function start(timeoutMs: number): Promise<{ api: TestApi; deliveries: Deliveries }> {
+  const teams = Array.from({ length: TEAMS }, (_, index) => makeTeam(`t${index}`));
+  const started = await startTestApi({ seed: makeSeed(teams), clock, allowPrivateTargets: true });
+  // Every name resolves to this machine.
+  const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
+  return { api: started, deliveries: await startDeliveries(started, { clock, lookup, timeoutMs }) };
+}
+
+/**
+ * Returns the errors that the loop logged. Warnings are left out: a busy machine makes the database
+ * slow to answer.
+ */
+export const loggedErrors = (): string[] =>
+  deliveries.logged.filter((line) => JSON.parse(line).level >= 50);
+
+let endpoints = 0;
+/** Creates a webhook endpoint that gets no events but pings. */
+export async function createEndpoint(url: string): Promise<Endpoint> {
+  const key = api.key(`team_t${(endpoints += 1) % TEAMS}`);
+  const created = await api.call(key, 'POST', '/webhook-endpoints', {
+    body: { url, events: ['crm.sync.failed'] },
+  });
+  return { id: created.body.id, key };
+}
+
+/** Sends a ping, and resolves with its delivery after the first attempt. */
+export async function ping({ id, key }: Endpoint): Promise<Row> {
+  const { delivery_id } = (await api.call(key, 'POST', `/webhook-endpoints/${id}/test`)).body;
+  return until(async () => {
+    const { data } = (await api.call(key, 'GET', `/webhook-endpoints/${id}/deliveries?limit=200`))
+      .body;
+    return data.find((row: Row) => row.id === delivery_id && row.attempt > 0);
+  });
+}
+
+let paths = 0;
+/** Sends a ping to a path of the receiver that responds like this. */
+export async function pingTo(behaviour: Behaviour): Promise<{ row: Row }> {
+  const path = `/hook${(paths += 1)}`;
+  receiver.on(path, behaviour);
+  return { row: await ping(await createEndpoint(receiver.url + path)) };
+}
+
+/** Sends a ping to a new receiver, so that no kept connection is used. */
+export async function pingToNew(behaviour: Behaviour): Promise<{ row: Row; requests: number }> {
+  const own = await startReceiver();
+  own.on('/', behaviour);
+  const row = await ping(await createEndpoint(own.url));
+  return { row, requests: own.requests.length };
+}
+
+/** Starts a TCP server that does this with each connection. It is closed when the test ends. */
+export async function startRaw(
+  onSocket: (socket: Socket) => unknown,
+): Promise<{ port: number; connections(): number; close(): Promise<void> }> {
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onSocket(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await new Promise((done) => server.close(done));
+  };
+  onTestFinished(close);
+  return { port, connections: () => connections, close };
+}
