@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { hashSecret, makeApiKey, parseApiKey } from '../../src/core/api-key.ts';
+import { decrypt, encrypt, reencrypt } from '../../src/core/encryption.ts';
+
+const OLD = 'o'.repeat(32);
+const NEW = 'n'.repeat(32);
+/** The message of Node's crypto, or ours for another first byte. */
+const REFUSED = /unable to authenticate data|unknown encryption version/;
+const only = (current: string) => ({ current, previous: null });
+
+describe('an encrypted value', () => {
+  it('is decrypted with its secret and context only', () => {
+    const sealed = encrypt('sëcret', OLD, 'table.column:team_01/id_01');
+    expect(decrypt(sealed, only(OLD), 'table.column:team_01/id_01')).toBe('sëcret');
+    expect(() => decrypt(sealed, only(NEW), 'table.column:team_01/id_01')).toThrow(REFUSED);
+    expect(() => decrypt(sealed, only(OLD), 'table.column:team_02/id_01')).toThrow(REFUSED);
+  });
+
+  it('is different every time', () => {
+    expect(encrypt('x', OLD, 'c').equals(encrypt('x', OLD, 'c'))).toBe(false);
+  });
+
+  it('is refused if a single bit has changed', () => {
+    const sealed = encrypt('x', OLD, 'c');
+    for (let index = 0; index < sealed.length; index += 1) {
+      const changed = Buffer.from(sealed);
+      changed.writeUInt8(changed.readUInt8(index) ^ 1, index);
+      expect(() => decrypt(changed, only(OLD), 'c')).toThrow(REFUSED);
+    }
+  });
+
+  it('of the previous secret is still decrypted, and encrypted again with the current one', () => {
+    const secrets = { current: NEW, previous: OLD };
+    const sealed = encrypt('x', OLD, 'c');
+    expect(decrypt(sealed, secrets, 'c')).toBe('x');
+    const rotated = reencrypt(sealed, secrets, 'c');
+    expect(rotated && decrypt(rotated, only(NEW), 'c')).toBe('x');
+  });
+
+  it('of the current secret is not encrypted again', () => {
+    expect(reencrypt(encrypt('x', NEW, 'c'), { current: NEW, previous: OLD }, 'c')).toBeNull();
+  });
+
+  it('of an unknown secret cannot be encrypted again', () => {
+    const sealed = encrypt('x', 'u'.repeat(32), 'c');
+    expect(() => reencrypt(sealed, { current: NEW, previous: OLD }, 'c')).toThrow(REFUSED);
+  });
+});
+
+describe('an API key', () => {
+  it('has a prefix to find it by, and a secret of which only the hash is stored', () => {
+    const { key, prefix, secretHash } = makeApiKey();
+    const parts = parseApiKey(key);
+    expect(parts?.prefix).toBe(prefix);
+    expect(hashSecret(parts?.secret ?? '')).toEqual(secretHash);
+  });
+
+  it.each([
+    '',
+    'svck_live_',
+    'svck_test_0123456789abcdef_0123456789abcdef0123',
+    'svck_live_short_0123456789abcdef0123',
+    'svck_live_0123456789abcdef_tooshort',
+    'svck_live_0123456789abcdef_0123456789abcdef0123 ',
+    'svck_live_0123456789abcdéf_0123456789abcdef0123',
+  ])('does not have the form %j', (text) => {
+    expect(parseApiKey(text)).toBeNull();
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { canonicalJson, findJsonFault } from '../../src/core/json.ts';
+import { freeContainer, freeObject } from '../../src/core/shapes.ts';
+
+const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
+
+describe('the JSON of a request', () => {
+  it.each<[string, unknown]>([
+    ['plain values', { a: [1, 'x', null, true], b: { c: 'ü 😀' } }],
+    ['64 levels', nested(64)],
+    ['fields that objects have by nature', { constructor: 1, toString: 2 }],
+    ['an empty object', {}],
+  ])('may have %s', (_what, value) => {
+    expect(findJsonFault(value)).toBeNull();
+  });
+
+  it.each<[string, string, (string | number)[], string]>([
+    ['a NUL in a text', '{"a":["x","\\u0000"]}', ['a', 1], 'invalid_text'],
+    ['a NUL in a field name', '{"a":{"\\u0000":1}}', ['a'], 'invalid_text'],
+    ['half of a surrogate pair', '{"a":"\\ud83d"}', ['a'], 'invalid_text'],
+    ['a number beyond a float', '{"a":[1e400]}', ['a', 0], 'invalid_number'],
+    ['a field named __proto__', '{"a":{"__proto__":1}}', ['a', '__proto__'], 'invalid_name'],
+  ])('must not have %s', (_what, text, path, code) => {
+    expect(findJsonFault(JSON.parse(text))).toEqual({ path, code, message: expect.any(String) });
+  });
+
+  it('must not be nested deeper than 64 levels, however deep it is', () => {
+    expect(findJsonFault({ a: nested(64) })).toMatchObject({ path: ['a'], code: 'too_deep' });
+    expect(findJsonFault({ a: nested(5_000) })).toMatchObject({ path: ['a'], code: 'too_deep' });
+  });
+});
+
+describe('canonical JSON', () => {
+  it('is equal for objects whose fields are in another order, at every level', () => {
+    expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}');
+    expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
+  });
+
+  it('differs for arrays in another order', () => {
+    expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
+  });
+});
+
+describe('a free-form value', () => {
+  it('is returned as it is, with a field named __proto__', () => {
+    const value: unknown = JSON.parse('{"__proto__":{"a":1}}');
+    expect(freeObject.parse(value)).toBe(value);
+  });
+
+  it('is an object; or also an array, where that is allowed', () => {
+    expect(freeObject.safeParse([]).success).toBe(false);
+    expect(freeContainer.safeParse([]).success).toBe(true);
+    for (const value of [null, 'text', 1])
+      expect([freeObject.safeParse(value).success, freeContainer.safeParse(value).success]).toEqual(
+        [false, false],
+      );
+  });
+});

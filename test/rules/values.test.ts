@@ -1,0 +1,124 @@
+// Small rules of src/core and src/db that many features rely on.
+import { describe, expect, it, test } from 'vitest';
+import { hasApi, PLANS } from '../../src/core/plans.ts';
+import { memberDetail, privacyOf, showsLeaderboard } from '../../src/core/privacy.ts';
+import { invalidField, notFound, PROBLEMS, ProblemError } from '../../src/core/problem.ts';
+import { dateInput, dateTimeInput, toInstant } from '../../src/core/shapes.ts';
+import { isUnavailable } from '../../src/db/errors.ts';
+import { isoFromText } from '../../src/db/types.ts';
+
+test('the API is part of the plans team and enterprise', () => {
+  expect(PLANS.filter(hasApi)).toEqual(['team', 'enterprise']);
+  expect(hasApi('unknown')).toBe(false);
+});
+
+describe('the leaderboard', () => {
+  it.each([
+    [true, true, 5, true],
+    [true, true, 4, false],
+    [false, true, 5, false],
+    [true, false, 5, false],
+  ])(
+    'with details %s, leaderboard %s and %i people is shown: %s',
+    (detail, board, people, shown) => {
+      const privacy = privacyOf({ memberDetailEnabled: detail, leaderboardEnabled: board });
+      expect(showsLeaderboard(privacy, people)).toBe(shown);
+    },
+  );
+});
+
+test("a person's detail is undefined while member_detail_enabled is off", () => {
+  const of = (memberDetailEnabled: boolean) =>
+    memberDetail(privacyOf({ memberDetailEnabled, leaderboardEnabled: true }), 'a@b.test');
+  expect([of(true), of(false)]).toEqual(['a@b.test', undefined]);
+});
+
+describe('a problem', () => {
+  it('has the status of its code, and bad_request also another one', () => {
+    expect(new ProblemError('not_found').status).toBe(404);
+    expect(new ProblemError('bad_request').status).toBe(400);
+    expect(new ProblemError('bad_request', { status: 413 }).status).toBe(413);
+  });
+
+  it('of a missing thing says nothing about it', () => {
+    expect(notFound()).toMatchObject({ code: 'not_found', fields: {} });
+  });
+
+  it('of a refused value names the field', () => {
+    expect(invalidField('title', 'Too long.')).toMatchObject({
+      code: 'validation_error',
+      fields: { field: 'title', detail: 'Too long.' },
+    });
+  });
+
+  it.each(Object.entries(PROBLEMS))('%s has its texts in both languages', (_code, problem) => {
+    for (const text of [problem.title, problem.cause, problem.remedy])
+      expect(text).toEqual({
+        de: expect.stringMatching(/\S/) as string,
+        en: expect.stringMatching(/\S/) as string,
+      });
+  });
+});
+
+describe('a date-time in a request', () => {
+  it.each(['2026-11-02T09:15:00Z', '2026-11-02T09:15:00.5+02:00', '0001-01-01T00:00:00Z'])(
+    'may be %s',
+    (text) => expect(dateTimeInput.safeParse(text).success).toBe(true),
+  );
+
+  it.each(['2026-11-02T09:15:00', '2026-11-02', '2026-02-30T00:00:00Z', '0000-06-01T00:00:00Z'])(
+    'must not be %s',
+    (text) => expect(dateTimeInput.safeParse(text).success).toBe(false),
+  );
+
+  it('is an instant in UTC to the database', () => {
+    expect(toInstant('2026-11-02T00:15:00.5+02:00')).toBe('2026-11-01T22:15:00.500Z');
+  });
+});
+
+test.each([
+  ['2026-11-02', true],
+  ['2028-02-29', true],
+  ['2027-02-29', false],
+  ['0000-01-01', false],
+  ['2026-11-2', false],
+])('the calendar date %s is valid: %s', (text, valid) => {
+  expect(dateInput.safeParse(text).success).toBe(valid);
+});
+
+test.each([
+  ['2026-01-02 03:04:05+00', '2026-01-02T03:04:05.000Z'],
+  ['2026-01-02 03:04:05.6+00', '2026-01-02T03:04:05.600Z'],
+  ['2026-01-02 03:04:05.67+00', '2026-01-02T03:04:05.670Z'],
+  ['2026-01-02 03:04:05.678+00', '2026-01-02T03:04:05.678Z'],
+  ['2026-01-02 03:04:05.6+02', '2026-01-02T01:04:05.600Z'],
+  ['2026-01-02 03:04:05.678901+00', '2026-01-02T03:04:05.678Z'],
+])('the timestamp %s of the database is read as %s', (text, iso) => {
+  expect(isoFromText(text)).toBe(iso);
+});
+
+describe('an error of the database', () => {
+  const withCode = (code: string): Error => Object.assign(new Error('x'), { code });
+
+  it.each<[string, unknown]>([
+    ['a refused connection', withCode('ECONNREFUSED')],
+    ['a failed connection', withCode('08006')],
+    ['a shutdown', withCode('57P01')],
+    ['a deadlock', withCode('40P01')],
+    ['a timeout of Prisma', withCode('P1008')],
+    ['a broken connection', new Error('Connection terminated unexpectedly')],
+    ['the watchdog', new Error('Query read timeout')],
+    ['a cause inside', new Error('x', { cause: withCode('ECONNRESET') })],
+    ['several addresses', new AggregateError([new Error('x'), withCode('ECONNREFUSED')])],
+  ])('means unavailable for %s', (_what, error) => {
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  it.each<[string, unknown]>([
+    ['a violated constraint', withCode('23505')],
+    ['a programming error', new TypeError('x is undefined')],
+    ['something that is no error', 'ECONNREFUSED'],
+  ])('does not mean unavailable for %s', (_what, error) => {
+    expect(isUnavailable(error)).toBe(false);
+  });
+});
