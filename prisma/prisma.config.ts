@@ -1,9 +1,9 @@
 import { defineConfig } from 'prisma/config';
 
-// `prisma generate` asks for the native schema engine and would download it, but never runs it. Naming any existing
-// program keeps `npm ci` free of that download, and so working without the internet.
+// `prisma generate` would download the native schema engine, but never runs it. The path of any
+// existing program prevents the download, so that `npm ci` works without the internet.
 if (process.argv.includes('generate'))
   process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath;
 
-/** Paths in this file count from the folder it is in. */
+/** The paths are relative to the folder of this file. */
 export default defineConfig({ schema: 'schema.prisma', migrations: { path: 'migrations' } });

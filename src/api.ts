@@ -27,14 +27,14 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
   const db = openDatabase({
     url: config.databaseUrl,
     poolMax: config.databasePoolMax,
-    onError: (error) => logger.warn({ err: error }, 'idle database connection broke'),
+    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   const metrics = createMetrics(db.pool);
   const migrations = await expectedMigrations();
   const usage = startUsageCounter({
     db,
     clock: systemClock,
-    onError: (error) => logger.warn({ err: error }, 'the use of keys could not be written yet'),
+    onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });
   let isDraining = false;
   const server = createServer();
@@ -47,9 +47,7 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
       !isDraining && (await isDatabaseReady(db, migrations));
     server.on('request', appOf({ config, publicUrl, db, logger, metrics, usage, isReady }));
     server.on('clientError', answerBrokenRequest(publicUrl));
-    server.on('error', (error) =>
-      logger.error({ err: error }, 'a connection could not be accepted'),
-    );
+    server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     const metricsServer = await serveMetrics(config, metrics.registry);
     logger.info({ port }, 'api listens');
     const stop = async (): Promise<void> => {

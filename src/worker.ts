@@ -32,7 +32,7 @@ export async function startWorker(config: Config): Promise<Part> {
   const db = openDatabase({
     url: config.databaseUrl,
     poolMax: config.databasePoolMax,
-    onError: (error) => logger.warn({ err: error }, 'idle database connection broke'),
+    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   try {
     await requireMigrated(db);

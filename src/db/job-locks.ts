@@ -50,7 +50,7 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
 
   const poll = async (): Promise<void> => {
     try {
-      if (!(await lock.isHeld())) throw new Error('the lock of the job runner could not be taken');
+      if (!(await lock.isHeld())) throw new Error('could not take the lock of the job runner');
       const pools = deadPools.confirm((await db.query(FIND_DEAD, [])).map((row) => row.pool_id));
       if (pools.length > 0) {
         await releaseJobs(db, pools);

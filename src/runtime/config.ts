@@ -60,7 +60,7 @@ export function loadConfig(env: Environment): Config {
 
 function configError(faults: readonly string[]): ConfigError {
   const error = new Error(
-    ['The environment does not fit:', ...faults.map((fault) => `  ${fault}`)].join('\n'),
+    ['The environment is not valid:', ...faults.map((fault) => `  ${fault}`)].join('\n'),
   );
   return Object.assign(error, { name: 'ConfigError' as const, faults });
 }

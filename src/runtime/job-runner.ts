@@ -142,14 +142,13 @@ function keepLocks(
     databaseUrl,
     poolId,
     isInHand,
-    onReleased: (poolIds) =>
-      logger.warn({ poolIds }, 'jobs of workers that are gone are given back'),
+    onReleased: (poolIds) => logger.warn({ poolIds }, 'released the jobs of workers that are gone'),
     onForgotten: (jobIds) => {
-      logger.warn({ jobIds }, 'jobs whose locking was never answered');
+      logger.warn({ jobIds }, 'the database has locked jobs that this worker does not run');
       // `stop` rejects if the run has ended already. The next run first releases these jobs.
-      runner.stop('it has jobs that it does not know of').catch(() => undefined);
+      runner.stop('it has locked jobs that it does not run').catch(() => undefined);
     },
-    onError: (error) => logger.warn({ err: error }, 'could not look for jobs that nobody works on'),
+    onError: (error) => logger.warn({ err: error }, 'could not check for abandoned jobs'),
   });
 }
 
@@ -179,7 +178,7 @@ function openConnections(databaseUrl: string, logger: Logger): pg.Pool {
 function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
   const end = (): void => {
     // `stop` rejects if the run has ended already.
-    runner.stop('its first look for a job failed').catch(() => undefined);
+    runner.stop('its first poll for a job failed').catch(() => undefined);
   };
   const keep = (): void => {
     events.off('worker:getJob:error', end);
@@ -195,10 +194,8 @@ function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
  */
 async function stopRun({ runner, pool, locks, connections }: Run, logger: Logger): Promise<void> {
   const late = setTimeout(() => {
-    logger.warn('jobs in flight are given back');
-    Promise.resolve(pool.forcefulShutdown('the worker was stopped meanwhile')).catch(
-      () => undefined,
-    );
+    logger.warn('released the jobs in flight, because the worker stops');
+    Promise.resolve(pool.forcefulShutdown('the worker was stopped')).catch(() => undefined);
   }, DRAIN_MS);
   // `stop` rejects if the run has ended already.
   await runner.stop().catch(() => undefined);
