@@ -1,0 +1,94 @@
+// What is kept between runs (.mutate/), and what people read.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Mutant } from './mutants.ts';
+
+export interface Result {
+  readonly verdict: 'killed' | 'timeout' | 'survived' | 'not covered';
+  /** The test that failed, with its file. */
+  readonly by: string | null;
+  readonly context: string;
+  /** Test files that decided it, with their hashes. */
+  readonly tests: Readonly<Record<string, string>>;
+}
+
+/** What a test file does without any mutant. */
+export interface Coverage {
+  readonly hash: string;
+  /** Files with mutants that it reaches, with their hashes. */
+  readonly sources: Readonly<Record<string, string>>;
+  readonly reached: readonly string[];
+  readonly statements: Readonly<Record<string, string>>;
+  readonly ms: number;
+  /** Whether it passes twice in one process; null: not known yet. */
+  readonly isRepeatable: boolean | null;
+}
+
+export interface Kept {
+  coverage: Record<string, Coverage>;
+  results: Record<string, Result>;
+}
+
+const KEPT = '.mutate/kept.json';
+const REPORT = '.mutate/report.md';
+const EQUIVALENT = 'scripts/mutate/equivalent.json';
+
+export function readKept(): Kept {
+  try {
+    return JSON.parse(readFileSync(KEPT, 'utf8')) as Kept;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { coverage: {}, results: {} };
+    throw error;
+  }
+}
+
+export function writeKept(kept: Kept): void {
+  mkdirSync(dirname(KEPT), { recursive: true });
+  writeFileSync(KEPT, JSON.stringify(kept));
+}
+
+/** Mutant id → why nobody could tell it from the original. */
+export function readEquivalent(): Record<string, string> {
+  return JSON.parse(readFileSync(EQUIVALENT, 'utf8')) as Record<string, string>;
+}
+
+/** The report as text; it is written to .mutate/report.md, too. */
+export function report(
+  mutants: readonly Mutant[],
+  results: Readonly<Record<string, Result>>,
+  { equivalent, all }: { equivalent: Readonly<Record<string, string>>; all: readonly Mutant[] },
+): string {
+  const tried = mutants.filter(({ id }) => results[id]);
+  const isKilled = ({ id }: Mutant): boolean => /killed|timeout/.test(results[id]?.verdict ?? '');
+  const survivors = tried.filter((mutant) => !isKilled(mutant) && equivalent[mutant.id] === undefined);
+  const rows = [...Map.groupBy(tried, ({ file }) => dirname(file)), ['all', tried] as const].map(([folder, own]) => {
+    const killed = own.filter(isKilled).length;
+    const slow = own.filter(({ id }) => results[id]?.verdict === 'timeout').length;
+    const left = own.filter((mutant) => survivors.includes(mutant));
+    const uncovered = left.filter(({ id }) => results[id]?.verdict === 'not covered').length;
+    const [survived, same] = [left.length - uncovered, own.length - killed - left.length];
+    const score = `${((100 * killed) / Math.max(1, killed + left.length)).toFixed(1)} %`;
+    return `| ${[folder, killed, slow, survived, uncovered, same, score].join(' | ')} |`;
+  });
+  const text = [
+    '| folder | killed | of these by timeout | survived | not covered | equivalent | score |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+    ...survivors.map(({ id, line, file }) => `${file}:${line} ${results[id]?.verdict}: ${id.slice(file.length + 3)}`),
+    ...stale(all, results, equivalent).map((entry) => `stale in ${EQUIVALENT}: ${entry}`),
+  ].join('\n');
+  mkdirSync(dirname(REPORT), { recursive: true });
+  writeFileSync(REPORT, `${text}\n`);
+  return text;
+}
+
+/** Entries that name no mutant any more, or one that a test kills. */
+export function stale(
+  all: readonly Mutant[],
+  results: Readonly<Record<string, Result>>,
+  equivalent: Readonly<Record<string, string>>,
+): string[] {
+  const ids = new Set(all.map(({ id }) => id));
+  return Object.keys(equivalent).filter((id) => !ids.has(id) || /killed|timeout/.test(results[id]?.verdict ?? ''));
+}
