@@ -22,7 +22,7 @@ export interface Mutant {
   /** Hash of what the mutant stands in; a result holds as long as it stays the same. */
   readonly context: string;
   /** What turns it on. */
-  readonly pass: Pass;
+  readonly on: Pick<Pass, 'code' | 'sql'>;
 }
 
 export interface InstrumentedCode {
@@ -45,8 +45,8 @@ export function readCode(): InstrumentedCode {
     const nameOf = numbered();
     for (const mutant of found) {
       const id = nameOf(`${file} › ${mutant.declaration} › ${describe(mutant)}`);
-      const pass = { code: mutants.length, sql: {} };
-      mutants.push({ id, file, line: mutant.line, context: hash(mutant.context), pass });
+      const on = { code: mutants.length, sql: {} };
+      mutants.push({ id, file, line: mutant.line, context: hash(mutant.context), on });
     }
   }
   return { mutants, texts };
@@ -97,22 +97,28 @@ export function sqlMutants(declarations: readonly Declaration[], texts: Readonly
       changes.set(id, known);
     }
   }
-  return [...changes].map(
-    ([
-      id,
-      {
-        declaration: { file, line },
-        sql,
-      },
-    ]) => {
-      const context = hash(JSON.stringify(Object.entries(sql).toSorted()));
-      return { id, file, line, context, pass: { code: null, sql } };
-    },
-  );
+  return [...changes].map(([id, { declaration, sql }]) => {
+    const texts = Object.keys(sql)
+      .toSorted()
+      .map((name) => `${name}: ${sql[name]}`);
+    const { file, line } = declaration;
+    return { id, file, line, context: hash(texts.join('\n')), on: { code: null, sql } };
+  });
 }
 
 export function hash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+/** Statements that no test runs; each counts as one mutant. */
+export function neverRun(declarations: readonly Declaration[], names: Iterable<string>): Mutant[] {
+  const used = new Set([...names].map((name) => declarationOf(declarations, name)));
+  return declarations
+    .filter((declaration) => !used.has(declaration))
+    .map(({ file, line, name }) => {
+      const id = `${file} › ${name} › never run`;
+      return { id, file, line, context: '', on: { code: null, sql: { [name]: '' } } };
+    });
 }
 
 /** Tells apart what has the same name. */

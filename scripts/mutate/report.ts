@@ -2,9 +2,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Mutant } from './mutants.ts';
+import type { Ended } from './worker.ts';
 
 export interface Result {
-  readonly verdict: 'killed' | 'timeout' | 'survived' | 'not covered';
+  /** Open: more tests are to be tried. */
+  readonly verdict: 'killed' | 'timeout' | 'survived' | 'not covered' | 'open';
   /** The test that failed, with its file. */
   readonly by: string | null;
   readonly context: string;
@@ -12,16 +14,19 @@ export interface Result {
   readonly tests: Readonly<Record<string, string>>;
 }
 
-/** What a test file does without any mutant. */
+/** What a test file does without any mutant. A place is that of a test in `tests`, or see worker.ts. */
 export interface Coverage {
   readonly hash: string;
   /** Files with mutants that it reaches, with their hashes. */
   readonly sources: Readonly<Record<string, string>>;
-  readonly reached: readonly string[];
-  readonly statements: Readonly<Record<string, string>>;
-  readonly ms: number;
-  /** Whether it passes twice in one process; null: not known yet. */
-  readonly isRepeatable: boolean | null;
+  readonly tests: Ended['tests'];
+  /** What it takes beside its tests. */
+  readonly setupMs: number;
+  /** Mutant id → places. */
+  readonly reached: Readonly<Record<string, readonly number[]>>;
+  readonly statements: Ended['statements'];
+  /** How it passes again in one process. In any order: any of its tests may run without the others. */
+  readonly runs: 'once' | 'in order' | 'in any order';
 }
 
 export interface Kept {
@@ -58,7 +63,7 @@ export function report(
   results: Readonly<Record<string, Result>>,
   { equivalent, all }: { equivalent: Readonly<Record<string, string>>; all: readonly Mutant[] },
 ): string {
-  const tried = mutants.filter(({ id }) => results[id]);
+  const tried = mutants.filter(({ id }) => results[id] && results[id].verdict !== 'open');
   const isKilled = ({ id }: Mutant): boolean => /killed|timeout/.test(results[id]?.verdict ?? '');
   const survivors = tried.filter((mutant) => !isKilled(mutant) && equivalent[mutant.id] === undefined);
   const rows = [...Map.groupBy(tried, ({ file }) => dirname(file)), ['all', tried] as const].map(([folder, own]) => {

@@ -3,9 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { createVitest } from 'vitest/node';
-import type { Event, Pass } from './worker.ts';
-
-export type Ended = Extract<Event, { event: 'end' }>;
+import type { Ended, Event, Pass } from './worker.ts';
 
 /** How one pass of a test file ended. */
 export type Outcome =

@@ -1,11 +1,21 @@
 // Runs in Vitest's workers, as the runner of their tests: a test file runs once for each mutant that
-// is to be tried with it, all in one process. Between two mutants every module of ours is loaded anew;
-// packages stay, which is most of what a test file needs to begin.
+// is to be tried with it, all in one process. Packages stay loaded, and so does our code, unless the
+// mutant is in something that is evaluated when its module loads. Such a pass takes a fraction of what
+// a process of its own would.
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
-import { describe, inject, test, TestRunner, vi, type RunnerTestCase, type RunnerTestSuite } from 'vitest';
+import {
+  describe,
+  inject,
+  test,
+  TestRunner,
+  vi,
+  type RunnerTask,
+  type RunnerTestCase,
+  type RunnerTestSuite,
+} from 'vitest';
 
 /** One time through a test file: with a mutant, or with none, to learn what the file reaches. */
 export interface Pass {
@@ -13,6 +23,12 @@ export interface Pass {
   readonly code: number | null;
   /** Statement name → text to run instead of its own. */
   readonly sql: Readonly<Record<string, string>>;
+  /** Names of the tests to run; null: all. */
+  readonly tests: readonly string[] | null;
+  /** Loads all of our modules anew, not only the tests'. */
+  readonly isFresh: boolean;
+  /** Runs the tests from the last to the first. */
+  readonly isReversed?: boolean;
 }
 
 export interface Orders {
@@ -23,20 +39,27 @@ export interface Orders {
   readonly limitS: number;
 }
 
+/** Where in a test file something was reached: the place of a test in `tests`, or one of these. */
+export const AT_IMPORT = -1;
+export const IN_HOOK = -2;
+
+export interface Ended {
+  readonly event: 'end';
+  readonly file: string;
+  readonly pass: number;
+  /** The first test that failed; null: all passed. */
+  readonly failed: string | null;
+  readonly timedOut: boolean;
+  readonly ms: number;
+  /** Names and durations. */
+  readonly tests: readonly (readonly [string, number])[];
+  /** Mutant → places. */
+  readonly reached: Readonly<Record<string, readonly number[]>>;
+  readonly statements: Readonly<Record<string, { readonly text: string; readonly places: readonly number[] }>>;
+}
+
 /** `begin` without `end`: the pass hung, or its process died. */
-export type Event =
-  | { readonly event: 'begin'; readonly file: string; readonly pass: number }
-  | {
-      readonly event: 'end';
-      readonly file: string;
-      readonly pass: number;
-      /** The first test that failed; null: all passed. */
-      readonly failed: string | null;
-      readonly timedOut: boolean;
-      readonly ms: number;
-      readonly reached: readonly number[];
-      readonly statements: Readonly<Record<string, string>>;
-    };
+export type Event = Ended | { readonly event: 'begin'; readonly file: string; readonly pass: number };
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -51,22 +74,32 @@ declare global {
 }
 
 interface Running extends Pass {
-  readonly place: number;
-  readonly reached: Set<number>;
-  readonly statements: Map<string, string>;
+  readonly number: number;
+  readonly ran: [string, number][];
+  readonly reached: Map<number, Set<number>>;
+  readonly statements: Map<string, { text: string; places: Set<number> }>;
+  /** Where the pass is. */
+  place: number;
   startedAtMs: number;
   failed: string | null;
   timedOut: boolean;
 }
 
-/** Short, because a mutant that hangs a test is met often; long enough for a busy machine. */
-const TEST_TIMEOUT_MS = 15_000;
+/** Shorter than the tests' own, because a mutant often makes one wait; long enough for a busy machine. */
+const TEST_TIMEOUT_MS = 20_000;
+
+/** Evaluated once a process, as our code is: it holds no state of a test, and compiles every schema. */
+const KEPT_MODULE = /\/test\/support\/response-contract\.ts$/;
+
+const PASS = 'mutation pass ';
 
 let current: Running | null = null;
 
 globalThis.__mutant = (mutant) => {
-  current?.reached.add(mutant);
-  return current?.code === mutant;
+  if (!current) return false;
+  const places = current.reached.get(mutant) ?? new Set();
+  current.reached.set(mutant, places.add(current.place));
+  return current.code === mutant;
 };
 
 // Every statement of a store reaches Postgres here, with its name.
@@ -74,10 +107,17 @@ const { query } = pg.Client.prototype as { query: (...args: unknown[]) => unknow
 pg.Client.prototype.query = function run(this: pg.Client, ...[what, ...rest]: unknown[]): unknown {
   const { name, text } = (what ?? {}) as { name?: string; text?: string };
   if (!current || !name || text === undefined) return query.call(this, what, ...rest);
-  current.statements.set(name, text);
+  const known = current.statements.get(name) ?? { text, places: new Set() };
+  known.places.add(current.place);
+  current.statements.set(name, known);
   return query.call(this, { ...(what as object), text: current.sql[name] ?? text }, ...rest);
 } as typeof pg.Client.prototype.query;
 
+interface Modules {
+  readonly idToModuleMap: ReadonlyMap<string, { promise?: unknown; exports?: unknown; evaluated: boolean }>;
+}
+
+// oxlint-disable-next-line import/no-default-export -- Vitest takes a runner's default export
 export default class MutantRunner extends TestRunner {
   readonly #suites = new Map<string, Running>();
   readonly #orders = inject('mutation');
@@ -87,25 +127,18 @@ export default class MutantRunner extends TestRunner {
     if (source === 'setup') return void (await super.importFile(filepath, source));
     vi.setConfig({ testTimeout: TEST_TIMEOUT_MS, hookTimeout: 2 * TEST_TIMEOUT_MS });
     const passes = this.#orders.passes[relative(this.config.root, filepath)] ?? [];
-    passes.forEach((pass, place) => {
-      const running: Running = {
-        ...pass,
-        place,
-        reached: new Set(),
-        statements: new Map(),
-        startedAtMs: 0,
-        failed: null,
-        timedOut: false,
-      };
-      const name = `mutation pass ${place}`;
+    passes.forEach((pass, number) => {
+      const name = `${PASS}${number}`;
+      const running = start(pass, number);
       this.#suites.set(name, running);
-      describe(name, async () => {
+      describe(`${PASS}${number}`, async () => {
         this.#begin(running, filepath);
-        vi.resetModules();
+        this.#forgetModules(pass.isFresh);
         try {
           await super.importFile(filepath, source);
         } catch (error) {
           running.failed = 'import';
+          // oxlint-disable-next-line vitest/expect-expect -- it is there to fail
           test('import', () => Promise.reject(error as Error));
         }
       });
@@ -114,26 +147,33 @@ export default class MutantRunner extends TestRunner {
 
   override async onBeforeRunSuite(suite: RunnerTestSuite): Promise<void> {
     const top = this.#suites.get(suite.name);
-    if (top) this.#begin(top, suite.file.filepath);
-    else if (suite === suite.file) current = null;
+    if (top) {
+      this.#begin(top, suite.file.filepath);
+      current = { ...top, place: IN_HOOK };
+    } else if (suite === suite.file) current = null;
     // The first failure decides: what is left of the pass is skipped.
-    else if (current?.failed) suite.mode = 'skip';
+    else if (current?.failed || !suite.tasks.some(isWanted)) suite.mode = 'skip';
+    if (current?.isReversed) suite.tasks.reverse();
     await super.onBeforeRunSuite(suite);
   }
 
   override async onBeforeRunTask(task: RunnerTestCase): Promise<void> {
     this.#keepAlive();
-    if (current?.failed) task.mode = 'skip';
+    if (current?.failed || !isWanted(task)) task.mode = 'skip';
+    else if (current) current.place = current.ran.push([nameOf(task), 0]) - 1;
     await super.onBeforeRunTask(task);
   }
 
   override onAfterRunTask(task: RunnerTestCase): void {
-    if (current && task.result?.state === 'fail') this.#fail(task.name, task.result.errors);
+    const ran = current?.ran.at(-1);
+    if (ran && task.mode !== 'skip') ran[1] = Math.round(task.result?.duration ?? 0);
+    if (task.result?.state === 'fail') fail(task.name, task.result.errors);
+    if (current) current.place = IN_HOOK;
     super.onAfterRunTask(task);
   }
 
   override async onAfterRunSuite(suite: RunnerTestSuite): Promise<void> {
-    if (suite.result?.errors?.length) this.#fail(`${suite.name} (hook)`, suite.result.errors);
+    if (suite.result?.errors?.length) fail(`${suite.name} (hook)`, suite.result.errors);
     if (this.#suites.has(suite.name)) this.#end(suite.file.filepath);
     await super.onAfterRunSuite(suite);
   }
@@ -142,34 +182,74 @@ export default class MutantRunner extends TestRunner {
     current = running;
     running.startedAtMs = performance.now();
     this.#keepAlive();
-    this.#tell({ event: 'begin', file: relative(this.config.root, filepath), pass: running.place });
-  }
-
-  #fail(what: string, errors: readonly { message: string }[] | undefined): void {
-    if (!current || current.failed !== null) return;
-    current.failed = what;
-    current.timedOut = errors?.[0]?.message.includes('timed out in') ?? false;
+    this.#tell({ event: 'begin', file: relative(this.config.root, filepath), pass: running.number });
   }
 
   #end(filepath: string): void {
     if (!current) return;
-    const { place, failed, timedOut, reached, statements, startedAtMs } = current;
+    const { number, ran, failed, timedOut, startedAtMs, code, sql } = current;
+    const isControl = code === null && Object.keys(sql).length === 0;
+    const reached = [...current.reached].map(([mutant, places]) => [mutant, [...places]] as const);
+    const statements = [...current.statements].map(([name, { text, places }]) => [name, { text, places: [...places] }]);
     this.#tell({
       event: 'end',
       file: relative(this.config.root, filepath),
-      pass: place,
+      pass: number,
       failed,
       timedOut,
-      ms: performance.now() - startedAtMs,
-      reached: [...reached],
-      statements: Object.fromEntries(statements),
+      ms: Math.round(performance.now() - startedAtMs),
+      tests: isControl ? ran : [],
+      reached: isControl ? Object.fromEntries(reached) : {},
+      statements: isControl ? (Object.fromEntries(statements) as Ended['statements']) : {},
     });
     current = null;
+  }
+
+  /** The tests' modules register hooks when they are evaluated, so every pass needs its own. */
+  #forgetModules(isFresh: boolean): void {
+    if (isFresh) return void vi.resetModules();
+    const { moduleRunner } = this as unknown as { moduleRunner: { evaluatedModules: Modules } };
+    for (const [path, module] of moduleRunner.evaluatedModules.idToModuleMap) {
+      if (!path.includes('/test/') || KEPT_MODULE.test(path)) continue;
+      Object.assign(module, { promise: undefined, exports: undefined, evaluated: false });
+    }
   }
 
   #tell(event: Event): void {
     appendFileSync(this.#orders.log, `${JSON.stringify(event)}\n`);
   }
+}
+
+function start(pass: Pass, number: number): Running {
+  const [reached, statements] = [new Map(), new Map()];
+  return {
+    ...pass,
+    number,
+    ran: [],
+    reached,
+    statements,
+    place: AT_IMPORT,
+    startedAtMs: 0,
+    failed: null,
+    timedOut: false,
+  };
+}
+
+function fail(what: string, errors: readonly { message: string }[] | undefined): void {
+  if (!current || current.failed !== null) return;
+  current.failed = what;
+  current.timedOut = errors?.[0]?.message.includes('timed out in') ?? false;
+}
+
+function isWanted(task: RunnerTask): boolean {
+  if (task.type === 'suite') return task.tasks.some(isWanted);
+  return !current?.tests || current.tests.includes(nameOf(task));
+}
+
+/** The test's name with those of its suites, without that of the pass. */
+function nameOf(task: RunnerTask): string {
+  const { suite } = task;
+  return suite && !suite.name.startsWith(PASS) ? `${nameOf(suite)} > ${task.name}` : task.name;
 }
 
 /** Kills this process when nothing has been heard for a while: a mutant may loop and let nothing else run. */

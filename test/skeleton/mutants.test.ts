@@ -1,0 +1,94 @@
+// What `npm run mutate` changes. That an instrumented copy behaves as the original does, it checks
+// itself: before anything else, every test file runs with the copies and no mutant on.
+import { loadModule } from 'libpg-query';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { findCodeMutants, instrument } from '../../scripts/mutate/code-mutants.ts';
+import { findSqlMutants } from '../../scripts/mutate/sql-mutants.ts';
+
+const codeMutants = (text: string) =>
+  findCodeMutants('sample.ts', text).map(({ original, replacement }) => `${original} → ${replacement}`);
+
+describe('mutants of TypeScript', () => {
+  test('drop each part of a condition, and force one that has no parts', () => {
+    expect(codeMutants('const f = (a, b, c) => a && b && c === 2;')).toEqual([
+      'a && b && c === 2 → b && c === 2',
+      'a && b && c === 2 → a && c === 2',
+      'a && b && c === 2 → a && b',
+      '2 → 3',
+      '2 → 1',
+    ]);
+    expect(codeMutants('function f(a, b) { if (a < b) throw a; }')).toEqual([
+      'a < b → true',
+      'a < b → false',
+      'a < b → a <= b',
+    ]);
+  });
+
+  test('leave out a call that only has an effect, and a throw that nothing guards', () => {
+    expect(codeMutants('function f(a) { check(a); throw a; }')).toEqual(['check(a) → undefined', 'throw a; → ']);
+  });
+
+  test('spare types, documentation and the inside of optional chains', () => {
+    expect(codeMutants('type A = 1 | 2; const f = (a: 1) => a?.b.filter(c).d;')).toEqual([]);
+    expect(
+      codeMutants("const s = z.int().meta({ examples: [1] }); const d = { description: '', trigger: 1 };"),
+    ).toEqual([]);
+  });
+
+  test('are all in one copy, each behind its number, and off without it', () => {
+    const text = 'const f = (a: number, b: number): boolean => a > 1 && b > 1;\nreturn f;';
+    const mutants = findCodeMutants('sample.ts', text);
+    const copy = instrument(text, mutants, (mutant) => mutants.indexOf(mutant)).replaceAll(/: (number|boolean)/g, '');
+    const run = (on: number | null, ...values: [number, number]): boolean => {
+      globalThis.__mutant = (mutant) => mutant === on;
+      // oxlint-disable-next-line no-implied-eval, typescript/no-implied-eval -- that is what it is for
+      return (new Function(copy)() as (...values: [number, number]) => boolean)(...values);
+    };
+    const isOff = run(null, 1, 2);
+    const withoutFirst = run(
+      mutants.findIndex(({ replacement }) => replacement === 'b > 1'),
+      1,
+      2,
+    );
+    globalThis.__mutant = undefined;
+    expect({ isOff, withoutFirst }).toEqual({ isOff: false, withoutFirst: true });
+  });
+});
+
+describe('mutants of SQL', () => {
+  beforeAll(() => loadModule());
+  const changes = (text: string) => findSqlMutants(text).map(({ change }) => change);
+
+  test('drop each condition, at any depth, and keep the parameters', () => {
+    const text =
+      'select x from a join b on b.id = a.id where a.t = $1 and (a.u or exists (select from c where c.v = $2))';
+    expect(changes(text)).toEqual([
+      'drop: b.id = a.id',
+      'drop: c.v = $n',
+      'never: a.u',
+      'never: exists (select from c where c.v = $n)',
+      'drop: a.t = $n',
+      'drop: (a.u or exists (select from c where c.v = $n))',
+    ]);
+    expect(findSqlMutants(text)[4]?.text).toContain('where (a.t = $1 or true) and');
+  });
+
+  test('take between, distinct from, on conflict and comments for what they are', () => {
+    expect(changes('select 1 from a where b between 1 and 2 and c is distinct from d -- and e\n')).toEqual([
+      'drop: b between 1 and 2',
+      'drop: c is distinct from d',
+    ]);
+    expect(changes('insert into a values (1) on conflict (b) do update set c = 1 where a.d')).toEqual(['drop: a.d']);
+  });
+
+  test('choose the other branch of a case, turn orders around, take locks away', () => {
+    expect(changes('select case when a then 1 else 2 end from b')).toEqual(['drop: a', 'never: a']);
+    const lock = 'select from a order by b desc, c limit 1 for no key update of a skip locked';
+    expect(findSqlMutants(lock).map(({ text }) => text.slice('select from a '.length).trim())).toEqual([
+      'order by b asc, c limit 1 for no key update of a skip locked',
+      'order by b desc, c desc limit 1 for no key update of a skip locked',
+      'order by b desc, c limit 1',
+      'order by b desc, c limit 1 for no key update of a',
+    ]);
+  });
+});
