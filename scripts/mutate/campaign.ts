@@ -1,5 +1,6 @@
 // Which test files run with which mutants, and what came of it.
 import { globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { declarationOf, hash, type Declaration, type Mutant } from './mutants.ts';
 import { writeKept, type Coverage, type Kept, type Result } from './report.ts';
 import type { Outcome, Session } from './session.ts';
@@ -11,13 +12,17 @@ export interface Campaign {
   readonly testFiles: readonly string[];
   /** Test files that run beside each other. */
   readonly workers: number;
+  /** Tries a mutant with every test file that reaches it. */
+  readonly isThorough: boolean;
 }
 
 /** So many mutants run in one process. Those with modules of their own need memory for them. */
 const PASSES = { kept: 40, fresh: 10 };
 
-/** What is evaluated at import is reached by every file that imports it, which says little: only the likeliest are tried. */
-const TRIES_AT_IMPORT = 10;
+/** A mutant that so many of the likeliest test files let live has survived; `--thorough` tries all. */
+const TRIES = 12;
+/** What a process and our modules take to begin. */
+const PROCESS_MS = 3000;
 const MODULES_MS = 1000;
 
 const FIRST: Pass = { code: null, sql: {}, tests: null, isFresh: true };
@@ -101,15 +106,19 @@ interface Trial {
 
 /** Tries each mutant until a test fails, or none is left that reaches it. */
 export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[]): Promise<void> {
-  const { session, kept, workers } = campaign;
+  const { session, kept, workers, isThorough } = campaign;
+  const triesMax = isThorough ? Infinity : TRIES;
   const left = new Map<Mutant, Map<string, Trial>>();
   const tried = new Map<Mutant, string[]>();
+  const reaching = new Map<Mutant, string[]>();
   for (const mutant of mutants) {
     const trials = trialsOf(campaign, mutant);
-    if (trials.size === 0) decide(kept, mutant, { verdict: 'not covered', by: null, files: [] });
+    reaching.set(mutant, [...trials.keys()]);
+    if (trials.size === 0) decide(kept, mutant, { verdict: 'not covered', by: null, files: [], reaching: [] });
     const valid = stillValid(kept, mutant);
-    if (trials.size > 0 && !isDecided(kept, mutant, trials)) left.set(mutant, trials);
-    else if (valid.length > 0) decide(kept, mutant, { verdict: 'survived', by: null, files: valid });
+    if (trials.size > 0 && !isDecided(kept, mutant, { trials, triesMax })) left.set(mutant, trials);
+    else if (valid.length > 0)
+      decide(kept, mutant, { verdict: 'survived', by: null, files: valid, reaching: [...trials.keys()] });
     tried.set(mutant, valid);
     for (const file of valid) trials.delete(file);
   }
@@ -120,6 +129,7 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
     const passes = batches.map(
       ({ file, batch }) => [file, batch.flatMap((mutant) => left.get(mutant)?.get(file)?.pass ?? [])] as const,
     );
+    const startedAtMs = performance.now();
     const outcomes = await session.run(Object.fromEntries(passes));
     for (const { file, batch } of batches) {
       batch.forEach((mutant, place) => {
@@ -128,27 +138,26 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
         if (!outcome || outcome.kind === 'open' || !trials) return;
         const files = [...(tried.get(mutant) ?? []), file];
         tried.set(mutant, files);
-        const isFresh = trials.get(file)?.pass.isFresh ?? false;
         trials.delete(file);
         likely.learn(file, mutant, !isGood(outcome));
-        const isGivenUp = trials.size === 0 || (isFresh && files.length >= TRIES_AT_IMPORT);
-        if (isGood(outcome) && !isGivenUp) return decide(kept, mutant, { verdict: 'open', by: null, files });
-        left.delete(mutant);
-        if (isGood(outcome)) decide(kept, mutant, { verdict: 'survived', by: null, files });
+        const isGivenUp = trials.size === 0 || files.length >= triesMax;
+        if (isGivenUp || !isGood(outcome)) left.delete(mutant);
+        const verdict = isGivenUp ? 'survived' : 'open';
+        if (isGood(outcome)) decide(kept, mutant, { verdict, by: null, files, reaching: reaching.get(mutant) ?? [] });
         else decide(kept, mutant, verdictOf(file, outcome));
       });
     }
     writeKept(kept);
-    console.log(
-      `${count - left.size}/${count} ${batches.map(({ file, batch }) => `${file} ×${batch.length}`).join(', ')}`,
-    );
+    const seconds = Math.round((performance.now() - startedAtMs) / 1000);
+    const ran = batches.map(({ file, batch }) => `${file} ×${batch.length}`);
+    console.log(`${count - left.size}/${count} ${ran.join(', ')} (${seconds} s)`);
   }
 }
 
 function verdictOf(file: string, outcome: Outcome): Verdict {
   const isEnded = outcome.kind === 'ended';
   const verdict = isEnded && !outcome.end.timedOut ? 'killed' : 'timeout';
-  return { verdict, by: `${file}: ${isEnded ? outcome.end.failed : 'hung'}`, files: [file] };
+  return { verdict, by: `${file}: ${isEnded ? outcome.end.failed : 'hung'}`, files: [file], reaching: [] };
 }
 
 /** The test files that reach a mutant, with the tests that do. */
@@ -176,41 +185,64 @@ function trialsOf({ kept, testFiles }: Campaign, { id, on }: Mutant): Map<string
 
 type Odds = (file: string, mutant: Mutant) => number;
 
-/** How likely a test file kills a mutant, from what it did with others of the same source file. */
+/** How likely a test file kills a mutant: by its name at first, then by what it did with others of the same source file. */
 function createOdds(): { of: Odds; learn: (file: string, mutant: Mutant, isKilled: boolean) => void } {
   const seen = new Map<string, { tries: number; kills: number }>();
-  const key = (file: string, mutant: Mutant): string => `${file}\n${mutant.file}`;
-  const get = (file: string, mutant: Mutant) => seen.get(key(file, mutant)) ?? { tries: 0, kills: 0 };
+  const get = (file: string, mutant: Mutant) => {
+    const key = `${file}\n${mutant.file}`;
+    const known = seen.get(key) ?? { tries: 4, kills: isNamesake(file, mutant.file) ? 3 : 0.5 };
+    seen.set(key, known);
+    return known;
+  };
   return {
     of: (file, mutant) => {
       const { tries, kills } = get(file, mutant);
-      return (kills + 1) / (tries + 3);
+      return kills / tries;
     },
     learn: (file, mutant, isKilled) => {
-      const { tries, kills } = get(file, mutant);
-      seen.set(key(file, mutant), { tries: tries + 1, kills: kills + (isKilled ? 1 : 0) });
+      const known = get(file, mutant);
+      known.tries += 1;
+      known.kills += isKilled ? 1 : 0;
     },
   };
 }
 
+/** `test/features/platform-cases.test.ts` and `src/features/cases/store.ts`, `test/rules/lanes.test.ts` and `…/lanes.ts`. */
+function isNamesake(testFile: string, source: string): boolean {
+  const words = new Set(basename(testFile, '.test.ts').split('-').map(stem));
+  const path = source.replace(/\.ts$/, '').split(/[/-]/).map(stem);
+  return path.some((word) => !COMMON.has(word) && words.has(word));
+}
+
+const COMMON: ReadonlySet<string> = new Set('src core feature rule store platform admin service http'.split(' '));
+
+/** Without the plural. */
+function stem(word: string): string {
+  return word.replace(/(?<=...)s$/, '');
+}
+
 /** For each worker a test file, and the mutants for which it is the best choice, or nearly so. */
 function chooseBatches(left: ReadonlyMap<Mutant, ReadonlyMap<string, Trial>>, workers: number, odds: Odds) {
-  const groups = new Map<string, { file: string; limit: number; batch: Mutant[]; best: number }>();
+  const groups = new Map<string, { file: string; limit: number; batch: Mutant[]; kills: number; costMs: number }>();
   for (const [mutant, trials] of left) {
     const worth = [...trials].map(([file, trial]) => ({ file, trial, worth: odds(file, mutant) / trial.costMs }));
     const best = Math.max(...worth.map((each) => each.worth));
     for (const { file, trial, worth: own } of worth) {
       if (own < best * 0.6) continue;
       const key = `${file} ${trial.pass.isFresh}`;
-      const group = groups.get(key) ?? { file, limit: trial.limit, batch: [], best: 0 };
-      group.batch.push(mutant);
-      group.best += own / best;
+      const group = groups.get(key) ?? { file, limit: trial.limit, batch: [], kills: 0, costMs: PROCESS_MS };
+      if (group.batch.push(mutant) <= trial.limit) {
+        group.kills += odds(file, mutant);
+        group.costMs += trial.costMs;
+      }
       groups.set(key, group);
     }
   }
   const chosen: { file: string; batch: Mutant[] }[] = [];
   const taken = new Set<Mutant>();
-  for (const { file, limit, batch } of [...groups.values()].toSorted((a, b) => b.best - a.best)) {
+  for (const { file, limit, batch } of [...groups.values()].toSorted(
+    (a, b) => b.kills / b.costMs - a.kills / a.costMs,
+  )) {
     if (chosen.length === workers) break;
     if (chosen.some((each) => each.file === file)) continue;
     const own = batch.filter((mutant) => !taken.has(mutant)).slice(0, limit);
@@ -221,16 +253,19 @@ function chooseBatches(left: ReadonlyMap<Mutant, ReadonlyMap<string, Trial>>, wo
 }
 
 /** A killed mutant stays so while its killer stays; a survivor, while no test that reaches it is new or changed. */
-function isDecided(kept: Kept, mutant: Mutant, trials: ReadonlyMap<string, Trial>): boolean {
+function isDecided(
+  kept: Kept,
+  mutant: Mutant,
+  { trials, triesMax }: { readonly trials: ReadonlyMap<string, Trial>; readonly triesMax: number },
+): boolean {
   const known = kept.results[mutant.id];
-  const valid = new Set(stillValid(kept, mutant));
   if (known?.verdict === 'killed' || known?.verdict === 'timeout') {
-    return (
-      known.context === mutant.context && Object.entries(known.tests).every(([file, was]) => was === hashOfTest(file))
-    );
+    const isSame = ([file, was]: [string, string]): boolean => was === hashOfTest(file);
+    return known.context === mutant.context && Object.entries(known.tests).every(isSame);
   }
-  const isFull = [...trials.values()].some(({ pass }) => pass.isFresh) && valid.size >= TRIES_AT_IMPORT;
-  return isFull || [...trials.keys()].every((file) => valid.has(file));
+  const valid = new Set(stillValid(kept, mutant));
+  const untried = [...trials.keys()].filter((file) => !valid.has(file));
+  return untried.length === 0 || (valid.size >= triesMax && untried.every((file) => known?.reaching.includes(file)));
 }
 
 /** Test files that are known not to kill it. */
@@ -240,13 +275,13 @@ function stillValid(kept: Kept, { id, context }: Mutant): string[] {
   return Object.entries(known.tests).flatMap(([file, was]) => (was === hashOfTest(file) ? file : []));
 }
 
-interface Verdict extends Pick<Result, 'verdict' | 'by'> {
+interface Verdict extends Pick<Result, 'verdict' | 'by' | 'reaching'> {
   readonly files: readonly string[];
 }
 
-function decide(kept: Kept, { id, context }: Mutant, { verdict, by, files }: Verdict): void {
+function decide(kept: Kept, { id, context }: Mutant, { verdict, by, files, reaching }: Verdict): void {
   const tests = Object.fromEntries(files.map((file) => [file, hashOfTest(file)]));
-  kept.results[id] = { verdict, by, context, tests };
+  kept.results[id] = { verdict, by, context, tests, reaching };
 }
 
 /** Of all that test files share; a change there makes every one of them count as changed. */

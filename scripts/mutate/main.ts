@@ -7,15 +7,15 @@
  *      reach, and does it pass in reverse order in the same process? Only then may a mutant run with
  *      some of its tests. That is kept until the file or a mutated file that it reaches changes.
  *   2. Every mutant runs with the tests that reach it, those first that are fast and likely to fail, until
- *      one fails. Many mutants share a process (worker.ts), one Vitest and one Postgres (session.ts), and
+ *      one fails or a dozen test files passed. Many mutants share a process (worker.ts), one Vitest and one Postgres (session.ts), and
  *      one instrumented copy of the code (code-mutants.ts). Mutated SQL (sql-mutants.ts) takes the place of
  *      a statement's text on its way to Postgres, so the code under test knows nothing of all this.
  *   3. Results are kept in .mutate/ and hold until the mutated function or statement, or the tests that
  *      decided, change. Mutants that are no mistake are named in equivalent.json, with the reason.
  *
  * `--only src/core` (a path), `--only sql`, `--only code`; `--sample 50 --seed 7`; `--workers 2`;
- * `--tests 'test/rules/*.test.ts'` tries no others; `--fresh` forgets what was kept; `--report` only prints
- * what is known. Tests that start processes see no mutants, so they are left out.
+ * `--tests 'test/rules/*.test.ts'` tries no others; `--fresh` forgets what was kept; `--thorough` tries every
+ * test file that reaches a mutant; `--report` only prints what is known. Tests that start processes see no mutants, so they are left out.
  */
 import '../../src/node-version.ts';
 import { globSync } from 'node:fs';
@@ -33,6 +33,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '1' },
     tests: { type: 'string', default: 'test/**/*.test.ts' },
+    thorough: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
   },
@@ -50,7 +51,7 @@ const testFiles = globSync(options.tests, { exclude: LEFT_OUT }).toSorted();
 if (!options.report) {
   const workers = Number(options.workers);
   const session = await openSession(code.texts, { workers });
-  const campaign = { session, kept, testFiles, workers };
+  const campaign = { session, kept, testFiles, workers, isThorough: options.thorough };
   try {
     await recordCoverage(campaign, { ids: code.mutants.map(({ id }) => id), declarations });
     await tryMutants(campaign, choose(allMutants()));

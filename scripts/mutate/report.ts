@@ -12,6 +12,8 @@ export interface Result {
   readonly context: string;
   /** Test files that decided it, with their hashes. */
   readonly tests: Readonly<Record<string, string>>;
+  /** Of a mutant that lives: all that reach it, whether they were tried or not. */
+  readonly reaching: readonly string[];
 }
 
 /** What a test file does without any mutant. A place is that of a test in `tests`, or see worker.ts. */

@@ -252,15 +252,20 @@ function nameOf(task: RunnerTask): string {
   return suite && !suite.name.startsWith(PASS) ? `${nameOf(suite)} > ${task.name}` : task.name;
 }
 
-/** Kills this process when nothing has been heard for a while: a mutant may loop and let nothing else run. */
+/** What a busy machine may take away from a process that does not loop. */
+const LOOP_LIMIT_S = 20;
+
+/** Kills this process when it runs one piece of code for long, or has begun no test for `limitS`. */
 function startWatchdog(limitS: number): () => void {
-  const heard = new Int32Array(new SharedArrayBuffer(4));
-  const now = (): number => Math.floor(Date.now() / 1000);
+  const heard = new Int32Array(new SharedArrayBuffer(8));
+  const hear = (what: 0 | 1): void => void Atomics.store(heard, what, Math.floor(Date.now() / 1000));
   const code = `
-    const { workerData: { heard, limitS } } = require('node:worker_threads');
-    const isLate = () => Date.now() / 1000 - Atomics.load(heard, 0) > limitS;
-    setInterval(() => isLate() && process.kill(process.pid, 'SIGKILL'), 1000);`;
-  Atomics.store(heard, 0, now());
-  new Worker(code, { eval: true, workerData: { heard, limitS } }).unref();
-  return () => void Atomics.store(heard, 0, now());
+    const { workerData: { heard, limits } } = require('node:worker_threads');
+    const isLate = (limitS, what) => Date.now() / 1000 - Atomics.load(heard, what) > limitS;
+    setInterval(() => limits.some(isLate) && process.kill(process.pid, 'SIGKILL'), 1000);`;
+  hear(0);
+  hear(1);
+  setInterval(() => hear(1), 500).unref();
+  new Worker(code, { eval: true, workerData: { heard, limits: [limitS, LOOP_LIMIT_S] } }).unref();
+  return () => hear(0);
 }
