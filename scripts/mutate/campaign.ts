@@ -19,8 +19,8 @@ export interface Campaign {
 /** So many mutants run in one process. Those with modules of their own need memory for them. */
 const PASSES = { kept: 40, fresh: 10 };
 
-/** A mutant that so many of the likeliest test files let live has survived; `--thorough` tries all. */
-const TRIES = 12;
+/** A mutant survives so many of the likeliest test files, or all of them with `--thorough`. */
+const TRIES = 6;
 /** What a process and our modules take to begin. */
 const PROCESS_MS = 3000;
 const MODULES_MS = 1000;
@@ -114,11 +114,17 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
   for (const mutant of mutants) {
     const trials = trialsOf(campaign, mutant);
     reaching.set(mutant, [...trials.keys()]);
-    if (trials.size === 0) decide(kept, mutant, { verdict: 'not covered', by: null, files: [], reaching: [] });
+    if (trials.size === 0) {
+      decide(kept, mutant, { verdict: 'not covered', by: null, files: [], reaching: [] });
+      continue;
+    }
     const valid = stillValid(kept, mutant);
-    if (trials.size > 0 && !isDecided(kept, mutant, { trials, triesMax })) left.set(mutant, trials);
-    else if (valid.length > 0)
-      decide(kept, mutant, { verdict: 'survived', by: null, files: valid, reaching: [...trials.keys()] });
+    const all = [...trials.keys()];
+    const isOpen = !isDecided(kept, mutant, { trials, triesMax });
+    if (isOpen) left.set(mutant, trials);
+    if (isOpen || valid.length > 0) {
+      decide(kept, mutant, { verdict: isOpen ? 'open' : 'survived', by: null, files: valid, reaching: all });
+    }
     tried.set(mutant, valid);
     for (const file of valid) trials.delete(file);
   }
@@ -161,7 +167,7 @@ function verdictOf(file: string, outcome: Outcome): Verdict {
 }
 
 /** The test files that reach a mutant, with the tests that do. */
-function trialsOf({ kept, testFiles }: Campaign, { id, on }: Mutant): Map<string, Trial> {
+function trialsOf({ kept, testFiles, isThorough }: Campaign, { id, on }: Mutant): Map<string, Trial> {
   const trials = new Map<string, Trial>();
   for (const file of testFiles) {
     const known = kept.coverage[file];
@@ -171,11 +177,12 @@ function trialsOf({ kept, testFiles }: Campaign, { id, on }: Mutant): Map<string
       on.code === null ? Object.keys(on.sql).flatMap((name) => statements[name]?.places ?? []) : (reached[id] ?? []);
     if (places.length === 0) continue;
     const isFresh = places.includes(AT_IMPORT) || runs === 'once';
-    const isAnywhere = isFresh || places.includes(IN_HOOK);
+    // What a hook prepared with it, the tests that run it themselves are the likeliest to notice.
+    const isWhole = isFresh || places.every((place) => place < 0) || (isThorough && places.includes(IN_HOOK));
     const last = Math.max(...places);
     const isReaching = (place: number): boolean => (runs === 'in order' ? place <= last : places.includes(place));
-    const ran = isAnywhere ? tests : tests.filter((_test, place) => isReaching(place));
-    const pass = { ...on, tests: isAnywhere ? null : ran.map(([name]) => name), isFresh };
+    const ran = isWhole ? tests : tests.filter((_test, place) => isReaching(place));
+    const pass = { ...on, tests: isWhole ? null : ran.map(([name]) => name), isFresh };
     const testsMs = ran.reduce((sum, [, ms]) => sum + ms, 0);
     const limit = runs === 'once' ? 1 : isFresh ? PASSES.fresh : PASSES.kept;
     trials.set(file, { pass, costMs: setupMs + testsMs + (isFresh ? MODULES_MS : 0), limit });
@@ -185,29 +192,33 @@ function trialsOf({ kept, testFiles }: Campaign, { id, on }: Mutant): Map<string
 
 type Odds = (file: string, mutant: Mutant) => number;
 
-/** How likely a test file kills a mutant: by its name at first, then by what it did with others of the same source file. */
+/**
+ * How likely a test file kills a mutant: at first by its name, or by what it did with mutants of any
+ * file; then by what it did with others of the same source file.
+ */
 function createOdds(): { of: Odds; learn: (file: string, mutant: Mutant, isKilled: boolean) => void } {
   const seen = new Map<string, { tries: number; kills: number }>();
-  const get = (file: string, mutant: Mutant) => {
-    const key = `${file}\n${mutant.file}`;
-    const known = seen.get(key) ?? { tries: 4, kills: isNamesake(file, mutant.file) ? 3 : 0.5 };
+  const get = (key: string) => {
+    const known = seen.get(key) ?? { tries: 0, kills: 0 };
     seen.set(key, known);
     return known;
   };
   return {
     of: (file, mutant) => {
-      const { tries, kills } = get(file, mutant);
-      return kills / tries;
+      const [anywhere, here] = [get(file), get(`${file} ${mutant.file}`)];
+      const first = isNamesake(file, mutant.file) ? 0.75 : (anywhere.kills + 1) / (anywhere.tries + 8);
+      return (here.kills + 4 * first) / (here.tries + 4);
     },
     learn: (file, mutant, isKilled) => {
-      const known = get(file, mutant);
-      known.tries += 1;
-      known.kills += isKilled ? 1 : 0;
+      for (const known of [get(file), get(`${file} ${mutant.file}`)]) {
+        known.tries += 1;
+        known.kills += isKilled ? 1 : 0;
+      }
     },
   };
 }
 
-/** `test/features/platform-cases.test.ts` and `src/features/cases/store.ts`, `test/rules/lanes.test.ts` and `…/lanes.ts`. */
+/** Such as test/features/platform-cases.test.ts and src/features/cases/store.ts. */
 function isNamesake(testFile: string, source: string): boolean {
   const words = new Set(basename(testFile, '.test.ts').split('-').map(stem));
   const path = source.replace(/\.ts$/, '').split(/[/-]/).map(stem);
@@ -252,7 +263,7 @@ function chooseBatches(left: ReadonlyMap<Mutant, ReadonlyMap<string, Trial>>, wo
   return chosen;
 }
 
-/** A killed mutant stays so while its killer stays; a survivor, while no test that reaches it is new or changed. */
+/** Killed: while the killer stays. Survived: until a test that reaches it is new or changed. */
 function isDecided(
   kept: Kept,
   mutant: Mutant,

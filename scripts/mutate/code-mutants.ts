@@ -1,5 +1,5 @@
-// Mutants of TypeScript: finds them in a file's syntax tree, and writes all of them into one copy of
-// the file. There, each stands behind a switch, `__mutant(number) ? mutated : original`, so that one
+// Mutants of TypeScript: finds them in a file's syntax tree, and writes all of them into one copy
+// of the file. There, each stands behind a switch, `__mutant(number) ? mutated : original`, so that one
 // copy serves every mutant and also tells which ones a test reaches.
 import ts from 'typescript';
 
@@ -130,7 +130,7 @@ function replacementsOf(node: ts.Node): string[] {
   return [];
 }
 
-/** What decides a branch is made always true and always false; a part of `&&` or `||`, as dropped. */
+/** What decides a branch is made always true and always false. */
 function isCondition(node: ts.Node): node is ts.Expression {
   const { parent } = node;
   if (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) return parent.expression === node;

@@ -1,4 +1,4 @@
-// All mutants of the project, whatever their language, under names that stay the same while the code does.
+// All mutants of the project, under names that stay the same while the code does.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { findCodeMutants, instrument, type CodeMutant } from './code-mutants.ts';

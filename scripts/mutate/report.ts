@@ -16,7 +16,7 @@ export interface Result {
   readonly reaching: readonly string[];
 }
 
-/** What a test file does without any mutant. A place is that of a test in `tests`, or see worker.ts. */
+/** What a test file does without a mutant. A place is an index of `tests`, or see worker.ts. */
 export interface Coverage {
   readonly hash: string;
   /** Files with mutants that it reaches, with their hashes. */
@@ -27,7 +27,7 @@ export interface Coverage {
   /** Mutant id → places. */
   readonly reached: Readonly<Record<string, readonly number[]>>;
   readonly statements: Ended['statements'];
-  /** How it passes again in one process. In any order: any of its tests may run without the others. */
+  /** How it passes again in one process. In any order: a test may run without the others. */
   readonly runs: 'once' | 'in order' | 'in any order';
 }
 

@@ -1,4 +1,4 @@
-// One Vitest, and with it one Postgres, for all of the mutants. Vite hands out the instrumented copies.
+// One Vitest, and with it one Postgres, for all mutants. Vite hands out the instrumented copies.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';

@@ -54,7 +54,7 @@ interface Edit extends Span {
   readonly edit: (original: string) => string;
 }
 
-// `or true` instead of nothing at all: the parameters keep their types, and the planner takes it for true.
+// Not just left out: this way the parameters keep their types.
 const dropFromAnd = (original: string): string => `(${original} or true)`;
 const dropFromOr = (original: string): string => `(${original} and false)`;
 
@@ -86,7 +86,7 @@ function conditions(tokens: readonly Token[]): Edit[] {
   return found;
 }
 
-/** Spans between two borders at one depth that are conditions: after `where` and the like, or with `and`, `or` in them. */
+/** Conditions: spans between two borders, after `where` and the like or with `and`, `or` in them. */
 function expressions(tokens: readonly Token[]): Span[] {
   const found: Span[] = [];
   const begins: number[] = [0];

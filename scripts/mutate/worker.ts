@@ -1,7 +1,7 @@
-// Runs in Vitest's workers, as the runner of their tests: a test file runs once for each mutant that
-// is to be tried with it, all in one process. Packages stay loaded, and so does our code, unless the
-// mutant is in something that is evaluated when its module loads. Such a pass takes a fraction of what
-// a process of its own would.
+// Runs in Vitest's workers, as the runner of their tests: a test file runs once for each mutant that is
+// to be tried with it, all in one process. Packages stay loaded, and so does our code, unless the
+// mutant is in something that is evaluated when its module loads. A pass then takes a fraction of what
+// it would in a process of its own.
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -85,10 +85,10 @@ interface Running extends Pass {
   timedOut: boolean;
 }
 
-/** Shorter than the tests' own, because a mutant often makes one wait; long enough for a busy machine. */
+/** Shorter than the tests' own, because a mutant often makes one wait. */
 const TEST_TIMEOUT_MS = 20_000;
 
-/** Evaluated once a process, as our code is: it holds no state of a test, and compiles every schema. */
+/** Evaluated once a process: it holds no state of a test, and compiles every schema. */
 const KEPT_MODULE = /\/test\/support\/response-contract\.ts$/;
 
 const PASS = 'mutation pass ';
@@ -255,7 +255,7 @@ function nameOf(task: RunnerTask): string {
 /** What a busy machine may take away from a process that does not loop. */
 const LOOP_LIMIT_S = 20;
 
-/** Kills this process when it runs one piece of code for long, or has begun no test for `limitS`. */
+/** Kills this process when it loops, or has begun no test for `limitS`. */
 function startWatchdog(limitS: number): () => void {
   const heard = new Int32Array(new SharedArrayBuffer(8));
   const hear = (what: 0 | 1): void => void Atomics.store(heard, what, Math.floor(Date.now() / 1000));
