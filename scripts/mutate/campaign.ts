@@ -193,8 +193,8 @@ function trialsOf({ kept, testFiles, isThorough }: Campaign, { id, on }: Mutant)
 type Odds = (file: string, mutant: Mutant) => number;
 
 /**
- * How likely a test file kills a mutant: at first by its name, or by what it did with mutants of any
- * file; then by what it did with others of the same source file.
+ * How likely a test file kills a mutant: at first by its name, or by what it did with all mutants;
+ * then by what it did with others of the same source file.
  */
 function createOdds(): { of: Odds; learn: (file: string, mutant: Mutant, isKilled: boolean) => void } {
   const seen = new Map<string, { tries: number; kills: number }>();

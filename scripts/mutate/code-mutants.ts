@@ -1,5 +1,5 @@
 // Mutants of TypeScript: finds them in a file's syntax tree, and writes all of them into one copy
-// of the file. There, each stands behind a switch, `__mutant(number) ? mutated : original`, so that one
+// of the file. There, each stands behind a switch, `__mutant(n) ? mutated : original`, so that one
 // copy serves every mutant and also tells which ones a test reaches.
 import ts from 'typescript';
 

@@ -8,8 +8,8 @@ import type { Pass } from './worker.ts';
 /** Files whose TypeScript is mutated: decisions without IO. */
 const CODE = [
   'src/core/*.ts',
-  'src/features/*/{rules,*-rules}.ts',
-  'src/*/**/lanes.ts',
+  'src/**/{rules,*-rules}.ts',
+  'src/**/lanes.ts',
   'src/{features/webhooks,delivery}/schedule.ts',
   'src/http/problem-response.ts',
 ];

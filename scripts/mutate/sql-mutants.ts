@@ -86,7 +86,7 @@ function conditions(tokens: readonly Token[]): Edit[] {
   return found;
 }
 
-/** Conditions: spans between two borders, after `where` and the like or with `and`, `or` in them. */
+/** Conditions: spans between borders, after `where` and the like or with `and`, `or` in them. */
 function expressions(tokens: readonly Token[]): Span[] {
   const found: Span[] = [];
   const begins: number[] = [0];
