@@ -37,8 +37,12 @@ export async function recordCoverage(
   const open = testFiles.filter((file) => !isCurrent(file, kept.coverage[file]));
   for (let at = 0; at < open.length; at += workers) {
     const files = open.slice(at, at + workers);
-    const reverse = await session.run(Object.fromEntries(files.map((file) => [file, [FIRST, REVERSED]])));
-    const suspects = files.filter((file) => isGood(reverse[file]?.[0]) && !isGood(reverse[file]?.[1]));
+    const reverse = await session.run(
+      Object.fromEntries(files.map((file) => [file, [FIRST, REVERSED]])),
+    );
+    const suspects = files.filter(
+      (file) => isGood(reverse[file]?.[0]) && !isGood(reverse[file]?.[1]),
+    );
     const inOrder =
       suspects.length === 0
         ? {}
@@ -54,7 +58,8 @@ export async function recordCoverage(
       const ms = isGood(again) ? again.end.ms : first.end.ms;
       const runs = !isGood(again) ? 'once' : isGood(reversed) ? 'in any order' : 'in order';
       kept.coverage[file] = coverageOf(file, { ...first.end, ms }, { ...known, runs });
-      const why = runs === 'once' ? failureOf(again) : runs === 'in order' ? failureOf(reversed) : '';
+      const why =
+        runs === 'once' ? failureOf(again) : runs === 'in order' ? failureOf(reversed) : '';
       console.log(`${file}: ${first.end.ms} ms, then ${ms} ms, ${runs} ${why}`);
     }
     writeKept(kept);
@@ -82,7 +87,9 @@ function coverageOf(
   const reached = Object.entries(end.reached).map(
     ([number, places]) => [known.ids[Number(number)] ?? '', places] as const,
   );
-  const stores = Object.keys(statements).flatMap((name) => declarationOf(known.declarations, name)?.file ?? []);
+  const stores = Object.keys(statements).flatMap(
+    (name) => declarationOf(known.declarations, name)?.file ?? [],
+  );
   const files = new Set([...reached.map(([id]) => id.split(' › ')[0] ?? ''), ...stores]);
   const testsMs = tests.reduce((sum, [, testMs]) => sum + testMs, 0);
   return {
@@ -123,7 +130,12 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
     const isOpen = !isDecided(kept, mutant, { trials, triesMax });
     if (isOpen) left.set(mutant, trials);
     if (isOpen || valid.length > 0) {
-      decide(kept, mutant, { verdict: isOpen ? 'open' : 'survived', by: null, files: valid, reaching: all });
+      decide(kept, mutant, {
+        verdict: isOpen ? 'open' : 'survived',
+        by: null,
+        files: valid,
+        reaching: all,
+      });
     }
     tried.set(mutant, valid);
     for (const file of valid) trials.delete(file);
@@ -133,7 +145,8 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
   while (left.size > 0) {
     const batches = chooseBatches(left, workers, likely.of);
     const passes = batches.map(
-      ({ file, batch }) => [file, batch.flatMap((mutant) => left.get(mutant)?.get(file)?.pass ?? [])] as const,
+      ({ file, batch }) =>
+        [file, batch.flatMap((mutant) => left.get(mutant)?.get(file)?.pass ?? [])] as const,
     );
     const startedAtMs = performance.now();
     const outcomes = await session.run(Object.fromEntries(passes));
@@ -149,7 +162,8 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
         const isGivenUp = trials.size === 0 || files.length >= triesMax;
         if (isGivenUp || !isGood(outcome)) left.delete(mutant);
         const verdict = isGivenUp ? 'survived' : 'open';
-        if (isGood(outcome)) decide(kept, mutant, { verdict, by: null, files, reaching: reaching.get(mutant) ?? [] });
+        if (isGood(outcome))
+          decide(kept, mutant, { verdict, by: null, files, reaching: reaching.get(mutant) ?? [] });
         else decide(kept, mutant, verdictOf(file, outcome));
       });
     }
@@ -163,24 +177,36 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
 function verdictOf(file: string, outcome: Outcome): Verdict {
   const isEnded = outcome.kind === 'ended';
   const verdict = isEnded && !outcome.end.timedOut ? 'killed' : 'timeout';
-  return { verdict, by: `${file}: ${isEnded ? outcome.end.failed : 'hung'}`, files: [file], reaching: [] };
+  return {
+    verdict,
+    by: `${file}: ${isEnded ? outcome.end.failed : 'hung'}`,
+    files: [file],
+    reaching: [],
+  };
 }
 
 /** The test files that reach a mutant, with the tests that do. */
-function trialsOf({ kept, testFiles, isThorough }: Campaign, { id, on }: Mutant): Map<string, Trial> {
+function trialsOf(
+  { kept, testFiles, isThorough }: Campaign,
+  { id, on }: Mutant,
+): Map<string, Trial> {
   const trials = new Map<string, Trial>();
   for (const file of testFiles) {
     const known = kept.coverage[file];
     if (!known) continue;
     const { reached, statements, tests, setupMs, runs } = known;
     const places =
-      on.code === null ? Object.keys(on.sql).flatMap((name) => statements[name]?.places ?? []) : (reached[id] ?? []);
+      on.code === null
+        ? Object.keys(on.sql).flatMap((name) => statements[name]?.places ?? [])
+        : (reached[id] ?? []);
     if (places.length === 0) continue;
     const isFresh = places.includes(AT_IMPORT) || runs === 'once';
     // What a hook prepared with it, the tests that run it themselves are the likeliest to notice.
-    const isWhole = isFresh || places.every((place) => place < 0) || (isThorough && places.includes(IN_HOOK));
+    const isWhole =
+      isFresh || places.every((place) => place < 0) || (isThorough && places.includes(IN_HOOK));
     const last = Math.max(...places);
-    const isReaching = (place: number): boolean => (runs === 'in order' ? place <= last : places.includes(place));
+    const isReaching = (place: number): boolean =>
+      runs === 'in order' ? place <= last : places.includes(place);
     const ran = isWhole ? tests : tests.filter((_test, place) => isReaching(place));
     const pass = { ...on, tests: isWhole ? null : ran.map(([name]) => name), isFresh };
     const testsMs = ran.reduce((sum, [, ms]) => sum + ms, 0);
@@ -196,7 +222,10 @@ type Odds = (file: string, mutant: Mutant) => number;
  * How likely a test file kills a mutant: at first by its name, or by what it did with all mutants;
  * then by what it did with others of the same source file.
  */
-function createOdds(): { of: Odds; learn: (file: string, mutant: Mutant, isKilled: boolean) => void } {
+function createOdds(): {
+  of: Odds;
+  learn: (file: string, mutant: Mutant, isKilled: boolean) => void;
+} {
   const seen = new Map<string, { tries: number; kills: number }>();
   const get = (key: string) => {
     const known = seen.get(key) ?? { tries: 0, kills: 0 };
@@ -206,7 +235,9 @@ function createOdds(): { of: Odds; learn: (file: string, mutant: Mutant, isKille
   return {
     of: (file, mutant) => {
       const [anywhere, here] = [get(file), get(`${file} ${mutant.file}`)];
-      const first = isNamesake(file, mutant.file) ? 0.75 : (anywhere.kills + 1) / (anywhere.tries + 8);
+      const first = isNamesake(file, mutant.file)
+        ? 0.75
+        : (anywhere.kills + 1) / (anywhere.tries + 8);
       return (here.kills + 4 * first) / (here.tries + 4);
     },
     learn: (file, mutant, isKilled) => {
@@ -225,7 +256,9 @@ function isNamesake(testFile: string, source: string): boolean {
   return path.some((word) => !COMMON.has(word) && words.has(word));
 }
 
-const COMMON: ReadonlySet<string> = new Set('src core feature rule store platform admin service http'.split(' '));
+const COMMON: ReadonlySet<string> = new Set(
+  'src core feature rule store platform admin service http'.split(' '),
+);
 
 /** Without the plural. */
 function stem(word: string): string {
@@ -233,15 +266,32 @@ function stem(word: string): string {
 }
 
 /** For each worker a test file, and the mutants for which it is the best choice, or nearly so. */
-function chooseBatches(left: ReadonlyMap<Mutant, ReadonlyMap<string, Trial>>, workers: number, odds: Odds) {
-  const groups = new Map<string, { file: string; limit: number; batch: Mutant[]; kills: number; costMs: number }>();
+function chooseBatches(
+  left: ReadonlyMap<Mutant, ReadonlyMap<string, Trial>>,
+  workers: number,
+  odds: Odds,
+) {
+  const groups = new Map<
+    string,
+    { file: string; limit: number; batch: Mutant[]; kills: number; costMs: number }
+  >();
   for (const [mutant, trials] of left) {
-    const worth = [...trials].map(([file, trial]) => ({ file, trial, worth: odds(file, mutant) / trial.costMs }));
+    const worth = [...trials].map(([file, trial]) => ({
+      file,
+      trial,
+      worth: odds(file, mutant) / trial.costMs,
+    }));
     const best = Math.max(...worth.map((each) => each.worth));
     for (const { file, trial, worth: own } of worth) {
       if (own < best * 0.6) continue;
       const key = `${file} ${trial.pass.isFresh}`;
-      const group = groups.get(key) ?? { file, limit: trial.limit, batch: [], kills: 0, costMs: PROCESS_MS };
+      const group = groups.get(key) ?? {
+        file,
+        limit: trial.limit,
+        batch: [],
+        kills: 0,
+        costMs: PROCESS_MS,
+      };
       if (group.batch.push(mutant) <= trial.limit) {
         group.kills += odds(file, mutant);
         group.costMs += trial.costMs;
@@ -276,21 +326,30 @@ function isDecided(
   }
   const valid = new Set(stillValid(kept, mutant));
   const untried = [...trials.keys()].filter((file) => !valid.has(file));
-  return untried.length === 0 || (valid.size >= triesMax && untried.every((file) => known?.reaching.includes(file)));
+  return (
+    untried.length === 0 ||
+    (valid.size >= triesMax && untried.every((file) => known?.reaching.includes(file)))
+  );
 }
 
 /** Test files that are known not to kill it. */
 function stillValid(kept: Kept, { id, context }: Mutant): string[] {
   const known = kept.results[id];
   if (known?.context !== context || !/survived|open/.test(known.verdict)) return [];
-  return Object.entries(known.tests).flatMap(([file, was]) => (was === hashOfTest(file) ? file : []));
+  return Object.entries(known.tests).flatMap(([file, was]) =>
+    was === hashOfTest(file) ? file : [],
+  );
 }
 
 interface Verdict extends Pick<Result, 'verdict' | 'by' | 'reaching'> {
   readonly files: readonly string[];
 }
 
-function decide(kept: Kept, { id, context }: Mutant, { verdict, by, files, reaching }: Verdict): void {
+function decide(
+  kept: Kept,
+  { id, context }: Mutant,
+  { verdict, by, files, reaching }: Verdict,
+): void {
   const tests = Object.fromEntries(files.map((file) => [file, hashOfTest(file)]));
   kept.results[id] = { verdict, by, context, tests, reaching };
 }

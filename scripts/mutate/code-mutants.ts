@@ -49,7 +49,9 @@ const DROPPED_METHODS: ReadonlySet<string> = new Set(
 );
 
 /** Texts for people, which no rule reads. */
-const DOCUMENTATION: ReadonlySet<string> = new Set('description title summary example examples trigger'.split(' '));
+const DOCUMENTATION: ReadonlySet<string> = new Set(
+  'description title summary example examples trigger'.split(' '),
+);
 
 export function findCodeMutants(file: string, text: string): CodeMutant[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -75,7 +77,11 @@ export function findCodeMutants(file: string, text: string): CodeMutant[] {
 }
 
 /** The file's text with every mutant in it; `numberOf` says behind which number each stands. */
-export function instrument(text: string, mutants: readonly CodeMutant[], numberOf: (mutant: CodeMutant) => number) {
+export function instrument(
+  text: string,
+  mutants: readonly CodeMutant[],
+  numberOf: (mutant: CodeMutant) => number,
+) {
   const root = mutants[0]?.node.getSourceFile();
   if (!root) return text;
   const byNode = Map.groupBy(mutants, (mutant) => mutant.node);
@@ -92,7 +98,8 @@ export function instrument(text: string, mutants: readonly CodeMutant[], numberO
       on: `globalThis.__mutant?.(${numberOf(mutant)})`,
     }));
     if (switches.length === 0) return inner;
-    if (ts.isThrowStatement(node)) return `if (!(${switches.map(({ on }) => on).join(' || ')})) { ${inner} }`;
+    if (ts.isThrowStatement(node))
+      return `if (!(${switches.map(({ on }) => on).join(' || ')})) { ${inner} }`;
     return `(${switches.map(({ mutant, on }) => `${on} ? (${mutant.replacement}) : `).join('')}(${inner}))`;
   };
   return text.slice(0, root.getStart()) + emit(root) + text.slice(root.getEnd());
@@ -100,7 +107,9 @@ export function instrument(text: string, mutants: readonly CodeMutant[], numberO
 
 function nameOf(statement: ts.Statement): string {
   if (ts.isVariableStatement(statement)) {
-    return statement.declarationList.declarations.map((declaration) => declaration.name.getText()).join(',');
+    return statement.declarationList.declarations
+      .map((declaration) => declaration.name.getText())
+      .join(',');
   }
   const { name } = statement as { name?: ts.Node };
   return name?.getText() ?? 'module';
@@ -110,7 +119,9 @@ function isDocumentation(node: ts.Node): boolean {
   return ts.isPropertyAssignment(node) && DOCUMENTATION.has(node.name.getText());
 }
 
-function isDocumentingCall(node: ts.Node): node is ts.CallExpression & { expression: ts.PropertyAccessExpression } {
+function isDocumentingCall(
+  node: ts.Node,
+): node is ts.CallExpression & { expression: ts.PropertyAccessExpression } {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
   return ['meta', 'describe'].includes(node.expression.name.text);
 }
@@ -146,7 +157,9 @@ function replacementsOfCondition(node: ts.Expression): string[] {
 }
 
 interface LogicalExpression extends ts.BinaryExpression {
-  readonly operatorToken: ts.Token<ts.SyntaxKind.AmpersandAmpersandToken | ts.SyntaxKind.BarBarToken>;
+  readonly operatorToken: ts.Token<
+    ts.SyntaxKind.AmpersandAmpersandToken | ts.SyntaxKind.BarBarToken
+  >;
 }
 
 function isLogical(node: ts.Node): node is LogicalExpression {
@@ -165,7 +178,9 @@ function withoutEach(node: ts.BinaryExpression): string[] {
     isSame(part) ? [...operandsOf(part.left), ...operandsOf(part.right)] : [part.getText()];
   const operands = operandsOf(node);
   const operator = ` ${node.operatorToken.getText()} `;
-  return operands.map((_operand, left) => operands.filter((_other, place) => place !== left).join(operator));
+  return operands.map((_operand, left) =>
+    operands.filter((_other, place) => place !== left).join(operator),
+  );
 }
 
 function replacementsOfBinary(node: ts.BinaryExpression): string[] {
@@ -212,7 +227,9 @@ function replacementsOfCall(node: ts.CallExpression): string[] {
   const swapped = SWAPPED_METHODS.get(method);
   // `z.string().min(1)` is a bound, whose number is mutated; only Math has a `min` to swap.
   if (swapped === undefined || (/^(min|max)$/.test(method) && object !== 'Math')) return [];
-  return [`${object}.${swapped}(${node.arguments.map((argument) => argument.getText()).join(', ')})`];
+  return [
+    `${object}.${swapped}(${node.arguments.map((argument) => argument.getText()).join(', ')})`,
+  ];
 }
 
 /** A call whose result nobody uses is left out: a guard that throws, a change of state. */

@@ -21,7 +21,7 @@
  * file that reaches a mutant; `--fresh` forgets what was kept; `--report` only prints what is known.
  * Tests that start processes see no mutants, so they are left out.
  */
-import '../../src/node-version.ts';
+import '../../src/runtime/node-version.ts';
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadModule } from 'libpg-query';
@@ -68,9 +68,15 @@ console.log(report(choose(all), kept.results, { equivalent: readEquivalent(), al
 process.exit(0);
 
 function allMutants(): Mutant[] {
-  const statements = testFiles.flatMap((file) => Object.entries(kept.coverage[file]?.statements ?? {}));
+  const statements = testFiles.flatMap((file) =>
+    Object.entries(kept.coverage[file]?.statements ?? {}),
+  );
   const texts = new Map(statements.map(([name, { text }]) => [name, text]));
-  return [...code.mutants, ...sqlMutants(declarations, texts), ...neverRun(declarations, texts.keys())];
+  return [
+    ...code.mutants,
+    ...sqlMutants(declarations, texts),
+    ...neverRun(declarations, texts.keys()),
+  ];
 }
 
 function choose(mutants: readonly Mutant[]): Mutant[] {

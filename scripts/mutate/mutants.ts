@@ -9,9 +9,8 @@ import type { Pass } from './worker.ts';
 const CODE = [
   'src/core/*.ts',
   'src/**/{rules,*-rules}.ts',
-  'src/**/lanes.ts',
-  'src/{features/webhooks,delivery}/schedule.ts',
-  'src/http/problem-response.ts',
+  'src/delivery/{schedule,endpoint-queue,endpoint-queues,queues-state,claim-shares}.ts',
+  'src/http/api/problem-response.ts',
 ];
 
 export interface Mutant {
@@ -75,9 +74,16 @@ export function readDeclarations(): Declaration[] {
   });
 }
 
-export function declarationOf(declarations: readonly Declaration[], name: string): Declaration | undefined {
-  const exact = declarations.find((declaration) => !declaration.isPrefix && declaration.name === name);
-  const prefixes = declarations.filter((declaration) => declaration.isPrefix && name.startsWith(declaration.name));
+export function declarationOf(
+  declarations: readonly Declaration[],
+  name: string,
+): Declaration | undefined {
+  const exact = declarations.find(
+    (declaration) => !declaration.isPrefix && declaration.name === name,
+  );
+  const prefixes = declarations.filter(
+    (declaration) => declaration.isPrefix && name.startsWith(declaration.name),
+  );
   return exact ?? prefixes.toSorted((a, b) => b.name.length - a.name.length)[0];
 }
 
@@ -85,7 +91,10 @@ export function declarationOf(declarations: readonly Declaration[], name: string
  * `texts`: name → text of every statement that a test ran. The variants of one declaration (a list
  * with this or that filter) have one mutant for each change, which is made in all that it fits.
  */
-export function sqlMutants(declarations: readonly Declaration[], texts: ReadonlyMap<string, string>): Mutant[] {
+export function sqlMutants(
+  declarations: readonly Declaration[],
+  texts: ReadonlyMap<string, string>,
+): Mutant[] {
   const changes = new Map<string, { declaration: Declaration; sql: Record<string, string> }>();
   for (const [name, text] of texts) {
     const declaration = declarationOf(declarations, name);

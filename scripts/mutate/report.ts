@@ -67,22 +67,29 @@ export function report(
 ): string {
   const tried = mutants.filter(({ id }) => results[id] && results[id].verdict !== 'open');
   const isKilled = ({ id }: Mutant): boolean => /killed|timeout/.test(results[id]?.verdict ?? '');
-  const survivors = tried.filter((mutant) => !isKilled(mutant) && equivalent[mutant.id] === undefined);
-  const rows = [...Map.groupBy(tried, ({ file }) => dirname(file)), ['all', tried] as const].map(([folder, own]) => {
-    const killed = own.filter(isKilled).length;
-    const slow = own.filter(({ id }) => results[id]?.verdict === 'timeout').length;
-    const left = own.filter((mutant) => survivors.includes(mutant));
-    const uncovered = left.filter(({ id }) => results[id]?.verdict === 'not covered').length;
-    const [survived, same] = [left.length - uncovered, own.length - killed - left.length];
-    const score = `${((100 * killed) / Math.max(1, killed + left.length)).toFixed(1)} %`;
-    return `| ${[folder, killed, slow, survived, uncovered, same, score].join(' | ')} |`;
-  });
+  const survivors = tried.filter(
+    (mutant) => !isKilled(mutant) && equivalent[mutant.id] === undefined,
+  );
+  const rows = [...Map.groupBy(tried, ({ file }) => dirname(file)), ['all', tried] as const].map(
+    ([folder, own]) => {
+      const killed = own.filter(isKilled).length;
+      const slow = own.filter(({ id }) => results[id]?.verdict === 'timeout').length;
+      const left = own.filter((mutant) => survivors.includes(mutant));
+      const uncovered = left.filter(({ id }) => results[id]?.verdict === 'not covered').length;
+      const [survived, same] = [left.length - uncovered, own.length - killed - left.length];
+      const score = `${((100 * killed) / Math.max(1, killed + left.length)).toFixed(1)} %`;
+      return `| ${[folder, killed, slow, survived, uncovered, same, score].join(' | ')} |`;
+    },
+  );
   const text = [
     '| folder | killed | of these by timeout | survived | not covered | equivalent | score |',
     '| --- | --- | --- | --- | --- | --- | --- |',
     ...rows,
     '',
-    ...survivors.map(({ id, line, file }) => `${file}:${line} ${results[id]?.verdict}: ${id.slice(file.length + 3)}`),
+    ...survivors.map(
+      ({ id, line, file }) =>
+        `${file}:${line} ${results[id]?.verdict}: ${id.slice(file.length + 3)}`,
+    ),
     ...stale(all, results, equivalent).map((entry) => `stale in ${EQUIVALENT}: ${entry}`),
   ].join('\n');
   mkdirSync(dirname(REPORT), { recursive: true });
@@ -97,5 +104,7 @@ export function stale(
   equivalent: Readonly<Record<string, string>>,
 ): string[] {
   const ids = new Set(all.map(({ id }) => id));
-  return Object.keys(equivalent).filter((id) => !ids.has(id) || /killed|timeout/.test(results[id]?.verdict ?? ''));
+  return Object.keys(equivalent).filter(
+    (id) => !ids.has(id) || /killed|timeout/.test(results[id]?.verdict ?? ''),
+  );
 }

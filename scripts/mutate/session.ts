@@ -15,7 +15,9 @@ export type Outcome =
 
 export interface Session {
   /** Runs the test files beside each other, the passes of each one after the other. */
-  run(passes: Readonly<Record<string, readonly Pass[]>>): Promise<Record<string, readonly Outcome[]>>;
+  run(
+    passes: Readonly<Record<string, readonly Pass[]>>,
+  ): Promise<Record<string, readonly Outcome[]>>;
   close(): Promise<void>;
 }
 
@@ -50,7 +52,9 @@ export async function openSession(
       writeFileSync(log, '');
       vitest.provide('mutation', { passes, log, limitS: LIMIT_S });
       const project = vitest.getRootProject();
-      await vitest.runTestSpecifications(Object.keys(passes).map((file) => project.createSpecification(resolve(file))));
+      await vitest.runTestSpecifications(
+        Object.keys(passes).map((file) => project.createSpecification(resolve(file))),
+      );
       const events = readFileSync(log, 'utf8').split('\n').filter(Boolean);
       return readOutcomes(
         passes,

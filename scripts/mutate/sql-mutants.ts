@@ -64,7 +64,11 @@ function scan(text: string): Token[] {
   const at = (offset: number): number => bytes.subarray(0, offset).toString().length;
   return scanSync(text)
     .tokens.filter(({ tokenName }) => !tokenName.endsWith('COMMENT'))
-    .map(({ text: word, start, end }) => ({ word: word.toLowerCase(), start: at(start), end: at(end) }));
+    .map(({ text: word, start, end }) => ({
+      word: word.toLowerCase(),
+      start: at(start),
+      end: at(end),
+    }));
 }
 
 function conditions(tokens: readonly Token[]): Edit[] {
@@ -114,9 +118,12 @@ function isConflict(tokens: readonly Token[], from: number): boolean {
 
 /** `is distinct from`, `= all (…)`, `left(…)`: words that here are no border. */
 function isPartOfOperator(tokens: readonly Token[], place: number): boolean {
-  const [before, here, after] = [place - 1, place, place + 1].map((each) => tokens[each]?.word ?? '');
+  const [before, here, after] = [place - 1, place, place + 1].map(
+    (each) => tokens[each]?.word ?? '',
+  );
   if (here === 'distinct') return before === 'is' || before === 'not';
-  if (here === 'from') return before === 'distinct' && ['is', 'not'].includes(tokens[place - 2]?.word ?? '');
+  if (here === 'from')
+    return before === 'distinct' && ['is', 'not'].includes(tokens[place - 2]?.word ?? '');
   return after === '(' && ['all', 'left', 'right'].includes(here ?? '');
 }
 
@@ -164,12 +171,15 @@ function endOfClause(tokens: readonly Token[], from: number): number {
     if (OPENING.has(word)) depth += 1;
     if (CLOSING.has(word)) depth -= 1;
     if (depth < 0) return place;
-    if (depth === 0 && ['limit', 'offset', 'for', 'rows', 'range', 'union', ';'].includes(word)) return place;
+    if (depth === 0 && ['limit', 'offset', 'for', 'rows', 'range', 'union', ';'].includes(word))
+      return place;
   }
   return tokens.length;
 }
 
-const LOCK_WORDS: ReadonlySet<string> = new Set('for no key update share of skip locked nowait'.split(' '));
+const LOCK_WORDS: ReadonlySet<string> = new Set(
+  'for no key update share of skip locked nowait'.split(' '),
+);
 
 function locks(tokens: readonly Token[]): Edit[] {
   return tokens.flatMap(({ word }, place) => {

@@ -55,11 +55,15 @@ export interface Ended {
   readonly tests: readonly (readonly [string, number])[];
   /** Mutant → places. */
   readonly reached: Readonly<Record<string, readonly number[]>>;
-  readonly statements: Readonly<Record<string, { readonly text: string; readonly places: readonly number[] }>>;
+  readonly statements: Readonly<
+    Record<string, { readonly text: string; readonly places: readonly number[] }>
+  >;
 }
 
 /** `begin` without `end`: the pass hung, or its process died. */
-export type Event = Ended | { readonly event: 'begin'; readonly file: string; readonly pass: number };
+export type Event =
+  | Ended
+  | { readonly event: 'begin'; readonly file: string; readonly pass: number };
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -114,7 +118,10 @@ pg.Client.prototype.query = function run(this: pg.Client, ...[what, ...rest]: un
 } as typeof pg.Client.prototype.query;
 
 interface Modules {
-  readonly idToModuleMap: ReadonlyMap<string, { promise?: unknown; exports?: unknown; evaluated: boolean }>;
+  readonly idToModuleMap: ReadonlyMap<
+    string,
+    { promise?: unknown; exports?: unknown; evaluated: boolean }
+  >;
 }
 
 // oxlint-disable-next-line import/no-default-export -- Vitest takes a runner's default export
@@ -182,7 +189,11 @@ export default class MutantRunner extends TestRunner {
     current = running;
     running.startedAtMs = performance.now();
     this.#keepAlive();
-    this.#tell({ event: 'begin', file: relative(this.config.root, filepath), pass: running.number });
+    this.#tell({
+      event: 'begin',
+      file: relative(this.config.root, filepath),
+      pass: running.number,
+    });
   }
 
   #end(filepath: string): void {
@@ -190,7 +201,10 @@ export default class MutantRunner extends TestRunner {
     const { number, ran, failed, timedOut, startedAtMs, code, sql } = current;
     const isControl = code === null && Object.keys(sql).length === 0;
     const reached = [...current.reached].map(([mutant, places]) => [mutant, [...places]] as const);
-    const statements = [...current.statements].map(([name, { text, places }]) => [name, { text, places: [...places] }]);
+    const statements = [...current.statements].map(([name, { text, places }]) => [
+      name,
+      { text, places: [...places] },
+    ]);
     this.#tell({
       event: 'end',
       file: relative(this.config.root, filepath),
@@ -258,7 +272,8 @@ const LOOP_LIMIT_S = 20;
 /** Kills this process when it loops, or has begun no test for `limitS`. */
 function startWatchdog(limitS: number): () => void {
   const heard = new Int32Array(new SharedArrayBuffer(8));
-  const hear = (what: 0 | 1): void => void Atomics.store(heard, what, Math.floor(Date.now() / 1000));
+  const hear = (what: 0 | 1): void =>
+    void Atomics.store(heard, what, Math.floor(Date.now() / 1000));
   const code = `
     const { workerData: { heard, limits } } = require('node:worker_threads');
     const isLate = (limitS, what) => Date.now() / 1000 - Atomics.load(heard, what) > limitS;
