@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import type { Actor, MemberStatus, Role } from '../../src/core/actor.ts';
+import type { ProblemError } from '../../src/core/problem.ts';
+import { requireAcceptable } from '../../src/features/members/platform-rules.ts';
+import {
+  INVITATION_WINDOW_MS,
+  requireAnotherAdmin,
+  requireAssignableRole,
+  requireBelowInvitationLimit,
+  requireInvitable,
+  requireInvited,
+  requireMayChangeAdmins,
+  requireNotOwner,
+  type InvitationFacts,
+} from '../../src/features/members/rules.ts';
+
+const ROLES: readonly Role[] = ['owner', 'admin', 'member'];
+const STATUSES: readonly MemberStatus[] = ['active', 'invited', 'ended'];
+const NOW = new Date('2026-11-02T09:00:00Z');
+const agoMs = (ms: number): string => new Date(NOW.getTime() - ms).toISOString();
+/** The problem code that the check throws; null if it passes. */
+const codeOf = (check: () => void): string | null => {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    return (error as ProblemError).code;
+  }
+};
+const problem = (code: string, fields: object = {}) =>
+  expect.objectContaining({ code, fields: expect.objectContaining(fields) });
+
+describe('a role', () => {
+  test.each(['admin', 'member'])('can be %s', (role) => {
+    expect(requireAssignableRole(role)).toBe(role);
+  });
+
+  test.each(['owner', 'Admin', ''])('cannot be "%s"', (role) => {
+    expect(() => requireAssignableRole(role)).toThrow(
+      problem('validation_error', { field: 'role' }),
+    );
+  });
+});
+
+describe('admins', () => {
+  const creator = (role: Role, status: MemberStatus): Actor => ({
+    kind: 'api_key',
+    id: 'key_1',
+    scopes: [],
+    creator: { id: 'mem_1', role, status },
+  });
+
+  test.each<[Role, MemberStatus]>([
+    ['owner', 'active'],
+    ['admin', 'active'],
+  ])('may be made by a key whose creator is %s and %s', (role, status) => {
+    expect(() => requireMayChangeAdmins(creator(role, status))).not.toThrow();
+  });
+
+  test.each<[Role, MemberStatus]>([
+    ['member', 'active'],
+    ['admin', 'ended'],
+    ['owner', 'ended'],
+  ])('may not be made by a key whose creator is %s and %s', (role, status) => {
+    expect(() => requireMayChangeAdmins(creator(role, status))).toThrow(
+      problem('insufficient_scope', { required_scope: 'users:write' }),
+    );
+  });
+});
+
+describe('a member to change', () => {
+  test.each(ROLES)('with the role %s is refused only if it is the owner', (role) => {
+    const code = codeOf(() => requireNotOwner({ role, status: 'active' }));
+    expect(code).toBe(role === 'owner' ? 'owner' : null);
+  });
+
+  const targets = ROLES.flatMap((role) =>
+    STATUSES.flatMap((status) => [0, 1].map((others) => ({ role, status, others }))),
+  );
+
+  test.each(targets)('($role, $status) needs another admin; there are $others', (target) => {
+    const { others, ...facts } = target;
+    const isLast = facts.role === 'admin' && facts.status === 'active' && others === 0;
+    expect(codeOf(() => requireAnotherAdmin(facts, others))).toBe(isLast ? 'last_admin' : null);
+  });
+});
+
+describe('an invitation', () => {
+  test('is open while the member is invited', () => {
+    expect(() => requireInvited({ role: 'member', status: 'invited' })).not.toThrow();
+  });
+
+  test.each<MemberStatus>(['active', 'ended'])('is not open for a member who is %s', (status) => {
+    expect(() => requireInvited({ role: 'member', status })).toThrow(
+      problem('validation_error', { field: 'member_id' }),
+    );
+  });
+
+  const FREE: InvitationFacts = {
+    seats: 5,
+    seatsUsed: 4,
+    emailTaken: false,
+    limitingInvitedAt: null,
+  };
+
+  test('is possible while a seat is free and the limit is not reached', () => {
+    expect(() => requireInvitable(FREE, NOW)).not.toThrow();
+  });
+
+  test.each<[string, Partial<InvitationFacts>]>([
+    ['conflict', { emailTaken: true, seatsUsed: 5, limitingInvitedAt: agoMs(0) }],
+    ['seat_limit_reached', { seatsUsed: 5, limitingInvitedAt: agoMs(0) }],
+    ['seat_limit_reached', { seatsUsed: 6 }],
+    ['seat_limit_reached', { seats: 0, seatsUsed: 0 }],
+    ['rate_limited', { limitingInvitedAt: agoMs(0) }],
+  ])('is refused with %s for %j', (code, facts) => {
+    expect(() => requireInvitable({ ...FREE, ...facts }, NOW)).toThrow(problem(code));
+  });
+
+  test.each<[number, number]>([
+    [0, 3600],
+    [1, 3600],
+    [1000, 3599],
+    [INVITATION_WINDOW_MS - 1001, 2],
+    [INVITATION_WINDOW_MS - 1000, 1],
+    [INVITATION_WINDOW_MS - 1, 1],
+    [INVITATION_WINDOW_MS, 1],
+  ])('over the limit since %i ms is possible again in %i s', (ms, retryAfterS) => {
+    expect(() => requireBelowInvitationLimit(agoMs(ms), NOW)).toThrow(
+      problem('rate_limited', { retry_after: retryAfterS }),
+    );
+  });
+
+  test('is below the limit without a limiting one', () => {
+    expect(() => requireBelowInvitationLimit(null, NOW)).not.toThrow();
+  });
+});
+
+describe('an acceptance', () => {
+  const invited = { role: 'member', status: 'invited', user_id: null } as const;
+  const active = { role: 'member', status: 'active', user_id: 'usr_1' } as const;
+
+  test('of an open invitation is made', () => {
+    expect(requireAcceptable(invited, 'usr_1', false)).toBe(true);
+  });
+
+  test('by the same person again changes nothing', () => {
+    expect(requireAcceptable(active, 'usr_1', true)).toBe(false);
+  });
+
+  test.each([true, false])('of what another person accepted is a conflict (live: %s)', (live) => {
+    expect(() => requireAcceptable(active, 'usr_2', live)).toThrow(
+      problem('conflict', { detail: 'Somebody else accepted the invitation.' }),
+    );
+  });
+
+  test('by a person with another live membership is a conflict', () => {
+    expect(() => requireAcceptable(invited, 'usr_1', true)).toThrow(
+      problem('conflict', { detail: 'The person has another membership in the team.' }),
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import {
+  requireRoom,
+  requireSettableStatus,
+  requireSubscribable,
+  webhookSecretContext,
+} from '../../src/features/webhook-endpoints/rules.ts';
+
+const fault = (field: string, detail?: string) =>
+  expect.objectContaining({
+    code: 'validation_error',
+    fields: expect.objectContaining({ field, ...(detail !== undefined && { detail }) }),
+  });
+
+describe('events of an endpoint', () => {
+  test('collapse and keep their order', () => {
+    const events = ['member.removed', 'training.completed', 'member.removed', 'crm.sync.failed'];
+    expect(requireSubscribable(events)).toEqual([
+      'member.removed',
+      'training.completed',
+      'crm.sync.failed',
+    ]);
+  });
+
+  test.each<[string[], string]>([
+    [[], 'At least one event type.'],
+    [['ping'], 'Not a subscribable event type: ping'],
+    [['member.removed', 'member.Removed'], 'Not a subscribable event type: member.Removed'],
+    [[''], 'Not a subscribable event type: '],
+    [['x'.repeat(101)], `Not a subscribable event type: ${'x'.repeat(100)}`],
+  ])('cannot be %j', (events, detail) => {
+    expect(() => requireSubscribable(events)).toThrow(fault('events', detail));
+  });
+});
+
+describe('the status of an endpoint', () => {
+  test.each(['active', 'disabled'])('can be set to %s', (status) => {
+    expect(requireSettableStatus(status)).toBe(status);
+  });
+
+  test.each(['disabled_failures', 'Active', ''])('cannot be set to "%s"', (status) => {
+    expect(() => requireSettableStatus(status)).toThrow(fault('status'));
+  });
+});
+
+describe('a team', () => {
+  test.each([0, 49])('with %i endpoints may have another one', (endpoints) => {
+    expect(() => requireRoom(endpoints)).not.toThrow();
+  });
+
+  test.each([50, 51])('with %i endpoints may not have another one', (endpoints) => {
+    expect(() => requireRoom(endpoints)).toThrow(fault('url', 'A team may have 50 endpoints.'));
+  });
+});
+
+test('the secret of an endpoint is bound to its team and its endpoint', () => {
+  const context = webhookSecretContext('team_a', 'whe_1');
+  expect(webhookSecretContext('team_b', 'whe_1')).not.toBe(context);
+  expect(webhookSecretContext('team_a', 'whe_2')).not.toBe(context);
+});
