@@ -1,4 +1,4 @@
-/** Turns rows into one array a column, in the order of `names`: the parameters of an `unnest`. */
+/** Turns rows into one array for each column, in the order of `names`, for an `unnest`. */
 export function columnsOf<Row, Name extends keyof Row>(
   rows: readonly Row[],
   names: readonly Name[],

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What the body of a delivery is made of. */
+/** The parts of a delivery's body. */
 export interface EnvelopeParts {
   readonly id: string;
   readonly type: string;
@@ -15,7 +15,7 @@ export interface EnvelopeParts {
   readonly data: string;
 }
 
-/** The body of a delivery (specification, "Envelope"). */
+/** Returns the body of a delivery: the envelope with the data of the event. */
 export function envelopeText({
   id,
   type,
@@ -34,7 +34,10 @@ export function envelopeText({
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
-/** The headers of an attempt: signature and event id (specification, "Signature and headers"). */
+/**
+ * Returns the headers of an attempt. The signature is the HMAC-SHA256 of `<t>.<body>` with the
+ * endpoint's secret as key, where `t` is the time of the attempt in seconds since 1970.
+ */
 export function deliveryHeaders(
   body: string,
   options: { secret: string; eventId: string; at: Date },

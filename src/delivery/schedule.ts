@@ -5,8 +5,8 @@
  *   pending, retrying ── failed, waits left ──▶ retrying
  *   pending, retrying ── failed, no waits left ──▶ gave_up
  *
- * An attempt that somebody asked for (…/retry) leads to ok as well. If it fails, nothing changes: a
- * retrying delivery keeps its next time, and one that gave up stays so.
+ * A requested attempt (…/retry) leads to ok as well. If it fails, nothing changes: a retrying
+ * delivery keeps its next time, and one that gave up stays so.
  *
  * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 can lengthen a wait up to
  * a day, and never shortens one.
@@ -16,7 +16,7 @@ export type DeliveryStatus = 'pending' | 'retrying' | 'ok' | 'gave_up';
 /** What the schedule knows of a delivery. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
-  /** Attempts made, including those that somebody asked for. */
+  /** Attempts made, requested ones included. */
   readonly attempt: number;
   /** Those of the attempts that do not use up the schedule. */
   readonly extraAttempts: number;
@@ -27,7 +27,7 @@ export interface DeliveryState {
 export interface AttemptEnd {
   readonly ok: boolean;
   readonly at: Date;
-  /** Whether somebody asked for this attempt, so that it does not use up the schedule. */
+  /** Whether the attempt was requested, so that it does not use up the schedule. */
   readonly isExtra: boolean;
   readonly retryAfterS: number | null;
 }

@@ -79,7 +79,7 @@ export async function resolveTarget(text: string, options: TargetOptions): Promi
 /**
  * Whether an address belongs to the public internet. An IPv4 address inside an IPv6 one (mapped,
  * NAT64, 6to4) counts as that IPv4 address. IPv6 is public only in 2000::/3, the one range that has
- * been assigned so far. That leaves out `::a.b.c.d` and whatever is reserved next.
+ * been assigned so far. That leaves out `::a.b.c.d` and future reserved ranges.
  */
 export function isPublicAddress(text: string): boolean {
   // A zone id (`fe80::1%eth0`) names an interface of this machine.

@@ -1,6 +1,7 @@
 // The hand-written history of the demo team: assignments, trainings, cases, deals and objections.
 import type { SeedFileInput } from './schema.ts';
 
+/** The demo team as the seed file holds it. */
 export type Team = NonNullable<SeedFileInput['teams']>[number];
 
 /** Returns an ISO time: `days` before now, plus `minutes`. */

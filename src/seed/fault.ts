@@ -4,6 +4,7 @@ export interface Fault {
   readonly message: string;
 }
 
+/** A key or an index of a JSON path. */
 export type PathPart = string | number;
 
 /** Thrown for a refused seed file, with every fault found. Nothing of the file was written. */

@@ -10,6 +10,7 @@ import { removeTeam } from './remove-store.ts';
 import { catalogRows, catalogRuleRows, teamRow } from './rows.ts';
 import { writeTeam, type TeamSecrets } from './write-team.ts';
 
+/** How to load a seed file. */
 export interface SeedOptions {
   /** Whether to remove the file's teams that exist first. If false, they are a fault. */
   readonly replace: boolean;

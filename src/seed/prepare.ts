@@ -10,6 +10,7 @@ type WithIds<T> = { [K in keyof T]: T[K] extends (infer Item)[] ? Identified<Ite
 
 /** A team of the file. Every row has an id: the given one or a new one. */
 export type SeedTeam = Identified<WithIds<ParsedTeam>>;
+/** A whole seed file. Every row has an id. */
 export type SeedFile = Omit<WithIds<ParsedSeed>, 'teams'> & { teams: SeedTeam[] };
 
 /**

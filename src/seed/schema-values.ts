@@ -16,12 +16,14 @@ export const INT4_MAX = 2_147_483_647;
  */
 const SCORE_MAX = 10_000;
 
+/** Text that Postgres can store. */
 const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
 export const text = z
   .string()
   .refine(isStorable, { error: 'must not hold U+0000 or half of a surrogate pair' });
 export const filled = text.min(1);
 export const id = filled.max(ID_MAX_CHARACTERS);
+/** A status or a source. These are open sets, so any word fits. */
 export const state = z.string().regex(/^[a-z][a-z_]{0,39}$/, {
   error: 'must be lower-case letters and underscores, at most 40',
 });
@@ -50,6 +52,7 @@ export const freeObject = freeJson<object>(
 );
 export const freeContainer = freeJson<object>(isContainer, 'must be an object or an array');
 
+/** An IP address, or a network in CIDR notation. */
 export const network = z
   .string()
   .refine(isNetwork, { error: 'must be an IP address or a network such as 10.0.0.0/8' });

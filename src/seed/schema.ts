@@ -24,6 +24,7 @@ import {
   text,
 } from './schema-values.ts';
 
+/** The kinds of catalog entries. */
 export const CATALOG_KINDS = [
   'situation',
   'personality',
@@ -239,4 +240,5 @@ export const seedFileSchema = z.strictObject({
 export type SeedFileInput = z.input<typeof seedFileSchema>;
 /** A seed file whose lists all exist. */
 export type ParsedSeed = z.output<typeof seedFileSchema>;
+/** A team of a seed file whose lists all exist. */
 export type ParsedTeam = z.output<typeof team>;

@@ -65,6 +65,7 @@ export const LAST_NAMES: Words = [
   'turner',
 ];
 
+/** A word that is listed twice is picked twice as often. */
 export const GOALS: Words = ['reached', 'partial', 'partial', 'missed'];
 export const TRAINING_SOURCES: Words = ['app', 'app', 'app', 'api'];
 export const STAGES: Words = ['qualified', 'demo', 'proposal', 'negotiation'];
