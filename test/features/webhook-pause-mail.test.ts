@@ -1,0 +1,159 @@
+// The mail about the pause of an endpoint, sent by real jobs to a real mail server.
+import { describe, expect, test } from 'vitest';
+import { PAUSE_ENDPOINTS, WEBHOOK_CRON } from '../../src/features/webhook-endpoints/tasks.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import type { MailServer } from '../support/mail-server.ts';
+import { hang, inTurn, status } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+import {
+  api,
+  attempted,
+  call,
+  clock,
+  deliver,
+  failing,
+  findEndpoint,
+  isPaused,
+  pause,
+  paused,
+  query,
+  receiver,
+  runJobs,
+  setActive,
+  teamName,
+  THREE_DAYS_MS,
+  useWebhookPause,
+} from '../support/webhook-pause.ts';
+
+useWebhookPause();
+
+const recipients = (received: MailServer['received']) =>
+  received.map(({ to }) => to.replace(/@.*/, '')).toSorted();
+
+describe('the mail about a pause', () => {
+  test('goes once to the owner and every active admin, and to nobody else', async () => {
+    await paused();
+    expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
+    await pause();
+    expect(await runJobs()).toEqual([]);
+  });
+
+  test("says in each reader's language what failed last and how to reactivate", async () => {
+    const endpoint = await failing(inTurn(status(500), hang, status(418)));
+    clock.advance(60_000);
+    await attempted(endpoint, 2);
+    clock.advance(300_000);
+    await attempted(endpoint, 3);
+    clock.set(
+      new Date(Date.parse((await findEndpoint(endpoint)).failing_since ?? '') + THREE_DAYS_MS),
+    );
+    const since = (await findEndpoint(endpoint)).failing_since?.slice(0, 16).replace('T', ' ');
+    await pause();
+    const received = await runJobs();
+    const text = (who: string) => received.find(({ to }) => to === `${who}@${teamName}.test`)?.text;
+    for (const who of ['owner', 'admin']) {
+      expect(text(who)).toContain('Guten Tag');
+      expect(text(who)).toContain(`Team „${teamName}“ & Söhne`);
+      expect(text(who)).toContain('Zuletzt fehlgeschlagen mit: HTTP 418');
+    }
+    expect(text('english')).toContain('Hello');
+    expect(text('english')).toContain('Last failure: HTTP 418');
+    for (const { text: any } of received) {
+      expect(any).toContain(since);
+      expect(any).toContain(`PATCH /webhook-endpoints/${endpoint.id}`);
+      expect(any).toContain('{"status": "active"}');
+      expect(any).toContain(`Team „${teamName}“ & Söhne`);
+    }
+  });
+
+  test('names the failure of the last attempt of all deliveries', async () => {
+    const endpoint = await failing(inTurn(status(500), status(502), status(503)));
+    clock.advance(1000);
+    await deliver(endpoint);
+    // The older delivery is attempted again after the younger one.
+    clock.advance(59_000);
+    await receiver.arrived(endpoint.path, 3);
+    await until(
+      async () =>
+        (
+          await query('select from webhook_delivery where team_id = $1 and response_code = 503', [
+            `team_${teamName}`,
+          ])
+        ).length === 1,
+    );
+    await query('update webhook_endpoint set failing_since = $2 where team_id = $1', [
+      `team_${teamName}`,
+      new Date(clock.now().getTime() - THREE_DAYS_MS),
+    ]);
+    await pause();
+    expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain(
+      'Last failure: HTTP 503',
+    );
+  });
+
+  test('names the reason if there was no response', async () => {
+    await paused(hang);
+    expect((await runJobs()).find(({ to }) => to.startsWith('english@'))?.text).toContain(
+      'Last failure: timeout',
+    );
+  });
+
+  test('is not sent to somebody who is no longer an admin when the job runs', async () => {
+    await paused();
+    expect((await call('PATCH', `/users/mem_${teamName}_english`, { role: 'member' })).status).toBe(
+      200,
+    );
+    expect((await call('DELETE', `/users/mem_${teamName}_admin`)).status).toBe(409);
+    expect(recipients(await runJobs())).toEqual(['admin', 'owner']);
+  });
+
+  test('is not sent if the endpoint was reactivated or deleted meanwhile', async () => {
+    await setActive(await paused());
+    expect(await runJobs()).toEqual([]);
+    clock.advance(THREE_DAYS_MS);
+    const endpoint = await paused();
+    await call('DELETE', `/webhook-endpoints/${endpoint.id}`);
+    expect((await runJobs()).filter(({ text }) => text.includes(endpoint.id))).toEqual([]);
+  });
+
+  test('is sent once even if two jobs pause the endpoint at the same time', async () => {
+    const endpoint = await failing();
+    clock.advance(THREE_DAYS_MS);
+    const release = await holdLock(
+      api,
+      `select
+       from webhook_endpoint
+       where team_id = 'team_${teamName}'
+       for update`,
+    );
+    const racing = Promise.all([pause(), pause()]);
+    await untilWaiting(api, 2, '%disabled_failures%');
+    await release();
+    await racing;
+    expect(await isPaused(endpoint)).toBe(true);
+    expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
+    expect(
+      await query(
+        `select
+         from audit_log
+         where target_id = $1 and action = 'webhook_endpoint.paused'`,
+        [endpoint.id],
+      ),
+    ).toHaveLength(1);
+  });
+
+  test('is sent again if the endpoint is paused again', async () => {
+    const endpoint = await paused();
+    await runJobs();
+    await setActive(endpoint);
+    await deliver(endpoint);
+    await until(async () => (await findEndpoint(endpoint)).failing_since);
+    clock.advance(THREE_DAYS_MS);
+    await pause();
+    expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
+  });
+
+  test('comes from a job that runs each minute', () => {
+    expect(WEBHOOK_CRON).toMatchObject([{ task: PAUSE_ENDPOINTS, match: '* * * * *' }]);
+  });
+});
