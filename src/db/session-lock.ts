@@ -39,30 +39,17 @@ export async function holdSessionLock(
   let taking: Promise<boolean> | null = null;
 
   const take = async (): Promise<boolean> => {
-    const client = new pg.Client({
-      connectionString: databaseUrl,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
-      keepAlive: true,
-    });
+    const client = newClient(databaseUrl);
+    let isLost = false;
     const lose = (): void => {
+      isLost = true;
       if (session === client) session = null;
     };
     client.on('error', lose);
     client.on('end', lose);
-    try {
-      await client.connect();
-      await client.query(NOTICE_DEAD_HOSTS);
-      const { rows } = await client.query<{ taken: boolean }>(
-        'select pg_try_advisory_lock($1, $2) as taken',
-        [lockClass, number],
-      );
-      if (rows[0]?.taken === true) {
-        session = client;
-        return true;
-      }
-    } catch {
-      // The database cannot be reached. The caller tries again.
+    if ((await tryLock(client, lockClass, number)) && !isLost) {
+      session = client;
+      return true;
     }
     await client.end().catch(lose);
     return false;
@@ -84,4 +71,29 @@ export async function holdSessionLock(
       await session?.end();
     },
   };
+}
+
+function newClient(databaseUrl: string): pg.Client {
+  return new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+  });
+}
+
+/** Connects and takes the lock. Returns false if another session has it, or without a database. */
+async function tryLock(client: pg.Client, lockClass: number, number: number): Promise<boolean> {
+  try {
+    await client.connect();
+    await client.query(NOTICE_DEAD_HOSTS);
+    const { rows } = await client.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock($1, $2) as taken',
+      [lockClass, number],
+    );
+    return rows[0]?.taken === true;
+  } catch {
+    // The database cannot be reached. The caller tries again.
+    return false;
+  }
 }

@@ -10,7 +10,7 @@ import { requireMemberDetail } from '../core/privacy.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Context } from './context.ts';
-import { refuseUnstorableJson, requireScope, requireTenant } from './guards.ts';
+import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
 import { runCall, type Meta, type Operation } from './operation.ts';
 
@@ -72,7 +72,7 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
     const operation = operationOf(declaration, work);
     const scoped = t.procedure
       .meta(metaOf(declaration, operation))
-      .use(({ ctx, next }) => next({ ctx: requireTenant(ctx, 'admins') }));
+      .use(({ ctx, next }) => next({ ctx: requireTeam(ctx, 'admins') }));
     // `perform` has checked the output against this schema. The cast to `never` is needed because
     // tRPC's own types cannot express that here.
     const resolve = async ({ ctx, input }: { ctx: Context; input: unknown }) => {

@@ -11,7 +11,7 @@ import type { CallerContext, Context } from './context.ts';
  * Returns the context of a member of a team. Throws `unauthorized` if nobody is signed in,
  * `forbidden` without the access, `api_disabled` if the team is suspended or ended.
  */
-export function requireTenant(ctx: CallerContext, access: Access): Context {
+export function requireTeam(ctx: CallerContext, access: Access): Context {
   const { team, privacy } = ctx;
   const actor = requireActor(ctx);
   requireAccess(actor, access);

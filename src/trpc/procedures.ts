@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { requireAccess, type Access } from '../core/access.ts';
 import { ProblemError } from '../core/problem.ts';
 import type { PlatformContext } from './context.ts';
-import { refuseUnstorableJson, requireActor, requireTenant } from './guards.ts';
+import { refuseUnstorableJson, requireActor, requireTeam } from './guards.ts';
 import { t } from './init.ts';
 
 /**
@@ -22,9 +22,9 @@ export function appProcedure<
   return t.procedure
     .meta({ access: declaration.access })
     .use(async ({ ctx, getRawInput, next }) => {
-      const tenant = requireTenant(ctx, declaration.access);
+      const teamContext = requireTeam(ctx, declaration.access);
       refuseUnstorableJson(await getRawInput());
-      return next({ ctx: tenant });
+      return next({ ctx: teamContext });
     })
     .input(declaration.input)
     .output(declaration.output);
