@@ -3,7 +3,6 @@
 import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,6 +12,7 @@ import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
+import { findFreePort } from '../../test/support/ports.ts';
 import type { Job, Outcome } from './load.ts';
 
 /** A server on 127.0.0.1, in a process of its own. */
@@ -194,15 +194,4 @@ async function waitForAnswer(url: string, child: ChildProcess): Promise<void> {
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${url} does not answer`);
     await delay(50);
   }
-}
-
-function findFreePort(): Promise<number> {
-  const probe = createServer();
-  return new Promise((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
+import { expectRateLimited } from '../support/rate-limits.ts';
 import { makeFullTeam, makeTeam } from '../support/seed.ts';
 import {
   addDeliveries,
@@ -191,13 +192,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
       request.path,
       request.body ? { body: request.body } : {},
     );
-    expect(answer).toMatchObject({ status: 429, body: { code: 'rate_limited', retry_after: 40 } });
-    expect(answer.headers).toMatchObject({
-      'retry-after': '40',
-      'ratelimit-limit': '1',
-      'ratelimit-remaining': '0',
-      'ratelimit-reset': '40',
-    });
+    expectRateLimited(answer, { limit: 1, retryAfterS: 40 });
     expect(await readState(limited.db)).toEqual(before);
   });
 

@@ -11,6 +11,7 @@ import {
 } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
+import { untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { hang, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -276,13 +277,12 @@ describe('failed deliveries sent again', () => {
     await holder.query('begin');
     await holder.query(`select from webhook_delivery where id = 'g00690' for update`);
     const victim = await startWorker();
-    const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike '%with picked as%'`;
-    await until(async () => (await rows(blocked)).length > 0);
+    await untilWaiting(api, 1, '%with picked as%');
     expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
     await victim.kill('SIGKILL');
     await holder.query('rollback');
     holder.release();
-    await until(async () => (await rows(blocked)).length === 0);
+    await untilNoneWaits(api, '%with picked as%');
     expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
 
     await startWorker();

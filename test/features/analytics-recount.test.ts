@@ -1,6 +1,7 @@
 // Compares the analytics of generated trainings with a naive recount.
 import { beforeAll, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { DIMENSIONS } from '../../src/core/dimensions.ts';
 import { createRandom, nextInt } from '../../src/seed/random.ts';
 import { loadTeam, makeSession, type Analytics, type Training } from '../support/analytics.ts';
 import { startTestApi } from '../support/api.ts';
@@ -9,13 +10,6 @@ import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 /** A Wednesday: the current ISO week began on 2026-11-16. */
 const NOW = new Date('2026-11-18T15:30:00.000Z');
 const DAY_MS = 86_400_000;
-const DIMENSIONS = [
-  'closing',
-  'conversation_control',
-  'needs_analysis',
-  'objection_handling',
-  'value_argument',
-] as const;
 
 const active = ['owner', 'admin', 'member', 'm0', 'm1', 'm2', 'm3'];
 const trainings = generateTrainings([...active, 'gone']);

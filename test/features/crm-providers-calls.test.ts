@@ -9,8 +9,8 @@ import {
   type ProviderClient,
 } from '../../src/features/crm/providers/provider.ts';
 import { openProvider, PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
+import { startWith } from '../support/crm/deals.ts';
 import { answer } from '../support/crm/fake.ts';
-import { startWith } from '../support/crm-sync.ts';
 
 interface Failure {
   readonly what: string;

@@ -1,27 +1,14 @@
 // How a run must fail with every provider: with the documented reason, and without losing what it
 // has read before. `crm-providers-calls.test.ts` has more ways in which a CRM may fail.
 import type { ServerResponse } from 'node:http';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
-import type { TestApi } from '../support/api.ts';
+import { useCrmSync } from '../support/crm-sync.ts';
+import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 import { answer, type FakeCrm } from '../support/crm/fake.ts';
-import {
-  ago,
-  expected,
-  makeDeals,
-  MINUTE,
-  NOW,
-  startWith,
-  useCrmSync,
-} from '../support/crm-sync.ts';
 
-const crmSync = useCrmSync();
-const { clock, connect, connectionRow, events, rows, slept, stored, sync, syncLater } = crmSync;
-
-let api: TestApi;
-beforeEach(() => {
-  api = crmSync.api();
-});
+const { api, clock, connect, connectionRow, events, rows, slept, stored, sync, syncLater } =
+  useCrmSync();
 
 describe.each(PROVIDER_NAMES)('%s: connecting', (name) => {
   test.each([
@@ -126,13 +113,13 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
       makeDeals(7, (index) => ({ title: index === 4 ? 'poison' : `Deal ${index + 1}` })),
     );
     const id = await connect(crm);
-    await api.db.pool.query(
+    await api().db.pool.query(
       `alter table crm_deal add constraint no_poison check (title <> 'poison')`,
     );
     await expect(sync(id)).rejects.toThrow(/no_poison/);
     expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
     expect(await events()).toMatchObject([{ reason: 'internal' }]);
-    await api.db.pool.query(`alter table crm_deal drop constraint no_poison`);
+    await api().db.pool.query(`alter table crm_deal drop constraint no_poison`);
     clock.advance(MINUTE);
     expect(await sync(id)).toBe('done');
     expect(await stored(id)).toEqual(expected(crm));
@@ -161,7 +148,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await events()).toHaveLength(2);
     expect(
       (
-        await api.db.pool.query(
+        await api().db.pool.query(
           `select action from audit_log where action = 'crm_connection.sync_failed'`,
         )
       ).rows,

@@ -1,27 +1,13 @@
 // What every registered provider must do. `crm-providers-failures.test.ts` and
 // `crm-providers-calls.test.ts` are about what a CRM may do wrong.
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
-import type { TestApi } from '../support/api.ts';
+import { useCrmSync } from '../support/crm-sync.ts';
+import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 import { answer, type FakeCrm, type FakeDeal } from '../support/crm/fake.ts';
-import {
-  ago,
-  expected,
-  makeDeals,
-  MINUTE,
-  NOW,
-  startWith,
-  useCrmSync,
-} from '../support/crm-sync.ts';
 import { userId } from '../support/seed.ts';
 
-const crmSync = useCrmSync();
-const { clock, connect, connectionRow, list, stored, sync, syncLater } = crmSync;
-
-let api: TestApi;
-beforeEach(() => {
-  api = crmSync.api();
-});
+const { api, clock, connect, connectionRow, list, stored, sync, syncLater } = useCrmSync();
 
 describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
   test('brings every deal of every page, and shows them over the API', async () => {
@@ -144,7 +130,7 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
       name,
       makeDeals(3, (index) => ({ ownerId: 70 + index })),
     );
-    const { rows } = await api.db.pool.query(
+    const { rows } = await api().db.pool.query(
       `select email from member where team_id = 'team_a' and id = 'mem_a_member'`,
     );
     crm.owners.set(70, (rows[0] as { email: string }).email.toUpperCase());
@@ -252,7 +238,7 @@ describe.each(PROVIDER_NAMES)('%s: whatever happens', (name) => {
         const lost = (await stored(id)).filter(
           (row) => (row as { lost_reason: string | null }).lost_reason !== null,
         );
-        expect((await api.db.pool.query('select from crm_objection')).rowCount).toBe(lost.length);
+        expect((await api().db.pool.query('select from crm_objection')).rowCount).toBe(lost.length);
       }
     },
   );

@@ -5,7 +5,8 @@ import { connectInputOf } from '../../src/features/crm/connections/schema.ts';
 import { isProviderError } from '../../src/features/crm/providers/errors.ts';
 import { defineProvider, serializeCredentials } from '../../src/features/crm/providers/provider.ts';
 import { PROVIDERS } from '../../src/features/crm/providers/registry.ts';
-import { startWith, useCrmSync } from '../support/crm-sync.ts';
+import { useCrmSync } from '../support/crm-sync.ts';
+import { startWith } from '../support/crm/deals.ts';
 
 const CREDENTIALS = {
   client_id: 'app',

@@ -1,16 +1,10 @@
 // What a CRM shows late or takes away, and workers whose clocks differ.
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import type { TestApi } from '../support/api.ts';
-import { ago, expected, MINUTE, NOW, startWith, useCrmSync } from '../support/crm-sync.ts';
+import { useCrmSync } from '../support/crm-sync.ts';
+import { ago, expected, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 
-const crmSync = useCrmSync();
-const { clock, connect, list, stored, sync, syncLater } = crmSync;
-
-let api: TestApi;
-beforeEach(() => {
-  api = crmSync.api();
-});
+const { api, clock, connect, list, stored, sync, syncLater } = useCrmSync();
 
 describe.each(['hubspot', 'pipedrive'] as const)('%s: a deal that the CRM shows late', (name) => {
   test('is brought when it was modified up to five minutes before the last round began', async () => {
@@ -138,7 +132,7 @@ describe('two workers whose clocks differ', () => {
     await sync(id);
     const before = await list('/crm/deals');
     crm.put({ id: 1, title: 'Changed', modified: ago(0) });
-    await api.db.pool.query('update crm_connection set next_sync_at = $1', [NOW]);
+    await api().db.pool.query('update crm_connection set next_sync_at = $1', [NOW]);
     expect(await sync(id, { clock: fixedClock(new Date(NOW.getTime() + MINUTE)) })).toBe('done');
     expect(await list('/crm/deals')).toEqual(before.map((deal) => ({ ...deal, title: 'Changed' })));
     expect(before[0]?.['synced_at']).toBe(ago(-30));

@@ -1,31 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
-import { startWorkerProcess, type TestApi } from '../support/api.ts';
-import {
-  ago,
-  expected,
-  makeDeals,
-  MINUTE,
-  NOW,
-  startWith,
-  useCrmSync,
-} from '../support/crm-sync.ts';
+import { startWorkerProcess } from '../support/api.ts';
+import { useCrmSync } from '../support/crm-sync.ts';
+import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 
-const crmSync = useCrmSync();
-const { clock, connect, list, signIn, stored, sync, syncLater } = crmSync;
-
-let api: TestApi;
-beforeEach(() => {
-  api = crmSync.api();
-});
+const { api, clock, connect, list, signIn, stored, sync, syncLater } = useCrmSync();
 
 describe('one at a time', () => {
   test('two workers at once synchronize once', async () => {
     const crm = await startWith('hubspot');
     const id = await connect(crm);
-    const other = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
+    const other = openDatabase({ url: api().databaseUrl, poolMax: 4, onError: () => undefined });
     try {
       const outcomes = await Promise.all([
         sync(id),
@@ -81,7 +68,7 @@ describe('one at a time', () => {
     const crm = await startWith('hubspot');
     const open: number[] = [];
     crm.intercept = async () => {
-      const { rows } = await api.db.pool.query<{ count: number }>(
+      const { rows } = await api().db.pool.query<{ count: number }>(
         `select count(*)::int as count from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
       );
       open.push(rows[0]?.count ?? -1);
@@ -123,7 +110,7 @@ describe('the worker', () => {
         while (isHeld && crm.pages().length === 2) await delay(20);
         return false;
       };
-      const first = await startWorkerProcess(api.databaseUrl);
+      const first = await startWorkerProcess(api().databaseUrl);
       while (crm.pages().length < 2) await delay(50);
       await first.kill('SIGKILL');
       isHeld = false;
@@ -143,20 +130,20 @@ describe('the worker', () => {
     const id = await connect(crm);
     const jobs = async () =>
       (
-        await api.db.pool.query(
+        await api().db.pool.query(
           `select task_identifier, queue_name from graphile_worker.jobs where task_identifier = 'sync_crm_connection'`,
         )
       ).rows;
-    await api.db.pool.query(`update crm_connection set sync_lease_until = $1`, [
+    await api().db.pool.query(`update crm_connection set sync_lease_until = $1`, [
       new Date(NOW.getTime() + 1000),
     ]);
-    await scheduleDue(api.db, clock);
+    await scheduleDue(api().db, clock);
     expect(await jobs()).toEqual([]);
-    await api.db.pool.query(`update crm_connection set sync_lease_until = null`);
-    await scheduleDue(api.db, clock);
-    await scheduleDue(api.db, clock);
+    await api().db.pool.query(`update crm_connection set sync_lease_until = null`);
+    await scheduleDue(api().db, clock);
+    await scheduleDue(api().db, clock);
     expect(await jobs()).toHaveLength(1);
-    await api.db.pool.query(`update team set status = 'suspended'`);
+    await api().db.pool.query(`update team set status = 'suspended'`);
     expect(await sync(id)).toBe('skipped');
   });
 });

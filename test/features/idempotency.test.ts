@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { holdLock, untilWaiting } from '../support/locks.ts';
+import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const START = new Date('2026-11-02T09:00:00.000Z');
@@ -129,10 +129,7 @@ describe('Idempotency-Key', () => {
     const call = () => post('broken off', { email: 'again@race.test' }, 'race');
     const broken = call();
     await untilWaiting(api, 1);
-    await api.db.pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    );
+    await endWaiting(api);
     expect(await broken).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     await release();
     const later = await call();

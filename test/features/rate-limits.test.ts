@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi } from '../support/api.ts';
+import { expectRateLimited } from '../support/rate-limits.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const START = new Date('2026-11-02T09:00:20.000Z');
@@ -20,13 +21,7 @@ describe('rate limits', () => {
       left.push((await api.call(key, 'GET', '/me')).headers['ratelimit-remaining'] ?? '');
     expect(left).toEqual(['2', '1', '0']);
     const refused = await api.call(key, 'GET', '/me');
-    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', retry_after: 40 } });
-    expect(refused.headers).toMatchObject({
-      'retry-after': '40',
-      'ratelimit-limit': '3',
-      'ratelimit-remaining': '0',
-      'ratelimit-reset': '40',
-    });
+    expectRateLimited(refused, { limit: 3, retryAfterS: 40 });
     clock.set(new Date(START.getTime() + 40_000));
     expect((await api.call(key, 'GET', '/me')).headers).toMatchObject({
       'ratelimit-remaining': '2',

@@ -12,6 +12,7 @@ import {
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
+import { untilWaiting } from '../support/locks.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -222,8 +223,6 @@ function countingClock(): Clock {
   return { now: () => new Date(NOW.getTime() + (readings += 1)), override: () => null };
 }
 
-const BLOCKED = `select from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock'`;
 const CLAIMED = 'select event_id from webhook_delivery where claimed_by is not null';
 
 async function startLoop(clock: Clock = fixedClock(NOW)): Promise<void> {
@@ -260,7 +259,7 @@ describe('the delivery loop', () => {
     // The loop stops at its next look, while the attempt in flight ends and makes room.
     await client.query('begin');
     await client.query('lock table event in access exclusive mode');
-    await until(async () => (await read(BLOCKED)).length > 0);
+    await untilWaiting({ db }, 1);
     gate.open();
     await until(async () => (await read(CLAIMED)).length === 0);
     await writeEvents(101, 101, false);

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { loadTestSeed, startWorkerProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 const ENV = {
   WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
@@ -141,10 +142,6 @@ const percentile = (sorted: readonly number[], p: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? Infinity;
 const names = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${prefix}_${n}`);
-
-async function until(isDone: () => boolean): Promise<void> {
-  while (!isDone()) await delay(20);
-}
 
 /** Raises so many events of each team, and resolves with how late each came to each path. */
 async function measure(

@@ -3,8 +3,10 @@ import pg from 'pg';
 import { textTypes } from '../../src/db/types.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 
+/** The `APP_SECRET` of the tests of seeds. */
 export const APP_SECRET = 'a secret for tests, 32 characters';
 
+/** A team in a seed file. */
 export type Team = NonNullable<SeedFileInput['teams']>[number];
 
 /** Makes the smallest valid team. */
@@ -16,6 +18,45 @@ export function tinyTeam(id: string, rest: Partial<Team> = {}): Team {
   };
 }
 
+/** The scored training `trn_1` of the file. */
+export const TRAINING = {
+  id: 'trn_1',
+  user_id: 'usr_2',
+  status: 'scored',
+  source: 'app',
+  assignment_id: 'asg_1',
+  created_at: '2026-03-04T05:06:07.089Z',
+  finished_at: '2026-03-04T05:13:07Z',
+  duration_s: 420,
+  external_ref: { lms: 7, a: [1, { z: null }] },
+  situation_id: 'sit_cold',
+  personality_id: null,
+  industry_id: 'gone',
+  role_id: 'rol_x',
+} satisfies NonNullable<Team['trainings']>[number];
+
+/** The evaluation of {@link TRAINING}. */
+export const EVALUATION = {
+  saved_at: '2026-03-04T05:14:00Z',
+  score: {
+    total: 71,
+    spread: 4.5,
+    dimensions: {
+      closing: 70,
+      conversation_control: 72,
+      needs_analysis: 65,
+      objection_handling: 80,
+      value_argument: 68,
+    },
+  },
+  tips: [{ issue: 'i', moment: 'm', principle: 'p', rewrite: 'r', impact: 'x' }],
+  goal: 'partial',
+  methodology: 'met_spin',
+  strongest: 's',
+  biggest_lever: 'b',
+} satisfies NonNullable<Team['trainings']>[number]['evaluation'];
+
+/** Makes a seed file with one team that has every field. */
 export function fullFile(): SeedFileInput & { teams: Team[] } {
   return {
     catalog: [
@@ -81,40 +122,7 @@ function fullTeam(): Team {
       },
     ],
     trainings: [
-      {
-        id: 'trn_1',
-        user_id: 'usr_2',
-        status: 'scored',
-        source: 'app',
-        assignment_id: 'asg_1',
-        created_at: '2026-03-04T05:06:07.089Z',
-        finished_at: '2026-03-04T05:13:07Z',
-        duration_s: 420,
-        external_ref: { lms: 7, a: [1, { z: null }] },
-        situation_id: 'sit_cold',
-        personality_id: null,
-        industry_id: 'gone',
-        role_id: 'rol_x',
-        evaluation: {
-          saved_at: '2026-03-04T05:14:00Z',
-          score: {
-            total: 71,
-            spread: 4.5,
-            dimensions: {
-              closing: 70,
-              conversation_control: 72,
-              needs_analysis: 65,
-              objection_handling: 80,
-              value_argument: 68,
-            },
-          },
-          tips: [{ issue: 'i', moment: 'm', principle: 'p', rewrite: 'r', impact: 'x' }],
-          goal: 'partial',
-          methodology: 'met_spin',
-          strongest: 's',
-          biggest_lever: 'b',
-        },
-      },
+      structuredClone({ ...TRAINING, evaluation: EVALUATION }),
       { user_id: 'usr_1', status: 'in_progress' },
       { user_id: 'usr_1', status: 'scored', created_at: '2026-03-05T00:00:00Z', evaluation: {} },
     ],

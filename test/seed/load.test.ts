@@ -7,7 +7,7 @@ import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { APP_SECRET, fullFile, openClient, tinyTeam } from './full-file.ts';
+import { APP_SECRET, EVALUATION, fullFile, openClient, tinyTeam, TRAINING } from './full-file.ts';
 
 const options = { replace: false, appSecret: APP_SECRET };
 let database: TestDatabase;
@@ -112,40 +112,18 @@ describe('a file with every field', () => {
   });
 
   it('becomes trainings and evaluations', async () => {
-    expect(await readOne('training', 'trn_1')).toEqual({
+    expect(await readOne('training', TRAINING.id)).toEqual({
       team_id: 'team_a',
-      id: 'trn_1',
-      user_id: 'usr_2',
-      status: 'scored',
-      source: 'app',
-      assignment_id: 'asg_1',
-      created_at: '2026-03-04T05:06:07.089Z',
+      ...TRAINING,
       finished_at: '2026-03-04T05:13:07.000Z',
-      duration_s: 420,
-      external_ref: { lms: 7, a: [1, { z: null }] },
-      situation_id: 'sit_cold',
-      personality_id: null,
-      industry_id: 'gone',
-      role_id: 'rol_x',
     });
+    const { score, ...texts } = EVALUATION;
     expect((await read(`SELECT * FROM evaluation WHERE training_id = 'trn_1'`))[0]).toEqual({
       team_id: 'team_a',
-      training_id: 'trn_1',
+      training_id: TRAINING.id,
+      ...score,
+      ...texts,
       saved_at: '2026-03-04T05:14:00.000Z',
-      total: 71,
-      spread: 4.5,
-      dimensions: {
-        closing: 70,
-        conversation_control: 72,
-        needs_analysis: 65,
-        objection_handling: 80,
-        value_argument: 68,
-      },
-      tips: [{ issue: 'i', moment: 'm', principle: 'p', rewrite: 'r', impact: 'x' }],
-      goal: 'partial',
-      methodology: 'met_spin',
-      strongest: 's',
-      biggest_lever: 'b',
     });
     const [bare] = await read(
       `SELECT e.*

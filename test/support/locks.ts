@@ -30,9 +30,16 @@ export async function untilWaiting(
   count: number,
   like = '%',
 ): Promise<void> {
-  const look = async (): Promise<number> =>
-    (await db.pool.query(`select ${WAITING} and query ilike $1`, [like])).rowCount ?? 0;
-  while ((await look()) < count) await delay(5);
+  while ((await countWaiting(db, like)) < count) await delay(5);
+}
+
+/** Resolves when no statement like this waits for a lock. */
+export async function untilNoneWaits({ db }: Pick<TestApi, 'db'>, like: string): Promise<void> {
+  while ((await countWaiting(db, like)) > 0) await delay(5);
+}
+
+async function countWaiting(db: TestApi['db'], like: string): Promise<number> {
+  return (await db.pool.query(`select ${WAITING} and query ilike $1`, [like])).rowCount ?? 0;
 }
 
 /**
