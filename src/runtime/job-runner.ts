@@ -121,7 +121,7 @@ async function startRun(options: JobRunnerOptions): Promise<Run> {
   if (pool === null) throw new Error('graphile-worker made no pool');
   endUnlessHealthy(events, runner);
   const isInHand = (jobId: string): boolean => inHand.has(jobId);
-  const locks = await keepLocks(options, { runner, poolId: pool.id, isInHand });
+  const locks = await keepLocks(options, { runner, pool, isInHand });
   return { runner, pool, locks, connections };
 }
 
@@ -129,24 +129,20 @@ function keepLocks(
   { db, databaseUrl, logger }: JobRunnerOptions,
   {
     runner,
-    poolId,
+    pool,
     isInHand,
-  }: {
-    readonly runner: Runner;
-    readonly poolId: string;
-    readonly isInHand: (jobId: string) => boolean;
-  },
+  }: Pick<Run, 'runner' | 'pool'> & { readonly isInHand: (jobId: string) => boolean },
 ): Promise<JobLocks> {
   return keepJobLocks({
     db,
     databaseUrl,
-    poolId,
+    poolId: pool.id,
     isInHand,
     onReleased: (poolIds) => logger.warn({ poolIds }, 'released the jobs of workers that are gone'),
     onForgotten: (jobIds) => {
       logger.warn({ jobIds }, 'the database has locked jobs that this worker does not run');
-      // `stop` rejects if the run has ended already. The next run first releases these jobs.
-      runner.stop('it has locked jobs that it does not run').catch(() => undefined);
+      // The next run first releases these jobs. They must not wait for a long job in flight.
+      void endJobs({ runner, pool }, logger, 'it has locked jobs that it does not run');
     },
     onError: (error) => logger.warn({ err: error }, 'could not check for abandoned jobs'),
   });
@@ -188,20 +184,28 @@ function endUnlessHealthy(events: WorkerEvents, runner: Runner): void {
   events.once('job:start', keep);
 }
 
+async function stopRun(run: Run, logger: Logger): Promise<void> {
+  await endJobs(run, logger, 'the worker stops');
+  if (!run.connections.ending) await run.connections.end();
+  await run.locks.close();
+}
+
 /**
- * Lets the jobs in flight finish. After `DRAIN_MS` the others are released, so that another worker
- * runs them within seconds.
+ * Lets the jobs in flight finish. After `DRAIN_MS` the others are released, so that another run
+ * takes them within seconds. Never rejects.
  */
-async function stopRun({ runner, pool, locks, connections }: Run, logger: Logger): Promise<void> {
+async function endJobs(
+  { runner, pool }: Pick<Run, 'runner' | 'pool'>,
+  logger: Logger,
+  reason: string,
+): Promise<void> {
   const late = setTimeout(() => {
-    logger.warn('released the jobs in flight, because the worker stops');
-    Promise.resolve(pool.forcefulShutdown('the worker was stopped')).catch(() => undefined);
+    logger.warn({ reason }, 'released the jobs in flight');
+    Promise.resolve(pool.forcefulShutdown(reason)).catch(() => undefined);
   }, DRAIN_MS);
   // `stop` rejects if the run has ended already.
-  await runner.stop().catch(() => undefined);
+  await runner.stop(reason).catch(() => undefined);
   clearTimeout(late);
-  if (!connections.ending) await connections.end();
-  await locks.close();
 }
 
 /**
