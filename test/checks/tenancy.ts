@@ -1,7 +1,7 @@
 // Checks that a statement keeps to one team. Every tenant table in it, in any sub-select, must be
-// bound: its team column equals a parameter, or something else that is bound. Conditions under OR or
-// NOT do not count. The check cannot know which parameter is the team, but it must be the same one
-// in the whole statement.
+// bound: its team column equals a parameter, or something else that is bound. Conditions under OR
+// or NOT do not count. The check cannot know which parameter is the team, but it must be the same
+// one in the whole statement.
 import { parsePlPgSQLSync, parseSync } from 'libpg-query';
 import { readStatement } from './sql/read.ts';
 import { connect, parametersOf, type Tables } from './sql/values.ts';
@@ -9,18 +9,20 @@ import { connect, parametersOf, type Tables } from './sql/values.ts';
 export { loadModule as loadParser } from 'libpg-query';
 export type { Tables } from './sql/values.ts';
 
+/** What a statement touches. */
 export interface Tenancy {
   /** Tables whose rows may be of any team. */
   readonly unbound: readonly string[];
-  /** What the others are bound to. More than one: at least one of them is not the team. */
+  /** The parameters that bind the others. If there are several, not all of them are the team. */
   readonly parameters: readonly string[];
-  /** Tables, and lists given with team ids, that share one team. More than one: teams are mixed. */
+  /** Tables and lists of team ids, grouped by a shared team. Several groups mix teams. */
   readonly groups: readonly (readonly string[])[];
 }
 
 /**
- * `parameters`: names that stand for parameters beside `$n`. Needs `loadParser`. Throws for what
- * cannot be parsed, for tables that are not in `tables`, and for syntax that it does not know.
+ * Checks one statement. `parameters` are names that mean parameters besides `$n`. Needs
+ * `loadParser`. Throws for SQL that cannot be parsed, tables that are not in `tables`, and unknown
+ * syntax.
  */
 export function checkTenancy(
   sql: string,
@@ -29,7 +31,7 @@ export function checkTenancy(
 ): Tenancy {
   const { touches, lists, links } = readStatement(sql, tables, parameters);
   const bound = touches.map(({ label, team, scope }) => ({ label, to: parametersOf(team, scope) }));
-  // Two references to one and the same row have one team.
+  // Two references to the same row have the same team.
   const sameRows = connect(touches, ({ row }) => row, links).flatMap((rows) =>
     rows
       .filter(({ table }) => table === rows[0]?.table)
@@ -43,7 +45,7 @@ export function checkTenancy(
   };
 }
 
-/** Whether every reference is bound, and to the same parameter. */
+/** Returns whether every reference is bound, and all to the same parameter. */
 export function keepsToOneTeam({ unbound, parameters }: Tenancy): boolean {
   return unbound.length === 0 && parameters.length <= 1;
 }
@@ -54,7 +56,7 @@ export interface FunctionBody {
   readonly parameters: ReadonlySet<string>;
 }
 
-/** `definition`: CREATE FUNCTION …, in plpgsql. Throws for SQL that the function makes at run time. */
+/** Reads a `CREATE FUNCTION …` in plpgsql. Throws if the function makes SQL at run time. */
 export function readFunctionBody(definition: string): FunctionBody {
   const [created] = parseSync(definition).stmts ?? [];
   const given =
@@ -69,7 +71,7 @@ export function readFunctionBody(definition: string): FunctionBody {
   return { queries: queriesIn(parsePlPgSQLSync(definition)), parameters: new Set(parameters) };
 }
 
-/** The parser's `parseMode` for expressions. Assignments have higher ones, statements lower ones. */
+/** The parser's `parseMode` of expressions. It is higher for assignments, lower for statements. */
 const EXPRESSION = 2;
 
 function queriesIn(node: unknown): string[] {

@@ -1,4 +1,4 @@
-// Expressions: which value one is, and which conditions make one value follow another.
+// Expressions: which value an expression is, and which conditions make a value equal another.
 import type { Node } from 'libpg-query';
 import {
   derive,
@@ -10,7 +10,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Notes the equalities that hold in every row for which `node` is true, for these values only. */
+/** Records the equalities that hold in every row for which `node` is true, if `isBound` allows. */
 export function readCondition(
   node: Node | undefined,
   scope: Scope,
@@ -28,7 +28,7 @@ export function readCondition(
   });
 }
 
-/** The sides of an equality. One with a set is not mutual: the set may have more values. */
+/** Returns the sides of an equality, and whether it is mutual: a set may have further values. */
 function sidesOf(node: Node, scope: Scope): [(Value | null)[], (Value | null)[], boolean] {
   if ('A_Expr' in node && node.A_Expr.name?.length === 1 && namesOf(node.A_Expr.name)[0] === '=') {
     const { kind, lexpr, rexpr } = node.A_Expr;
@@ -61,10 +61,11 @@ function readSubLink(query: Node | undefined, scope: Scope): Output {
   return output;
 }
 
+/** Returns the column or parameter that the expression is; null if it is neither. */
 export function valueOf(node: Node | undefined, scope: Scope): Value | null {
   if (!node) return null;
   if ('ParamRef' in node) return parameter(`$${node.ParamRef.number}`, scope);
-  // Another type may make two ids one.
+  // A cast to another type may make two ids equal.
   if ('TypeCast' in node && namesOf(node.TypeCast.typeName?.names).at(-1) === 'text') {
     return valueOf(node.TypeCast.arg, scope);
   }
@@ -75,7 +76,7 @@ export function valueOf(node: Node | undefined, scope: Scope): Value | null {
   return null;
 }
 
-/** The values of a row constructor, or of a sub-select with several columns. */
+/** Returns the values of a row constructor, or of a sub-select with several columns. */
 function valuesOf(node: Node | undefined, scope: Scope): (Value | null)[] {
   if (node && 'RowExpr' in node)
     return (node.RowExpr.args ?? []).map((item) => valueOf(item, scope));
@@ -88,6 +89,7 @@ function columnsIn(query: Node | undefined, scope: Scope): Value[] {
   return columns.map(({ value }) => derive({ value, scope: inner }));
 }
 
+/** Finds a column by name, or by range and name, from the inner to the outer level; else null. */
 export function findColumn(names: readonly string[], scope: Scope): Value | null {
   const column = names.at(-1) ?? '';
   const range = names.at(-2);
@@ -103,6 +105,7 @@ export function findColumn(names: readonly string[], scope: Scope): Value | null
     : null;
 }
 
+/** Returns the columns of a select list. Throws for `*` of a join with USING. */
 export function columnsOf(targets: readonly Node[] | undefined, scope: Scope): Column[] {
   return (targets ?? []).flatMap((target): Column[] => {
     if (!('ResTarget' in target)) return [];
@@ -128,6 +131,7 @@ function nameOf(node: Node | undefined): string {
   return '';
 }
 
+/** Returns the columns of VALUES. */
 export function rowsOf(rows: readonly Node[], scope: Scope): Column[] {
   const lists = rows.map((row) => ('List' in row ? (row.List.items ?? []) : []));
   return (lists[0] ?? []).map((_item, place) => ({

@@ -1,9 +1,10 @@
-// What stands in FROM, and the tables that a statement writes to.
+// The tables, functions and sub-selects in FROM, and the tables that a statement writes to.
 import type { JoinExpr, Node, RangeFunction, RangeVar } from 'libpg-query';
 import { findColumn, readCondition, readExpressions } from './conditions.ts';
 import { derive, follow, namesOf, openScope, teamColumnOf } from './values.ts';
 import type { Output, Range, Scope, Value } from './values.ts';
 
+/** Reads one item of FROM and adds its ranges to the scope. Throws for unknown syntax. */
 export function readFrom(node: Node | undefined, scope: Scope): Range[] {
   if (!node) return [];
   if ('JoinExpr' in node) return readJoin(node.JoinExpr, scope);
@@ -22,6 +23,7 @@ function readRange(node: Node, scope: Scope): Range {
   return rangeOf(alias?.aliasname ?? '', output, namesOf(alias?.colnames));
 }
 
+/** Makes a range of a sub-select's or CTE's columns; `names` rename the first ones. */
 export function rangeOf(name: string, { columns, scope }: Output, names: readonly string[]): Range {
   const renamed = columns.map((column, place) => ({
     name: names[place] ?? column.name,
@@ -42,6 +44,7 @@ function findCte(table: RangeVar, scope: Scope): Range | null {
   return null;
 }
 
+/** Makes a range of a table, and records a touch if it is a tenant table. */
 export function touch(table: RangeVar, scope: Scope): Range {
   scope.reader.read.add(table);
   const [name, columns] = requireTable(table, scope);
@@ -59,6 +62,7 @@ export function touch(table: RangeVar, scope: Scope): Range {
   return { name: alias, columns: [...visible, { name: 'ctid', value: row }], isOpen: false };
 }
 
+/** Returns the table's name and columns. Throws if there is no such table. */
 export function requireTable(
   { schemaname = 'public', relname = '' }: RangeVar,
   scope: Scope,

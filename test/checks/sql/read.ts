@@ -1,6 +1,5 @@
-// Reads a statement as Postgres parses it: which tables it touches, and which of its conditions make
-// one column follow another. Throws for syntax that it does not know, so that nothing passes
-// unread.
+// Reads a statement as Postgres parses it: which tables it touches, and which of its conditions
+// make one column equal another. It throws for unknown syntax, so that nothing passes unread.
 import { parseSync, type Node, type SelectStmt } from 'libpg-query';
 import { columnsOf, readCondition, readExpressions, rowsOf } from './conditions.ts';
 import { readFrom } from './from.ts';
@@ -8,7 +7,7 @@ import { derive, openScope, type Output, type Reader, type Scope, type Tables } 
 import { readWith } from './with.ts';
 import { readChange, readInsert, readMerge } from './writes.ts';
 
-/** `parameters`: names, beside `$n`, of a function's parameters. Throws for what it cannot read. */
+/** Reads the statements. `parameters` are a function's, besides `$n`. Throws for unknown syntax. */
 export function readStatement(
   sql: string,
   tables: Tables,
@@ -61,13 +60,13 @@ function readSelect(query: SelectStmt, parent: Scope): Output {
   return { columns, scope };
 }
 
-/** A union has rows of both; EXCEPT and INTERSECT have rows of the left one. */
+/** A union has rows of both sides; EXCEPT and INTERSECT only have rows of the left side. */
 function combine(isUnion: boolean, left: Output, right: Output): Output {
   const columns = left.columns.map(({ name, value }, place) => {
     const other = { value: right.columns[place]?.value ?? null, scope: right.scope };
     const one = { value, scope: left.scope };
     const made = isUnion ? derive(one, other) : derive(one);
-    // The weaker rule links both, even if one of them is no value.
+    // For groups, which have a weaker rule, both are linked, even if one of them is no value.
     for (const { value: source } of [one, other])
       if (source) left.scope.reader.links.push([made, source]);
     return { name, value: made };
@@ -75,7 +74,7 @@ function combine(isUnion: boolean, left: Output, right: Output): Output {
   return { columns, scope: left.scope };
 }
 
-/** Throws where a table is named that nothing has read. */
+/** Throws if the statement names a table that was not read. */
 function requireAllRead(node: unknown, read: ReadonlySet<unknown>): void {
   if (typeof node !== 'object' || node === null) return;
   const { relname } = node as { relname?: unknown };

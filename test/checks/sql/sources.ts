@@ -1,16 +1,17 @@
-// Finds in a source file what declares or sends SQL.
+// Finds the code in a source file that declares or sends SQL.
 import ts from 'typescript';
 
-/** Names of our `Db`, whose `query` takes only statements. Any other `query` may take a text. */
+/** Names of our `Db`, whose `query` only takes statements. Any other `query` may take a text. */
 const DATABASES = new Set(['db', 'tx']);
 
+/** Parses a TypeScript source, with links from each node to its parent. */
 export function parseSource(name: string, text: string): ts.SourceFile {
   return ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
 }
 
 /**
- * How the names of the statements begin that the file declares; the whole name, where it is written
- * out. Throws for a name that begins with a value.
+ * Returns the names of the statements that the file declares. Of a name that is computed, it
+ * returns the text at its start; it throws if there is none.
  */
 export function namesOfStatements(source: ts.SourceFile): string[] {
   return callsIn(source).flatMap(({ expression, arguments: [name] }) => {
@@ -33,7 +34,7 @@ function firstText(node: ts.Expression): string | undefined {
   return undefined;
 }
 
-/** The calls that can send SQL which `statement` did not declare, as they are written. */
+/** Returns the text of the calls that can send SQL without `statement`. */
 export function otherWays(source: ts.SourceFile): string[] {
   // A file that imports pg may have a pg client named `db`.
   const knowsPg = source.statements.some(
@@ -41,7 +42,7 @@ export function otherWays(source: ts.SourceFile): string[] {
   );
   const calls = callsIn(source).filter(({ expression, arguments: [what] }) => {
     if (!ts.isPropertyAccessExpression(expression) || !what) return false;
-    // A tRPC procedure takes a function.
+    // `query` of a tRPC procedure takes a function.
     if (expression.name.text !== 'query' || ts.isArrowFunction(what)) return false;
     const isName =
       ts.isIdentifier(what) ||
@@ -53,8 +54,8 @@ export function otherWays(source: ts.SourceFile): string[] {
 }
 
 /**
- * Every use of Prisma that does not name the team where it must, as `line: text`: all that is not
- * `prisma.model.method({ where: { teamId … } })`, raw SQL and a model by another name among it.
+ * Returns every use of Prisma that is not `prisma.model.method({ where: { teamId … } })`, as
+ * `line: text`. Raw SQL and models under another name are among them.
  */
 export function unboundPrismaCalls(source: ts.SourceFile): string[] {
   return nodesIn(source).flatMap((name) => {
@@ -69,7 +70,7 @@ export function unboundPrismaCalls(source: ts.SourceFile): string[] {
   });
 }
 
-/** What is read is bound by `where`, and what is made by `data`. */
+/** Reads are bound by `where`, creations by `data`. */
 function isBoundToTeam(argument: ts.Expression | undefined, source: ts.SourceFile): boolean {
   if (!argument || !ts.isObjectLiteralExpression(argument)) return false;
   const where = propertyOf(argument, 'where') ?? propertyOf(argument, 'data');
@@ -80,7 +81,7 @@ function namesTeam(node: ts.Expression, source: ts.SourceFile): boolean {
   if (ts.isParenthesizedExpression(node)) return namesTeam(node.expression, source);
   if (ts.isObjectLiteralExpression(node))
     return propertyOf(node, 'teamId')?.getText(source) === 'teamId';
-  // A function of this file that makes the condition, given the team first.
+  // A function of this file may make the condition; it gets the team as its first argument.
   if (!ts.isCallExpression(node) || node.arguments[0]?.getText(source) !== 'teamId') return false;
   const made = nodesIn(source).find(
     (other) =>

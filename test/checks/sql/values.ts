@@ -1,13 +1,13 @@
-// What is known of the columns and parameters of a statement while it is read.
+// What is known about the columns and parameters of a statement while it is read.
 import type { Node } from 'libpg-query';
 
-/** A column in the rows of one table reference or sub-select, or a parameter. */
+/** A column of one table reference or sub-select, or a parameter. */
 export interface Value {
   /** `$1`, or the name of a function's parameter; null for columns. */
   readonly parameter: string | null;
   /**
-   * Where a column of a sub-select comes from. It is bound when each of these is: a union has two.
-   * Empty: from nowhere that counts, such as a function or an expression.
+   * Where a column of a sub-select comes from. It is bound if all of these are; a union has two.
+   * Empty if it comes from a function or an expression.
    */
   sources: readonly Source[];
 }
@@ -17,16 +17,16 @@ export interface Source {
   readonly scope: Scope;
 }
 
-/** One query level, with its names and conditions. Inner levels see those of outer ones. */
+/** One query level with its names and conditions. Inner levels see those of outer levels. */
 export interface Scope {
   readonly reader: Reader;
   readonly parent: Scope | null;
   readonly ranges: Range[];
-  /** Results of WITH, by name. */
+  /** The results of WITH, by name. */
   readonly ctes: Map<string, readonly Column[]>;
   /**
-   * In every row of this level the first is null or equals the second. An equality makes two of
-   * these. In an outer join it makes one: rows of the side that is kept need not meet it.
+   * In every row of this level, the first is null or equals the second. An equality makes two of
+   * these. In an outer join it makes one, because rows of the kept side need not meet it.
    */
   readonly follows: (readonly [Value, Value])[];
 }
@@ -35,26 +35,28 @@ export interface Scope {
 export interface Range {
   readonly name: string;
   readonly columns: readonly Column[];
-  /** It may have more columns than these. */
+  /** Whether it may have further columns. */
   readonly isOpen: boolean;
 }
 
 export interface Column {
   readonly name: string;
-  /** null: a column that is never a team's id. */
+  /** null for a column that is never a team's id. */
   readonly value: Value | null;
 }
 
-/** The columns of a query's rows, and the level that their values belong to. */
+/** The columns of a query, and the level that their values belong to. */
 export interface Output {
   readonly columns: readonly Column[];
   readonly scope: Scope;
 }
 
-/** Columns in their order, by table: `member`, or `schema.table` outside public and pg_catalog. */
+/**
+ * The columns of each table in order: `member`, or `schema.table` outside public and pg_catalog.
+ */
 export type Tables = ReadonlyMap<string, readonly string[]>;
 
-/** The column that says whose a table's rows are; null: the table is not a tenant's. */
+/** Returns the column with the team's id; null if it is no tenant table. */
 export function teamColumnOf(table: string, tables: Tables): string | null {
   if (table === 'team') return 'id';
   return tables.get(table)?.includes('team_id') ? 'team_id' : null;
@@ -63,40 +65,41 @@ export function teamColumnOf(table: string, tables: Tables): string | null {
 /** A place where a statement touches rows of a tenant table. */
 export interface Touch {
   readonly table: string;
-  /** For messages: the table, and its alias or what is done with it. */
+  /** The table, and its alias or what is done with it, for messages. */
   readonly label: string;
   readonly team: Value;
-  /** Its ctid: equal only for the same row. */
+  /** Its ctid, which is equal only for the same row. */
   readonly row: Value;
   readonly scope: Scope;
 }
 
-/** What is known of a statement while it is read, at all of its levels. */
+/** What is known about a statement while it is read, at all its levels. */
 export interface Reader {
   readonly tables: Tables;
-  /** Names that stand for parameters, beside `$n`. */
+  /** Names that mean parameters, besides `$n`. */
   readonly parameters: ReadonlySet<string>;
   readonly known: Map<string, Value>;
   readonly touches: Touch[];
-  /** Lists that are given with a column `team_id`, as `unnest($1, $2) as n (team_id, id)`. */
+  /** Given lists with a column `team_id`, such as `unnest($1, $2) as n (team_id, id)`. */
   readonly lists: Pick<Touch, 'label' | 'team'>[];
-  /** Values that are equal, or come from one another, anywhere in the statement. */
+  /** Pairs of values of which one equals the other or comes from it, anywhere in the statement. */
   readonly links: (readonly [Value, Value])[];
-  /** Of sub-selects in expressions, which are read once. */
+  /** The outputs of sub-selects in expressions, which are read once. */
   readonly outputs: Map<unknown, Output>;
-  /** The nodes that name a table and were read. */
+  /** The nodes that name a table and have been read. */
   readonly read: Set<unknown>;
-  /** Where USING makes one column of two. */
+  /** The levels where USING merges two columns. */
   readonly merging: Set<Scope>;
-  /** Reads a query of any kind, at a level of its own below this one. */
+  /** Reads a query of any kind, at a new level below this one. */
   readonly readQuery: (query: Node | undefined, parent: Scope) => Output;
 }
 
+/** Opens a level below `parent`. */
 export function openScope(parent: Scope): Scope {
   return { reader: parent.reader, parent, ranges: [], ctes: new Map(), follows: [] };
 }
 
-/** A column that comes from these. null: from an expression that is no value. */
+/** Makes a column that comes from these; null stands for an expression that is no value. */
 export function derive(...from: { value: Value | null; scope: Scope }[]): Value {
   const sources = from.flatMap(({ value, scope }) => (value ? [{ value, scope }] : []));
   const made: Value = { parameter: null, sources: sources.length === from.length ? sources : [] };
@@ -104,6 +107,7 @@ export function derive(...from: { value: Value | null; scope: Scope }[]): Value 
   return made;
 }
 
+/** Records that in every row of the level the follower is null or equals the leader. */
 export function follow(
   scope: Scope,
   follower: Value | null | undefined,
@@ -114,11 +118,12 @@ export function follow(
   scope.reader.links.push([follower, leader]);
 }
 
+/** Returns the texts of the nodes that are strings. */
 export function namesOf(nodes: readonly Node[] | undefined): string[] {
   return (nodes ?? []).flatMap((node) => ('String' in node ? [node.String.sval ?? ''] : []));
 }
 
-/** The parameters that the value is bound to. None: its row may be of any team. */
+/** Returns the parameters that the value is bound to. If there is none, the team may be any. */
 export function parametersOf(
   value: Value,
   scope: Scope,
@@ -141,7 +146,7 @@ export function parametersOf(
   return found;
 }
 
-/** Groups the items that links connect, directly or through others. */
+/** Groups the items that are connected by links, directly or through others. */
 export function connect<Item>(
   items: readonly Item[],
   valueOf: (item: Item) => unknown,

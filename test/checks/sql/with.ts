@@ -11,6 +11,7 @@ import {
   type Value,
 } from './values.ts';
 
+/** Reads the queries of WITH. Returns a level that has their results by name. */
 export function readWith(clause: WithClause | undefined, parent: Scope): Scope {
   const scope = openScope(parent);
   for (const node of clause?.ctes ?? []) {
@@ -30,8 +31,8 @@ function readCte(cte: CommonTableExpr, mayRecur: boolean, scope: Scope): void {
   const outer = readWith(select.withClause, scope);
   const { columns } = name(scope.reader.readQuery({ SelectStmt: select.larg }, outer));
   scope.ctes.set(ctename, columns);
-  // By induction: a column is bound if it is in the first rows, and in the next rows whenever it is
-  // in all rows before them.
+  // By induction: a column is bound if it is bound in the first rows, and in the next rows whenever
+  // it is bound in all rows before them.
   const next = scope.reader.readQuery({ SelectStmt: select.rarg }, outer);
   const steps = columns.map(
     ({ value }, place) => [value, next.columns[place]?.value ?? null] as const,

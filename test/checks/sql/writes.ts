@@ -19,7 +19,7 @@ function readTarget(table: RangeVar | undefined, scope: Scope): Range {
   return range;
 }
 
-/** UPDATE and DELETE. */
+/** Reads an UPDATE or a DELETE. */
 export function readChange(change: UpdateStmt & DeleteStmt, parent: Scope): Output {
   const scope = openScope(readWith(change.withClause, parent));
   readTarget(change.relation, scope);
@@ -31,7 +31,7 @@ export function readChange(change: UpdateStmt & DeleteStmt, parent: Scope): Outp
   return { columns: columnsOf(change.returningClause?.exprs, scope), scope };
 }
 
-/** A row whose team id is set is also a row of the new team. */
+/** A row whose team id is set is also touched as a row of the new team. */
 function readAssignments(
   targets: readonly Node[] | undefined,
   relation: RangeVar | undefined,
@@ -49,6 +49,7 @@ function readAssignments(
   }
 }
 
+/** Reads an INSERT. */
 export function readInsert(insert: InsertStmt, parent: Scope): Output {
   const outer = readWith(insert.withClause, parent);
   const scope = openScope(outer);
@@ -65,7 +66,7 @@ export function readInsert(insert: InsertStmt, parent: Scope): Output {
   return { columns: columnsOf(insert.returningClause?.exprs, scope), scope };
 }
 
-/** The position of the team among an insert's columns. */
+/** Returns the position of the team among the columns of an insert. */
 function placeOfTeam(
   relation: RangeVar | undefined,
   cols: readonly Node[] | undefined,
@@ -77,7 +78,7 @@ function placeOfTeam(
   return names.indexOf(teamColumnOf(table, scope.reader.tables) ?? '');
 }
 
-/** DO UPDATE changes an existing row. It is this team's only if the team is part of the key. */
+/** DO UPDATE changes an existing row. It is a row of this team only if the team is in the key. */
 function readConflict(
   { onConflictClause: conflict, relation }: InsertStmt,
   table: string,
@@ -98,6 +99,7 @@ function readConflict(
   readAssignments(conflict.targetList, relation, inner);
 }
 
+/** Reads a MERGE. */
 export function readMerge(merge: MergeStmt, parent: Scope): Output {
   const scope = openScope(readWith(merge.withClause, parent));
   const target = readTarget(merge.relation, scope);
@@ -105,7 +107,7 @@ export function readMerge(merge: MergeStmt, parent: Scope): Output {
   const clauses = (merge.mergeWhenClauses ?? []).flatMap((node) =>
     'MergeWhenClause' in node ? [node.MergeWhenClause] : [],
   );
-  // Source rows are kept without a match. With NOT MATCHED BY SOURCE, target rows are, too.
+  // Source rows are kept without a match; with NOT MATCHED BY SOURCE, target rows are too.
   const isLimited = clauses.every(
     ({ matchKind }) => matchKind !== 'MERGE_WHEN_NOT_MATCHED_BY_SOURCE',
   );
