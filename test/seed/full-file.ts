@@ -18,6 +18,16 @@ export function tinyTeam(id: string, rest: Partial<Team> = {}): Team {
   };
 }
 
+/** Fields of the file's team, which have columns of the same name. */
+export const SETTINGS = {
+  name: 'Acme',
+  plan: 'enterprise',
+  status: 'active',
+  seats: 30,
+  rate_limit_per_min: 900,
+  language: 'en',
+} satisfies Partial<Team>;
+
 /** The scored training `trn_1` of the file. */
 export const TRAINING = {
   id: 'trn_1',
@@ -79,12 +89,7 @@ export function fullFile(): SeedFileInput & { teams: Team[] } {
 function fullTeam(): Team {
   return {
     id: 'team_a',
-    name: 'Acme',
-    plan: 'enterprise',
-    status: 'active',
-    seats: 30,
-    rate_limit_per_min: 900,
-    language: 'en',
+    ...SETTINGS,
     privacy: { member_detail_enabled: false, leaderboard_enabled: false },
     released: ['sit_cold', 'met_spin'],
     blocked: ['ind_gambling', 'never_existed'],

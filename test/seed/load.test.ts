@@ -7,7 +7,15 @@ import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { APP_SECRET, EVALUATION, fullFile, openClient, tinyTeam, TRAINING } from './full-file.ts';
+import {
+  APP_SECRET,
+  EVALUATION,
+  fullFile,
+  openClient,
+  SETTINGS,
+  tinyTeam,
+  TRAINING,
+} from './full-file.ts';
 
 const options = { replace: false, appSecret: APP_SECRET };
 let database: TestDatabase;
@@ -33,12 +41,7 @@ const readOne = async (table: string, id: string) =>
 describe('a file with every field', () => {
   it('becomes a team with its switches', async () => {
     expect(await readOne('team', 'team_a')).toMatchObject({
-      name: 'Acme',
-      plan: 'enterprise',
-      status: 'active',
-      seats: 30,
-      rate_limit_per_min: 900,
-      language: 'en',
+      ...SETTINGS,
       member_detail_enabled: false,
       leaderboard_enabled: false,
       all_released: false,
