@@ -69,12 +69,15 @@ async function listed(path: string): Promise<number> {
 const audit = async () =>
   (
     await rows(
-      `select action, actor_id from audit_log where team_id = 'team_a' order by created_at, id`,
+      `select action, actor_id
+       from audit_log
+       where team_id = 'team_a'
+       order by created_at, id`,
     )
   ).map(({ action, actor_id }) => `${String(action)} ${String(actor_id)}`);
 
 describe('connecting', () => {
-  test('stores the connection, due at once, and tells it without its token', async () => {
+  test('stores the connection, due at once, and returns it without its token', async () => {
     const made = await connect({ objection_marker: ' Einwand: ' });
     expect(made).toMatchObject({
       provider: 'pipedrive',
@@ -93,7 +96,7 @@ describe('connecting', () => {
     expect(after?.last_synced_at).not.toBeNull();
   });
 
-  test('keeps the token encrypted: it is nowhere in the database, in no answer and in no log', async () => {
+  test('the token is encrypted: no plain text in database, responses or logs', async () => {
     const made = await connect();
     crm.token = 'another';
     await sync(made.id);
@@ -110,10 +113,12 @@ describe('connecting', () => {
     }
   });
 
-  test('binds the token to its connection: moved to another, it cannot be read', async () => {
+  test('a stored token cannot be decrypted in another connection', async () => {
     const [one, two] = [await connect(), await connect()];
     await api.db.pool.query(
-      `update crm_connection set credentials_encrypted = (select credentials_encrypted from crm_connection where id = $1) where id = $2`,
+      `update crm_connection
+       set credentials_encrypted = (select credentials_encrypted from crm_connection where id = $1)
+       where id = $2`,
       [one.id, two.id],
     );
     expect(await sync(two.id)).toBe('failed');
@@ -153,7 +158,7 @@ describe('connecting', () => {
     expect(hubspot.requests.length).toBeGreaterThan(1);
   });
 
-  test('refuses a token with a line break, an unknown provider, an unknown field, and an eleventh connection', async () => {
+  test('refuses invalid tokens, unknown providers or fields, an eleventh connection', async () => {
     expect(await codeOf(connect({ credentials: 'a\nb' }))).toBe('validation_error');
     expect(await codeOf(connect({ provider: 'salesforce' as 'hubspot' }))).toBe('validation_error');
     expect(await codeOf(connect({ ['nonsense' as 'base_url']: 'x' }))).toBe('validation_error');
@@ -162,7 +167,7 @@ describe('connecting', () => {
     expect(await rows(`select id from crm_connection`)).toHaveLength(10);
   });
 
-  test('takes another address only in development and tests', async () => {
+  test('allows another base URL only in development and tests', async () => {
     const strict = await startTestApi({
       seed: makeSeed([makeTeam('a', { crm_connections: [], crm_deals: [], crm_objections: [] })]),
     });
@@ -174,7 +179,7 @@ describe('connecting', () => {
 });
 
 describe('a connection', () => {
-  test('hides its deals and objections while it is paused, and shows them again', async () => {
+  test('hides its deals and objections while it is paused, and shows them afterwards', async () => {
     const { id } = await connect();
     await sync(id);
     expect([await listed('/crm/deals'), await listed('/crm/objections')]).toEqual([3, 3]);
@@ -204,7 +209,7 @@ describe('a connection', () => {
     expect(await sync(id)).toBe('done');
   });
 
-  test('tells its last failure, how many there were and when it tries again', async () => {
+  test('shows its last failure, the number of failures and the next attempt', async () => {
     const { id } = await connect();
     crm.token = 'another';
     await sync(id);
@@ -217,11 +222,13 @@ describe('a connection', () => {
     expect(Date.parse(failed?.next_sync_at ?? '')).toBeGreaterThan(Date.now() + 30_000);
   });
 
-  test('that is disconnected hides everything at once, forgets the token, and a job removes the rows in batches', async () => {
+  test('that is disconnected hides its rows, loses its token and is removed by a job', async () => {
     const { id } = await connect();
     await sync(id);
     await api.db.pool.query(
-      `insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at) select 'team_a', 'd' || n, $1, 'x' || n, 'open', now() from generate_series(1, 1200) n`,
+      `insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at)
+       select 'team_a', 'd' || n, $1, 'x' || n, 'open', now()
+       from generate_series(1, 1200) n`,
       [id],
     );
     expect(await app.admin.crm.disconnect.mutate({ connection_id: id })).toEqual({ ok: true });
@@ -234,13 +241,17 @@ describe('a connection', () => {
     expect(await codeOf(app.admin.crm.disconnect.mutate({ connection_id: id }))).toBe('not_found');
     expect(
       await rows(
-        `select task_identifier from graphile_worker.jobs where task_identifier = 'remove_crm_connection'`,
+        `select task_identifier
+         from graphile_worker.jobs
+         where task_identifier = 'remove_crm_connection'`,
       ),
     ).toHaveLength(1);
     await removeRows(api.db, { teamId: 'team_a', connectionId: id });
     expect(
       await rows(
-        `select 1 from crm_deal union all select 1 from crm_objection union all select 1 from crm_connection`,
+        `select 1 from crm_deal
+         union all select 1 from crm_objection
+         union all select 1 from crm_connection`,
       ),
     ).toEqual([]);
   });
@@ -252,7 +263,7 @@ describe('a connection', () => {
     expect(await listed('/crm/deals')).toBe(3);
   });
 
-  test('of another team is unknown', async () => {
+  test('of another team is not found', async () => {
     const { id } = await connect();
     const other = await appAsMember(api, 'b', 'owner');
     for (const name of ['pause', 'resume', 'syncNow', 'disconnect'] as const)
@@ -261,7 +272,7 @@ describe('a connection', () => {
     expect(await sync(id, 'team_b')).toBe('skipped');
   });
 
-  test('is for admins alone', async () => {
+  test('is for admins only', async () => {
     const [admin, member] = [
       await appAsMember(api, 'a', 'admin'),
       await appAsMember(api, 'a', 'member'),

@@ -10,7 +10,7 @@ let api: TestApi;
 let app: ReturnType<typeof appAs>;
 const clock = fixedClock(new Date('2026-11-02T09:00:00Z'));
 
-/** Tokens are good for a quarter of an hour of the test's clock. */
+/** A token is valid for 15 minutes of the test's clock. */
 async function signIn(name: string): Promise<typeof app> {
   const token = await tokenOf(
     { kind: 'user', userId: userId('a', name), teamId: 'team_a' },
@@ -50,7 +50,9 @@ const rows = async (sql: string, values: unknown[] = []) =>
 const mails = async (memberId: string) =>
   (
     await rows(
-      `select from graphile_worker.jobs where task_identifier = $1 and key like '%' || $2`,
+      `select
+       from graphile_worker.jobs
+       where task_identifier = $1 and key like '%' || $2`,
       [SEND_INVITATION, memberId],
     )
   ).length;
@@ -67,7 +69,9 @@ describe('an invitation mailed again', () => {
     expect(await rows(`select * from member where id = 'mem_a_new'`)).toEqual(before);
     expect(
       await rows(
-        `select action, actor_kind, actor_id from audit_log where target_id = 'mem_a_new'`,
+        `select action, actor_kind, actor_id
+         from audit_log
+         where target_id = 'mem_a_new'`,
       ),
     ).toEqual([
       { action: 'member.invitation_resent', actor_kind: 'user', actor_id: 'mem_a_admin' },
@@ -75,7 +79,7 @@ describe('an invitation mailed again', () => {
     expect(await rows(`select from event where team_id = 'team_a'`)).toEqual([]);
   });
 
-  test('counts toward the 60 of the hour, together with new invitations', async () => {
+  test('counts toward the 60 invitations an hour, like a new invitation', async () => {
     clock.advance(3_600_000);
     app = await signIn('admin');
     const invite = (n: number) => app.v1.members.create.mutate({ email: `n${n}@limit.test` });
@@ -96,11 +100,13 @@ describe('an invitation mailed again', () => {
     expect(await codeOf(invite(31))).toBe('ok');
   });
 
-  test('parallel calls for the last place of the hour: exactly one wins', async () => {
+  test('of parallel calls for the last place of the hour exactly one succeeds', async () => {
     clock.advance(3_600_000);
     app = await signIn('admin');
     await rows(
-      `insert into invitation_resend (team_id, id, member_id, sent_at) select 'team_a', 'inv_x' || n, 'mem_a_new', $1 from generate_series(1, 59) n`,
+      `insert into invitation_resend (team_id, id, member_id, sent_at)
+       select 'team_a', 'inv_x' || n, 'mem_a_new', $1
+       from generate_series(1, 59) n`,
       [clock.now()],
     );
     const codes = await Promise.all(
@@ -118,13 +124,13 @@ describe.each(['resend', 'withdraw'] as const)('%s is refused', (name) => {
   const call = (memberId: string) =>
     codeOf(app.admin.invitations[name].mutate({ member_id: memberId }));
 
-  test("another team's, unknown and ended members: as if they never existed", async () => {
+  test('for members of other teams, unknown and former ones, with the same not_found', async () => {
     expect(await call('mem_b_new')).toBe('not_found');
     expect(await call('mem_nobody')).toBe('not_found');
     expect(await call('mem_a_ended')).toBe('not_found');
   });
 
-  test('active members and the owner', async () => {
+  test('for active members and the owner', async () => {
     expect(await call('mem_a_member')).toBe('validation_error');
     expect(await call('mem_a_owner')).toBe('validation_error');
     expect(await rows(`select status from member where id = 'mem_a_member'`)).toEqual([
@@ -132,7 +138,7 @@ describe.each(['resend', 'withdraw'] as const)('%s is refused', (name) => {
     ]);
   });
 
-  test('to members who are no admins', async () => {
+  test('to members who are not admins', async () => {
     const member = await signIn('member');
     expect(await codeOf(member.admin.invitations[name].mutate({ member_id: 'mem_a_new' }))).toBe(
       'forbidden',
@@ -141,7 +147,7 @@ describe.each(['resend', 'withdraw'] as const)('%s is refused', (name) => {
 });
 
 describe('an invitation withdrawn', () => {
-  test('ends the membership, revokes its open assignments and tells so, once', async () => {
+  test('ends the membership, revokes open assignments, raises one event', async () => {
     expect(await app.admin.invitations.withdraw.mutate({ member_id: 'mem_a_gone' })).toEqual({
       ok: true,
     });
@@ -149,7 +155,10 @@ describe('an invitation withdrawn', () => {
       { status: 'ended' },
     ]);
     expect(
-      await rows(`select id, status from assignment where member_id = 'mem_a_gone' order by id`),
+      await rows(`select id, status
+        from assignment
+        where member_id = 'mem_a_gone'
+        order by id`),
     ).toEqual([
       { id: 'asg_done', status: 'done' },
       { id: 'asg_open', status: 'revoked' },

@@ -1,4 +1,4 @@
-// Every event of the specification, from the call that raises it to the receiver that verifies it:
+// Every documented event, from the call that raises it to the receiver that verifies it:
 // the REST API, the app, the host application, a CRM that refuses, a worker process, real HTTP.
 // A new type in core/events.ts fails here until it is raised here.
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const COMBINATION = {
 };
 const END = { finished_at: '2026-11-17T09:12:00.000Z', duration_s: 700 };
 const API_VERSION = '2026-11';
-/** Short, so that what waits for its next attempt is soon overdue. */
+/** Short, so that the next attempt of a waiting delivery is soon overdue. */
 const RETRY_DELAY_S = 1;
 
 let api: TestApi;
@@ -54,18 +54,18 @@ interface Endpoint {
 interface Expected {
   readonly type: EventType;
   readonly data: object;
-  /** When it was raised, at the earliest and at the latest. */
+  /** The earliest and the latest time at which it may have been raised. */
   readonly from: number;
   readonly to: number;
 }
 
-/** What an event says: always, and of a person. */
+/** The data of an event: the part that it always has, and the part about a person. */
 interface Said {
   readonly always: object;
   readonly person?: { readonly user_id?: string | null; readonly score?: number };
 }
 
-/** A team with an endpoint for all events, and what its admins, clients and host application do. */
+/** A team with an endpoint for all events, and its admin, API client and host application. */
 async function enter(team: string) {
   const teamId = `team_${team}`;
   const [app, platform] = [await appAsMember(api, team, 'owner'), await platformOf(api)];
@@ -88,14 +88,14 @@ async function enter(team: string) {
 
 type Team = Awaited<ReturnType<typeof enter>>;
 
-/** The event of a delivery, believed only if its signature is the endpoint's. */
+/** Returns the event of a delivery, after checking its signature with the endpoint's secret. */
 function verify({ body, headers }: Received, { secret }: Endpoint): WebhookEvent {
   const event = verifyWebhook(body, headers, secret);
   expect(headers['svc-event-id']).toBe(event.id);
   return event;
 }
 
-/** One a raised event: a delivery may come twice. */
+/** Returns each event once, because a delivery may come twice. */
 async function receive({ endpoint }: Team, count: number): Promise<WebhookEvent[]> {
   return until(() => {
     const events = receiver.requestsTo(endpoint.path).map((request) => verify(request, endpoint));
@@ -105,8 +105,8 @@ async function receive({ endpoint }: Team, count: number): Promise<WebhookEvent[
 }
 
 /**
- * Raises one event of each type. The switch is set right before each, and set the other way right after it: what it is when the event is delivered must not
- * matter.
+ * Raises one event of each type. The switch is set right before each event and changed right after
+ * it, because only its value at the time of the event may matter.
  */
 async function raiseAll(
   own: Team,
@@ -155,7 +155,7 @@ async function raiseAll(
     return { always: { ...assignment, assignment_id: made, status: 'done' }, person };
   });
 
-  // Raised neither for an admin in the app nor for the host application, which scores its training.
+  // An admin in the app, and the host application that scores a training, raise no event.
   const silent = await app.v1.assignments.create.mutate(wanted);
   await app.v1.assignments.update.mutate({ assignment_id: silent.id, status: 'done' });
   const linked = await app.v1.assignments.create.mutate(wanted);
@@ -192,7 +192,9 @@ async function raiseAll(
 
 async function completedBy({ teamId }: Team, id: string): Promise<unknown> {
   const { rows } = await api.db.pool.query(
-    'select status, completed_training_id from assignment where team_id = $1 and id = $2',
+    `select status, completed_training_id
+     from assignment
+     where team_id = $1 and id = $2`,
     [teamId, id],
   );
   return rows[0];
@@ -202,7 +204,7 @@ async function findConnection({ app }: Team, id: string) {
   return (await app.admin.crm.list.query({})).data.find((connection) => connection.id === id);
 }
 
-/** A connection that the worker has synchronized once, and whose CRM accepts its token no more. */
+/** Makes a connection that was synchronized once and whose token the CRM then refuses. */
 async function connectAndSync(own: Team, crmName: ProviderName): Promise<string> {
   const crm = await startCrm(crmName);
   const { id } = await own.app.admin.crm.connect.mutate(crm.connectInput());
@@ -217,10 +219,10 @@ describe.each([
 ] as const)(
   'with member_detail_enabled $isOn at the time of the event',
   ({ team, isOn, crmName }) => {
-    test('each type is raised, and arrives signed, with the fields that are promised and no other', async () => {
+    test('each type is raised and arrives signed, with exactly the documented fields', async () => {
       const own = await enter(team);
       const expected = await raiseAll(own, { isOn, crmName });
-      // One of each: the assignments of the app and the host application raised nothing.
+      // One of each: the app and the host application raised nothing for the assignments.
       const raised = (await eventsOf(api, own.teamId)).map(({ type }) => type);
       expect(raised.toSorted()).toEqual(EVENT_TYPES.toSorted());
       const received = await receive(own, expected.length);
@@ -244,11 +246,13 @@ describe.each([
 );
 
 async function isBeingDelivered({ teamId }: Team): Promise<boolean> {
-  const claimed = 'select from webhook_delivery where team_id = $1 and claimed_by is not null';
+  const claimed = `select
+    from webhook_delivery
+    where team_id = $1 and claimed_by is not null`;
   return (await api.db.pool.query(claimed, [teamId])).rowCount !== 0;
 }
 
-test('an event that waits, its endpoint disabled, while the switch goes off still carries the person: the same bytes', async () => {
+test('an event keeps its bytes while its endpoint is disabled and the switch is set', async () => {
   const own = await enter('held');
   const { endpoint, call } = own;
   const { path } = endpoint;
@@ -260,7 +264,7 @@ test('an event that waits, its endpoint disabled, while the switch goes off stil
     receiver
       .requestsTo(path)
       .filter((request) => verify(request, endpoint).type === 'evaluation.completed');
-  // Both have their delivery: none is made once the endpoint is disabled.
+  // Both deliveries must exist before the endpoint is disabled: none is made afterwards.
   await receive(own, 2);
 
   await call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'disabled' });
@@ -268,7 +272,7 @@ test('an event that waits, its endpoint disabled, while the switch goes off stil
   const list = async (): Promise<
     { event_type: string; status: string; attempt: number; next_try_at: string }[]
   > => (await call('GET', `/webhook-endpoints/${endpoint.id}/deliveries`)).body.data;
-  // What was under way when the endpoint was disabled has ended.
+  // Attempts that were in flight when the endpoint was disabled have ended.
   const waiting = await until(async () => {
     const deliveries = await list();
     const attempts = deliveries.reduce((sum, { attempt }) => sum + attempt, 0);
@@ -294,7 +298,7 @@ test('an event that waits, its endpoint disabled, while the switch goes off stil
     user_id: userId('held', 'member'),
     score: 71,
   });
-  // And the switch is off: what happens now says nobody.
+  // The switch is off: events from now on name no person.
   await own.endTraining('trn_after');
   const events = await receive(own, 3);
   expect(events.find(({ data }) => data['training_id'] === 'trn_after')?.data).toStrictEqual({

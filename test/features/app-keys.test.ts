@@ -1,4 +1,5 @@
-// Tokens that are verified by the host application's published keys (APP_AUTH_JWKS_URL), from a key server of the test's own.
+// Tokens that are verified with the host application's published keys (APP_AUTH_JWKS_URL). The key
+// server is the test's own.
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
@@ -46,7 +47,7 @@ function tokenFor(alg: string, kid: string): SignJWT {
 interface KeyServer {
   readonly url: string;
   published: readonly Key[];
-  /** Set: answers so instead. */
+  /** If set, it responds like this instead. */
   trouble: RequestListener | null;
   requests: number;
   stop(): Promise<void>;
@@ -81,7 +82,7 @@ async function startKeyServer(): Promise<KeyServer> {
 let keys: KeyServer;
 let api: TestApi;
 
-/** An API that asks the key server each time, and waits so long for it. */
+/** Starts an API that asks the key server each time and waits this long for it. */
 function startApi(timeoutMs: number): Promise<TestApi> {
   const tokenKey = { kind: 'jwks', url: keys.url, cooldownMs: 0, timeoutMs } as const;
   return startTestApi({ seed: makeSeed([makeTeam('a')]), app: { tokenKey } });
@@ -100,7 +101,7 @@ const call = (token: string | Promise<string>): Promise<string> =>
   Promise.resolve(token).then((text) => codeOf(appAs(api, text).v1.me.get.query({})));
 
 describe('published keys', () => {
-  test('RS256, PS256, ES256 and EdDSA are taken', async () => {
+  test('RS256, PS256, ES256 and EdDSA are accepted', async () => {
     keys.published = await Promise.all(
       ['RS256', 'PS256', 'ES256', 'EdDSA'].map((alg) => makeKey(`the ${alg} key`, alg)),
     );
@@ -109,7 +110,7 @@ describe('published keys', () => {
     expect(keys.requests).toBe(1);
   });
 
-  test('a new key is used from its first token on, and one that is gone no more', async () => {
+  test('a new key is accepted from its first token, and a removed one is refused', async () => {
     const [old, next] = [await makeKey('old', 'ES256'), await makeKey('next', 'ES256')];
     keys.published = [old];
     expect(await call(signedBy(old))).toBe('ok');
@@ -117,20 +118,20 @@ describe('published keys', () => {
     expect(await call(signedBy(next))).toBe('ok');
     expect(await call(signedBy(old))).toBe('ok');
     keys.published = [next];
-    // An unknown key makes the published ones be read again.
+    // A token with an unknown key makes the API fetch the published keys again.
     expect(await call(signedBy({ ...next, kid: 'unknown' }))).toBe('unauthorized');
     expect(await call(signedBy(old))).toBe('unauthorized');
     expect(await call(signedBy(next))).toBe('ok');
   });
 
-  test('a token signed by another key under a published name is refused', async () => {
+  test('a token that another key signed under a published name is refused', async () => {
     const published = await makeKey('shared', 'RS256');
     keys.published = [published];
     expect(await call(signedBy(await makeKey('shared', 'RS256')))).toBe('unauthorized');
     expect(await call(signedBy(published))).toBe('ok');
   });
 
-  test('HS256 signed with the public key, in any of its forms, is refused, and so is the shared secret', async () => {
+  test('HS256 is refused, with the public key in any form and with the shared secret', async () => {
     const rsa = await makeKey('rsa', 'RS256');
     keys.published = [rsa];
     const pem = await exportSPKI(rsa.publicKey);
@@ -151,11 +152,11 @@ describe('published keys', () => {
     expect(
       await call(tokenFor('HS256', 'rsa').sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET))),
     ).toBe('unauthorized');
-    // Refused for the algorithm alone: nobody had to be asked.
+    // It was refused for its algorithm, without asking the key server.
     expect(keys.requests).toBe(0);
   });
 
-  test('a flood of unknown key names asks once in the time that a set of keys is kept', async () => {
+  test('many unknown key names cause one request while a set of keys is kept', async () => {
     const kept = await startTestApi({
       seed: makeSeed([makeTeam('a')]),
       app: { tokenKey: { kind: 'jwks', url: keys.url } },
@@ -175,7 +176,7 @@ describe('published keys', () => {
   });
 });
 
-describe('a key server in trouble', () => {
+describe('a key server', () => {
   const troubles: { what: string; trouble: RequestListener }[] = [
     { what: 'answers nothing', trouble: () => undefined },
     {
@@ -184,7 +185,7 @@ describe('a key server in trouble', () => {
     },
     { what: 'answers 500', trouble: (_request, response) => response.writeHead(500).end() },
     {
-      what: 'leads elsewhere',
+      what: 'redirects',
       trouble: (_request, response) => response.writeHead(302, { location: '/' }).end(),
     },
     { what: 'answers no JSON', trouble: (_request, response) => response.end('<html>') },
@@ -193,7 +194,7 @@ describe('a key server in trouble', () => {
   ];
 
   test.each(troubles)(
-    'that $what: 503, soon, and well again as soon as it is',
+    'that $what: 503 soon, and normal responses after it recovers',
     async ({ trouble }) => {
       const key = await makeKey('key', 'ES256');
       keys.published = [key];
@@ -205,13 +206,13 @@ describe('a key server in trouble', () => {
       const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
         headers: { authorization: `Bearer ${token}` },
       });
-      // The library itself would wait for five seconds.
+      // The library's own timeout is five seconds.
       expect(performance.now() - startedAt).toBeLessThan(4_500);
       expect(response.status).toBe(503);
       const { error } = (await response.json()) as { error: { data: { problem: object } } };
       expect(error.data.problem).toMatchObject({ code: 'unavailable', status: 503 });
       expect(error.data.problem).not.toHaveProperty('detail');
-      // Whoever has no token, or none that a published key could fit, is told so all the same.
+      // Without a token, or with one that no published key could verify, it is still a 401.
       expect(await codeOf(appAs(api, null).v1.me.get.query({}))).toBe('unauthorized');
       expect(await call('no.token.here')).toBe('unauthorized');
       keys.trouble = null;
@@ -220,7 +221,7 @@ describe('a key server in trouble', () => {
     },
   );
 
-  test('that is gone: 503; with keys read before, nobody notices', async () => {
+  test('that is unreachable: 503, but no effect if its keys were read before', async () => {
     const key = await makeKey('key', 'ES256');
     keys.published = [key];
     expect(await call(signedBy(key))).toBe('ok');

@@ -65,7 +65,7 @@ describe('POST /assignments', () => {
       body: { member_id: `mem_${team}_member`, ...BODY, ...fields },
     });
 
-  test('201: an open assignment with everything that was asked for, one event and one audit entry', async () => {
+  test('201: makes an open assignment as sent, with one event and one audit entry', async () => {
     const created = await create({ note: 'Soon', due_date: '2026-12-01' });
     expect(created).toMatchObject({
       status: 201,
@@ -104,14 +104,14 @@ describe('POST /assignments', () => {
     expect(audit.rows).toEqual([{ action: 'assignment.created', target_id: id }]);
   });
 
-  test('201: an invited member may be a recipient', async () => {
+  test('201: assigns to an invited member', async () => {
     expect(await create({ member_id: 'mem_a_asked' })).toMatchObject({
       status: 201,
       body: { member_user_id: null },
     });
   });
 
-  test('201: a title of 120 characters counts as people count, not in UTF-16 units', async () => {
+  test('201: a title may have 120 characters, however many UTF-16 units they are', async () => {
     expect((await create({ title: '😀'.repeat(120) })).status).toBe(201);
     expect(await create({ title: '😀'.repeat(121) })).toMatchObject({
       status: 422,
@@ -124,7 +124,7 @@ describe('POST /assignments', () => {
   });
 
   test.each(['mem_a_gone', 'mem_b_member', 'nobody'])(
-    '404: the recipient %s is no live member of this team',
+    '404: refuses the recipient %s, who is no active or invited member of the team',
     async (member_id) => {
       expect(await create({ member_id })).toMatchObject({
         status: 404,
@@ -138,7 +138,7 @@ describe('POST /assignments', () => {
     ['an entry of another kind', { personality_id: 'sit_cold' }, 'personality', 'sit_cold'],
     ['another team’s own entry', { situation_id: 'sit_own_b' }, 'situation', 'sit_own_b'],
   ])(
-    '422 kombination_ungueltig: %s, with dimension and id',
+    '422 kombination_ungueltig: refuses %s, with dimension and id',
     async (_case, fields, dimension, id) => {
       expect(await create(fields)).toMatchObject({
         status: 422,
@@ -147,7 +147,7 @@ describe('POST /assignments', () => {
     },
   );
 
-  test('422 kombination_ungueltig: an entry that was not released to the team', async () => {
+  test('422 kombination_ungueltig: refuses an entry that is not released to the team', async () => {
     expect(await create({}, 'few')).toMatchObject({ status: 201 });
     const refused = await create({ situation_id: 'sit_renewal' }, 'few');
     expect(refused).toMatchObject({
@@ -156,7 +156,7 @@ describe('POST /assignments', () => {
     });
   });
 
-  test('422 kombination_ungueltig: a rule of the catalog forbids it, told without an id', async () => {
+  test('422 kombination_ungueltig: applies the rules of the catalog, without an id', async () => {
     const refused = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough' });
     expect(refused).toMatchObject({
       status: 422,
@@ -165,7 +165,7 @@ describe('POST /assignments', () => {
     expect(refused.body).not.toHaveProperty('id');
   });
 
-  test('403 vorgabe_gesperrt: the team’s policy, and on top of it the recipient’s own', async () => {
+  test('403 vorgabe_gesperrt: applies the policies of the team and of the recipient', async () => {
     expect(await create({ industry_id: 'ind_public' })).toMatchObject({
       status: 403,
       body: { code: 'vorgabe_gesperrt' },
@@ -176,7 +176,7 @@ describe('POST /assignments', () => {
     });
   });
 
-  test('catalog rules are told before the policy, unknown entries before both', async () => {
+  test('reports unknown entries first, then catalog rules, then the policy', async () => {
     const ruled = await create({
       situation_id: 'sit_renewal',
       personality_id: 'per_tough',
@@ -196,7 +196,7 @@ describe('POST /assignments', () => {
   });
 
   test.each(['2026-02-30', '2026-13-01', '01.12.2026', '2026-12-01T00:00:00Z'])(
-    '422: %s is no calendar date',
+    '422: refuses %s, which is no calendar date',
     async (due_date) => {
       expect(await create({ due_date })).toMatchObject({
         status: 422,
@@ -205,7 +205,7 @@ describe('POST /assignments', () => {
     },
   );
 
-  test('withholds email and user id in answer and event while member_detail_enabled is off', async () => {
+  test('no email or user id in response and event while member_detail_enabled is off', async () => {
     const created = await create({}, 'quiet');
     expect(created).toMatchObject({ status: 201, body: { member_email: null } });
     expect((await eventsOf(api, 'team_quiet'))[0]?.data).not.toHaveProperty('user_id');
@@ -237,7 +237,7 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
       (event) => event.type === 'assignment.completed' && event.data['assignment_id'] === id,
     ).length;
 
-  test('assignment.completed is raised when the status becomes done and was not', async () => {
+  test('a change of the status to done raises assignment.completed', async () => {
     expect(await patch('one', { status: 'done' })).toMatchObject({
       status: 200,
       body: { status: 'done', note: 'first' },
@@ -250,7 +250,7 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     expect(await completions('one')).toBe(2);
   });
 
-  test('names only what changes: the rest stays, null clears', async () => {
+  test('PATCH changes only the fields it names; null clears a field', async () => {
     expect(await patch('two', { note: null })).toMatchObject({
       status: 200,
       body: { note: null, due_date: '2026-12-01', status: 'open' },
@@ -261,7 +261,7 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     });
   });
 
-  test('an empty body is a 200 without change or trace', async () => {
+  test('PATCH with an empty body is a 200 without a change or an audit entry', async () => {
     const before = await api.db.pool.query('select count(*)::int as n from audit_log');
     expect(await patch('three', {})).toMatchObject({
       status: 200,
@@ -272,19 +272,19 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     );
   });
 
-  test.each(['revoked', 'DONE', ''])('422: status %o cannot be set', async (status) => {
+  test.each(['revoked', 'DONE', ''])('422: refuses the status %o', async (status) => {
     expect(await patch('three', { status })).toMatchObject({
       status: 422,
       body: { code: 'validation_error', field: 'status' },
     });
   });
 
-  test('a done that two calls set at once raises one event', async () => {
+  test('two calls that set done at once raise one event', async () => {
     await Promise.all(Array.from({ length: 8 }, () => patch('four', { status: 'done' })));
     expect(await completions('four')).toBe(1);
   });
 
-  test('DELETE removes it once, raises no event, and its trainings stay without the reference', async () => {
+  test('DELETE removes it without an event; its trainings stay without the reference', async () => {
     const events = (await eventsOf(api, 'team_a')).length;
     expect(await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).toMatchObject({
       status: 200,
@@ -293,13 +293,15 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     expect((await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).status).toBe(404);
     expect((await api.call(api.key('team_a'), 'GET', '/assignments/gone')).status).toBe(404);
     const { rows } = await api.db.pool.query(
-      `select assignment_id from training where team_id = 'team_a' and id = 'trn_for_gone'`,
+      `select assignment_id
+       from training
+       where team_id = 'team_a' and id = 'trn_for_gone'`,
     );
     expect(rows).toEqual([{ assignment_id: null }]);
     expect((await eventsOf(api, 'team_a')).length).toBe(events);
   });
 
-  test('404: another team neither changes nor deletes it', async () => {
+  test('404: another team can neither change nor delete it', async () => {
     const key = api.key('team_b');
     expect(
       (await api.call(key, 'PATCH', '/assignments/two', { body: { note: 'mine' } })).status,

@@ -10,13 +10,17 @@ let app: Awaited<ReturnType<typeof appAsMember>>;
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeTeam('a'), makeTeam('b')]) });
   app = await appAsMember(api, 'a', 'owner');
-  // Three entries share each millisecond, so that only the id tells their order.
+  // Three entries share each time, so that only the id decides their order.
   for (const team of ['a', 'b'])
     await api.db.pool.query(
-      `insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id, details)
-       select 'team_' || $1, $1 || lpad(n::text, 3, '0'), timestamptz '2026-10-01T00:00:00Z' + (n / 3) * interval '1 hour',
-         case n % 4 when 0 then 'api_key' when 1 then 'user' when 2 then 'platform' else 'system' end, 'actor_' || n % 4,
-         case n % 2 when 0 then 'member.invited' else 'case.created' end, 'target_' || n % 5, 'req', '{"n": 1}' from generate_series(0, 99) n`,
+      `insert into audit_log
+         (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id, details)
+       select 'team_' || $1, $1 || lpad(n::text, 3, '0'),
+         timestamptz '2026-10-01T00:00:00Z' + (n / 3) * interval '1 hour',
+         (array['api_key', 'user', 'platform', 'system'])[n % 4 + 1], 'actor_' || n % 4,
+         (array['member.invited', 'case.created'])[n % 2 + 1], 'target_' || n % 5,
+         'req', '{"n": 1}'
+       from generate_series(0, 99) n`,
       [team],
     );
 });
@@ -67,10 +71,12 @@ describe('the list', () => {
       const { data, next_cursor } = await list({ limit: 7, cursor, target_id: 'target_3' });
       seen.push(...data.map(({ id }) => id));
       await api.db.pool.query(
-        `insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id) values ('team_a', $1, now(), 'user', 'x', 'x', 'target_3', 'x')`,
+        `insert into audit_log
+           (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
+         values ('team_a', $1, now(), 'user', 'x', 'x', 'target_3', 'x')`,
         [`new${page}`],
       );
-      // One that was shown goes; the cursor points at it.
+      // Delete an entry that was shown: the one at which the cursor points.
       await api.db.pool.query(`delete from audit_log where id = $1`, [data.at(-1)?.id]);
       if (next_cursor === null) break;
       cursor = next_cursor;
@@ -78,14 +84,14 @@ describe('the list', () => {
     expect(seen).toEqual(numbers((n) => n % 5 === 3));
   });
 
-  test('refuses a cursor of another list, and members who are no admins', async () => {
+  test('refuses the cursor of another list, and members who are not admins', async () => {
     const { next_cursor } = await app.v1.members.list.query({ limit: 1 });
     expect(await codeOf(list({ cursor: next_cursor ?? '' }))).toBe('validation_error');
     const member = await appAsMember(api, 'a', 'member');
     expect(await codeOf(member.admin.auditLog.list.query({}))).toBe('forbidden');
   });
 
-  test('holds what was just written, by whom and in answer to what', async () => {
+  test('shows a new entry at once, with its actor and the id of its request', async () => {
     const created = await api.call(api.key('team_a'), 'POST', '/users', {
       body: { email: 'new@a.test' },
     });

@@ -74,7 +74,7 @@ const idsOf = (catalog: Catalog): string[] =>
   Object.values(catalog).flatMap((entries) => entries.map(({ id }) => id));
 
 describe('GET /catalog', () => {
-  test('has a list for each of the five kinds, and an entry with id, name and icon', async () => {
+  test('has a list for each of the five kinds; entries have id, name and icon', async () => {
     const catalog = await read('all');
     expect(Object.keys(catalog)).toEqual([
       'situation',
@@ -93,14 +93,14 @@ describe('GET /catalog', () => {
     ['en-GB,de;q=0.5', ['Arrival', 'Handover', 'Twin', 'Twin', 'zuletzt', null]],
     ['fr', ['Arrival', 'Übergabe', 'zuletzt', 'Zwilling', 'Zwilling', null]],
   ])(
-    'for Accept-Language %s is labelled, with the other language where a name is missing, in alphabetical order',
+    'is labelled for Accept-Language %s and sorted by label; a missing name falls back',
     async (language, names) => {
       const { situation } = await read('all', language);
       expect(situation.map(({ name }) => name)).toEqual(names);
     },
   );
 
-  test('orders entries of one name by their id', async () => {
+  test('sorts entries with the same name by id', async () => {
     const { situation } = await read('all');
     expect(situation.map(({ id }) => id).filter((id) => id.startsWith('sit_twin'))).toEqual([
       'sit_twin_a',
@@ -108,23 +108,23 @@ describe('GET /catalog', () => {
     ]);
   });
 
-  test('holds of the global entries only those released to the team', async () => {
+  test('has only those global entries that are released to the team', async () => {
     expect(idsOf(await read('some'))).toEqual(['sit_both', 'per_a']);
     expect(idsOf(await read('none'))).toEqual([]);
   });
 
-  test("leaves out what the team's policy blocks, its own entries too", async () => {
+  test('leaves out entries that the team blocks, including its own', async () => {
     const ids = idsOf(await read('strict'));
     expect(ids).not.toContain('sit_both');
     expect(ids).not.toContain('own_blocked');
     expect(ids).toContain('own_free');
   });
 
-  test("is not narrowed by a member's own policy", async () => {
+  test('ignores the policies of members', async () => {
     expect(idsOf(await read('all'))).toContain('sit_both');
   });
 
-  test("shows a team's own entry in place of the global one with its id, released or not, of whatever kind", async () => {
+  test("shows a team's own entry in place of the global one with the same id", async () => {
     expect(await read('own', 'en')).toEqual({
       situation: [],
       personality: [],

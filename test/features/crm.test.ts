@@ -9,7 +9,7 @@ interface Page {
 
 const day = (number: number): string => `2026-10-${String(number).padStart(2, '0')}T08:00:00.000Z`;
 
-/** Deals 1 to 6, by turns of the connections `hub` and `pipe`, each with an objection of its number. */
+/** Deals 1 to 6, in turn of the connections `hub` and `pipe`, each with its own objection. */
 function crmTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed {
   const numbers = [1, 2, 3, 4, 5, 6];
   return makeTeam(name, {
@@ -48,7 +48,9 @@ const idsOf = (page: Page): unknown[] => page.data.map((row) => row['id']);
 
 function setConnection(id: string, status: string): Promise<unknown> {
   return api.db.pool.query(
-    `update crm_connection set status = $2 where team_id = 'team_a' and id = $1`,
+    `update crm_connection
+     set status = $2
+     where team_id = 'team_a' and id = $1`,
     [id, status],
   );
 }
@@ -69,14 +71,14 @@ describe.each([
 ])('GET $path', ({ path, table, id }) => {
   const ids = (...numbers: number[]) => numbers.map((number) => `${id}_${number}`);
 
-  test('lists those of all active connections together, newest first', async () => {
+  test('lists the rows of all active connections, newest first', async () => {
     const page = await list(path);
     expect(idsOf(page)).toEqual(ids(6, 5, 4, 3, 2, 1));
     expect(page.next_cursor).toBeNull();
   });
 
   test.each(['paused', 'disconnected'])(
-    'hides those of a %s connection, until it is active again',
+    'hides the rows of a %s connection until it is active again',
     async (status) => {
       await setConnection('hub', status);
       expect(idsOf(await list(path))).toEqual(ids(6, 4, 2));
@@ -85,20 +87,22 @@ describe.each([
     },
   );
 
-  test('is an empty page without an active connection, and without any', async () => {
+  test('is an empty page without an active connection or without any', async () => {
     await setConnection('hub', 'paused');
     await setConnection('pipe', 'disconnected');
     expect(await list(path)).toEqual({ data: [], next_cursor: null });
     expect(await list(path, 'team_bare')).toEqual({ data: [], next_cursor: null });
   });
 
-  test('pages repeat and skip none of those that were there throughout', async () => {
+  test('pages neither repeat nor skip rows while others come and go', async () => {
     const first = await list(`${path}?limit=2`);
     await api.db.pool
       .query(`delete from ${table} where team_id = 'team_a' and id = $1`, [`${id}_5`])
       .catch(() => undefined);
     await api.db.pool.query(
-      `update ${table} set created_at = '2026-11-01' where team_id = 'team_a' and id = $1`,
+      `update ${table}
+       set created_at = '2026-11-01'
+       where team_id = 'team_a' and id = $1`,
       [`${id}_1`],
     );
     const second = await list(`${path}?limit=2&cursor=${first.next_cursor}`);
@@ -110,9 +114,11 @@ describe.each([
     expect([...idsOf(second), ...(third ? idsOf(third) : [])]).toEqual(ids(4, 3, 2));
   });
 
-  test('says null exactly on the last page, though those of a paused connection would follow', async () => {
+  test('the last page has a null cursor, even if rows of a paused connection follow', async () => {
     await api.db.pool.query(
-      `update ${table} set created_at = '2020-01-01' where team_id = 'team_a' and id = any ($1)`,
+      `update ${table}
+       set created_at = '2020-01-01'
+       where team_id = 'team_a' and id = any ($1)`,
       [ids(1, 3, 5)],
     );
     await setConnection('hub', 'paused');
@@ -121,7 +127,7 @@ describe.each([
     expect(page.next_cursor).toBeNull();
   });
 
-  test('refuses a cursor of the other list', async () => {
+  test('refuses the cursor of the other list', async () => {
     const { next_cursor } = await list(
       `${path === '/crm/deals' ? '/crm/objections' : '/crm/deals'}?limit=1`,
     );
@@ -131,10 +137,14 @@ describe.each([
 });
 
 describe('a deal', () => {
-  test('has every field, money as the text that was stored', async () => {
-    await api.db.pool
-      .query(`update crm_deal set amount = '12345678901234567890.10', currency = 'EUR', close_date = '2026-12-31', probability = 40, title = 'Licence',
-      pipeline_id = 'p', stage_id = 's', industry_id = 'ind_saas', lost_reason = 'r', last_activity_at = '2026-10-01T00:00:00Z' where team_id = 'team_a' and id = 'deal_6'`);
+  test('has every field; money is the stored text', async () => {
+    await api.db.pool.query(
+      `update crm_deal
+       set amount = '12345678901234567890.10', currency = 'EUR', close_date = '2026-12-31',
+         probability = 40, title = 'Licence', pipeline_id = 'p', stage_id = 's',
+         industry_id = 'ind_saas', lost_reason = 'r', last_activity_at = '2026-10-01T00:00:00Z'
+       where team_id = 'team_a' and id = 'deal_6'`,
+    );
     const { data } = await list('/crm/deals?limit=1');
     expect(data).toEqual([
       {
@@ -157,23 +167,25 @@ describe('a deal', () => {
     ]);
   });
 
-  test('comes without its owner while member details are off, with everything else', async () => {
+  test('has no owner while member details are off, but all other fields', async () => {
     const { data } = await list('/crm/deals', 'team_off');
     expect(data).toHaveLength(6);
     for (const deal of data) expect(deal).not.toHaveProperty('owner_user_id');
     expect(data[0]).toMatchObject({ id: 'deal_6', external_id: 'ext-6', synced_at: day(6) });
   });
 
-  test('without an owner has null for it', async () => {
+  test('without an owner has null as its owner', async () => {
     await api.db.pool.query(
-      `update crm_deal set owner_user_id = null where team_id = 'team_a' and id = 'deal_6'`,
+      `update crm_deal
+       set owner_user_id = null
+       where team_id = 'team_a' and id = 'deal_6'`,
     );
     expect((await list('/crm/deals?limit=1')).data[0]).toMatchObject({ owner_user_id: null });
   });
 });
 
 describe('an objection', () => {
-  test('has every field, also while member details are off', async () => {
+  test('has every field, even while member details are off', async () => {
     for (const team of ['team_a', 'team_off']) {
       const { data } = await list('/crm/objections?limit=1', team);
       expect(data).toEqual([

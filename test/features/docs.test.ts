@@ -22,18 +22,21 @@ const textOf = async (path: string): Promise<string> => (await get(path)).text()
 const PAGES = ['/docs', '/docs/', '/docs/errors', '/docs/webhooks'];
 
 describe('developer pages', () => {
-  it.each(PAGES)('serves %s to anybody as HTML, under a strict policy', async (path) => {
-    const response = await get(path);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-    const policy = response.headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy).not.toMatch(/unsafe|\*|https?:/);
-  });
+  it.each(PAGES)(
+    'serves %s without a key as HTML, with a strict content security policy',
+    async (path) => {
+      const response = await get(path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      const policy = response.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    },
+  );
 
-  it('allows scripts and requests only where the API is tried', async () => {
+  it('allows scripts and requests only on the page that tries the API', async () => {
     const policy = (await get('/docs')).headers.get('content-security-policy');
     expect(policy).toMatch(/script-src 'self'(;|$)/);
     expect(policy).toMatch(/connect-src 'self'(;|$)/);
@@ -53,7 +56,7 @@ describe('developer pages', () => {
     },
   );
 
-  it.each(PAGES)('links to nothing that is not there on %s', async (path) => {
+  it.each(PAGES)('has no broken links on %s', async (path) => {
     const page = await textOf(path);
     const links = [...page.matchAll(/(?:href|src|data-document)="([^"#][^"]*)"/g)].map(
       ([, link]) => link ?? '',
@@ -67,7 +70,7 @@ describe('developer pages', () => {
       expect(page).toContain(`id="${fragment}"`);
   });
 
-  it('serves versioned files for ever, and others only to be checked again', async () => {
+  it('lets versioned files be cached for ever, and others only with a check', async () => {
     const [, versioned = ''] =
       /src="([^"]*swagger-ui-bundle\.js[^"]*)"/.exec(await textOf('/docs')) ?? [];
     expect((await get(versioned)).headers.get('cache-control')).toBe(
@@ -81,7 +84,7 @@ describe('developer pages', () => {
     );
   });
 
-  it('starts Swagger UI with a script that names no other site and keeps no key', async () => {
+  it('starts Swagger UI with a script that names no other site and stores no key', async () => {
     const script = await textOf('/docs/assets/explorer.js');
     expect(script).not.toMatch(/https?:\/\//);
     expect(script).toContain('persistAuthorization: false');
@@ -103,7 +106,7 @@ describe('developer pages', () => {
     expect(await response.text()).toBe('Not found\n');
   });
 
-  it('stands behind a path of PUBLIC_URL', async () => {
+  it('works behind a path in PUBLIC_URL', async () => {
     const server = express()
       .use('/docs', docsRouter({ publicUrl: 'https://team.example/tools' }))
       .listen(0, '127.0.0.1');
@@ -137,7 +140,7 @@ describe('/docs/errors', () => {
     },
   );
 
-  it('is where the type of a problem leads', async () => {
+  it('is the page that the type of a problem links to', async () => {
     const { body } = await api.call(null, 'GET', '/me');
     const { origin, pathname, hash } = new URL(body.type);
     expect(origin).toBe(api.url);
@@ -150,7 +153,7 @@ describe('/docs/webhooks', () => {
     expect(await textOf('/docs/webhooks')).toContain(`id="${type}"`);
   });
 
-  it('shows a check of signatures that works', () => {
+  it('shows code that verifies signatures correctly', () => {
     const body = Buffer.from('{"id":"evt_1"}');
     const now = Math.floor(Date.now() / 1000);
     const sign = (t: number, secret = 'whsec_x') =>
@@ -163,7 +166,7 @@ describe('/docs/webhooks', () => {
     expect(isGenuine('whsec_x', 'nonsense', body)).toBe(false);
   });
 
-  // That the others work is shown by test/skeleton/package.test.ts.
+  // test/skeleton/package.test.ts shows that the others work.
   it.each(['verify-signature.js', 'receive-webhook.js', 'verify-delivery.sh', 'send-delivery.sh'])(
     'shows the sample %s as it is',
     async (name) => {
@@ -177,19 +180,19 @@ describe('/docs/webhooks', () => {
 });
 
 describe('html', () => {
-  it('escapes every value, in text and in attributes', () => {
+  it('escapes every value in text and in attributes', () => {
     const { html: text } = html`<p title="${`"'<>&`}">${'<script>'}${7}</p>`;
     expect(text).toBe('<p title="&quot;&#39;&lt;&gt;&amp;">&lt;script&gt;7</p>');
   });
 
-  it('keeps what is HTML already, and escapes within marked code', () => {
+  it('keeps HTML unchanged, and escapes within marked code', () => {
     expect(html`<p>${withCode('Send `a<b` & wait')}</p>`.html).toBe(
       '<p>Send <code>a&lt;b</code> &amp; wait</p>',
     );
   });
 });
 
-/** What a reader sees of HTML, without knowing how the pages escape. */
+/** Returns the text that a reader of the HTML sees. It does not use the escaping of the pages. */
 function plain(page: string): string {
   const named: Record<string, string> = {
     '&lt;': '<',

@@ -18,7 +18,7 @@ interface Page {
 const scored = (id: string, savedAt: string, fields: Parameters<typeof makeTraining>[2] = {}) =>
   makeTraining('a', id, { ...fields, evaluation: { ...makeEvaluation(60), saved_at: savedAt } });
 
-/** Saved in another order than they began. */
+/** They were not saved in the order in which they began. */
 async function startWithFive(): Promise<TestApi> {
   return startTestApi({
     seed: makeSeed([
@@ -58,7 +58,7 @@ describe('GET /evaluations', () => {
     api = await startWithFive();
   });
 
-  test('lists the scored trainings of active members, the one saved last first', async () => {
+  test('lists the scored trainings of active members, the last saved first', async () => {
     expect(idsOf(await list(api, ''))).toEqual(['trn_1', 'trn_4', 'trn_3', 'trn_5', 'trn_2']);
   });
 
@@ -73,11 +73,11 @@ describe('GET /evaluations', () => {
     ['2026-10-08T10:00:00.001Z', ['trn_1']],
     ['2026-10-08T12:00:00%2B02:00', ['trn_1', 'trn_4', 'trn_3']],
     ['2030-01-01T00:00:00Z', []],
-  ])('shows with updated_since=%s what was saved at or after it', async (since, ids) => {
+  ])('shows with updated_since=%s the evaluations saved at or after it', async (since, ids) => {
     expect(idsOf(await list(api, `updated_since=${since}`))).toEqual(ids);
   });
 
-  test('pages with updated_since through what the whole list holds', async () => {
+  test('pages with updated_since hold the same as the whole list', async () => {
     const query = 'updated_since=2026-10-07T00:00:00Z&limit=1';
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -89,7 +89,7 @@ describe('GET /evaluations', () => {
   });
 
   test.each(['', '2026-10-08', '2026-10-08T10:00:00'])(
-    'refuses updated_since=%s and names it',
+    'refuses updated_since=%s and names the field',
     async (since) => {
       const refused = await api.call(
         api.key('team_a'),
@@ -101,7 +101,7 @@ describe('GET /evaluations', () => {
     },
   );
 
-  test('refuses a cursor of GET /trainings', async () => {
+  test('refuses the cursor of GET /trainings', async () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/trainings?limit=1');
     const refused = await api.call(
       api.key('team_a'),
@@ -118,14 +118,16 @@ describe('GET /evaluations', () => {
 });
 
 describe('GET /evaluations, while evaluations come and go', () => {
-  test('repeats and skips none of those that were there throughout', async () => {
+  test('neither repeats nor skips evaluations that were there throughout', async () => {
     const api = await startWithFive();
     const first = await list(api, 'limit=2');
     await api.db.pool.query(
-      `insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`,
+      `insert into evaluation (team_id, training_id, saved_at)
+       values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`,
     );
     await api.db.pool.query(
-      `delete from evaluation where team_id = 'team_a' and training_id in ('trn_4', 'trn_5')`,
+      `delete from evaluation
+       where team_id = 'team_a' and training_id in ('trn_4', 'trn_5')`,
     );
     const second = await list(api, `limit=2&cursor=${first.next_cursor}`);
     expect(idsOf(first)).toEqual(['trn_1', 'trn_4']);
@@ -143,7 +145,7 @@ describe('GET /trainings/{training_id}/evaluation', () => {
   const read = (id: string, key = api.key('team_a')) =>
     api.call(key, 'GET', `/trainings/${id}/evaluation`);
 
-  test('shows score, dimensions, tips and texts', async () => {
+  test('shows the score, the dimensions, the tips and the texts', async () => {
     const { status, body } = await read('trn_1', api.key('team_a', 'evaluations:read'));
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -168,9 +170,10 @@ describe('GET /trainings/{training_id}/evaluation', () => {
     });
   });
 
-  test('is there with nothing but the score object and no tips', async () => {
+  test('is shown if it has only a score object and no tips', async () => {
     await api.db.pool.query(
-      `insert into evaluation (team_id, training_id, saved_at) values ('team_a', 'trn_unscored', now())`,
+      `insert into evaluation (team_id, training_id, saved_at)
+       values ('team_a', 'trn_unscored', now())`,
     );
     const { body } = await read('trn_unscored');
     expect(body).toMatchObject({
@@ -180,11 +183,12 @@ describe('GET /trainings/{training_id}/evaluation', () => {
       methodology: null,
     });
     await api.db.pool.query(
-      `delete from evaluation where team_id = 'team_a' and training_id = 'trn_unscored'`,
+      `delete from evaluation
+       where team_id = 'team_a' and training_id = 'trn_unscored'`,
     );
   });
 
-  test('with member details off it is refused before it tells whether there is one', async () => {
+  test('is refused while member details are off, whether there is one or not', async () => {
     for (const id of ['trn_off', 'trn_none']) {
       expect(await read(id, api.key('team_off'))).toMatchObject({
         status: 403,
@@ -193,7 +197,7 @@ describe('GET /trainings/{training_id}/evaluation', () => {
     }
   });
 
-  test('is unknown until the training is scored, for other teams, for persons who left, and for unknown ids, all alike', async () => {
+  test('is not found if not scored, for other teams, former members and unknown ids', async () => {
     const answers = [];
     for (const id of ['trn_unscored', 'trn_b', 'trn_gone', 'trn_none']) {
       const { status, body } = await read(id);

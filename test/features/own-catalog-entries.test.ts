@@ -1,5 +1,5 @@
-// A team's own entry with the id of a global one: wherever an id of the catalog counts, the team's own
-// entry is meant.
+// A team's own entry may have the id of a global one. For this team the id then always means its
+// own entry.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember } from '../support/app.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   api = await startTestApi({
     seed: makeSeed(
       [
-        // Not released: the global sit_renewal, per_tough and ind_public.
+        // The global sit_renewal, per_tough and ind_public are not released.
         makeTeam('own', {
           released: ['sit_cold', 'per_calm', 'ind_saas'],
           blocked: ['ind_public'],
@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
 });
 
-/** The names that `GET /catalog` shows, by the id. */
+/** Returns the names in `GET /catalog` by id. */
 async function namesOf(team: string, kind: string): Promise<Record<string, string | null>> {
   const headers = { 'accept-language': 'en' };
   const { body } = await api.call(api.key(`team_${team}`), 'GET', '/catalog', { headers });
@@ -46,7 +46,7 @@ async function namesOf(team: string, kind: string): Promise<Record<string, strin
   return Object.fromEntries(entries.map(({ id, name }) => [id, name]));
 }
 
-/** What an assignment of these three is answered with. */
+/** Returns how an assignment of these three entries is answered. */
 async function assign(
   team: string,
   situation_id: string,
@@ -64,7 +64,7 @@ async function assign(
 }
 
 describe('a team’s own entry with the id of a global one', () => {
-  test('stands in the catalog in its place: of its own kind, and without a release', async () => {
+  test('replaces it in the catalog, with its own kind and without a release', async () => {
     expect(await namesOf('own', 'situation')).toEqual({ sit_renewal: 'Own renewal' });
     expect(await namesOf('own', 'personality')).toEqual({ sit_cold: 'Own calm', per_calm: 'Calm' });
     expect(await namesOf('own', 'industry')).toEqual({
@@ -73,12 +73,12 @@ describe('a team’s own entry with the id of a global one', () => {
     });
   });
 
-  test('is what an assignment means by the id', async () => {
+  test('is the entry that the id in an assignment means', async () => {
     expect(await assign('own', 'sit_renewal', 'sit_cold', 'per_tough')).toBe('ok');
     expect(await assign('own', 'sit_renewal', 'per_calm', 'ind_saas')).toBe('ok');
   });
 
-  test('takes the global one from assignments, released or not', async () => {
+  test('makes the global entry unusable in assignments, released or not', async () => {
     expect(await assign('own', 'sit_cold', 'per_calm', 'ind_saas')).toBe(
       'kombination_ungueltig situation sit_cold',
     );
@@ -87,12 +87,12 @@ describe('a team’s own entry with the id of a global one', () => {
     );
   });
 
-  test('is blocked by a policy that names the id', async () => {
+  test('is blocked by a policy with this id', async () => {
     expect(await assign('own', 'sit_renewal', 'per_calm', 'ind_public')).toBe('vorgabe_gesperrt');
     expect(await namesOf('own', 'industry')).not.toHaveProperty('ind_public');
   });
 
-  test('stands in the admins’ catalog in its place, once, and under its own kind', async () => {
+  test('replaces it in the admins’ catalog, once and with its own kind', async () => {
     const { catalog } = (await appAsMember(api, 'own', 'admin')).admin.team;
     const { data } = await catalog.query({});
     const flagsOf = (id: string) =>
@@ -127,7 +127,7 @@ describe('a team’s own entry with the id of a global one', () => {
     );
   });
 
-  test('goes on hiding it when everything is released, and when the global one changes', async () => {
+  test('still hides it when everything is released and when the global one changes', async () => {
     const { release } = (await appAsMember(api, 'own', 'owner')).admin.team;
     await release.set.mutate({ released: 'all' });
     const changed = { id: 'sit_cold', kind: 'industry' as const, name: { en: 'Changed' } };

@@ -1,5 +1,6 @@
-// How Postgres runs the lists of a big team. A list must read one index in its order and stop after a page: no test of the answers would notice a scan or
-// a sort of everything, only customers would.
+// How Postgres runs the lists of a big team. A list must read one index in its order and stop after
+// a page. No test of the responses would notice that it scans or sorts everything; only customers
+// would.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database, type Db, type Statement } from '../../src/db/client.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
@@ -50,7 +51,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The statement that a store function sends, and its values. */
+/** Returns the statement that a store function sends, and its values. */
 async function capture(
   list: (recorder: Db) => Promise<unknown>,
 ): Promise<{ statement: Statement<unknown>; values: readonly unknown[] }> {
@@ -63,7 +64,10 @@ async function capture(
   return sent ?? Promise.reject(new Error('the list sent no statement'));
 }
 
-/** The plan with which it really ran, as nodes. `generic`: the one that a prepared statement keeps, made without the values. */
+/**
+ * Returns the nodes of the plan with which the statement ran. `generic` means the plan that a
+ * prepared statement keeps; it is made without the values.
+ */
 async function explain(list: (recorder: Db) => Promise<unknown>, mode: Mode): Promise<PlanNode[]> {
   const { statement, values } = await capture(list);
   const literals = values.map((value) =>
@@ -84,10 +88,13 @@ function flatten(node: PlanNode): PlanNode[] {
 
 const FORBIDDEN = ['Sort', 'Incremental Sort', 'Bitmap Heap Scan', 'Hash', 'Materialize', 'Gather'];
 
-/** A page, and the few rows that it may pass over. */
+/** The rows of a page, and the few that it may skip. */
 const MOST_ROWS = 60;
 
-/** What is wrong with a plan that should read a page from this index, and nothing else but single rows that belong to it. */
+/**
+ * Returns what is wrong with a plan that should read a page from this index, and apart from that
+ * only single rows that belong to the page.
+ */
 function faultsOf(nodes: readonly PlanNode[], index: string): string[] {
   const faults = FORBIDDEN.filter((type) => nodes.some((node) => node['Node Type'] === type));
   if (!nodes.some((node) => node['Index Name'] === index)) faults.push(`does not use ${index}`);
@@ -124,7 +131,7 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
       'training_assignment_idx',
     ],
   ])(
-    'GET /trainings with %s reads one index and stops after the page, at the beginning, in the middle, and with since',
+    'GET /trainings with %s reads one index and stops after the page, on every page',
     async (_, filters, index) => {
       for (const after of [null, MIDDLE]) {
         for (const since of [null, '2026-03-01T00:00:00.000Z']) {
@@ -139,7 +146,7 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     },
   );
 
-  test('GET /evaluations reads the index of evaluations and looks up the trainings of the page', async () => {
+  test('GET /evaluations reads its index and looks up the trainings of the page', async () => {
     for (const after of [null, MIDDLE]) {
       const slice = { limit: 51, after, since: null };
       const nodes = await explain(

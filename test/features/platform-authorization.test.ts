@@ -10,7 +10,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 const team = { team_id: 'team_nowhere' };
 const training = { ...describeTraining('nowhere', 'trn_1'), ...team };
 
-/** A valid input of each procedure for a team that there is not. */
+/** A valid input of each procedure, for a team that does not exist. */
 const INPUTS: Record<string, object> = {
   'teams.create': { ...team, name: 'x', owner: { user_id: 'usr_x', email: 'x@example.com' } },
   'teams.update': { ...team, seats: 5 },
@@ -41,7 +41,7 @@ function callAs(app: TRPCClient<AppRouter>, name: string): Promise<string> {
 }
 
 describe.each(Object.keys(INPUTS))('platform.%s', (name) => {
-  test("is the platform's services' alone", async () => {
+  test('is for services of the host application only', async () => {
     for (const member of ['owner', 'admin']) {
       expect(await callAs(await appAsMember(api, 'a', member), name)).toBe('forbidden');
     }
@@ -50,19 +50,21 @@ describe.each(Object.keys(INPUTS))('platform.%s', (name) => {
     expect(await callAs(appAs(api, null), name)).toBe('unauthorized');
   });
 
-  test('answers not_found for a team that there is not, where it names one that must be', async () => {
+  test('answers not_found if it needs a team and the team does not exist', async () => {
     const isFree = ['teams.create', 'catalog.saveEntries', 'catalog.saveRules'].includes(name);
     const app = await appAsPlatform(api);
     expect(await callAs(app, name)).toBe(isFree ? 'ok' : 'not_found');
     await api.db.pool.query(
-      `with m as (delete from member where team_id = 'team_nowhere'), e as (delete from event where team_id = 'team_nowhere'),
-         a as (delete from audit_log where team_id = 'team_nowhere'), p as (delete from person where team_id = 'team_nowhere')
+      `with m as (delete from member where team_id = 'team_nowhere'),
+         e as (delete from event where team_id = 'team_nowhere'),
+         a as (delete from audit_log where team_id = 'team_nowhere'),
+         p as (delete from person where team_id = 'team_nowhere')
        delete from team where id = 'team_nowhere'`,
     );
   });
 });
 
-test('every procedure of the platform services stands here', () => {
+test('every procedure for the host application is tested here', () => {
   const names = Object.keys(platform._def.procedures);
   expect(names.filter((name) => !name.startsWith('crm')).toSorted()).toEqual(
     Object.keys(INPUTS).toSorted(),

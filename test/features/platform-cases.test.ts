@@ -18,7 +18,7 @@ const create = (id: string, fields: object = {}) =>
 const read = (id: string) => api.call(api.key('team_a'), 'GET', `/cases/${id}`);
 
 describe('cases of a member', () => {
-  test("a team's case is in the API at once, a private one never, until it is made the team's", async () => {
+  test("a case is in the API at once, a private one when it becomes the team's", async () => {
     const content = {
       title: 'Renewal',
       persona_id: 'per_calm',
@@ -47,7 +47,7 @@ describe('cases of a member', () => {
     expect(list.data.map(({ id }) => id)).toEqual(['cas_2']);
   });
 
-  test('made again with the same values is the same answer, with others a conflict; of calls at once one makes it', async () => {
+  test('a repeated creation returns the same case; other values are a conflict', async () => {
     const made = await create('cas_3', { fields: { x: 1, y: 2 } });
     expect(await create('cas_3', { fields: { y: 2, x: 1 } })).toEqual(made);
     expect(await codeOf(create('cas_3', { fields: { x: 2 } }))).toBe('conflict');
@@ -67,7 +67,7 @@ describe('cases of a member', () => {
     ]);
   });
 
-  test('changed to what it is already leaves no trace; removed, it is gone', async () => {
+  test('a change to the same values logs nothing; a removed case is gone', async () => {
     await create('cas_4', { title: 'T' });
     await platform.cases.update.mutate(a('cas_4', { title: 'T' }));
     await platform.cases.remove.mutate(a('cas_4'));
@@ -80,7 +80,7 @@ describe('cases of a member', () => {
     );
   });
 
-  test('needs an active member of the team, and JSON that can be kept', async () => {
+  test('a case needs an active member of the team, and valid JSON', async () => {
     expect(await codeOf(create('cas_5', { user_id: userId('a', 'left') }))).toBe('not_found');
     expect(await codeOf(create('cas_5', { user_id: userId('b', 'member') }))).toBe('not_found');
     expect(await codeOf(create('cas_5', { fields: { x: 'x'.repeat(70_000) } }))).toBe(
@@ -98,7 +98,7 @@ describe('the catalog', () => {
     (await api.call(api.key(teamId), 'GET', '/catalog', { headers: { 'accept-language': 'en' } }))
       .body as Record<string, { id: string; name: string | null }[]>;
 
-  test("global entries are every team's, a team's own only its, and a save replaces the whole entry", async () => {
+  test('an entry is for every team, or for one; a save replaces the whole entry', async () => {
     const entry = (id: string, en: string | null) => ({
       kind: 'role' as const,
       id,
@@ -132,7 +132,7 @@ describe('the catalog', () => {
     ]);
   });
 
-  test('a rule forbids its combination from the next call on; saving it again, and several at once, changes nothing', async () => {
+  test('a rule forbids its combination at once; saving it again changes nothing', async () => {
     const rule = { situation_id: 'sit_cold', personality_id: 'per_tough' };
     const assign = () =>
       api.call(api.key('team_a'), 'POST', '/assignments', {
@@ -153,7 +153,7 @@ describe('the catalog', () => {
     expect(await codeOf(one)).toBe('validation_error');
   });
 
-  test('saves of the same entries in different orders at once all succeed', async () => {
+  test('saves of the same entries at once, in different orders, all succeed', async () => {
     const entries = Array.from({ length: 50 }, (_, index) => ({
       kind: 'industry' as const,
       id: `ind_${index}`,

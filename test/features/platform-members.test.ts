@@ -40,7 +40,7 @@ const accept = (
 ) => platform.members.accept.mutate({ team_id: `team_${team}`, user_id: userIdOf, ...invitation });
 
 describe('accepting an invitation', () => {
-  test("makes the membership the person's and active, once, without an event", async () => {
+  test('activates the membership for the person, once, without an event', async () => {
     const answer = await accept('a', 'usr_new_x', { member_id: memberId('a', 'x') });
     expect(answer).toEqual({
       id: memberId('a', 'x'),
@@ -57,13 +57,13 @@ describe('accepting an invitation', () => {
     expect((await auditOf(api, 'team_a')).map(({ action }) => action)).toEqual(['member.accepted']);
   });
 
-  test('by address, however it is written', async () => {
+  test('finds the invitation by address in any case', async () => {
     expect(await accept('a', 'usr_mail', { email: ' mail@a.TEST ' })).toMatchObject({
       id: memberId('a', 'Mail'),
     });
   });
 
-  test('is refused to another person, to somebody who is in the team already, and for what is no invitation', async () => {
+  test('is refused for another person, a member of the team, and without invitation', async () => {
     await accept('a', 'usr_new_y', { member_id: memberId('a', 'y') });
     expect(await codeOf(accept('a', 'usr_other', { member_id: memberId('a', 'y') }))).toBe(
       'conflict',
@@ -79,7 +79,7 @@ describe('accepting an invitation', () => {
     expect(await codeOf(neither)).toBe('validation_error');
   });
 
-  test('of persons at once exactly one gets it; one person at two invitations gets exactly one', async () => {
+  test('of several people exactly one gets it; one person gets exactly one of two', async () => {
     const invitation = { member_id: memberId('race', 'asked0') };
     const persons = await Promise.all(
       Array.from({ length: 6 }, (_, index) => codeOf(accept('race', `usr_p${index}`, invitation))),
@@ -93,7 +93,7 @@ describe('accepting an invitation', () => {
     expect(invitations.toSorted()).toEqual(['conflict', 'conflict', 'conflict', 'ok']);
   });
 
-  test('races with its withdrawal: either it is accepted and then removed, or it is gone', async () => {
+  test('at once with its withdrawal: accepts and then removes, or never accepts', async () => {
     for (const index of [5, 6, 7, 8, 9, 10, 11]) {
       const id = memberId('race', `asked${index}`);
       const [code, removed] = await Promise.all([
@@ -118,7 +118,7 @@ describe('deleting a person', () => {
     return rows[0];
   };
 
-  test('ends the membership as a removal does, takes the address everywhere, and leaves the figures', async () => {
+  test('ends the membership like a removal, deletes the address, keeps the figures', async () => {
     const before = await api.call(api.key('team_gone'), 'GET', '/analytics/team');
     expect(before.body).toMatchObject({ totals: { scored: 1 } });
     await remove('gone', 'member');
@@ -140,8 +140,9 @@ describe('deleting a person', () => {
     );
     expect(rows).toEqual([{ scored: 1 }]);
     const { rows: texts } = await api.db.pool.query(
-      `select (select string_agg(m::text, ' ') from member m) || (select string_agg(a::text, ' ') from audit_log a) ||
-         (select string_agg(e::text, ' ') from event e) as all`,
+      `select (select string_agg(m::text, ' ') from member m)
+       || (select string_agg(a::text, ' ') from audit_log a)
+       || (select string_agg(e::text, ' ') from event e) as all`,
     );
     expect(texts[0].all).not.toContain('member@gone.test');
     expect((await auditOf(api, 'team_gone')).map(({ action }) => action)).toEqual([
@@ -150,7 +151,7 @@ describe('deleting a person', () => {
     ]);
   });
 
-  test('again changes nothing; somebody new may have the address', async () => {
+  test('again changes nothing; another person may use the address', async () => {
     const before = await auditOf(api, 'team_gone');
     await remove('gone', 'member');
     expect(await auditOf(api, 'team_gone')).toEqual(before);
@@ -158,21 +159,25 @@ describe('deleting a person', () => {
     expect((await api.call(api.key('team_gone'), 'POST', '/users', { body })).status).toBe(201);
   });
 
-  test('takes the address from memberships that ended, and from an open invitation to it', async () => {
+  test('deletes the address from ended memberships and from open invitations', async () => {
     await api.db.pool.query(
-      `update member set email = 'LEFT@gone.test' where team_id = 'team_gone' and id = '${memberId('gone', 'left2')}'`,
+      `update member
+       set email = 'LEFT@gone.test'
+       where team_id = 'team_gone' and id = '${memberId('gone', 'left2')}'`,
     );
     await remove('gone', 'left');
     expect(await emailOf(memberId('gone', 'left'))).toEqual({ email: null, status: 'ended' });
     expect(await emailOf(memberId('gone', 'left2'))).toEqual({ email: null, status: 'ended' });
   });
 
-  test('is refused for the owner, the last admin and a person whom the team does not know', async () => {
+  test('is refused for the owner, the last admin and a person unknown to the team', async () => {
     expect(await codeOf(remove('lone', 'owner'))).toBe('owner');
     expect(await codeOf(remove('lone', 'admin'))).toBe('last_admin');
     expect(await codeOf(remove('lone', 'nobody'))).toBe('not_found');
     const { rows } = await api.db.pool.query(
-      `select count(*)::int as live from member where team_id = 'team_lone' and status = 'active' and email is not null`,
+      `select count(*)::int as live
+       from member
+       where team_id = 'team_lone' and status = 'active' and email is not null`,
     );
     expect(rows).toEqual([{ live: 3 }]);
   });

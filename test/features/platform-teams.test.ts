@@ -20,16 +20,19 @@ const creation = (id: string, fields: object = {}) => ({
 
 async function readTeam(id: string): Promise<Record<string, unknown>> {
   const { rows } = await api.db.pool.query(
-    `select t.plan, t.seats, t.status, t.language, t.rate_limit_per_min, m.role, m.status as owner_status, m.user_id, m.email, m.rights,
+    `select t.plan, t.seats, t.status, t.language, t.rate_limit_per_min,
+       m.role, m.status as owner_status, m.user_id, m.email, m.rights,
        (select count(*)::int from member where team_id = t.id) as members
-     from team t join member m on m.team_id = t.id where t.id = $1`,
+     from team t
+     join member m on m.team_id = t.id
+     where t.id = $1`,
     [id],
   );
   return rows[0] ?? {};
 }
 
 describe('creating a team', () => {
-  test('makes it with its active owner, who may create keys', async () => {
+  test('makes the team with an active owner, who may create keys', async () => {
     const answer = await platform.teams.create.mutate(
       creation('team_new', { seats: 7, plan: 'enterprise' }),
     );
@@ -67,7 +70,7 @@ describe('creating a team', () => {
     ]);
   });
 
-  test('repeated with the same input is the same answer, also after the team has changed; with another it is a conflict', async () => {
+  test('again with the same input returns the same; another input is a conflict', async () => {
     const input = creation('team_again', {
       owner: { member_id: 'mem_mine', user_id: 'usr_x', email: 'x@y.test' },
     });
@@ -81,7 +84,7 @@ describe('creating a team', () => {
     expect(await eventsOf(api, 'team_again')).toHaveLength(1);
   });
 
-  test('of calls at once one makes it: the same input gives all the same answer, another input a conflict', async () => {
+  test('at once makes it once: same input, same answer; another input is a conflict', async () => {
     const same = await Promise.all(
       Array.from({ length: 8 }, () => platform.teams.create.mutate(creation('team_race'))),
     );
@@ -99,7 +102,7 @@ describe('creating a team', () => {
 });
 
 describe('changing a team', () => {
-  test('holds for the very next request of its keys', async () => {
+  test('takes effect at the next request of its keys', async () => {
     const get = () => api.call(api.key('team_small'), 'GET', '/me');
     const invite = (email: string) =>
       api.call(api.key('team_small'), 'POST', '/users', { body: { email } });
@@ -125,7 +128,7 @@ describe('changing a team', () => {
     expect((await get()).status).toBe(200);
   });
 
-  test('to what it is already leaves no trace', async () => {
+  test('to the same values logs nothing', async () => {
     const before = await auditOf(api, 'team_a');
     await platform.teams.update.mutate({ team_id: 'team_a', plan: 'team' });
     await platform.teams.update.mutate({ team_id: 'team_a' });

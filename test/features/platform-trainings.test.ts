@@ -46,7 +46,7 @@ const sessionsOf = async (team: string, name = 'member') =>
   (await readRollups(api.db.pool, `team_${team}`)).people[userId(team, name)]?.sessions ?? 0;
 
 describe('start, end, abort', () => {
-  test('a session runs, then has ended: the API shows it at once, and the end is an event and a session of the analytics', async () => {
+  test('the API shows a session at once; its end raises an event and is counted', async () => {
     const details = {
       external_ref: { lms: 1 },
       situation_id: 'sit_cold',
@@ -95,7 +95,7 @@ describe('start, end, abort', () => {
     ]);
   });
 
-  test('repeated, each changes nothing more: no event, no figure, no audit entry', async () => {
+  test('a repeated call changes nothing: no event, no figure, no audit entry', async () => {
     const answers = [
       await end('a', 'trn_2'),
       await end('a', 'trn_2', { finished_at: '2026-11-17T11:00:00Z' }),
@@ -110,7 +110,7 @@ describe('start, end, abort', () => {
     ).toHaveLength(1);
   });
 
-  test('in any order, each with something new: the first end alone is an event and a session', async () => {
+  test('in any order, only the first end raises an event and counts as a session', async () => {
     const steps = { start, end, abort };
     const kinds = ['start', 'end', 'abort'] as const;
     const orders = kinds.flatMap((one) =>
@@ -142,7 +142,7 @@ describe('start, end, abort', () => {
     expect(await sessionsOf('orders')).toBe(orders.filter((order) => order.includes('end')).length);
   });
 
-  test('an aborted session raises nothing and counts nowhere, unless its end is recorded after all', async () => {
+  test('an aborted session has no event and no count, unless its end is recorded', async () => {
     expect(await abort('a', 'trn_3')).toMatchObject({ status: 'aborted', finished_at: null });
     expect(await start('a', 'trn_3')).toMatchObject({ status: 'aborted' });
     expect(await eventsOf(api, 'team_a', 'trn_3')).toEqual([]);
@@ -152,7 +152,7 @@ describe('start, end, abort', () => {
     expect(await sessionsOf('a')).toBe(3);
   });
 
-  test('what a call leaves out another fills in; what is stored stays', async () => {
+  test('a call adds missing values and keeps stored ones', async () => {
     await end('a', 'trn_4');
     const filled = await start('a', 'trn_4', { situation_id: 'sit_cold', external_ref: { a: 1 } });
     expect(filled).toMatchObject({
@@ -165,7 +165,7 @@ describe('start, end, abort', () => {
     ).toEqual(filled);
   });
 
-  test('another person or beginning is a conflict; so is the loser of two persons at once', async () => {
+  test('another person or another start time is a conflict, also for calls at once', async () => {
     await start('a', 'trn_5');
     expect(await codeOf(end('a', 'trn_5', { user_id: userId('a', 'admin') }))).toBe('conflict');
     expect(await codeOf(end('a', 'trn_5', { created_at: '2026-11-17T09:00:00.001Z' }))).toBe(
@@ -181,7 +181,7 @@ describe('start, end, abort', () => {
     }
   });
 
-  test('is recorded for somebody who left and for a suspended team, not for a person whom the team does not know', async () => {
+  test('former members and suspended teams are recorded; unknown people are not', async () => {
     expect(await codeOf(end('a', 'trn_left', { user_id: userId('a', 'left') }))).toBe('ok');
     expect(await codeOf(end('suspended', 'trn_s'))).toBe('ok');
     expect(await codeOf(start('a', 'trn_6', { user_id: userId('quiet', 'member') }))).toBe(
@@ -190,7 +190,7 @@ describe('start, end, abort', () => {
     expect(await codeOf(start('nowhere', 'trn_6'))).toBe('not_found');
   });
 
-  test('an assignment must be of the person; one that is gone is left out', async () => {
+  test("the assignment must be the person's; a deleted one is left out", async () => {
     expect(await codeOf(start('a', 'trn_7', { assignment_id: 'asg_admin' }))).toBe(
       'validation_error',
     );
@@ -201,7 +201,7 @@ describe('start, end, abort', () => {
     expect(linked).toMatchObject({ assignment_id: 'asg_member', status: 'completed' });
   });
 
-  test('what cannot be is a validation error', async () => {
+  test('impossible values are a validation error', async () => {
     expect(await codeOf(end('a', 'trn_8', { finished_at: '2026-11-17T08:59:59Z' }))).toBe(
       'validation_error',
     );
@@ -214,7 +214,7 @@ describe('start, end, abort', () => {
     expect(await codeOf(start('a', 'trn_8', { source: 'The App' }))).toBe('validation_error');
   });
 
-  test('the event says who only where the team wants it at that moment', async () => {
+  test('the event names the person only if member details are on', async () => {
     await end('quiet', 'trn_q1');
     await api.db.pool.query(`update team set member_detail_enabled = true where id = 'team_quiet'`);
     await end('quiet', 'trn_q2');
@@ -235,7 +235,7 @@ describe('start, end, abort', () => {
   });
 });
 
-test('a training recorded while its assignment is deleted is kept without it, and neither call fails', async () => {
+test('a training that meets the deletion of its assignment is kept without it', async () => {
   const combination = {
     situation_id: 'sit_cold',
     personality_id: 'per_calm',
@@ -264,7 +264,9 @@ test('a training recorded while its assignment is deleted is kept without it, an
     expect(removed.status).toBe(200);
   }
   const { rows } = await api.db.pool.query(
-    `select count(*)::int as trainings, count(assignment_id)::int as linked from training where team_id = 'team_race' and id ~ '^trn_[de]'`,
+    `select count(*)::int as trainings, count(assignment_id)::int as linked
+     from training
+     where team_id = 'team_race' and id ~ '^trn_[de]'`,
   );
   expect(rows).toEqual([{ trainings: 50, linked: 0 }]);
   expect(await readRollups(api.db.pool, 'team_race')).toEqual(

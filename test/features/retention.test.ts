@@ -1,4 +1,4 @@
-// What the service forgets, and when, on the test's clock.
+// What the service deletes after which time, on the test's clock.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
@@ -24,7 +24,7 @@ const remove = (batch?: number) => removeOld(api.db, clock, batch);
 const ago = (ms: number) => new Date(clock.now().getTime() - ms);
 
 interface Row {
-  /** Whether it is still there. */
+  /** Returns whether the row still exists. */
   exists(): Promise<boolean>;
 }
 
@@ -34,14 +34,18 @@ const inTable = (table: string, id: string, column = 'id'): Row => ({
 
 async function addIdempotencyRecord(at: Date, team = 'team_a'): Promise<Row> {
   const key = newId('event');
-  const insert = `insert into idempotency_record (team_id, key, fingerprint, status, body, encrypted, created_at) values ($1, $2, '', 200, '', false, $3)`;
+  const insert = `insert into idempotency_record
+      (team_id, key, fingerprint, status, body, encrypted, created_at)
+    values ($1, $2, '', 200, '', false, $3)`;
   await query(insert, [team, key, at]);
   return inTable('idempotency_record', key, 'key');
 }
 
 async function addAuditEntry(at: Date, team = 'team_a'): Promise<Row> {
   const id = newId('auditEntry');
-  const insert = `insert into audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id) values ($1, $2, $3, 'system', 'worker', 'test', 'none')`;
+  const insert = `insert into audit_log
+      (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+    values ($1, $2, $3, 'system', 'worker', 'test', 'none')`;
   await query(insert, [team, id, at]);
   return inTable('audit_log', id);
 }
@@ -54,7 +58,8 @@ async function addEvent(
 ): Promise<EventRow> {
   const { isFannedOut = true, team = 'team_a' } = options;
   const id = newId('event');
-  const insert = `insert into event (team_id, id, type, data, created_at, fanned_out_at) values ($1, $2, 'member.joined', '{}', $3, $4)`;
+  const insert = `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+    values ($1, $2, 'member.joined', '{}', $3, $4)`;
   await query(insert, [team, id, at, isFannedOut ? at : null]);
   return { id, ...inTable('event', id) };
 }
@@ -74,7 +79,9 @@ async function addDelivery({
 }: DeliveryOptions): Promise<Row> {
   const id = newId('webhookDelivery');
   const waits = status === 'pending' || status === 'retrying';
-  const insert = `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, last_attempt_at, urgent)
+  const insert = `insert into webhook_delivery
+      (team_id, id, endpoint_id, event_id, event_type, status,
+       created_at, next_try_at, last_attempt_at, urgent)
     values ('team_a', $1, 'whe_a', $2, 'member.joined', $3, $4, $5, $6, $7)`;
   const createdAt = lastAttemptAt ?? ago(900 * DAY_MS);
   await query(insert, [
@@ -89,7 +96,7 @@ async function addDelivery({
   return inTable('webhook_delivery', id);
 }
 
-describe('each kind is kept to its last moment, and removed the moment after', () => {
+describe('each kind is kept for exactly its time', () => {
   test.each<[string, number, (at: Date) => Promise<Row>]>([
     ['an idempotency record 24 hours', DAY_MS, (at) => addIdempotencyRecord(at)],
     [
@@ -114,10 +121,11 @@ describe('each kind is kept to its last moment, and removed the moment after', (
     expect(await row.exists()).toBe(false);
   });
 
-  test('a rate counter an hour', async () => {
+  test('a rate counter: one hour', async () => {
     const minute = Math.floor(clock.now().getTime() / 60_000);
     await query(
-      `insert into rate_counter (bucket, minute, count) values ('ip:old', $1, 1), ('ip:young', $2, 1)`,
+      `insert into rate_counter (bucket, minute, count)
+       values ('ip:old', $1, 1), ('ip:young', $2, 1)`,
       [minute - 61, minute - 60],
     );
     await remove();
@@ -126,14 +134,16 @@ describe('each kind is kept to its last moment, and removed the moment after', (
     ).toEqual([{ bucket: 'ip:young' }]);
   });
 
-  test('the counters of teams and addresses go, and that of a key stays: it tells the last use', async () => {
+  test('team and address counters are removed; key counters stay, for the last use', async () => {
     const usedAt = `${clock.now().toISOString().slice(0, 16)}:00.000Z`;
     expect((await api.call(api.key('team_a', 'users:read'), 'GET', '/users')).status).toBe(200);
     expect((await api.call('svck_live_of_nobody', 'GET', '/users')).status).toBe(401);
     const kinds = async () =>
       (
         await query(
-          `select distinct split_part(bucket, ':', 1) as kind from rate_counter order by 1`,
+          `select distinct split_part(bucket, ':', 1) as kind
+           from rate_counter
+           order by 1`,
         )
       ).map(({ kind }) => kind);
     expect(await kinds()).toEqual(['ip', 'key', 'team']);
@@ -154,7 +164,7 @@ describe('each kind is kept to its last moment, and removed the moment after', (
     expect(await lastUse()).toBe(usedAt);
   });
 
-  test('the same for every team', async () => {
+  test('for every team', async () => {
     const rows = [
       await addAuditEntry(ago(401 * DAY_MS)),
       await addAuditEntry(ago(401 * DAY_MS), 'team_b'),
@@ -169,7 +179,7 @@ describe('each kind is kept to its last moment, and removed the moment after', (
   });
 });
 
-describe('a delivery that waits', () => {
+describe('a waiting delivery', () => {
   test.each<[string, Omit<DeliveryOptions, 'event'>]>([
     ['for its first attempt', { status: 'pending', lastAttemptAt: null }],
     ['for a retry', { status: 'retrying', lastAttemptAt: ago(900 * DAY_MS) }],
@@ -177,7 +187,7 @@ describe('a delivery that waits', () => {
       'for an attempt that was asked for, after it gave up',
       { status: 'gave_up', lastAttemptAt: ago(900 * DAY_MS), isUrgent: true },
     ],
-  ])('%s is never removed, and its event neither', async (_for, options) => {
+  ])('%s: neither the delivery nor its event is ever removed', async (_for, options) => {
     const event = await addEvent(ago(900 * DAY_MS));
     const delivery = await addDelivery({ event, ...options });
     await remove();
@@ -186,12 +196,16 @@ describe('a delivery that waits', () => {
 });
 
 describe('an event', () => {
-  test('stays as long as a delivery of it stays, and goes with the last one', async () => {
+  test('is removed with its last delivery', async () => {
     const event = await addEvent(ago(50 * DAY_MS));
     const old = await addDelivery({ event, lastAttemptAt: ago(31 * DAY_MS) });
-    // One event goes to an endpoint once, so the other delivery is another endpoint's.
+    // An endpoint gets an event once, so the second delivery needs another endpoint.
     await query(
-      `insert into webhook_endpoint (team_id, id, url, events, api_version, secret_encrypted, created_at) select team_id, 'whe_more', url, events, api_version, '', created_at from webhook_endpoint where id = 'whe_a'`,
+      `insert into webhook_endpoint
+         (team_id, id, url, events, api_version, secret_encrypted, created_at)
+       select team_id, 'whe_more', url, events, api_version, '', created_at
+       from webhook_endpoint
+       where id = 'whe_a'`,
     );
     await query(`update webhook_delivery set endpoint_id = 'whe_more' where event_id = $1`, [
       event.id,
@@ -208,7 +222,7 @@ describe('an event', () => {
     expect([await young.exists(), await event.exists()]).toEqual([false, false]);
   });
 
-  test('that nobody has looked at yet is not removed, however old it is', async () => {
+  test('that was not fanned out yet is never removed', async () => {
     const event = await addEvent(ago(900 * DAY_MS), { isFannedOut: false });
     await remove();
     expect(await event.exists()).toBe(true);
@@ -216,7 +230,7 @@ describe('an event', () => {
 });
 
 describe('the removal', () => {
-  test('goes on in batches until nothing old is left, and tells how much went', async () => {
+  test('works in batches until nothing old is left, and returns the counts', async () => {
     for (let n = 0; n < 7; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
     const young = await addIdempotencyRecord(ago(HOUR_MS));
     expect(await remove(3)).toMatchObject({ idempotency: 7, deliveries: 0 });
@@ -235,7 +249,7 @@ describe('the removal', () => {
     });
   });
 
-  test('passes over a row that somebody holds instead of waiting for it, and takes it the next time', async () => {
+  test('skips a locked row instead of waiting, and removes it the next time', async () => {
     const event = await addEvent(ago(0));
     const [held, free] = [
       await addAuditEntry(ago(500 * DAY_MS)),
@@ -247,7 +261,12 @@ describe('the removal', () => {
     await holder.query('select from webhook_delivery where event_id = $1 for no key update', [
       event.id,
     ]);
-    const first = `select id from audit_log where created_at = $1 order by id limit 1 for update`;
+    const first = `select id
+      from audit_log
+      where created_at = $1
+      order by id
+      limit 1
+      for update`;
     const { rows } = await holder.query(first, [ago(500 * DAY_MS)]);
     expect(rows).toHaveLength(1);
     await remove();
@@ -262,13 +281,13 @@ describe('the removal', () => {
     expect([await held.exists(), await delivery.exists()]).toEqual([false, false]);
   });
 
-  test('done by two workers at once removes everything once', async () => {
+  test('by two workers at once removes everything once', async () => {
     for (let n = 0; n < 40; n += 1) await addIdempotencyRecord(ago(2 * DAY_MS));
     const [one, two] = await Promise.all([remove(5), remove(5)]);
     expect((one['idempotency'] ?? 0) + (two['idempotency'] ?? 0)).toBe(40);
   });
 
-  test('is a job of each hour', async () => {
+  test('is an hourly job', async () => {
     expect(RETENTION_CRON).toMatchObject([
       { task: REMOVE_OLD, match: expect.stringMatching(/^\d+ \* \* \* \*$/) },
     ]);
@@ -277,7 +296,7 @@ describe('the removal', () => {
     expect(await old.exists()).toBe(false);
   });
 
-  test('of a record lets its Idempotency-Key be used anew', async () => {
+  test('of a record makes its Idempotency-Key free again', async () => {
     const call = (key: string) =>
       api.call(api.key('team_a'), 'POST', '/users', {
         body: { email: `${key}@example.test` },

@@ -1,4 +1,4 @@
-// Days and weeks are those of UTC, in whatever time zone the process and its database sessions run.
+// Days and weeks are those of UTC, whatever the time zone of the process and its database sessions.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
@@ -22,7 +22,7 @@ import {
   userId,
 } from '../support/seed.ts';
 
-/** Half an hour before and after midnight UTC, at the turn of a week and of a year. */
+/** Half an hour before and after midnight UTC, at the end of a week and of a year. */
 const INSTANTS = [
   { at: '2026-11-15T23:30:00.000Z', monday: '2026-11-09', day: 7 },
   { at: '2026-11-16T00:30:00.000Z', monday: '2026-11-16', day: 1 },
@@ -40,7 +40,7 @@ const TRAININGS = [
   { id: 'trn_monday', at: MONDAY, total: 40 },
 ];
 
-// Behind UTC, ahead of it, and ahead by half an hour more.
+// Behind UTC, ahead of it, and ahead by a half hour.
 describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone) => {
   const machineZone = process.env['TZ'];
   const clock = fixedClock(new Date(MONDAY));
@@ -49,7 +49,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
   beforeAll(async () => {
     process.env['TZ'] = zone;
     api = await startTestApi({ seed: makeSeed([]), clock });
-    // Before the API connects: a session keeps the time zone that it began with.
+    // This must come before the API connects, because a session keeps its first time zone.
     const client = new Client({ connectionString: api.databaseUrl });
     await client.connect();
     const name = client.escapeIdentifier(client.database ?? '');
@@ -77,7 +77,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     return body as Record<string, unknown>;
   };
 
-  test('process and sessions have that zone, and days that are not those of UTC', async () => {
+  test('the process and the sessions have this zone; its days are not those of UTC', async () => {
     const { rows } = await api.db.pool.query('show timezone');
     expect(rows).toEqual([{ TimeZone: zone }]);
     const isOtherDay = ({ at }: { at: string }) =>
@@ -124,7 +124,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     },
   );
 
-  test('a request counts for the UTC day on which it came, and is kept for 90 of them', async () => {
+  test('a request counts for its UTC day, and is kept for 90 UTC days', async () => {
     const { rows } = await api.db.pool.query<{ id: string }>(
       `select id from api_key where team_id = 'team_told' and name = 'full'`,
     );
@@ -153,7 +153,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     expect(await days()).toEqual([monday]);
   });
 
-  test('a due date is the day that was given', async () => {
+  test('a due date stays the day that was sent', async () => {
     const made = await api.call(keys['team_told'] ?? '', 'POST', '/assignments', {
       body: {
         member_id: memberId('told', 'member'),
@@ -176,7 +176,7 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
     });
   });
 
-  test("the times of Pipedrive's notes, which name no zone, are read as UTC", async () => {
+  test("the times of Pipedrive's notes, which have no zone, are read as UTC", async () => {
     const crm = await startCrm('pipedrive');
     crm.notes.set(1, { id: 1, dealId: 1, html: 'A note', modified: MONDAY });
     const provider = await openProvider(

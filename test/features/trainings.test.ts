@@ -23,7 +23,10 @@ interface Page {
 const OWNER = userId('a', 'owner');
 const MEMBER = userId('a', 'member');
 
-/** Nine trainings of the owner and the member by turns, one a day; of each third one no end yet, each fourth one for an assignment. */
+/**
+ * Nine trainings, one a day, of the owner and the member in turn. Every third has not ended, every
+ * fourth is for an assignment.
+ */
 const NINE = Array.from({ length: 9 }, (_, index) => {
   const day = `2026-10-0${index + 1}T09:00:00.000Z`;
   const running = index % 3 === 2;
@@ -77,7 +80,7 @@ describe('GET /trainings', () => {
     api = await startWithNine();
   });
 
-  test('lists the sessions of active members, newest first, and of no one who has left or not yet joined', async () => {
+  test('lists the sessions of active members only, newest first', async () => {
     const page = await list(api, '');
     expect(numbersOf(page)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
     expect(page.next_cursor).toBeNull();
@@ -96,7 +99,7 @@ describe('GET /trainings', () => {
     ['status=scored&assignment_id=asg_a', [8, 4]],
     [`user_id=${OWNER}&status=scored&since=2026-10-05T00:00:00Z`, [7, 5]],
     [`user_id=${MEMBER}&status=scored&assignment_id=asg_a&since=2026-10-05T00:00:00Z`, [8]],
-  ])('shows for %s just what fits', async (query, numbers) => {
+  ])('shows for %s exactly the matching trainings', async (query, numbers) => {
     expect(numbersOf(await list(api, query))).toEqual(numbers);
   });
 
@@ -106,7 +109,7 @@ describe('GET /trainings', () => {
     'status=Not%20a%20status!',
     'assignment_id=asg_none',
     'since=2100-01-01T00:00:00Z',
-  ])('gives an empty page for %s, which nothing fits', async (query) => {
+  ])('shows an empty page for %s, which matches nothing', async (query) => {
     expect(await list(api, query)).toEqual({ data: [], next_cursor: null });
   });
 
@@ -114,7 +117,7 @@ describe('GET /trainings', () => {
     ['the person of another team', `user_id=${userId('b', 'member')}`],
     ['an assignment of another team', 'assignment_id=asg_b'],
     ['a person who has left', `user_id=${userId('a', 'gone')}`],
-  ])('gives an empty page for %s', async (_, query) => {
+  ])('shows an empty page for %s', async (_, query) => {
     expect((await list(api, query)).data).toEqual([]);
   });
 
@@ -126,7 +129,7 @@ describe('GET /trainings', () => {
     ['user_id=', 'query.user_id'],
     ['status=', 'query.status'],
     ['assignment_id=', 'query.assignment_id'],
-  ])('refuses %s and names it', async (query, path) => {
+  ])('refuses %s and names the field', async (query, path) => {
     const refused = await api.call(api.key('team_a'), 'GET', `/trainings?${query}`);
     expect(refused).toMatchObject({
       status: 422,
@@ -137,7 +140,7 @@ describe('GET /trainings', () => {
     });
   });
 
-  test('refuses a cursor of GET /evaluations, though that lists trainings too', async () => {
+  test('refuses the cursor of GET /evaluations, which lists trainings too', async () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/evaluations?limit=1');
     const refused = await api.call(
       api.key('team_a'),
@@ -153,7 +156,7 @@ describe('GET /trainings', () => {
     'limit=2&status=scored',
     'limit=1&assignment_id=asg_a',
     'limit=2&since=2026-10-03T00:00:00Z',
-  ])('pages with %s through what the whole list holds', async (query) => {
+  ])('pages with %s hold the same as the whole list', async (query) => {
     const all = numbersOf(await list(api, query.replace(/limit=\d/, 'limit=200')));
     const seen: number[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -165,19 +168,20 @@ describe('GET /trainings', () => {
     expect(seen).toEqual(all);
   });
 
-  test('with member details off it is refused, whatever the filter', async () => {
+  test('is refused with every filter while member details are off', async () => {
     const refused = await api.call(api.key('team_off'), 'GET', '/trainings?status=scored');
     expect(refused).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
   });
 });
 
 describe('GET /trainings, while trainings come and go', () => {
-  test('repeats and skips none of those that were there throughout', async () => {
+  test('neither repeats nor skips trainings that were there throughout', async () => {
     const api = await startWithNine();
     const first = await list(api, 'limit=3');
     await api.db.pool.query(
-      `insert into training (team_id, id, user_id, status, created_at) values
-      ('team_a', 'trn_10', $1, 'running', '2026-10-10T09:00:00Z'), ('team_a', 'trn_0', $1, 'running', '2026-10-06T08:00:00Z')`,
+      `insert into training (team_id, id, user_id, status, created_at)
+       values ('team_a', 'trn_10', $1, 'running', '2026-10-10T09:00:00Z'),
+         ('team_a', 'trn_0', $1, 'running', '2026-10-06T08:00:00Z')`,
       [OWNER],
     );
     await api.db.pool.query(`delete from training where team_id = 'team_a' and id = any ($1)`, [
@@ -193,7 +197,7 @@ describe('GET /trainings, while trainings come and go', () => {
     expect(third.next_cursor).toBeNull();
   });
 
-  test('those of one moment are told apart by their id', async () => {
+  test('sorts trainings of the same time by id', async () => {
     const ids = ['trn_a', 'trn_b', 'trn_c', 'trn_d'];
     const api = await startTestApi({
       seed: makeSeed([makeTeam('a', { trainings: ids.map((id) => makeTraining('a', id)) })]),
@@ -203,11 +207,13 @@ describe('GET /trainings, while trainings come and go', () => {
     expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids.toReversed());
   });
 
-  test('when a member leaves their trainings are gone at once, and back when they are', async () => {
+  test('hides the trainings of a member who leaves, until they return', async () => {
     const api = await startWithNine();
     const setStatus = (status: string) =>
       api.db.pool.query(
-        `update member set status = $1 where team_id = 'team_a' and id = 'mem_a_member'`,
+        `update member
+         set status = $1
+         where team_id = 'team_a' and id = 'mem_a_member'`,
         [status],
       );
     await setStatus('ended');
@@ -221,12 +227,15 @@ describe('GET /trainings/{training_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
     api = await startWithNine();
-    await api.db.pool
-      .query(`update training set external_ref = '{"z": 1, "a": {"deep": [null, "ä"]}}', role_id = 'rol_buyer', personality_id = 'per_calm',
-      industry_id = 'ind_saas' where team_id = 'team_a' and id = 'trn_4'`);
+    await api.db.pool.query(
+      `update training
+       set external_ref = '{"z": 1, "a": {"deep": [null, "ä"]}}', role_id = 'rol_buyer',
+         personality_id = 'per_calm', industry_id = 'ind_saas'
+       where team_id = 'team_a' and id = 'trn_4'`,
+    );
   });
 
-  test('shows every field, and the external reference as it was stored', async () => {
+  test('shows every field; the external reference is unchanged', async () => {
     const { status, body, text } = await api.call(
       api.key('team_a', 'trainings:read'),
       'GET',
@@ -251,7 +260,7 @@ describe('GET /trainings/{training_id}', () => {
     expect(text).toContain('"external_ref":{"z":1,"a":{"deep":[null,"ä"]}}');
   });
 
-  test('shows null for what a running session does not have yet', async () => {
+  test('shows null for the missing fields of a running session', async () => {
     const { body } = await api.call(api.key('team_a'), 'GET', '/trainings/trn_3');
     expect(body).toMatchObject({
       status: 'running',
@@ -262,14 +271,14 @@ describe('GET /trainings/{training_id}', () => {
     });
   });
 
-  test('with member details off it is refused before it tells whether the id exists', async () => {
+  test('is refused while member details are off, whether the id exists or not', async () => {
     for (const id of ['trn_off', 'trn_none']) {
       const refused = await api.call(api.key('team_off'), 'GET', `/trainings/${id}`);
       expect(refused).toMatchObject({ status: 403, body: { code: 'privacy_restricted' } });
     }
   });
 
-  test('hides the trainings of other teams, of persons who left or have not joined, and unknown ones, all alike', async () => {
+  test('is not found for other teams, people who are not members, and unknown ids', async () => {
     const answers = [];
     for (const id of ['trn_b', 'trn_gone', 'trn_asked', 'trn_none', '%27%20or%201=1']) {
       const { status, body } = await api.call(api.key('team_a'), 'GET', `/trainings/${id}`);

@@ -1,4 +1,5 @@
-// The use of API keys: counted by each process in memory, added up in the database, read over the real door.
+// The use of API keys: counted by each process in memory, added up in the database, and read over
+// the real tRPC API.
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Db } from '../../src/db/client.ts';
@@ -11,7 +12,7 @@ import { until } from '../support/until.ts';
 
 let api: TestApi;
 let app: ReturnType<typeof appAs>;
-/** Stands still, so that no day ends between two lines of a test. */
+/** The clock stands still, so that no day ends in the middle of a test. */
 const clock = fixedClock(new Date());
 const keyIds: Record<string, string> = {};
 
@@ -39,7 +40,7 @@ describe('two API processes', () => {
   type Answers = typeof nothing;
   const classOf = (status: number) =>
     (status === 429 ? '429' : `${Math.floor(status / 100)}xx`) as keyof Answers;
-  /** Over all days: the processes go by the real clock, and midnight may be near. */
+  /** Adds up all days: the processes use the real clock, and midnight may be near. */
   const shown = async (): Promise<Answers> => {
     const { data } = await app.admin.usage.list.query({ key_id: keyId('a', 'users:read') });
     const sum = { ...nothing };
@@ -80,7 +81,7 @@ describe('two API processes', () => {
         ])
           answered[await send(process, path)] += 1;
       }
-      // Nobody's: it is no use of a key.
+      // This is no use of a key.
       await createCall(one.url)('svck_live_wrong_key', 'GET', '/users');
 
       await two.kill('SIGTERM');
@@ -98,12 +99,15 @@ describe('the counter', () => {
   const countsOf = async (name: string) =>
     (
       await api.db.pool.query(
-        `select day::text, count_2xx, count_4xx, count_429, count_5xx from api_key_usage where key_id = $1 order by day`,
+        `select day::text, count_2xx, count_4xx, count_429, count_5xx
+         from api_key_usage
+         where key_id = $1
+         order by day`,
         [keyId('a', name)],
       )
     ).rows.map((row) => Object.values(row));
 
-  // The test's timers; the database's connections keep theirs.
+  // Only the counter gets the test's timers. The database connections keep the real ones.
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     return () => vi.useRealTimers();
@@ -111,7 +115,7 @@ describe('the counter', () => {
   const FLUSH_MS = 10_000;
   const tick = () => vi.advanceTimersByTime(FLUSH_MS);
 
-  /** A database that says what is asked of it, and lets the test hold up or spoil the answers. */
+  /** A database that records its statements. The test can delay its answers or make them fail. */
   function watchedDb(answer: <T>(send: () => Promise<T>) => Promise<T> = (send) => send()) {
     const writes = { begun: 0, ended: 0 };
     const query: Db['query'] = async (what, values) => {
@@ -125,7 +129,7 @@ describe('the counter', () => {
     return { db: { ...api.db, query }, writes };
   }
 
-  test('tells days apart by UTC, and classes by status, 429 on its own', async () => {
+  test('counts by UTC day and by class of status, with 429 as its own class', async () => {
     const at = fixedClock(new Date('2026-11-02T23:59:59.900Z'));
     const counter = startUsageCounter({ db: api.db, clock: at, onError: ignore });
     const id = keyId('a', 'none');
@@ -140,7 +144,7 @@ describe('the counter', () => {
     ]);
   });
 
-  test('writes every ten seconds, but not where nothing was counted', async () => {
+  test('writes every ten seconds, if anything was counted', async () => {
     const at = fixedClock(new Date('2026-11-04T10:00:00Z'));
     const { db, writes } = watchedDb();
     const counter = startUsageCounter({ db, clock: at, onError: ignore });
@@ -157,7 +161,7 @@ describe('the counter', () => {
     expect(writes.begun).toBe(1);
   });
 
-  test('adds to what is there, and many at once', async () => {
+  test('adds to stored counts, also when many write at once', async () => {
     const at = fixedClock(new Date('2026-11-05T10:00:00Z'));
     const counters = Array.from({ length: 4 }, () =>
       startUsageCounter({ db: api.db, clock: at, onError: ignore }),
@@ -167,7 +171,7 @@ describe('the counter', () => {
         for (const name of ['full', 'by_admin']) counter.count('team_a', keyId('a', name), 200);
       }
       tick();
-      // A round trip, in which some of the writes end and some do not.
+      // Wait for one round trip, in which only some of the writes end.
       await countsOf('full');
     }
     await Promise.all(counters.map((counter) => counter.stop()));
@@ -175,7 +179,7 @@ describe('the counter', () => {
       expect(await countsOf(name)).toEqual([['2026-11-05', 200, 0, 0, 0]]);
   });
 
-  test('keeps what could not be written and adds it once, with what has come since; leaves out keys that are gone', async () => {
+  test('writes failed counts once, with the later ones, and leaves out deleted keys', async () => {
     const at = fixedClock(new Date('2026-11-06T10:00:00Z'));
     const errors: unknown[] = [];
     const counter = startUsageCounter({
@@ -216,7 +220,7 @@ describe('the counter', () => {
   });
 
   test.each(['succeeds', 'fails'])(
-    'loses nothing of what comes while a write is on its way that %s, and adds nothing twice',
+    'counts requests during a write that %s exactly once',
     async (how) => {
       const at = fixedClock(new Date('2026-11-07T10:00:00Z'));
       const name = how === 'fails' ? 'evaluations:read' : 'analytics:read';
@@ -252,13 +256,15 @@ describe('the list', () => {
     await api.db.pool.query('delete from api_key_usage');
     for (const team of ['a', 'b'])
       await api.db.pool.query(
-        `insert into api_key_usage (team_id, day, key_id, count_2xx) select k.team_id, $1::date - n, k.id, n + 1 from api_key k, generate_series(0, 100) n
+        `insert into api_key_usage (team_id, day, key_id, count_2xx)
+         select k.team_id, $1::date - n, k.id, n + 1
+         from api_key k, generate_series(0, 100) n
          where k.team_id = $2 and k.name in ('full', 'none')`,
         [dayOf(0), `team_${team}`],
       );
   });
 
-  test("has a row for each of the team's keys and day of the last 90, the last day first, page by page", async () => {
+  test('has a row for each key and each of the last 90 days, latest first, by page', async () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
@@ -295,7 +301,7 @@ describe('the list', () => {
     expect(await codeOf(member.admin.usage.list.query({}))).toBe('forbidden');
   });
 
-  test('loses what is older than 90 days with the hourly removal', async () => {
+  test('loses days older than 90 in the hourly removal', async () => {
     const { usage } = await removeOld(api.db, clock);
     expect(usage).toBe(40);
   });

@@ -1,4 +1,4 @@
-// Postgres commits a claim, and the connection breaks before the worker hears of it.
+// Postgres commits a claim, and the connection breaks before the worker gets the answer.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Client } from 'pg';
@@ -12,7 +12,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
-/** How an answer ends when what was asked for has been committed. */
+/** How the answer to a committed statement ends. */
 const COMMITTED = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
 let database: TestDatabase;
@@ -22,7 +22,7 @@ let proxy: Proxy;
 let deliveries: Deliveries;
 
 beforeEach(async () => {
-  // Time stands still: no later tick repairs what is lost, and nothing is given back for its age.
+  // The clock stands still: no later tick finds a lost claim, and no claim is released for its age.
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   receiver = await startReceiver();
   database = await createTestDatabase();
@@ -55,7 +55,7 @@ interface Proxy {
 }
 
 /**
- * Stands between the worker and Postgres. It swallows what the server answers to the first request
+ * A proxy between the worker and Postgres. It drops the answer to the first request
  * with these bytes in it, and breaks the connection once the server has committed.
  */
 async function startProxy(request: string): Promise<Proxy> {
@@ -102,12 +102,12 @@ async function startProxy(request: string): Promise<Proxy> {
   };
 }
 
-/** The delivery loop, which loses the answer to its first request with these bytes in it. */
+/** Starts a delivery loop that loses the answer to its first request with these bytes in it. */
 async function startLosing(request: string): Promise<void> {
   proxy = await startProxy(request);
   const clock = fixedClock(NOW);
   deliveries = await startDeliveries({ databaseUrl: proxy.url }, { clock, timeoutMs: 60_000 });
-  // Every tenth tick, the one at the start included, looks for lost claims anyway. This is none.
+  // Every tenth tick, beginning with the first, looks for lost claims anyway. This one does not.
   vi.advanceTimersToNextTimer();
 }
 
@@ -121,7 +121,7 @@ async function writeEvents(count: number, isFannedOut: boolean): Promise<void> {
   );
 }
 
-/** A due delivery of each event to the endpoint. */
+/** Writes a due delivery of each event to the endpoint. */
 async function writeDeliveries(
   name: string,
   fields: { attempt: number; urgent: boolean },
@@ -153,7 +153,7 @@ test.each([
   ['retries', 'webhooks.claimRetrying', { attempt: 1, urgent: false }],
   ['what somebody asked for', 'webhooks.claimUrgent', { attempt: 1, urgent: true }],
 ])(
-  'a lost claim of %s is noticed by the worker itself, and each is made once',
+  'the worker notices a lost claim of %s, and makes each attempt once',
   async (_what, name, fields) => {
     await writeEvents(3, true);
     await writeDeliveries('one', fields);
@@ -164,7 +164,7 @@ test.each([
   },
 );
 
-test('a lost fan-out, which claims what it makes, is noticed too: each event comes once', async () => {
+test('the worker notices a lost fan-out, which claims too, and sends each event once', async () => {
   await writeEvents(3, false);
   await startLosing('COMMIT');
   await allDone(6);
@@ -173,13 +173,13 @@ test('a lost fan-out, which claims what it makes, is noticed too: each event com
     expect(arrivals(path)).toEqual(['evt_1', 'evt_2', 'evt_3']);
 });
 
-test('what the worker has in hand then, in flight or waiting for its turn, is attempted once', async () => {
+test('other claimed deliveries, in flight or waiting, are attempted once', async () => {
   const gate = held(status(200));
   receiver.on('/one', gate.behaviour);
   await writeEvents(3, true);
   await writeDeliveries('one', { attempt: 1, urgent: true });
   await writeDeliveries('other', { attempt: 0, urgent: false });
-  // Of the first endpoint one attempt is in flight by then, and two wait for it to end.
+  // By then the first endpoint has one attempt in flight, and two deliveries that wait for it.
   await startLosing('webhooks.claimPending');
   await receiver.arrived('/other', 3);
   expect(proxy.lost()).toBe(1);

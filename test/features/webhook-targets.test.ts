@@ -1,5 +1,6 @@
-// Where an attempt goes. The check at the creation of an endpoint is worth nothing once its name resolves to something else, so each attempt checks again,
-// and connects to the address that it checked. Nothing here allows private targets, unless a test says so.
+// The address of an attempt. A name may resolve to another address than at the creation of its
+// endpoint, so each attempt checks the address again and connects to the address that it checked.
+// Private targets are refused unless a test allows them.
 import { createServer as createSocketServer, type AddressInfo, type Server } from 'node:net';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
@@ -25,7 +26,7 @@ const REFUSED = {
   error: 'target_not_public',
 };
 
-/** What the name resolves to, now. */
+/** What the name resolves to now. */
 const names = new Map<string, readonly HostAddress[]>();
 const asked: string[] = [];
 const lookup: Lookup = async (hostname) => {
@@ -36,7 +37,7 @@ const lookup: Lookup = async (hostname) => {
 };
 
 let api: TestApi;
-/** On this machine, and counts who knocks. */
+/** A server on this machine that counts the connections. */
 let inside: { readonly server: Server; readonly port: number; connections: number };
 let team = '';
 let teams = 0;
@@ -47,7 +48,7 @@ beforeAll(async () => {
     socket.destroy();
   });
   await new Promise<void>((done) => {
-    // On every address of this machine, of IPv6 too where it has any.
+    // It listens on every address of this machine, IPv6 included.
     server.listen(0, done);
   });
   inside = { server, port: (server.address() as AddressInfo).port, connections: 0 };
@@ -79,7 +80,7 @@ async function attempted(endpointId: string, attempt = 1) {
 }
 
 describe('a name that was public when the endpoint was created', () => {
-  test('and is private at delivery gets nothing, at every attempt', async () => {
+  test('gets nothing at any attempt while it is private', async () => {
     names.set('rebound.test', [PUBLIC]);
     const endpoint = await createEndpoint(`https://rebound.test:${inside.port}/`);
     names.set('rebound.test', [address('127.0.0.1')]);
@@ -104,7 +105,7 @@ describe('a name that was public when the endpoint was created', () => {
     expect(inside.connections).toBe(0);
   });
 
-  test('is a failed attempt like any other: it is retried, and the three days begin', async () => {
+  test('fails the attempt as any error does: it is retried, and the three days begin', async () => {
     names.set('lost.test', [PUBLIC]);
     const endpoint = await createEndpoint(`https://lost.test:${inside.port}/`);
     names.delete('lost.test');
@@ -120,26 +121,28 @@ describe('a name that was public when the endpoint was created', () => {
 });
 
 describe('every form of a private target', () => {
-  /** One delivery each, straight to the port that counts, as if the check at creation had let it pass. */
+  /** Hosts that get one delivery each, as if the check at the creation had let them pass. */
   const FORMS = `
-    127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1 127.0.0.1. 0.0.0.0 0 １２７.0.0.1 localhost
-    LOCALHOST localhost. api.localhost 10.0.0.1 172.16.0.1 192.168.0.1 169.254.169.254 100.64.0.1 224.0.0.1 240.0.0.1
-    255.255.255.255 192.0.2.1 198.18.0.1 198.51.100.1 203.0.113.1 [::1] [::] [0:0:0:0:0:0:0:1] [fe80::1] [fc00::1]
-    [fd00::1] [ff02::1] [2001:db8::1] [::127.0.0.1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:10.0.0.1]
+    127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 017700000001 0177.0.0.1 127.0.0.1. 0.0.0.0 0
+    １２７.0.0.1 localhost LOCALHOST localhost. api.localhost 10.0.0.1 172.16.0.1 192.168.0.1
+    169.254.169.254 100.64.0.1 224.0.0.1 240.0.0.1 255.255.255.255 192.0.2.1 198.18.0.1
+    198.51.100.1 203.0.113.1 [::1] [::] [0:0:0:0:0:0:0:1] [fe80::1] [fc00::1] [fd00::1] [ff02::1]
+    [2001:db8::1] [::127.0.0.1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:10.0.0.1]
     [64:ff9b::127.0.0.1] [64:ff9b:1::8.8.8.8] [2002:7f00:1::1]`
     .trim()
     .split(/\s+/);
 
-  test('is refused at the moment of the connection, and no packet reaches a listener on this machine', async () => {
+  test('is refused before a connection is made, so nothing reaches this machine', async () => {
     names.set('seen.test', [PUBLIC]);
     const urls = [
       ...FORMS.map((host) => `https://${host}:${inside.port}/`),
-      // What only a setting for development allows, and a database may still hold.
+      // Only a setting for development allows this URL, but a database may still contain it.
       `http://127.0.0.1:${inside.port}/`,
       `http://seen.test:${inside.port}/`,
       `https://user:password@seen.test:${inside.port}/`,
     ];
-    const insert = `insert into webhook_endpoint (team_id, id, url, events, api_version, secret_encrypted, created_at)
+    const insert = `insert into webhook_endpoint
+        (team_id, id, url, events, api_version, secret_encrypted, created_at)
       values ($1, $2, $3, '{member.joined}', '2026-11', $4, $5)`;
     const endpoints = urls.map((_, index) => `whe_form${index}`);
     for (const [index, id] of endpoints.entries()) {
@@ -155,7 +158,7 @@ describe('every form of a private target', () => {
     expect(inside.connections).toBe(0);
   });
 
-  test('nobody is asked for a literal address', () => {
+  test('a literal address is not looked up', () => {
     expect(asked.filter((name) => /^[\d.[\]:]+$/.test(name))).toEqual([]);
   });
 });
@@ -197,10 +200,10 @@ describe('where private targets are allowed', () => {
     });
   };
 
-  test('the connection goes to the address that was checked: the name is asked for once an attempt, and by nobody else', async () => {
+  test('the connection goes to the checked address, with one lookup an attempt', async () => {
     answers = [address('127.0.0.1')];
     const before = lookups;
-    // A name that no resolver of this machine knows: whoever asked again would not get there.
+    // No resolver of this machine knows this name, so a second lookup would fail.
     expect(
       await pingTo(`http://only-the-test-knows.invalid:${receiver.port}/pinned`),
     ).toMatchObject({ status: 'ok' });
@@ -210,12 +213,12 @@ describe('where private targets are allowed', () => {
     );
   });
 
-  test('a kept connection is not used for a name that has moved', async () => {
+  test('a kept connection is not used when the name has another address', async () => {
     receiver.on('/kept', status(200));
     answers = [address('127.0.0.1')];
     const url = `http://moving.invalid:${receiver.port}/kept`;
     expect(await pingTo(url)).toMatchObject({ status: 'ok' });
-    // Nobody listens there.
+    // Nothing listens there.
     answers = [address('127.0.0.2')];
     const moved = await pingTo(url);
     expect(moved).toMatchObject({ status: 'retrying', response_code: null });

@@ -1,4 +1,4 @@
-// Several workers on one database, and what happens when one of them goes: real processes.
+// Several workers on one database, as real processes, and what happens when one of them ends.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { hang, held, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
-/** Only what never ends takes longer. */
+/** Only a test that hangs takes longer. */
 const LIMIT = { timeout: 120_000 };
 
 let database: TestDatabase;
@@ -35,14 +35,14 @@ async function startWorker(): Promise<RunningProcess> {
   const worker = await startWorkerProcess(database.url, {
     WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
     WORKER_CONCURRENCY: '20',
-    // Longer than any test: what hangs does so until its worker ends.
+    // Longer than any test, so that an attempt hangs until its worker ends.
     WEBHOOK_TIMEOUT_MS: '600000',
   });
   workers.push(worker);
   return worker;
 }
 
-/** Endpoints `whe_0` … of one team, at the paths `/0` … */
+/** Makes endpoints `whe_0` … of one team, at the paths `/0` …. */
 async function seedEndpoints(count: number): Promise<string[]> {
   const paths = Array.from({ length: count }, (_, n) => `/${n}`);
   await loadTestSeed(database, {
@@ -64,38 +64,46 @@ async function seedEndpoints(count: number): Promise<string[]> {
   return paths;
 }
 
-/** Events that were written without a wake-up of anybody; with `isFannedOut` they wait for nothing either. */
+/** Writes events without waking a worker. With `isFannedOut` they do not wait for a fan-out. */
 async function writeEvents(count: number, isFannedOut = false): Promise<void> {
   await client.query(
     `insert into event (team_id, id, type, data, created_at, fanned_out_at)
-     select 'team_a', 'evt_' || i, 'member.joined', '{"team_id":"team_a"}', clock_timestamp(), case when $2::boolean then now() end from generate_series(1, $1::int) i`,
+     select 'team_a', 'evt_' || i, 'member.joined', '{"team_id":"team_a"}', clock_timestamp(),
+       case when $2::boolean then now() end
+     from generate_series(1, $1::int) i`,
     [count, isFannedOut],
   );
 }
 
-/** Deliveries that wait, so many for each endpoint, and nobody was told. */
+/** Writes this many waiting deliveries for each endpoint, without waking a worker. */
 async function writeDeliveries(
   count: number,
   fields = { status: 'pending', attempt: 0, claimedBy: null as number | null },
 ): Promise<void> {
   await writeEvents(count, true);
   await client.query(
-    `insert into webhook_delivery (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at, claimed_by)
-     select w.team_id, 'dlv_' || lpad(i::text, 6, '0') || w.id, w.id, 'evt_' || i, 'member.joined', $2, $3, now(), now(), $4 from webhook_endpoint w, generate_series(1, $1::int) i`,
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt,
+        created_at, next_try_at, claimed_by)
+     select w.team_id, 'dlv_' || lpad(i::text, 6, '0') || w.id, w.id, 'evt_' || i,
+       'member.joined', $2, $3, now(), now(), $4
+     from webhook_endpoint w, generate_series(1, $1::int) i`,
     [count, fields.status, fields.attempt, fields.claimedBy],
   );
 }
 
-/** A due delivery to the first endpoint that a worker had in hand which is no more. */
+/** Writes a due delivery to the first endpoint, claimed by a worker that no longer exists. */
 async function writeAbandoned(id: string): Promise<void> {
   await client.query(
     `with e as (
        insert into event (team_id, id, type, data, created_at, fanned_out_at)
-       values ('team_a', $1, 'member.joined', '{"team_id":"team_a"}', now(), now()) returning team_id, id
+       values ('team_a', $1, 'member.joined', '{"team_id":"team_a"}', now(), now())
+       returning team_id, id
      )
      insert into webhook_delivery
        (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, claimed_by)
-     select team_id, 'dlv_' || id, 'whe_0', id, 'member.joined', now(), now(), 7 from e`,
+     select team_id, 'dlv_' || id, 'whe_0', id, 'member.joined', now(), now(), 7
+     from e`,
     [id],
   );
 }
@@ -109,12 +117,14 @@ async function countDeliveries(where: string): Promise<number> {
 
 async function countListeners(): Promise<number> {
   const { rows } = await client.query(
-    `select count(*)::int as count from pg_stat_activity where datname = current_database() and query ilike 'listen%'`,
+    `select count(*)::int as count
+     from pg_stat_activity
+     where datname = current_database() and query ilike 'listen%'`,
   );
   return rows[0].count;
 }
 
-/** Whether each event came once to each endpoint, and nothing else came. */
+/** Returns whether each endpoint got each event once, and nothing else. */
 function cameOnce(paths: readonly string[], events: number): boolean {
   return paths.every((path) => {
     const ids = receiver.requestsTo(path).map(({ headers }) => headers['svc-event-id']);
@@ -123,7 +133,7 @@ function cameOnce(paths: readonly string[], events: number): boolean {
 }
 
 describe('two workers', LIMIT, () => {
-  test('share what is to be done, and deliver nothing twice', async () => {
+  test('share the deliveries and make none twice', async () => {
     const paths = await seedEndpoints(20);
     for (const path of paths)
       receiver.on(path, async (response) => response.writeHead(200).end(await delay(50, '')));
@@ -155,17 +165,17 @@ describe('two workers', LIMIT, () => {
   });
 });
 
-describe('a worker that goes', LIMIT, () => {
-  test('killed with attempts in hand: another makes them, and none before', async () => {
+describe('a worker that ends', LIMIT, () => {
+  test('when it is killed, another worker makes its attempts, and not before', async () => {
     const paths = await seedEndpoints(15);
     for (const path of paths) receiver.on(path, inTurn(hang, status(200)));
     await writeDeliveries(1);
     const victim = await startWorker();
     await until(() => receiver.requests.length === 15);
-    // It lives and does nothing, so what is delivered from now on is the other one's doing.
+    // It lives and does nothing, so the other one makes all deliveries from now on.
     void victim.kill('SIGSTOP');
     await startWorker();
-    // The other one looks for what nobody has in hand, and leaves alone what the first one has.
+    // The other one takes unclaimed deliveries, and leaves alone those that the first one has.
     for (const count of [16, 17, 18]) {
       await writeAbandoned(`evt_late_${count}`);
       await until(() => receiver.requests.length >= count);
@@ -179,7 +189,7 @@ describe('a worker that goes', LIMIT, () => {
     );
   });
 
-  test('stopped: it ends the attempts in flight, writes their results, and gives back the rest at once', async () => {
+  test('when it is stopped, it ends attempts in flight and releases its other claims', async () => {
     const paths = await seedEndpoints(5);
     const gate = held(status(200));
     for (const path of paths) receiver.on(path, gate.behaviour);
@@ -188,7 +198,7 @@ describe('a worker that goes', LIMIT, () => {
     await until(() => receiver.requests.length === 5);
     expect(await countListeners()).toBe(1);
     const ended = worker.kill('SIGTERM');
-    // It has heard the signal when it does not listen for jobs any more.
+    // It has handled the signal once it no longer listens for jobs.
     await until(async () => (await countListeners()) === 0);
     await until(async () => (await countDeliveries('claimed_by is not null')) === 5);
     gate.open();
@@ -199,22 +209,23 @@ describe('a worker that goes', LIMIT, () => {
   });
 });
 
-describe('without anybody having been told', LIMIT, () => {
-  test('first attempts and retries that are due are found', async () => {
+describe('without a wake-up', LIMIT, () => {
+  test('a worker finds first attempts and retries that are due', async () => {
     await seedEndpoints(3);
     await startWorker();
     await writeDeliveries(1);
     await until(() => receiver.requests.length === 3);
     await until(async () => (await countDeliveries(`status = 'ok'`)) === 3);
     await client.query(
-      `update webhook_delivery set status = 'retrying', next_try_at = now() + interval '100 ms'`,
+      `update webhook_delivery
+       set status = 'retrying', next_try_at = now() + interval '100 ms'`,
     );
     await until(() => receiver.requests.length === 6);
     await until(async () => (await countDeliveries('claimed_by is null')) === 3);
     expect(await countDeliveries(`status = 'ok' and attempt = 2`)).toBe(3);
   });
 
-  test('events that were written while no worker ran are delivered when one starts', async () => {
+  test('a worker that starts delivers the events that were written before', async () => {
     const paths = await seedEndpoints(2);
     await writeEvents(400);
     await startWorker();
@@ -223,29 +234,36 @@ describe('without anybody having been told', LIMIT, () => {
     expect(cameOnce(paths, 400)).toBe(true);
   });
 
-  test('claims of a worker that is no more, and claims whose answer never arrived, are let go', async () => {
+  test('claims of ended workers, and claims whose answer was lost, are released', async () => {
     await seedEndpoints(1);
     await writeDeliveries(2, { status: 'pending', attempt: 0, claimedBy: 7 });
     await startWorker();
     await until(() => receiver.requests.length === 2);
     await until(async () => (await countDeliveries(`status = 'ok'`)) === 2);
     const { rows } = await client.query(
-      `select objid::int as number from pg_locks where locktype = 'advisory' and classid = $1 and database = (select oid from pg_database where datname = current_database())`,
+      `select objid::int as number
+       from pg_locks
+       where locktype = 'advisory'
+         and classid = $1
+         and database = (select oid from pg_database where datname = current_database())`,
       [WORKER_LOCK_CLASS],
     );
     await client.query(
-      `update webhook_delivery set status = 'retrying', next_try_at = now(), claimed_by = $1`,
+      `update webhook_delivery
+       set status = 'retrying', next_try_at = now(), claimed_by = $1`,
       [rows[0].number],
     );
     await until(() => receiver.requests.length >= 4);
     expect(receiver.requests).toHaveLength(4);
   });
 
-  test('a worker that lost every connection goes on with the next ones', async () => {
+  test('a worker that lost all its connections continues with new ones', async () => {
     await seedEndpoints(1);
     await startWorker();
     await client.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+      `select pg_terminate_backend(pid)
+       from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
     );
     await writeEvents(1);
     await until(async () => (await countDeliveries(`status = 'ok'`)) === 1);
