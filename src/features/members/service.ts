@@ -119,18 +119,12 @@ export async function removeMember(
   context: ChangeContext,
   memberId: string,
 ): Promise<void> {
-  const { teamId, at } = context;
   await db.transaction(async (tx) => {
-    const target = await findTarget(tx, teamId, memberId);
+    const target = await findTarget(tx, context.teamId, memberId);
     rules.requireNotOwner(target);
     if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
     rules.requireAnotherAdmin(target, target.other_active_admins);
-    store.endMembership(tx, teamId, memberId, at);
-    revokeOpenAssignments(tx, teamId, memberId);
-    record(tx, context, {
-      audit: { action: 'member.removed', targetId: memberId, details: { role: target.role } },
-      events: [removedEvent(target)],
-    });
+    endMembership(tx, context, target, 'member.removed');
   });
 }
 
@@ -172,21 +166,23 @@ export async function withdrawInvitation(
   context: ChangeContext,
   memberId: string,
 ): Promise<void> {
-  const { teamId, at } = context;
   await db.transaction(async (tx) => {
-    const target = await findTarget(tx, teamId, memberId);
+    const target = await findTarget(tx, context.teamId, memberId);
     rules.requireInvited(target);
     if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
-    store.endMembership(tx, teamId, memberId, at);
-    revokeOpenAssignments(tx, teamId, memberId);
-    record(tx, context, {
-      audit: {
-        action: 'member.invitation_withdrawn',
-        targetId: memberId,
-        details: { role: target.role },
-      },
-      events: [removedEvent(target)],
-    });
+    endMembership(tx, context, target, 'member.invitation_withdrawn');
+  });
+}
+
+/** Ends the membership with what belongs to it. `action` is what the audit log says. */
+function endMembership(tx: Tx, context: ChangeContext, target: MemberRow, action: string): void {
+  const { teamId, at } = context;
+  const { id, role, user_id } = target;
+  store.endMembership(tx, teamId, id, at);
+  revokeOpenAssignments(tx, teamId, id);
+  record(tx, context, {
+    audit: { action, targetId: id, details: { role } },
+    events: [{ type: 'member.removed', data: { member_id: id, role, user_id } }],
   });
 }
 
@@ -204,10 +200,6 @@ async function findTarget(tx: Tx, teamId: string, memberId: string): Promise<sto
   const target = await store.findTarget(tx, teamId, memberId);
   if (!target) throw notFound();
   return target;
-}
-
-function removedEvent({ id, role, user_id }: MemberRow) {
-  return { type: 'member.removed', data: { member_id: id, role, user_id } } as const;
 }
 
 /**
