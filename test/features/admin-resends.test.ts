@@ -1,0 +1,241 @@
+// Failed deliveries that an admin sends again in the app, with real workers.
+import { expect, test } from 'vitest';
+import { fixedClock, systemClock } from '../../src/core/clock.ts';
+import { removeOld } from '../../src/features/retention/service.ts';
+import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
+import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
+import { hang, status } from '../support/receiver.ts';
+import {
+  api,
+  app,
+  receiver,
+  rows,
+  startWorker,
+  useStoredDeliveries,
+  writeDeliveries,
+} from '../support/stored-deliveries.ts';
+import { until } from '../support/until.ts';
+
+useStoredDeliveries();
+
+const since = '2026-10-01T00:00:00Z';
+const start = (endpointId = 'whe_1') =>
+  app.admin.deliveries.startResend.mutate({ endpoint_id: endpointId, since });
+const get = (id: string) => app.admin.deliveries.getResend.query({ resend_id: id });
+const count = async (where: string): Promise<number> =>
+  (await rows(`select count(*)::int as count from webhook_delivery where ${where}`))[0].count;
+/** Sends one batch, as the job does. */
+const batch = (resendId: string) =>
+  resendBatch(api.db, systemClock, { teamId: 'team_a', endpointId: 'whe_1', resendId });
+
+test('if a worker is killed during a batch, another one queues each delivery once', async () => {
+  await writeDeliveries({ prefix: 'g', count: 700 });
+  await writeDeliveries({
+    prefix: 'r',
+    count: 500,
+    status: 'retrying',
+    createdAt: '2026-10-01T01:00:00Z',
+  });
+  await writeDeliveries({ prefix: 'o', count: 3, createdAt: '2026-09-30T23:00:00Z' });
+  await writeDeliveries({ prefix: 'k', count: 3, status: 'ok' });
+  await writeDeliveries({ prefix: 'p', count: 3, type: 'ping' });
+  await writeDeliveries({ endpoint: 'whe_2', prefix: 'e', count: 3 });
+  const others = `id !~ '^[gr]'`;
+  const before = await rows(`select * from webhook_delivery where ${others} order by id`);
+  const { id, total, sent } = await start();
+  expect({ total, sent }).toEqual({ total: 1200, sent: 0 });
+
+  // The second batch has done half of its work when it meets a locked row.
+  const release = await holdLock(
+    api,
+    `select from webhook_delivery where id = 'g00690' for update`,
+  );
+  const victim = await startWorker();
+  await untilWaiting(api, 1, '%with picked as%');
+  expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
+  await victim.kill('SIGKILL');
+  await release();
+  await untilNoneWaits(api, '%with picked as%');
+  expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
+
+  await startWorker();
+  await until(async () => (await get(id)).state === 'done');
+  await until(async () => (await count(`id ~ '^[gr]' and status = 'ok'`)) === 1200);
+  expect(await get(id)).toMatchObject({
+    sent: 1200,
+    has_more: false,
+    finished_at: expect.any(String),
+  });
+  expect(await count(`id ~ '^g' and attempt = 9 and extra_attempts = 1`)).toBe(700);
+  expect(await count(`id ~ '^r' and attempt = 2 and extra_attempts = 1`)).toBe(500);
+  expect(await rows(`select * from webhook_delivery where ${others} order by id`)).toEqual(before);
+  expect(
+    new Set(receiver.requestsTo('/whe_1').map(({ headers }) => headers['svc-event-id'])).size,
+  ).toBe(1200);
+  expect(receiver.requestsTo('/whe_2')).toEqual([]);
+}, 60_000);
+
+test('a cancelled resend attempts the queued deliveries and no others', async () => {
+  receiver.on('/whe_1', hang);
+  await writeDeliveries({ prefix: 'g', count: 1200 });
+  const { id } = await start();
+  await startWorker();
+  await until(async () => (await get(id)).sent > 0);
+  const cancelled = await app.admin.deliveries.cancelResend.mutate({ resend_id: id });
+  expect(cancelled).toMatchObject({
+    state: 'cancelled',
+    sent: 500,
+    finished_at: expect.any(String),
+  });
+  await until(
+    async () =>
+      (
+        await rows(`select
+          from graphile_worker.jobs
+          where task_identifier = 'resend_deliveries'`)
+      ).length === 0,
+  );
+  // One more batch has nothing to do.
+  await batch(id);
+  expect(await get(id)).toEqual(cancelled);
+  expect(await count(`status = 'gave_up'`)).toBe(700);
+  expect(await app.admin.deliveries.cancelResend.mutate({ resend_id: id })).toEqual(cancelled);
+  const audited = await rows(
+    `select action, actor_id, details
+     from audit_log
+     where target_id = 'whe_1'
+     order by created_at, id`,
+  );
+  expect(audited).toMatchObject([
+    {
+      action: 'webhook_endpoint.resend_started',
+      actor_id: 'mem_a_admin',
+      details: { resend_id: id, total: 1200 },
+    },
+    {
+      action: 'webhook_endpoint.resend_cancelled',
+      actor_id: 'mem_a_admin',
+      details: { resend_id: id, sent: 500 },
+    },
+  ]);
+});
+
+test('a resend waits while many deliveries are due, and takes at most 10,000', async () => {
+  await writeDeliveries({ prefix: 'g', count: 10_020 });
+  const { id, total, has_more } = await start();
+  expect({ total, has_more }).toEqual({ total: 10_000, has_more: true });
+  await batch(id);
+  await batch(id);
+  expect(await get(id)).toMatchObject({ sent: 500 });
+  while ((await get(id)).state === 'running') {
+    await rows(
+      `update webhook_delivery
+       set status = 'ok', next_try_at = null
+       where status = 'retrying'`,
+    );
+    await batch(id);
+  }
+  const done = await get(id);
+  expect(done).toMatchObject({
+    state: 'done',
+    sent: 10_000,
+    reached_at: '2026-10-01T00:55:33.000Z',
+  });
+  expect(await count(`status = 'gave_up' and extra_attempts = 0`)).toBe(20);
+  await batch(id);
+  expect(await get(id)).toEqual(done);
+});
+
+test('deliveries that fail again keep their schedule, also if claimed meanwhile', async () => {
+  receiver.on('/whe_1', status(500));
+  const [gaveUp] = await writeDeliveries({ prefix: 'g', count: 1 });
+  const [retrying] = await writeDeliveries({
+    prefix: 'r',
+    count: 1,
+    status: 'retrying',
+    attempt: 3,
+  });
+  const [inHand] = await writeDeliveries({ prefix: 'h', count: 1, status: 'retrying', attempt: 3 });
+  const [asked] = await writeDeliveries({ prefix: 'u', count: 1 });
+  await rows(`update webhook_delivery set claimed_by = 7 where id = $1`, [inHand]);
+  await rows(`update webhook_delivery set urgent = true where id = $1`, [asked]);
+  const { id } = await start();
+  await batch(id);
+  await batch(id);
+  expect(await get(id)).toMatchObject({ state: 'done', sent: 4 });
+  const clock = fixedClock(new Date());
+  await startDeliveries(api, { clock });
+  await until(async () => (await count('attempt in (4, 9)')) === 4);
+  const after = await rows(
+    `select id, status, attempt, extra_attempts as extra,
+       round(extract(epoch from next_try_at - $1))::int as wait_s
+     from webhook_delivery
+     order by id`,
+    [clock.now()],
+  );
+  expect(after).toEqual([
+    { id: gaveUp, status: 'gave_up', attempt: 9, extra: 1, wait_s: null },
+    // It keeps its time.
+    {
+      id: inHand,
+      status: 'retrying',
+      attempt: 4,
+      extra: 1,
+      wait_s: expect.toSatisfy((s) => s > 3500 && s <= 3600),
+    },
+    { id: retrying, status: 'retrying', attempt: 4, extra: 1, wait_s: RETRY_DELAYS_S[2] },
+    { id: asked, status: 'gave_up', attempt: 9, extra: 1, wait_s: null },
+  ]);
+});
+
+test('an endpoint has one resend at a time, and none while it is paused', async () => {
+  await writeDeliveries({ prefix: 'g', count: 5 });
+  await writeDeliveries({ endpoint: 'whe_2', prefix: 'e', count: 5 });
+  const codes = await Promise.all([codeOf(start()), codeOf(start()), codeOf(start('whe_2'))]);
+  expect(codes.toSorted()).toEqual(['conflict', 'ok', 'ok']);
+  await rows(`update webhook_endpoint set status = 'disabled' where id = 'whe_3'`);
+  expect(await codeOf(start('whe_3'))).toBe('validation_error');
+});
+
+test('an empty resend is done at once; ended resends are removed after 30 days', async () => {
+  const resend = await start();
+  expect(resend).toMatchObject({ state: 'done', total: 0, sent: 0, reached_at: null });
+  expect(
+    await rows(`select
+      from graphile_worker.jobs
+      where task_identifier = 'resend_deliveries'`),
+  ).toEqual([]);
+  await rows(`update webhook_resend set finished_at = now() - interval '31 days'`);
+  expect(await removeOld(api.db, systemClock)).toMatchObject({ resends: 1 });
+  expect(await codeOf(get(resend.id))).toBe('not_found');
+});
+
+test('a resend is deleted with its endpoint', async () => {
+  await writeDeliveries({ prefix: 'g', count: 5 });
+  const { id } = await start();
+  expect((await api.call(api.key('team_a'), 'DELETE', '/webhook-endpoints/whe_1')).status).toBe(
+    200,
+  );
+  await batch(id);
+  expect(await codeOf(get(id))).toBe('not_found');
+});
+
+test("another team's ids look like unknown ones", async () => {
+  await writeDeliveries({ prefix: 'g', count: 5 });
+  const { id } = await start();
+  const other = await appAsMember(api, 'b', 'owner');
+  const { startResend, getResend, cancelResend } = other.admin.deliveries;
+  for (const resendId of [id, 'whr_nothing']) {
+    expect(await codeOf(getResend.query({ resend_id: resendId }))).toBe('not_found');
+    expect(await codeOf(cancelResend.mutate({ resend_id: resendId }))).toBe('not_found');
+  }
+  for (const endpointId of ['whe_1', 'whe_nothing'])
+    expect(await codeOf(startResend.mutate({ endpoint_id: endpointId, since }))).toBe('not_found');
+  expect(await get(id)).toMatchObject({ state: 'running' });
+  const member = await appAsMember(api, 'a', 'member');
+  expect(
+    await codeOf(member.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since })),
+  ).toBe('forbidden');
+});
