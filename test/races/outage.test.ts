@@ -12,7 +12,7 @@ import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 const CALLERS = 16;
-/** Only what never ends takes longer. */
+/** Only a test that hangs takes longer. */
 const LIMIT = { timeout: 180_000 };
 /** Two seconds, and some more for a machine that is busy with other tests. */
 const RECOVERY_MS = 10_000;

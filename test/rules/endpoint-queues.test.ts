@@ -269,9 +269,10 @@ test('endpoints without deliveries in hand are forgotten when there are very man
   expect(queues.queueOf('team_a', 'e0')).not.toBe(idle);
 });
 
-describe('any sequence of events', () => {
-  const endpoint = fc.integer({ min: 0, max: 5 }).map((n) => `e${n}`);
-  const step = fc.oneof(
+const endpoint = fc.integer({ min: 0, max: 5 }).map((n) => `e${n}`);
+const kind = fc.constantFrom('pending' as const, 'retrying' as const);
+const steps = fc.array(
+  fc.oneof(
     fc.record({
       do: fc.constant('accept' as const),
       endpoint,
@@ -286,110 +287,133 @@ describe('any sequence of events', () => {
     }),
     fc.record({ do: fc.constant('park' as const), ago: fc.integer({ min: 0, max: 3 }) }),
     fc.record({ do: fc.constant('withdraw' as const), ago: fc.integer({ min: -1, max: 5 }) }),
-    fc.record({
-      do: fc.constant('more' as const),
-      endpoint,
-      kind: fc.constantFrom('pending' as const, 'retrying' as const),
-    }),
-    fc.record({
-      do: fc.constant('ask' as const),
-      kind: fc.constantFrom('pending' as const, 'retrying' as const),
-    }),
-  );
-  const limits = fc.record({
-    concurrency: fc.integer({ min: 1, max: 6 }),
-    maxPerEndpoint: fc.integer({ min: 1, max: 9 }),
-  });
+    fc.record({ do: fc.constant('more' as const), endpoint, kind }),
+    fc.record({ do: fc.constant('ask' as const), kind }),
+  ),
+  { maxLength: 120 },
+);
+type Step = typeof steps extends fc.Arbitrary<readonly (infer One)[]> ? One : never;
+const limits = fc.record({
+  concurrency: fc.integer({ min: 1, max: 6 }),
+  maxPerEndpoint: fc.integer({ min: 1, max: 9 }),
+});
 
+describe('any sequence of events', () => {
   test('the counts are right, no delivery is lost or doubled, and limits are kept', () => {
     fc.assert(
-      fc.property(limits, fc.array(step, { maxLength: 120 }), (given, steps) => {
-        const queues = createEndpointQueues(given);
-        const faults: string[] = [];
-        const check = (isTrue: boolean, what: string): void => {
-          if (!isTrue) faults.push(what);
-        };
-        const waiting = new Set<string>();
-        const flying = new Map<string, Flight>();
-        const inFlightOf = (queue: EndpointQueue): number =>
-          [...flying.values()].filter((flight) => flight.queue === queue).length;
-        let now = 0;
-        for (const action of steps) {
-          now += 1;
-          if (action.do === 'accept') {
-            const accepted = row(action.endpoint, {
-              attempt: action.attempt,
-              urgent: action.urgent,
-            });
-            waiting.add(accepted.id);
-            queues.accept(accepted, now);
-          }
-          if (action.do === 'launch') {
-            for (let flight = queues.next(now); flight; flight = queues.next(now)) {
-              check(waiting.delete(flight.row.id), 'launched what did not wait');
-              flying.set(flight.row.id, flight);
-              check(inFlightOf(flight.queue) <= flight.queue.cap, 'more in flight than the cap');
-            }
-            const active = [...flying.values()].filter(({ isParked }) => !isParked).length;
-            check(active <= given.concurrency, 'more in flight than slots');
-            // Slots stay free only if no attempt is allowed.
-            const mayGo = queueSet(queues).some(
-              (queue) => queue.waiting.length > 0 && queue.inFlight < queue.cap,
-            );
-            check(active === given.concurrency || !mayGo, 'a slot is idle');
-          }
-          if (action.do === 'land') {
-            const flight = [...flying.values()][action.which % Math.max(1, flying.size)];
-            if (flight) {
-              flying.delete(flight.row.id);
-              queues.land(flight, action.pace);
-            }
-          }
-          if (action.do === 'park') queues.park(now - action.ago);
-          if (action.do === 'withdraw')
-            for (const { id } of queues.withdraw(now - action.ago))
-              check(waiting.delete(id), 'withdrew what did not wait');
-          if (action.do === 'more')
-            queues.setMore(queues.queueOf('team_a', action.endpoint), action.kind);
-          if (action.do === 'ask') {
-            const capacity = queues.capacity();
-            const shares = queues.takeShares(action.kind);
-            check(
-              shares.reduce((sum, { room }) => sum + room, 0) <= capacity,
-              'asked for more than there is room for',
-            );
-            check(
-              shares.every(
-                ({ queue, room }) =>
-                  room > 0 && room <= queues.roomOf(queue) && Number.isInteger(room),
-              ),
-              'a share that does not fit',
-            );
-          }
-          const parked = [...flying.values()].filter(({ isParked }) => isParked).length;
-          expect(queues.stats()).toEqual({ inFlight: flying.size, parked, queued: waiting.size });
-          expect(new Set(queues.queuedIds())).toEqual(waiting);
-          for (const queue of queueSet(queues)) {
-            check(queue.inFlight === inFlightOf(queue), 'a wrong count in flight');
-            check(queue.cap >= 1 && queue.cap <= given.maxPerEndpoint, 'a cap out of its bounds');
-          }
+      fc.property(limits, steps, (given, sequence) => {
+        const model = createModel(given);
+        for (const [index, step] of sequence.entries()) {
+          apply(model, step, index + 1);
+          checkCounts(model);
         }
-        // Nothing is stuck: if all attempts succeed, every delivery is launched.
-        for (let n = 0; n < 1000 && (waiting.size > 0 || flying.size > 0); n += 1) {
-          for (let flight = queues.next(now); flight; flight = queues.next(now)) {
-            waiting.delete(flight.row.id);
-            flying.set(flight.row.id, flight);
-          }
-          for (const flight of flying.values()) queues.land(flight, 'good');
-          flying.clear();
-        }
-        expect(faults).toEqual([]);
-        expect(queues.stats()).toEqual({ inFlight: 0, parked: 0, queued: 0 });
+        drain(model, sequence.length);
+        expect(model.faults).toEqual([]);
+        expect(model.queues.stats()).toEqual({ inFlight: 0, parked: 0, queued: 0 });
       }),
       { numRuns: 500 },
     );
   });
 });
+
+/** The queues, and what is known about them from the steps so far. */
+interface Model {
+  readonly queues: EndpointQueues;
+  readonly limits: { readonly concurrency: number; readonly maxPerEndpoint: number };
+  /** Ids of accepted deliveries that were neither launched nor withdrawn. */
+  readonly waiting: Set<string>;
+  readonly flying: Map<string, Flight>;
+  readonly faults: string[];
+}
+
+function createModel(given: Model['limits']): Model {
+  const queues = createEndpointQueues(given);
+  return { queues, limits: given, waiting: new Set(), flying: new Map(), faults: [] };
+}
+
+function check({ faults }: Model, isTrue: boolean, fault: string): void {
+  if (!isTrue) faults.push(fault);
+}
+
+function apply(model: Model, step: Step, now: number): void {
+  const { queues, waiting, flying } = model;
+  if (step.do === 'accept') {
+    const accepted = row(step.endpoint, { attempt: step.attempt, urgent: step.urgent });
+    waiting.add(accepted.id);
+    queues.accept(accepted, now);
+  }
+  if (step.do === 'launch') launchAndCheck(model, now);
+  if (step.do === 'land') {
+    const flight = [...flying.values()][step.which % Math.max(1, flying.size)];
+    if (flight) {
+      flying.delete(flight.row.id);
+      queues.land(flight, step.pace);
+    }
+  }
+  if (step.do === 'park') queues.park(now - step.ago);
+  if (step.do === 'withdraw')
+    for (const { id } of queues.withdraw(now - step.ago))
+      check(model, waiting.delete(id), 'withdrew what did not wait');
+  if (step.do === 'more') queues.setMore(queues.queueOf('team_a', step.endpoint), step.kind);
+  if (step.do === 'ask') askAndCheck(model, step.kind);
+}
+
+function launchAndCheck(model: Model, now: number): void {
+  const { queues, limits: given, waiting, flying } = model;
+  for (let flight = queues.next(now); flight; flight = queues.next(now)) {
+    check(model, waiting.delete(flight.row.id), 'launched what did not wait');
+    flying.set(flight.row.id, flight);
+    const { cap } = flight.queue;
+    check(model, inFlightOf(model, flight.queue) <= cap, 'more in flight than the cap');
+  }
+  const active = [...flying.values()].filter(({ isParked }) => !isParked).length;
+  check(model, active <= given.concurrency, 'more in flight than slots');
+  // Slots stay free only if no attempt is allowed.
+  const mayGo = queueSet(queues).some(
+    (queue) => queue.waiting.length > 0 && queue.inFlight < queue.cap,
+  );
+  check(model, active === given.concurrency || !mayGo, 'a slot is idle');
+}
+
+function askAndCheck(model: Model, asked: 'pending' | 'retrying'): void {
+  const { queues } = model;
+  const capacity = queues.capacity();
+  const shares = queues.takeShares(asked);
+  const total = shares.reduce((sum, { room }) => sum + room, 0);
+  check(model, total <= capacity, 'asked for more than there is room for');
+  const fit = shares.every(
+    ({ queue, room }) => room > 0 && room <= queues.roomOf(queue) && Number.isInteger(room),
+  );
+  check(model, fit, 'a share that does not fit');
+}
+
+function checkCounts(model: Model): void {
+  const { queues, limits: given, waiting, flying } = model;
+  const parked = [...flying.values()].filter(({ isParked }) => isParked).length;
+  expect(queues.stats()).toEqual({ inFlight: flying.size, parked, queued: waiting.size });
+  expect(new Set(queues.queuedIds())).toEqual(waiting);
+  for (const queue of queueSet(queues)) {
+    check(model, queue.inFlight === inFlightOf(model, queue), 'a wrong count in flight');
+    const isWithin = queue.cap >= 1 && queue.cap <= given.maxPerEndpoint;
+    check(model, isWithin, 'a cap out of its bounds');
+  }
+}
+
+/** Nothing is stuck: if all attempts succeed, every delivery is launched. */
+function drain({ queues, waiting, flying }: Model, now: number): void {
+  for (let n = 0; n < 1000 && (waiting.size > 0 || flying.size > 0); n += 1) {
+    for (let flight = queues.next(now); flight; flight = queues.next(now)) {
+      waiting.delete(flight.row.id);
+      flying.set(flight.row.id, flight);
+    }
+    for (const flight of flying.values()) queues.land(flight, 'good');
+    flying.clear();
+  }
+}
+
+function inFlightOf({ flying }: Model, queue: EndpointQueue): number {
+  return [...flying.values()].filter((flight) => flight.queue === queue).length;
+}
 
 function queueSet(queues: EndpointQueues): EndpointQueue[] {
   return Array.from({ length: 6 }, (_, n) => queues.queueOf('team_a', `e${n}`));

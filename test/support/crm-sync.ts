@@ -18,6 +18,11 @@ const DEALS = `select external_id::int as id, title, amount, outcome, lost_reaso
   where connection_id = $1
   order by external_id::int`;
 
+const FAILED = `select data
+  from event
+  where type = 'crm.sync.failed'
+  order by created_at, id`;
+
 /** Starts a fresh API before each test and sets the clock to `NOW`. */
 export function useCrmSync() {
   const clock = fixedClock(NOW);
@@ -39,32 +44,14 @@ export function useCrmSync() {
       await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: TEAM }, clock.now()),
     );
 
-  const connect = async (crm: FakeCrm, marker?: string): Promise<string> => {
-    const app = await signIn();
-    const input = {
-      ...crm.connectInput(),
-      ...(marker === undefined ? {} : { objection_marker: marker }),
-    };
-    const { id } = await app.admin.crm.connect.mutate(input);
-    crm.requests.length = 0;
-    return id;
-  };
+  const connect = async (crm: FakeCrm, marker?: string): Promise<string> =>
+    connectCrm(await signIn(), crm, marker);
 
   const sync = (
     connectionId: string,
     overrides: Partial<SyncDependencies> = {},
   ): ReturnType<typeof syncConnection> => {
-    const dependencies: SyncDependencies = {
-      db: api.db,
-      clock,
-      secrets: { current: TEST_APP_SECRET, previous: null },
-      settings: { timeoutMs: 5_000, allowBaseUrl: true },
-      random: () => 0.5,
-      sleep: async (ms) => {
-        slept.push(ms);
-      },
-      ...overrides,
-    };
+    const dependencies = { ...makeDependencies(api, clock, slept), ...overrides };
     return syncConnection(dependencies, { teamId: TEAM, connectionId });
   };
 
@@ -78,12 +65,7 @@ export function useCrmSync() {
     (await api.db.pool.query<Record<string, unknown>>(text, values)).rows;
 
   /** Returns the data of the `crm.sync.failed` events, oldest first. */
-  const events = async (): Promise<unknown[]> => {
-    const found = await rows(
-      `select data from event where type = 'crm.sync.failed' order by created_at, id`,
-    );
-    return found.map(({ data }) => data);
-  };
+  const events = async (): Promise<unknown[]> => (await rows(FAILED)).map(({ data }) => data);
 
   /** Returns what a customer reads at `path` with an API key. */
   const list = async (path: string): Promise<Record<string, unknown>[]> => {
@@ -106,5 +88,35 @@ export function useCrmSync() {
       (await rows(`select * from crm_connection where id = $1`, [id]))[0] ?? {},
     events,
     list,
+  };
+}
+
+async function connectCrm(
+  app: ReturnType<typeof appAs>,
+  crm: FakeCrm,
+  marker?: string,
+): Promise<string> {
+  const { id } = await app.admin.crm.connect.mutate({
+    ...crm.connectInput(),
+    ...(marker === undefined ? {} : { objection_marker: marker }),
+  });
+  crm.requests.length = 0;
+  return id;
+}
+
+function makeDependencies(
+  { db }: Pick<TestApi, 'db'>,
+  clock: SyncDependencies['clock'],
+  slept: number[],
+): SyncDependencies {
+  return {
+    db,
+    clock,
+    secrets: { current: TEST_APP_SECRET, previous: null },
+    settings: { timeoutMs: 5_000, allowBaseUrl: true },
+    random: () => 0.5,
+    sleep: async (ms) => {
+      slept.push(ms);
+    },
   };
 }

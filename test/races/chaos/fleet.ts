@@ -36,6 +36,7 @@ interface Place {
 const RESTART_DELAY_MS = 100;
 const CONNECTIONS = 32;
 
+/** Starts two API processes and two workers. They are restarted until `stop`. */
 export function startFleet(databaseUrl: string, env: Record<string, string>): Fleet {
   const places: Place[] = (['api', 'api', 'worker', 'worker'] as const).map((kind) => ({
     kind,
@@ -45,25 +46,16 @@ export function startFleet(databaseUrl: string, env: Record<string, string>): Fl
   const died: string[] = [];
   let stopping = false;
 
-  const start = async (kind: Place['kind']): Promise<NonNullable<Place['running']>> => {
-    if (kind === 'worker') {
-      const process = await startWorkerProcess(databaseUrl, env);
-      outputs.push(() => process.output());
-      return { process, call: null };
-    }
-    const process = await startApiProcess(databaseUrl, env);
-    outputs.push(() => process.output());
-    return { process, call: createCall(process.url, { connections: CONNECTIONS }) };
-  };
   /** Restarts a process as often as needed while the database is down. */
   const supervise = async (place: Place): Promise<void> => {
     while (!stopping) {
-      place.running = await start(place.kind).catch(() => null);
+      place.running = await start(place.kind, databaseUrl, env).catch(() => null);
       if (!place.running) {
         await delay(RESTART_DELAY_MS);
         continue;
       }
       const { process } = place.running;
+      outputs.push(() => process.output());
       const { code, signal } = await process.exited;
       if (signal !== 'SIGKILL' && !stopping)
         died.push(`${place.kind}: ${code ?? signal}\n${process.output().slice(-2_000)}`);
@@ -103,4 +95,14 @@ export function startFleet(databaseUrl: string, env: Record<string, string>): Fl
       return exits;
     },
   };
+}
+
+async function start(
+  kind: Place['kind'],
+  databaseUrl: string,
+  env: Record<string, string>,
+): Promise<NonNullable<Place['running']>> {
+  if (kind === 'worker') return { process: await startWorkerProcess(databaseUrl, env), call: null };
+  const process = await startApiProcess(databaseUrl, env);
+  return { process, call: createCall(process.url, { connections: CONNECTIONS }) };
 }
