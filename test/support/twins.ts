@@ -213,7 +213,7 @@ function makeTwin(side: Side): TeamSeed {
     ],
     crm_deals: ids('deal', 15).map((id, index) => ({
       id,
-      connection_id: `crm_${(index % 5) + 1}`,
+      connection_id: `crm_${((side === 'a' ? index : index + 2) % 5) + 1}`,
       // The same deal has another id in the CRM of either team.
       external_id: String(side === 'a' ? index + 1 : 15 - index),
       outcome: pick(['open', 'won', 'lost'], index, side),
@@ -287,7 +287,11 @@ export async function addTwinRows(
   await db.pool.query(`update api_key set id = 'key_' || name`);
   await db.pool.query(
     `update crm_objection
-     set source = case when deal_id < 'deal_4' then 'lost_reason' else 'note:1' end`,
+     set source = case when deal_id < 'deal_4' then 'lost_reason' else 'note:1' end,
+       synced_at = case
+         when (team_id = 'team_a') = (deal_id < 'deal_7') then timestamptz '2026-10-01Z'
+         else '2026-12-01Z'
+       end`,
   );
   for (const side of sides) await addCredentials(db, teamIdOf(side), crmUrl);
   await db.pool.query(
