@@ -16,6 +16,12 @@ describe('an encrypted value', () => {
     expect(() => decrypt(sealed, only(OLD), 'table.column:team_02/id_01')).toThrow(REFUSED);
   });
 
+  // A change of the key derivation or of the layout would make every stored value unreadable.
+  it('that an earlier version of the service stored can still be decrypted', () => {
+    const stored = Buffer.from('Aa7ZYPiz4+sCz4eWPeDp3EhMqbYb4z7N/iYcR8AX3XLaNDDf', 'base64');
+    expect(decrypt(stored, only(OLD), 'table.column:team_01/id_01')).toBe('sëcret');
+  });
+
   it('is different every time', () => {
     expect(encrypt('x', OLD, 'c').equals(encrypt('x', OLD, 'c'))).toBe(false);
   });
@@ -55,9 +61,15 @@ describe('an API key', () => {
     expect(hashSecret(parts?.secret ?? '')).toEqual(secretHash);
   });
 
+  it('has a secret of 256 random bits', () => {
+    expect(makeApiKey().key).toMatch(/^svck_live_[0-9a-f]{16}_[0-9a-f]{64}$/);
+    expect(makeApiKey().key).not.toBe(makeApiKey().key);
+  });
+
   it.each([
     '',
     'svck_live_',
+    'Bearer svck_live_0123456789abcdef_0123456789abcdef0123',
     'svck_test_0123456789abcdef_0123456789abcdef0123',
     'svck_live_short_0123456789abcdef0123',
     'svck_live_0123456789abcdef_tooshort',

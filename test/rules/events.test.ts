@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
+import { describe, expect, it, test } from 'vitest';
+import { EVENT_TYPES, EVENTS, SUBSCRIBABLE_EVENTS } from '../../src/core/events.ts';
 import { privacyOf, redactEventData } from '../../src/core/privacy.ts';
 
 const ON = privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true });
@@ -30,4 +30,8 @@ describe('the data of an event type that this version does not know', () => {
     expect(redactEventData(OFF, 'training.watched', stored)).toEqual({});
     expect(redactEventData(OFF, 'toString', stored)).toEqual({});
   });
+});
+
+test('a webhook endpoint can subscribe to every event type but ping', () => {
+  expect(SUBSCRIBABLE_EVENTS).toEqual(EVENT_TYPES.filter((type) => type !== 'ping'));
 });

@@ -1,7 +1,12 @@
 // Small rules of src/core and src/db that many features rely on.
 import { describe, expect, it, test } from 'vitest';
 import { hasApi, PLANS } from '../../src/core/plans.ts';
-import { memberDetail, privacyOf, showsLeaderboard } from '../../src/core/privacy.ts';
+import {
+  memberDetail,
+  privacyOf,
+  requireMemberDetail,
+  showsLeaderboard,
+} from '../../src/core/privacy.ts';
 import { invalidField, notFound, PROBLEMS, ProblemError } from '../../src/core/problem.ts';
 import { dateInput, dateTimeInput, toInstant } from '../../src/core/shapes.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
@@ -31,6 +36,13 @@ test("a person's detail is undefined while member_detail_enabled is off", () => 
   const of = (memberDetailEnabled: boolean) =>
     memberDetail(privacyOf({ memberDetailEnabled, leaderboardEnabled: true }), 'a@b.test');
   expect([of(true), of(false)]).toEqual(['a@b.test', undefined]);
+});
+
+test('a page about one person throws privacy_restricted while details are off', () => {
+  const open = (memberDetailEnabled: boolean) => () =>
+    requireMemberDetail(privacyOf({ memberDetailEnabled, leaderboardEnabled: true }));
+  expect(open(true)).not.toThrow();
+  expect(open(false)).toThrow(expect.objectContaining({ code: 'privacy_restricted' }));
 });
 
 describe('a problem', () => {

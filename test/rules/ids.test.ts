@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { makeWebhookSecret, newId, newRequestId } from '../../src/core/ids.ts';
+
+describe('an id', () => {
+  it('begins with its kind, so that a reader can tell', () => {
+    expect(newId('member')).toMatch(/^mem_[0-9a-z]{26}$/);
+    expect(newId('webhookEndpoint')).toMatch(/^whe_[0-9a-z]{26}$/);
+  });
+
+  it('of a request is a UUID of version 7', () => {
+    expect(newRequestId()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f-]{16}$/);
+  });
+});
+
+describe("a webhook endpoint's secret", () => {
+  it('has 256 random bits', () => {
+    expect(makeWebhookSecret()).toMatch(/^whsec_[\w-]{43}$/);
+    expect(makeWebhookSecret()).not.toBe(makeWebhookSecret());
+  });
+});
+
+describe('the clock of a test', () => {
+  it('stands still until it is advanced or set', () => {
+    const clock = fixedClock(new Date('2026-11-02T09:00:00Z'));
+    expect([clock.now(), clock.now()]).toEqual([clock.override(), clock.override()]);
+    clock.advance(1500);
+    expect(clock.now()).toEqual(new Date('2026-11-02T09:00:01.500Z'));
+    clock.set(new Date('2027-01-01T00:00:00Z'));
+    expect(clock.now()).toEqual(new Date('2027-01-01T00:00:00Z'));
+  });
+});
