@@ -1,53 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ClaimedDelivery } from '../../src/delivery/claim-store.ts';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
-
-let made = 0;
-
-const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
-  team_id: 'team_a',
-  id: `dlv_${(made += 1)}`,
-  endpoint_id: endpoint,
-  event_id: 'evt_1',
-  event_type: 'member.joined',
-  status: (fields.attempt ?? 0) > 0 ? 'retrying' : 'pending',
-  attempt: 0,
-  extra_attempts: 0,
-  next_try_at: '2026-11-20T08:00:00.000Z',
-  urgent: false,
-  url: 'https://example.com/',
-  api_version: '2026-11',
-  secret_encrypted: Buffer.alloc(0),
-  event_data: '{}',
-  event_created_at: '2026-11-20T08:00:00.000Z',
-  ...fields,
-});
-const retry = (endpoint: string): ClaimedDelivery => row(endpoint, { attempt: 1 });
-
-function fill(queues: EndpointQueues, rows: readonly ClaimedDelivery[], claimedAtMs = 0): void {
-  for (const each of rows) queues.accept(each, claimedAtMs);
-}
-
-/** Launches every attempt that is allowed now. */
-function launch(queues: EndpointQueues, nowMs = 0): Flight[] {
-  const flights: Flight[] = [];
-  for (let flight = queues.next(nowMs); flight; flight = queues.next(nowMs)) flights.push(flight);
-  return flights;
-}
+import { fill, launch, retry, row, warm } from '../support/endpoint-queues.ts';
 
 const endpointsOf = (flights: readonly Flight[]): string[] =>
   flights.map(({ row: { endpoint_id } }) => endpoint_id);
-
-/** Lets attempts of the endpoint succeed until its cap is at the maximum. */
-function warm(queues: EndpointQueues, endpoint: string): EndpointQueue {
-  for (let n = 0; n < 5; n += 1) {
-    queues.accept(row(endpoint), 0);
-    for (const flight of launch(queues)) queues.land(flight, 'good');
-  }
-  return queues.queueOf('team_a', endpoint);
-}
 
 describe('turns', () => {
   test('an endpoint with a thousand deliveries does not delay other endpoints', () => {

@@ -70,6 +70,7 @@ describe('the schedule of a delivery that never succeeds', () => {
       nextTryAt: new Date(T0 + 5000),
     });
     expect(nextState(retrying, end(5), [5])).toMatchObject({ status: 'gave_up', attempt: 2 });
+    expect(dueS(nextState(NEW, end(0), [0]))).toBe(0);
   });
 });
 
@@ -141,7 +142,10 @@ describe('Retry-After', () => {
     ['0', 0],
     ['99999999999999999999', DAY_S],
     ['Mon, 02 Nov 2026 09:02:00 GMT', 120],
+    ['Mon, 02 Nov 2026 12:00:00 GMT', 10_800],
     ['Mon, 02 Nov 2026 08:00:00 GMT', 0],
+    ['from Mon, 02 Nov 2026 09:02:00 GMT', null],
+    ['Mon, 02 Nov 2026 09:02:00 GMT+0200', null],
     ['Mon, 32 Nov 2026 08:00:00 GMT', null],
     ['-5', null],
     ['1.5', null],
@@ -149,6 +153,7 @@ describe('Retry-After', () => {
     ['2027', 2027],
     ['', null],
     [undefined, null],
+    [['120'], null],
     [['1', '2'], null],
   ])('is seconds or an HTTP date, and nothing else: %j', (value, seconds) => {
     expect(parseRetryAfter(value, now)).toBe(seconds);

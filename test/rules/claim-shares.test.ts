@@ -1,0 +1,93 @@
+// How much a worker claims at once; see test/rules/endpoint-queues.test.ts for what it launches.
+import { describe, expect, test } from 'vitest';
+import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
+import { fill, launch, row, warm } from '../support/endpoint-queues.ts';
+
+/** A worker with 10 slots. It has up to 40 deliveries in hand while they are slow. */
+const TEN_SLOTS = { concurrency: 10, maxPerEndpoint: 8 };
+
+/** A worker with so many attempts in flight, and so many deliveries that wait for their cap. */
+function withInHand(inFlight: number, waiting: number): EndpointQueues {
+  const queues = createEndpointQueues(TEN_SLOTS);
+  for (let n = 0; n < inFlight; n += 1) queues.accept(row(`e${n}`), 0);
+  launch(queues);
+  for (let n = 0; n < waiting; n += 1) queues.accept(row('e0'), 0);
+  expect(queues.stats()).toEqual({ inFlight, parked: 0, queued: waiting });
+  return queues;
+}
+
+describe('the number of deliveries to claim', () => {
+  test.each([
+    // While a slot is idle, whatever there is room for.
+    [0, 0, 40],
+    [0, 39, 1],
+    [9, 30, 1],
+    // While all slots are busy, nothing less than a quarter of what may be in hand.
+    [10, 20, 10],
+    [10, 21, 0],
+    // Never more than may be in hand.
+    [0, 40, 0],
+    [0, 50, 0],
+    [9, 31, 0],
+  ])('with %i attempts in flight and %i that wait is %i', (inFlight, waiting, expected) => {
+    expect(withInHand(inFlight, waiting).capacity()).toBe(expected);
+  });
+
+  test.each([
+    [39, true],
+    [40, false],
+  ])('with %i deliveries in hand leaves room for another claim: %s', (waiting, expected) => {
+    const queues = withInHand(0, waiting);
+    queues.setMore(queues.queueOf('team_a', 'other'), 'pending');
+    expect(queues.canClaim()).toBe(expected);
+  });
+
+  test('halves every 50 ms after a burst, down to four for each slot', () => {
+    const queues = createEndpointQueues(TEN_SLOTS);
+    for (let n = 0; n < 200; n += 1) {
+      queues.accept(row(`e${n % 5}`), 0);
+      for (const flight of launch(queues)) queues.land(flight, 'good');
+    }
+    const capacities = Array.from({ length: 4 }, () => {
+      queues.park(0);
+      return queues.capacity();
+    });
+    expect(capacities).toEqual([200, 100, 50, 40]);
+  });
+
+  test('is at most forty for each slot, however fast the deliveries are', () => {
+    const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
+    for (let n = 0; n < 100; n += 1) {
+      queues.accept(row('a'), 0);
+      for (const flight of launch(queues)) queues.land(flight, 'good');
+    }
+    queues.park(0);
+    expect(queues.capacity()).toBe(40);
+  });
+});
+
+describe('the share of an endpoint', () => {
+  test('is all that it has room for, if no other endpoint has more', () => {
+    const queues = createEndpointQueues(TEN_SLOTS);
+    queues.setMore(warm(queues, 'a'), 'pending');
+    expect(queues.takeShares('pending').map(({ room }) => room)).toEqual([32]);
+  });
+
+  test('is one, if there are more endpoints than deliveries to claim', () => {
+    const queues = createEndpointQueues({ concurrency: 1, maxPerEndpoint: 8 });
+    for (let n = 0; n < 6; n += 1) queues.setMore(warm(queues, `e${n}`), 'pending');
+    expect(queues.takeShares('pending').map(({ room }) => room)).toEqual([1, 1, 1, 1]);
+  });
+
+  test('counts what is in flight and what waits', () => {
+    const queues = createEndpointQueues(TEN_SLOTS);
+    const queue = warm(queues, 'a');
+    fill(
+      queues,
+      Array.from({ length: 11 }, () => row('a')),
+    );
+    launch(queues);
+    expect([queue.inFlight, queue.waiting.length]).toEqual([8, 3]);
+    expect(queues.roomOf(queue)).toBe(32 - 8 - 3);
+  });
+});
