@@ -11,6 +11,7 @@ import {
   summarize,
   type PersonFigures,
   type Scores,
+  WINDOW_DAYS,
 } from '../../src/features/analytics/rules.ts';
 
 const NONE: Scores = { sum: 0, count: 0 };
@@ -44,6 +45,10 @@ function summaryOf({
   };
   return summarize(figures, listed);
 }
+
+test('each window of trend_delta has 30 days', () => {
+  expect(WINDOW_DAYS).toBe(30);
+});
 
 describe('the period', () => {
   test.each([

@@ -134,6 +134,7 @@ describe('the name of a successor', () => {
     ['Import (x)', ['Import (x)'], 'Import (x) (2)'],
     ['Import (1234567)', [], 'Import (1234567) (2)'],
     ['Import(2)', [], 'Import(2) (2)'],
+    ['Import (2) old', [], 'Import (2) old (2)'],
     ['Import', ['Import (999999)', 'Import (1000000)'], 'Import (1000001)'],
   ])('after %s, with %j taken, is %s', (name, taken, successor) => {
     expect(successorName(name, taken)).toBe(successor);

@@ -49,6 +49,7 @@ describe('the headers of a deprecated operation', () => {
   it.each([
     ['a sunset before the deprecation', '2027-01-02', '2027-01-01', /is before the deprecation/],
     ['a day that does not exist', '2027-02-29', '2028-01-01', /2027-02-29 is no date/],
+    ['a month of a year beyond 9999', '+020270-01', '+020270-02', /is no date/],
     ['a date with a time', '2027-01-01', '2028-01-01T00:00:00Z', /is no date/],
   ])('throw for %s', (_what, since, sunset, message) => {
     expect(() => deprecationHeaders({ since, sunset })).toThrow(message);

@@ -1,6 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { hashSecret, makeApiKey, parseApiKey } from '../../src/core/api-key.ts';
+import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { decrypt, encrypt, reencrypt } from '../../src/core/encryption.ts';
+import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
+import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 
 const OLD = 'o'.repeat(32);
 const NEW = 'n'.repeat(32);
@@ -48,8 +52,25 @@ describe('an encrypted value', () => {
   });
 
   it('of an unknown secret cannot be encrypted again', () => {
-    const sealed = encrypt('x', 'u'.repeat(32), 'c');
+    const sealed = encrypt('x', randomUUID(), 'c');
     expect(() => reencrypt(sealed, { current: NEW, previous: OLD }, 'c')).toThrow(REFUSED);
+  });
+});
+
+describe('a stored secret is bound to its table, column, team and row, for good:', () => {
+  const { webhookSecret, keptResponse, crmCredentials } = ENCRYPTED_COLUMNS;
+
+  it.each([
+    [webhookSecret.context('team_1', 'whe_1'), 'webhook_endpoint.secret:team_1/whe_1'],
+    [webhookSecretContext('team_1', 'whe_1'), 'webhook_endpoint.secret:team_1/whe_1'],
+    [keptResponse.context('team_1', 'key_1'), 'idempotency_record.body team_1 key_1'],
+    [
+      crmCredentials.context('team_1', 'crm_1'),
+      'crm_connection.credentials_encrypted:team_1:crm_1',
+    ],
+    [credentialsContext('team_1', 'crm_1'), 'crm_connection.credentials_encrypted:team_1:crm_1'],
+  ])('%s', (context, expected) => {
+    expect(context).toBe(expected);
   });
 });
 

@@ -24,6 +24,12 @@ describe('the JSON of a request', () => {
     expect(findJsonFault(JSON.parse(text))).toEqual({ path, code, message: expect.any(String) });
   });
 
+  it('is searched to the end, before and after valid values', () => {
+    const path = ['b'];
+    expect(findJsonFault({ a: 'x', b: '\0', c: 'x' })).toMatchObject({ path });
+    expect(findJsonFault({ a: { x: 1 }, b: '\0', c: { x: 1 } })).toMatchObject({ path });
+  });
+
   it('must not be nested deeper than 64 levels, however deep it is', () => {
     expect(findJsonFault({ a: nested(64) })).toMatchObject({ path: ['a'], code: 'too_deep' });
     expect(findJsonFault({ a: nested(5_000) })).toMatchObject({ path: ['a'], code: 'too_deep' });

@@ -4,6 +4,7 @@ import type { ProblemError } from '../../src/core/problem.ts';
 import { requireAcceptable } from '../../src/features/members/platform-rules.ts';
 import {
   INVITATION_WINDOW_MS,
+  INVITATIONS_PER_HOUR,
   requireAnotherAdmin,
   requireAssignableRole,
   requireBelowInvitationLimit,
@@ -29,6 +30,10 @@ const codeOf = (check: () => void): string | null => {
 };
 const problem = (code: string, fields: object = {}) =>
   expect.objectContaining({ code, fields: expect.objectContaining(fields) });
+
+test('a team may send 60 invitations per hour', () => {
+  expect([INVITATIONS_PER_HOUR, INVITATION_WINDOW_MS]).toEqual([60, 3_600_000]);
+});
 
 describe('a role', () => {
   test.each(['admin', 'member'])('can be %s', (role) => {

@@ -47,9 +47,11 @@ describe('a cursor', () => {
 
   it.each([
     ['of another list', encode('trainings|2026-11-02T09:15:00.000Z|trn_01')],
+    ['with text before it', encode('X users|2026-11-02T09:15:00.000Z|mem_01')],
     ['without an id', encode('users|2026-11-02T09:15:00.000Z|')],
     ['with a NUL in the id', encode('users|2026-11-02T09:15:00.000Z|a\0')],
     ['with a day that does not exist', encode('users|2026-02-30T09:15:00.000Z|mem_01')],
+    ['with a month that does not exist', encode('users|2026-13-01T09:15:00.000Z|mem_01')],
     ['with the year 0', encode('users|0000-01-01T00:00:00.000Z|mem_01')],
     ['with seconds only', encode('users|2026-11-02T09:15:00Z|mem_01')],
     ['in base64 with padding', `${encode('users|2026-11-02T09:15:00.000Z|mem_01')}==`],
