@@ -62,7 +62,9 @@ function open(sealed: Buffer, appSecret: string, context: string): string {
   if (sealed[0] !== VERSION) throw new Error('unknown encryption version');
   const iv = sealed.subarray(1, 1 + IV_BYTES);
   const tag = sealed.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES);
-  const decipher = createDecipheriv('aes-256-gcm', keyOf(appSecret), iv)
+  // With the length given, a value that was cut short is refused, not checked by a shorter tag.
+  const options = { authTagLength: TAG_BYTES };
+  const decipher = createDecipheriv('aes-256-gcm', keyOf(appSecret), iv, options)
     .setAAD(Buffer.from(context))
     .setAuthTag(tag);
   return Buffer.concat([
