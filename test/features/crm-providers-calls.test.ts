@@ -58,7 +58,7 @@ const FAILURES: readonly Failure[] = [
   },
 ];
 
-/** Valid JSON so far, a byte every 50 ms. */
+/** Sends the beginning of a valid JSON, one byte every 50 ms. */
 function trickle(response: ServerResponse): void {
   response.writeHead(200, JSON_TYPE);
   const timer = setInterval(() => response.write(' '), 50);

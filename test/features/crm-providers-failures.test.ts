@@ -15,7 +15,7 @@ describe.each(PROVIDER_NAMES)('%s: connecting', (name) => {
     { what: 'invalid credentials', field: 'credentials', status: 401 },
     { what: 'insufficient rights', field: 'credentials', status: 403 },
     { what: 'a CRM that does not work', field: 'provider', status: 503 },
-  ])('refuses $what, and stores nothing', async ({ field, status }) => {
+  ])('refuses $what and stores nothing', async ({ field, status }) => {
     const crm = await startWith(name);
     crm.intercept = (_request, response) => {
       answer(response, status, {});
@@ -67,7 +67,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     },
     { what: 'silence', reason: 'timeout', fail: () => undefined },
   ])(
-    'by $what keeps the pages before it, and the next run goes on after them',
+    'by $what keeps the pages before it; the next run continues after them',
     async ({ reason, fail }) => {
       const crm = await startWith(name);
       const id = await connect(crm);
@@ -89,7 +89,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
   );
 
   test.each([400, 410])(
-    'by a cursor that the CRM does not know any more (%i) starts the round again',
+    'by a cursor that the CRM no longer knows (%i) starts the round again',
     async (status) => {
       const crm = await startWith(name);
       const id = await connect(crm);
@@ -107,7 +107,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     },
   );
 
-  test('of our own, in the middle of a page, stores nothing of that page, and is told as such', async () => {
+  test('of our own during a page stores nothing of it and is reported as internal', async () => {
     const crm = await startWith(
       name,
       makeDeals(7, (index) => ({ title: index === 4 ? 'poison' : `Deal ${index + 1}` })),
@@ -125,7 +125,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test('raises one event a streak, backs off up to 15 minutes, and a success ends the streak', async () => {
+  test('raises one event until the next success, and backs off up to 15 minutes', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     crm.token = 'another';
@@ -155,7 +155,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     ).toHaveLength(2);
   });
 
-  test('a limit that ends soon is waited for; a longer one puts the rest off without a failure', async () => {
+  test('does not count limits: a short one is waited for, a long one postpones the rest', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     failAtPage(crm, 2, (response) =>
@@ -183,7 +183,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test("a limit that is met at once is a failure, and the CRM's Retry-After is kept", async () => {
+  test("a limit at the first call is a failure, which respects the CRM's Retry-After", async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     crm.intercept = (_request, response) => {

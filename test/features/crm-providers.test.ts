@@ -10,7 +10,7 @@ import { userId } from '../support/seed.ts';
 const { api, clock, connect, connectionRow, list, stored, sync, syncLater } = useCrmSync();
 
 describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
-  test('brings every deal of every page, and shows them over the API', async () => {
+  test('reads every deal of every page, and shows them in the API', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     expect(await sync(id)).toBe('done');
@@ -25,7 +25,7 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     });
   });
 
-  test('brings all of more deals than a page holds that were modified at one moment', async () => {
+  test('reads all deals that were modified at the same time, even more than a page', async () => {
     const crm = await startWith(
       name,
       makeDeals(11, (index) => (index < 9 ? { modified: ago(500) } : {})),
@@ -35,7 +35,7 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test('then asks only for what was modified, and brings changes, new deals and deletions', async () => {
+  test('asks only for modified deals after that, and reads changes and deletions', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     await sync(id);
@@ -56,11 +56,11 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test('reads again from five minutes before the previous round, and nothing older', async () => {
+  test('reads again from five minutes before the previous round, not earlier', async () => {
     const crm = await startWith(name, [...makeDeals(3), { id: 4, modified: ago(1) }]);
     const id = await connect(crm);
     await sync(id);
-    // The CRM's search shows these late.
+    // The CRM's search shows these deals late.
     crm.put({ id: 5, modified: ago(4.9) });
     crm.put({ id: 6, modified: ago(5.1) });
     const ids = async () => (await stored(id)).map((row) => (row as { id: number }).id);
@@ -71,7 +71,7 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     expect(await ids()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test('brings all deals of a page that is much larger than what was asked for', async () => {
+  test('reads all deals of a page that is much larger than requested', async () => {
     const crm = await startWith(
       name,
       makeDeals(3000, (index) => ({ modified: ago(4000 - index) })),
@@ -94,7 +94,7 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test('removes once a day what was purged without a trace', async () => {
+  test('removes purged deals once a day, although the CRM does not report them', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     await sync(id);
@@ -131,7 +131,9 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
       makeDeals(3, (index) => ({ ownerId: 70 + index })),
     );
     const { rows } = await api().db.pool.query(
-      `select email from member where team_id = 'team_a' and id = 'mem_a_member'`,
+      `select email
+       from member
+       where team_id = 'team_a' and id = 'mem_a_member'`,
     );
     crm.owners.set(70, (rows[0] as { email: string }).email.toUpperCase());
     crm.owners.set(71, 'nobody@elsewhere.test');
@@ -147,7 +149,7 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
     ]);
   });
 
-  test('makes objections of reasons for a loss, and of notes that begin with the marker', async () => {
+  test('makes objections of lost reasons, and of notes that begin with the marker', async () => {
     const crm = await startWith(name, [
       { id: 1, status: 'lost', lostReason: 'Das ist uns zu teuer', modified: ago(90) },
       { id: 2, status: 'lost', modified: ago(80) },
@@ -191,9 +193,9 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
   });
 });
 
-describe.each(PROVIDER_NAMES)('%s: whatever happens', (name) => {
+describe.each(PROVIDER_NAMES)('%s: after changes at random', (name) => {
   test.each([1, 2, 3])(
-    'what is stored becomes what the CRM has (%i)',
+    'the stored deals are those of the CRM (seed %i)',
     { timeout: 60_000 },
     async (seed) => {
       const random = createRandom(seed * 7919);
@@ -231,7 +233,7 @@ describe.each(PROVIDER_NAMES)('%s: whatever happens', (name) => {
         clock.advance((1 + pick(20)) * MINUTE);
         if (step % 5 !== 4) continue;
         crm.intercept = null;
-        // The round that is under way, and one that begins after the last change.
+        // The current round, and one that begins after the last change.
         for (let done = 0; done < 2; clock.advance(61 * MINUTE))
           if ((await sync(id)) === 'done') done += 1;
         expect(await stored(id)).toEqual(expected(crm));

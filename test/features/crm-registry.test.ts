@@ -1,4 +1,4 @@
-// What holds for connections of whichever provider, registered or not.
+// What holds for connections of every provider, registered or not.
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { connectInputOf } from '../../src/features/crm/connections/schema.ts';
@@ -38,7 +38,7 @@ const other = defineProvider({
 const OPTIONS = { baseUrl: null, timeoutMs: 1_000, readsNotes: false };
 
 describe('credentials that are not a token', () => {
-  test('are what the provider declares, in the input and when it is opened', async () => {
+  test('are those that the provider declares, in the input and when it is opened', async () => {
     const input = connectInputOf({ ...PROVIDERS, other }).parse({
       provider: 'other',
       credentials: CREDENTIALS,
@@ -72,7 +72,7 @@ describe('credentials that are not a token', () => {
       credentials: 'the-token',
       path: ['provider'],
     },
-  ])('do not pass as others: $what', ({ path, provider, credentials }) => {
+  ])('are not accepted as other ones: $what', ({ path, provider, credentials }) => {
     const { error } = connectInputOf({ ...PROVIDERS, other }).safeParse({ provider, credentials });
     expect(error?.issues.map((issue) => issue.path)).toEqual([path]);
   });
@@ -80,7 +80,7 @@ describe('credentials that are not a token', () => {
   test.each([
     { what: 'text', stored: 'the-secret-that-no-error-may-quote' },
     { what: 'JSON of another shape', stored: '{"secret":"the-secret-that-no-error-may-quote"}' },
-  ])('that the provider does not accept any more are unreadable: $what', async ({ stored }) => {
+  ])('that the provider no longer accepts are unreadable: $what', async ({ stored }) => {
     const error = await other.open(stored, OPTIONS).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ reason: 'credentials_unreadable', cause: undefined });
     expect(isProviderError(error)).toBe(true);
@@ -90,7 +90,7 @@ describe('credentials that are not a token', () => {
 describe('a stored connection', () => {
   const { connect, events, rows, sync } = useCrmSync();
 
-  test('of a provider that is not registered is never read from another CRM', async () => {
+  test('of an unregistered provider is never read from another CRM', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);
     await rows(`update crm_connection set provider = 'salesforce'`);
@@ -101,7 +101,7 @@ describe('a stored connection', () => {
     ]);
   });
 
-  test('with another address is not read at all where that is not allowed', async () => {
+  test('with another base URL is not read where that is not allowed', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);
     await expect(sync(id, { settings: { timeoutMs: 300, allowBaseUrl: false } })).rejects.toThrow(

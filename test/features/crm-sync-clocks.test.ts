@@ -7,7 +7,7 @@ import { ago, expected, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
 const { api, clock, connect, list, stored, sync, syncLater } = useCrmSync();
 
 describe.each(['hubspot', 'pipedrive'] as const)('%s: a deal that the CRM shows late', (name) => {
-  test('is brought when it was modified up to five minutes before the last round began', async () => {
+  test('is read if it was modified up to five minutes before the last round began', async () => {
     const crm = await startWith(name);
     crm.put({ id: 8, modified: ago(0) });
     const id = await connect(crm);
@@ -28,7 +28,7 @@ describe('a note that is deleted in Pipedrive', () => {
     { id: 6, text: 'kein Bedarf' },
   ];
 
-  /** Two accounts whose deals and notes have the same ids, each synchronized once. */
+  /** Connects two accounts whose deals and notes have the same ids, and synchronizes each once. */
   async function connectTwo() {
     const accounts = [];
     for (const account of ['one', 'two']) {
@@ -54,7 +54,7 @@ describe('a note that is deleted in Pipedrive', () => {
       .toSorted((a, b) => (String(a.text) < String(b.text) ? -1 : 1));
   const textsOf = (objections: { text: unknown }[]) => objections.map(({ text }) => text);
 
-  test('takes its objection with it at the next round where it is listed as deleted, and no other', async () => {
+  test('removes only its objection, in the next round that lists it as deleted', async () => {
     const { id, crm } = await connectTwo();
     const before = await told();
     expect(textsOf(before)).toEqual([
@@ -99,7 +99,7 @@ describe('a note that is deleted in Pipedrive', () => {
 
 describe('two workers whose clocks differ', () => {
   test.each(['hubspot', 'pipedrive'] as const)(
-    'a round that a worker with a slow clock ends removes nothing that it has met (%s)',
+    'a round that ends on a worker with a slow clock removes nothing that it read (%s)',
     async (name) => {
       const crm = await startWith(name);
       for (const id of [5, 6])
@@ -125,7 +125,7 @@ describe('two workers whose clocks differ', () => {
     },
   );
 
-  test('the time at which a deal was last read does not go back, though the clock of the next worker is behind', async () => {
+  test('synced_at never goes back, even if the clock of the next worker is behind', async () => {
     const crm = await startWith('pipedrive', [{ id: 1, modified: ago(1) }]);
     const id = await connect(crm);
     clock.advance(30 * MINUTE);

@@ -28,7 +28,7 @@ describe('one at a time', () => {
     }
   });
 
-  test('a run that was taken over, because it seemed dead, writes nothing any more', async () => {
+  test('a run that was taken over because it seemed dead writes nothing more', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);
     const second: string[] = [];
@@ -46,7 +46,7 @@ describe('one at a time', () => {
     expect(first).toMatchObject({ title: 'Deal 1' });
   });
 
-  test('a connection that is paused in the middle of a page keeps nothing of it', async () => {
+  test('a connection that is paused during a page keeps nothing of that page', async () => {
     const crm = await startWith('hubspot');
     const id = await connect(crm);
     const app = await signIn();
@@ -64,12 +64,14 @@ describe('one at a time', () => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test('never asks the network inside a transaction', async () => {
+  test('makes no network call inside a transaction', async () => {
     const crm = await startWith('hubspot');
     const open: number[] = [];
     crm.intercept = async () => {
       const { rows } = await api().db.pool.query<{ count: number }>(
-        `select count(*)::int as count from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+        `select count(*)::int as count
+         from pg_stat_activity
+         where datname = current_database() and state like 'idle in transaction%'`,
       );
       open.push(rows[0]?.count ?? -1);
       return false;
@@ -80,7 +82,7 @@ describe('one at a time', () => {
     expect(new Set(open)).toEqual(new Set([0]));
   });
 
-  test('a long run gives its lane away and is gone on with', async () => {
+  test('a long run lets others go first and continues later', async () => {
     const crm = await startWith('pipedrive');
     const id = await connect(crm);
     crm.intercept = () => {
@@ -125,13 +127,15 @@ describe('the worker', () => {
     },
   );
 
-  test('enqueues one job for each connection that is due, and none while somebody is at it', async () => {
+  test('adds one job for each due connection, and none while it synchronizes', async () => {
     const crm = await startWith('hubspot');
     const id = await connect(crm);
     const jobs = async () =>
       (
         await api().db.pool.query(
-          `select task_identifier, queue_name from graphile_worker.jobs where task_identifier = 'sync_crm_connection'`,
+          `select task_identifier, queue_name
+           from graphile_worker.jobs
+           where task_identifier = 'sync_crm_connection'`,
         )
       ).rows;
     await api().db.pool.query(`update crm_connection set sync_lease_until = $1`, [

@@ -22,7 +22,7 @@ describe('Idempotency-Key', () => {
   const replayed = (response: { headers: Record<string, string> }) =>
     response.headers['idempotency-replayed'] === 'true';
 
-  test('the same key with the same body answers the first response again: status, body and Location', async () => {
+  test('the same key and body return the first status, body and Location again', async () => {
     const first = await post('k1', { email: 'k1@a.test', lang: 'en' });
     const again = await post('k1', { lang: 'en', email: 'k1@a.test' });
     expect(again).toMatchObject({ status: 201, text: first.text });
@@ -30,7 +30,7 @@ describe('Idempotency-Key', () => {
     expect([replayed(first), replayed(again)]).toEqual([false, true]);
   });
 
-  test('another body, and another operation, are idempotency_mismatch and change nothing', async () => {
+  test('another body or operation is an idempotency_mismatch and changes nothing', async () => {
     await post('k2', { email: 'k2@a.test' });
     expect(await post('k2', { email: 'other@a.test' })).toMatchObject({
       status: 422,
@@ -57,7 +57,7 @@ describe('Idempotency-Key', () => {
     expect(await post('shared', { email: 's@a.test' }, 'b')).toMatchObject({ status: 201 });
   });
 
-  test('two keys of one team share it', async () => {
+  test('an Idempotency-Key is shared by all API keys of the team', async () => {
     const first = await post('both', { email: 'both@a.test' });
     const other = await api.call(api.key('team_a', 'users:write'), 'POST', '/users', {
       body: { email: 'both@a.test' },
@@ -66,7 +66,7 @@ describe('Idempotency-Key', () => {
     expect(other.text).toBe(first.text);
   });
 
-  test('a refusal of the operation is kept: it is answered again although it would succeed by now', async () => {
+  test('a refusal of the operation is replayed, even if the call would succeed now', async () => {
     const refused = await post('seat', { email: 'seat@full.test' }, 'full');
     expect(refused).toMatchObject({ status: 409, body: { code: 'seat_limit_reached' } });
     await api.db.pool.query(`update team set seats = 10 where id = 'team_full'`);
@@ -77,7 +77,7 @@ describe('Idempotency-Key', () => {
     expect((await post('seat 2', { email: 'seat@full.test' }, 'full')).status).toBe(201);
   });
 
-  test('faults of parsing and missing rights are not kept', async () => {
+  test('responses to invalid requests and missing rights are not kept', async () => {
     expect((await post('parse', { email: 'no email' })).status).toBe(422);
     expect((await post('parse', { email: 'parse@a.test' })).status).toBe(201);
     const boss = {
@@ -90,7 +90,7 @@ describe('Idempotency-Key', () => {
     expect((await api.call(api.key('team_a'), 'POST', '/users', boss)).status).toBe(201);
   });
 
-  test('the 429 of the hourly invitations is not kept: the call acts once the hour is over', async () => {
+  test('the 429 of the invitation limit is not kept: the call succeeds an hour later', async () => {
     await api.db.pool.query(
       `insert into invitation_resend (team_id, id, member_id, sent_at)
        select 'team_limit', 'inv_' || n, 'mem_limit_member', $1 from generate_series(1, 60) n`,
@@ -105,7 +105,7 @@ describe('Idempotency-Key', () => {
     clock.set(START);
   });
 
-  test('the 429 of the rate limit is not kept: the call acts in the next minute', async () => {
+  test('the 429 of the rate limit is not kept: the call succeeds in the next minute', async () => {
     const still = fixedClock(START);
     const limited = await startTestApi({
       clock: still,
@@ -124,7 +124,7 @@ describe('Idempotency-Key', () => {
     expect([later.status, replayed(later)]).toEqual([201, false]);
   });
 
-  test('a 503 is not kept: nothing was done, and the repeated call acts', async () => {
+  test('a 503 is not kept: nothing was done, and the repeated call succeeds', async () => {
     const release = await holdLock(api, `select from team where id = 'team_race' for update`);
     const call = () => post('broken off', { email: 'again@race.test' }, 'race');
     const broken = call();
@@ -137,8 +137,8 @@ describe('Idempotency-Key', () => {
   });
 
   /**
-   * Makes two calls; the first succeeds, so the second is refused. After the second has looked for a kept
-   * response and found none, the record of the first gets its key, as if both had been sent with it.
+   * Makes two calls; the first succeeds, so the second is refused. After the second has found no
+   * kept response, the record of the first gets its key, as if both had been sent with it.
    */
   async function callWhileAnotherSucceeds(key: string, change: object) {
     const body = { email: `${key}@race.test` };
@@ -157,20 +157,20 @@ describe('Idempotency-Key', () => {
     return { first, second };
   }
 
-  test('a call that is refused because another of its key came first is answered as that one was', async () => {
+  test('a call that loses to another with its key returns the response of that call', async () => {
     const { first, second } = await callWhileAnotherSucceeds('same', {});
     expect(second).toMatchObject({ status: 201, text: first.text });
     expect(second.headers['location']).toBe(first.headers['location']);
     expect([replayed(first), replayed(second)]).toEqual([false, true]);
   });
 
-  test('a call that is refused while another body takes its key is idempotency_mismatch', async () => {
+  test('a call that loses to another with its key and another body is a mismatch', async () => {
     const { second } = await callWhileAnotherSucceeds('other', { role: 'admin' });
     expect(second).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
     expect(replayed(second)).toBe(false);
   });
 
-  test('a key is free again after 24 hours, and not before', async () => {
+  test('a key is free again after exactly 24 hours', async () => {
     await post('day', { email: 'day1@a.test' });
     clock.set(new Date(START.getTime() + 24 * HOUR_MS));
     expect(replayed(await post('day', { email: 'day1@a.test' }))).toBe(true);
@@ -182,7 +182,7 @@ describe('Idempotency-Key', () => {
     clock.set(START);
   });
 
-  test('what is kept of a response with a secret is not readable in the database', async () => {
+  test('a kept response with a secret is encrypted in the database', async () => {
     const body = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
     const lax = await startTestApi({ seed: makeSeed([makeTeam('w')]), allowPrivateTargets: true });
     const call = () =>

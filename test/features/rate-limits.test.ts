@@ -8,7 +8,7 @@ const START = new Date('2026-11-02T09:00:20.000Z');
 const twoKeys = { api_keys: [{ name: 'second', scopes: 'all' as const }] };
 
 describe('rate limits', () => {
-  test('the key’s limit counts down to 429 with Retry-After, and starts anew with the minute', async () => {
+  test('the limit of a key ends in a 429 with Retry-After, and restarts each minute', async () => {
     const clock = fixedClock(START);
     const api = await startTestApi({
       clock,
@@ -29,7 +29,7 @@ describe('rate limits', () => {
     });
   });
 
-  test('the headers show the tighter of key and tenant', async () => {
+  test('the headers show the limit of the key or the team, whichever has less left', async () => {
     const api = await startTestApi({
       clock: fixedClock(START),
       keyLimitPerMinute: 4,
@@ -51,7 +51,7 @@ describe('rate limits', () => {
     });
   });
 
-  test('a request that the tenant’s limit refuses is not counted for the key, and the other way round', async () => {
+  test('a request refused by the limit of team or key does not count for the other', async () => {
     const clock = fixedClock(START);
     const api = await startTestApi({
       clock,
@@ -69,12 +69,15 @@ describe('rate limits', () => {
     ]).toEqual([200, 200, 200, 429, 429]);
     expect([await call('second'), await call('second')]).toEqual([200, 429]);
     const { rows } = await api.db.pool.query(
-      `select bucket, count from rate_counter where bucket like 'key:%' or bucket like 'team:%' order by count`,
+      `select bucket, count
+       from rate_counter
+       where bucket like 'key:%' or bucket like 'team:%'
+       order by count`,
     );
     expect(rows.map((row: { count: number }) => row.count)).toEqual([1, 3, 4]);
   });
 
-  test('requests without a valid key count for the caller’s address, and never for a key’s team', async () => {
+  test('requests without a valid key count for the address, never for a team', async () => {
     const api = await startTestApi({
       clock: fixedClock(START),
       ipLimitPerMinute: 2,
@@ -92,7 +95,7 @@ describe('rate limits', () => {
     expect((await api.call(api.key('team_a'), 'GET', '/me')).status).toBe(200);
   });
 
-  test('addresses behind a trusted proxy have buckets of their own; an untrusted header changes nothing', async () => {
+  test('addresses behind a trusted proxy count apart; an untrusted header is ignored', async () => {
     const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
     const trusted = await startTestApi({
       ipLimitPerMinute: 1,
@@ -122,7 +125,7 @@ describe('allowed addresses of a key', () => {
     allowed_ips,
   });
 
-  test('IPv4 and IPv6 networks admit, anything else is the same 401 as an unknown key', async () => {
+  test('addresses in its networks pass; others get the same 401 as an unknown key', async () => {
     const seed = makeSeed([
       makeTeam('a', {
         api_keys: [
@@ -155,7 +158,7 @@ describe('allowed addresses of a key', () => {
     expect(await status('one', 'not an address')).toBe(401);
   });
 
-  test('a key that is revoked, expires, or whose list changes is refused by the very next request', async () => {
+  test('a revoked or expired key, or a changed list, is refused at the next request', async () => {
     const clock = fixedClock(START);
     const expires_at = new Date(START.getTime() + 1000).toISOString();
     const seed = makeSeed([

@@ -1,4 +1,4 @@
-// What a worker takes first, and how much of it: the statements, then the loop that uses them.
+// Which deliveries a worker claims first, and how many: the statements, and the loop.
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fixedClock, type Clock } from '../../src/core/clock.ts';
@@ -53,16 +53,16 @@ afterEach(async () => {
 
 interface Waiting {
   readonly endpoint: string;
-  /** Numbers; the names of events and deliveries sort as they do. */
+  /** The names of events and deliveries sort like these numbers. */
   readonly from: number;
   readonly to: number;
   readonly attempt?: number;
   readonly urgent?: boolean;
-  /** How long the first has been due; each after it a second less. */
+  /** For how long the first is due. Each next one is due a second later. */
   readonly dueForS?: number;
 }
 
-/** Deliveries that wait, older than any that the loop makes. Later numbers are due later. */
+/** Writes waiting deliveries, older than any that the loop makes. Higher numbers are due later. */
 async function writeDeliveries({
   endpoint,
   from,
@@ -85,7 +85,7 @@ async function writeDeliveries({
   );
 }
 
-/** Events that happened one after the other, a second apart. */
+/** Writes events that happened one second apart. */
 async function writeEvents(from: number, to: number, isFannedOut: boolean): Promise<void> {
   await client.query(
     `insert into event (team_id, id, type, data, created_at, fanned_out_at)
@@ -109,12 +109,12 @@ const claimDue = async (kind: WaitingStatus, rooms: Record<string, number>): Pro
   return idsOf(await store.claimDue(db, kind, { worker: WORKER, shares, now: NOW }));
 };
 
-/** `a1` for the delivery of event 1 to endpoint a. */
+/** Returns `a1` for the delivery of event 1 to endpoint a. */
 const idsOf = (rows: readonly store.ClaimedDelivery[]): string[] =>
   rows.map(({ id }) => id.slice('whd_00'.length).replace(/0+(?=\d)/, ''));
 
 describe('a claim', () => {
-  test('takes the oldest first attempts of each endpoint, as many as its share, in order', async () => {
+  test('takes the oldest first attempts of each endpoint, up to its share, in order', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 20 });
     await writeDeliveries({ endpoint: 'b', from: 1, to: 2 });
     await writeDeliveries({ endpoint: 'c', from: 1, to: 20 });
@@ -129,7 +129,7 @@ describe('a claim', () => {
     expect(await claimDue('pending', { a: 2, c: 2 })).toEqual(['a4', 'a5', 'c2', 'c3']);
   });
 
-  test('takes the retries that have been due longest, whichever event is older', async () => {
+  test('takes the retries that are due longest, whatever the age of their events', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 5, attempt: 1, dueForS: 100 });
     await writeDeliveries({ endpoint: 'a', from: 6, to: 10, attempt: 1, dueForS: 200 });
     expect(await claimDue('retrying', { a: 7 })).toEqual([
@@ -143,7 +143,7 @@ describe('a claim', () => {
     ]);
   });
 
-  test('of first attempts takes no retry, and of retries no first attempt', async () => {
+  test('of first attempts takes no retries, and the other way round', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 500, attempt: 1 });
     await writeDeliveries({ endpoint: 'a', from: 501, to: 502, dueForS: 10 });
     expect(await claimDue('pending', { a: 100 })).toEqual(['a501', 'a502']);
@@ -151,13 +151,13 @@ describe('a claim', () => {
     expect(await claimDue('retrying', { a: 2 })).toEqual(['a1', 'a2']);
   });
 
-  test('takes what is due at this moment, and nothing a millisecond earlier', async () => {
+  test('takes deliveries that are due now, and none that are due 1 ms later', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 1, attempt: 1, dueForS: 0 });
     await writeDeliveries({ endpoint: 'a', from: 2, to: 2, attempt: 1, dueForS: -0.001 });
     expect(await claimDue('retrying', { a: 10 })).toEqual(['a1']);
   });
 
-  test('takes nothing that somebody has, and passes by what somebody is taking', async () => {
+  test('takes nothing that is claimed, and skips rows that are being claimed', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 4 });
     await client.query(`update webhook_delivery set claimed_by = 2 where id = 'whd_00a000001'`);
     await client.query('begin');
@@ -166,7 +166,7 @@ describe('a claim', () => {
     await client.query('rollback');
   });
 
-  test('of what somebody asked for takes the oldest, due or not, of any endpoint', async () => {
+  test('of requested attempts takes the oldest, due or not, of any endpoint', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 2, dueForS: 1 });
     await writeDeliveries({
       endpoint: 'a',
@@ -182,7 +182,7 @@ describe('a claim', () => {
   });
 });
 
-describe('the look for endpoints with something due', () => {
+describe('the search for endpoints with due deliveries', () => {
   const look = async (kind: WaitingStatus, after = FIRST_ENDPOINT, limit = 2) => {
     const { due, next } = await findWaiting(db, kind, { after, limit, now: NOW });
     return { due: due.map(({ endpoint_id }) => endpoint_id), next };
@@ -190,7 +190,7 @@ describe('the look for endpoints with something due', () => {
   const at = (name: string) =>
     expect.objectContaining({ team_id: 'team_x', endpoint_id: `whe_${name}` });
 
-  test('goes on where it ended, and begins again after the last', async () => {
+  test('continues where it ended, and starts again after the last', async () => {
     for (const endpoint of ENDPOINTS) await writeDeliveries({ endpoint, from: 1, to: 20 });
     const first = await look('pending');
     expect(first).toEqual({ due: ['whe_a', 'whe_b'], next: at('b') });
@@ -200,7 +200,7 @@ describe('the look for endpoints with something due', () => {
     expect(await look('retrying')).toEqual({ due: [], next: FIRST_ENDPOINT });
   });
 
-  test('passes paused ones and those with nothing due yet, and still gets to the others', async () => {
+  test('skips paused endpoints and those with nothing due, and finds the others', async () => {
     for (const endpoint of ENDPOINTS)
       await writeDeliveries({
         endpoint,
@@ -217,7 +217,7 @@ describe('the look for endpoints with something due', () => {
   });
 });
 
-/** A clock that goes on by a millisecond each time it is read, so it tells what came first. */
+/** A clock that advances 1 ms each time it is read, so its times show the order of reads. */
 function countingClock(): Clock {
   let readings = 0;
   return { now: () => new Date(NOW.getTime() + (readings += 1)), override: () => null };
@@ -244,19 +244,19 @@ describe('the delivery loop', () => {
     await receiver.arrived('/a');
     gate.open();
     await receiver.arrived('/a', 200);
-    // What is in flight at the same time may overtake each other: at most eight.
+    // Attempts in flight at the same time, at most eight, may overtake each other.
     const arrived = numbersAt('/a');
     expect(arrived.slice(0, 32).filter((number) => number <= 2000)).toEqual([]);
     expect(arrived.filter((number) => number > 2000)).toHaveLength(40);
   });
 
-  test('a new event of an endpoint comes after older ones that wait for it', async () => {
+  test('a new event of an endpoint is sent after its older waiting ones', async () => {
     const gate = held(status(200));
     receiver.on('/a', gate.behaviour);
     await writeDeliveries({ endpoint: 'a', from: 1, to: 100 });
     await startLoop();
     await receiver.arrived('/a');
-    // The loop stops at its next look, while the attempt in flight ends and makes room.
+    // The loop blocks at its next poll, while the attempt in flight ends and frees a slot.
     await client.query('begin');
     await client.query('lock table event in access exclusive mode');
     await untilWaiting({ db }, 1);
@@ -268,8 +268,8 @@ describe('the delivery loop', () => {
     expect(numbersAt('/a').indexOf(101)).toBeGreaterThanOrEqual(92);
   });
 
-  test('of many events at once, it takes no more of an endpoint than it may attempt', async () => {
-    // Nothing is silent for long, so nothing that was taken is given back for that reason.
+  test('of many events at once it claims no more for an endpoint than it may attempt', async () => {
+    // No endpoint is silent for long, so no claim is released for that reason.
     vi.useFakeTimers({ toFake: ['performance'] });
     const gate = held(status(200));
     receiver.on('/a', gate.behaviour);
@@ -281,7 +281,7 @@ describe('the delivery loop', () => {
     gate.open();
   });
 
-  test('while very many events wait, oldest and newest take turns, 50 at a time', async () => {
+  test('while very many events wait, it takes oldest and newest in turn, 50 at a time', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 1000, false);
     await startLoop(countingClock());
