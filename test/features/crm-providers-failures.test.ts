@@ -155,7 +155,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     ).toHaveLength(2);
   });
 
-  test('does not count limits: a short one is waited for, a long one postpones the rest', async () => {
+  test('is not a rate limit: a short one is waited for, a long one postpones the run', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     failAtPage(crm, 2, (response) =>

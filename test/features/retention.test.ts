@@ -98,20 +98,20 @@ async function addDelivery({
 
 describe('each kind is kept for exactly its time', () => {
   test.each<[string, number, (at: Date) => Promise<Row>]>([
-    ['an idempotency record 24 hours', DAY_MS, (at) => addIdempotencyRecord(at)],
+    ['an idempotency record: 24 hours', DAY_MS, (at) => addIdempotencyRecord(at)],
     [
-      'a delivery that succeeded 30 days after its last attempt',
+      'a delivery that succeeded: 30 days after its last attempt',
       30 * DAY_MS,
       async (at) => addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at }),
     ],
     [
-      'a delivery that gave up 30 days after its last attempt',
+      'a delivery that gave up: 30 days after its last attempt',
       30 * DAY_MS,
       async (at) =>
         addDelivery({ event: await addEvent(ago(0)), lastAttemptAt: at, status: 'gave_up' }),
     ],
-    ['an event that nobody subscribed to 30 days', 30 * DAY_MS, (at) => addEvent(at)],
-    ['an audit entry 400 days', 400 * DAY_MS, (at) => addAuditEntry(at)],
+    ['an event without subscribers: 30 days', 30 * DAY_MS, (at) => addEvent(at)],
+    ['an audit entry: 400 days', 400 * DAY_MS, (at) => addAuditEntry(at)],
   ])('%s', async (_what, keepMs, add) => {
     const row = await add(ago(keepMs));
     await remove();

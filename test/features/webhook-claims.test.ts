@@ -281,7 +281,7 @@ describe('the delivery loop', () => {
     gate.open();
   });
 
-  test('while very many events wait, it takes oldest and newest in turn, 50 at a time', async () => {
+  test('while very many events wait, it takes the oldest and newest in turn, 50 each', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 1000, false);
     await startLoop(countingClock());

@@ -243,7 +243,7 @@ describe('POST /webhook-endpoints', () => {
     expect((await createWith('refused again')).status).toBe(201);
   });
 
-  test('two calls with one Idempotency-Key that wait for the lookup make one endpoint', async () => {
+  test('two calls with one Idempotency-Key during the lookup make one endpoint', async () => {
     const before = await count();
     const gate = Promise.withResolvers<void>();
     dns.asked.length = 0;

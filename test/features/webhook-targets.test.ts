@@ -93,9 +93,9 @@ describe('a name that was public when the endpoint was created', () => {
 
   test.each([
     ['one of its addresses is private now', [PUBLIC, address('10.0.0.5')]],
-    ['the private one comes first', [address('::1'), PUBLIC]],
-    ['one is a mapped private address', [PUBLIC, address('::ffff:127.0.0.1')]],
-    ['it resolves to nothing any more', []],
+    ['the first of its addresses is private', [address('::1'), PUBLIC]],
+    ['one of its addresses is a mapped private one', [PUBLIC, address('::ffff:127.0.0.1')]],
+    ['it has no address any longer', []],
   ])('gets nothing when %s', async (_when, addresses) => {
     names.set('mixed.test', [PUBLIC]);
     const endpoint = await createEndpoint(`https://mixed.test:${inside.port}/`);
