@@ -102,7 +102,7 @@ describe('the embedded Postgres', () => {
     expect(await query(postgres.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('waits for a server that is just stopping, and starts then', async () => {
+  it('waits for a server that is still stopping, and then starts', async () => {
     const first = await start();
     const stopping = first.stop();
     const second = await start();
@@ -110,7 +110,7 @@ describe('the embedded Postgres', () => {
     expect(await query(second.databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('does not believe a postmaster.pid whose number is now another program’s', async () => {
+  it('ignores a postmaster.pid whose process id now belongs to another program', async () => {
     await (await start()).stop();
     const cluster = join(dataDir, 'postgres');
     await writeFile(
@@ -121,7 +121,7 @@ describe('the embedded Postgres', () => {
     expect(postgres.pid).not.toBe(process.pid);
   });
 
-  it('makes the cluster anew when the first attempt was interrupted', async () => {
+  it('recreates the cluster if the first attempt was interrupted', async () => {
     await mkdir(join(dataDir, 'postgres.init-1-abc', 'data'), { recursive: true });
     await writeFile(join(dataDir, 'postgres.init-1-abc', 'data', 'PG_VERSION'), '18\n');
     await mkdir(join(dataDir, 'postgres'));
