@@ -29,6 +29,7 @@ const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
   },
   { name: 'types', args: ['node_modules/typescript-native/bin/tsc', '-p', '.'] },
   { name: 'imports', args: ['test/checks/imports.ts'] },
+  { name: 'lines', args: ['test/checks/width.ts'] },
   { name: 'unused code', args: [bin('knip'), '--no-config-hints'] },
 ];
 
