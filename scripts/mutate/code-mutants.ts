@@ -100,7 +100,8 @@ export function instrument(
     if (switches.length === 0) return inner;
     if (ts.isThrowStatement(node))
       return `if (!(${switches.map(({ on }) => on).join(' || ')})) { ${inner} }`;
-    return `(${switches.map(({ mutant, on }) => `${on} ? (${mutant.replacement}) : `).join('')}(${inner}))`;
+    const choices = switches.map(({ mutant, on }) => `${on} ? (${mutant.replacement}) : `);
+    return `(${choices.join('')}(${inner}))`;
   };
   return text.slice(0, root.getStart()) + emit(root) + text.slice(root.getEnd());
 }

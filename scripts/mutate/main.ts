@@ -1,24 +1,24 @@
 /**
- * `npm run mutate`: how much the tests would notice. It makes one small mistake at a time in the
- * rules (TypeScript) and in the statements of the stores (SQL), and runs the tests that reach it. A
- * mutant that fails a test is killed. The others are listed: each is a bug that nobody would see.
+ * `npm run mutate` shows which small bugs the tests would miss. It makes one small mistake at a
+ * time in the rules (TypeScript) and in the statements of the stores (SQL), and runs the tests that
+ * reach it. A mutant that fails a test is killed. The others are listed.
  *
  *   1. Every test file runs twice without a mutant: which mutants and statements does each of its
  *      tests reach, and does the file pass in reverse order in the same process? Only then may a
  *      mutant run with a few of its tests. This is kept until the file, or a mutated file that it
  *      reaches, changes.
  *   2. Every mutant runs with the tests that reach it, until one fails or six test files passed.
- *      Files that are fast and likely to fail come first. Many mutants share a process (worker.ts), one
- *      Vitest and one Postgres (session.ts), and one instrumented copy of the code
- *      (code-mutants.ts). Mutated SQL (sql-mutants.ts) replaces a statement's text on its way to
- *      Postgres, so the code under test knows nothing of all this.
+ *      Files that are fast and likely to fail come first. Many mutants share a process
+ *      (worker.ts), one Vitest and one Postgres (session.ts), and one instrumented copy of the
+ *      code (code-mutants.ts). Mutated SQL (sql-mutants.ts) replaces a statement's text on its
+ *      way to Postgres, so the code under test knows nothing of all this.
  *   3. Results are kept in .mutate/ until the mutated function or statement, or the tests that
  *      decided, change. A run that is interrupted goes on where it was. Mutants that change nothing
  *      are named in equivalent.json, with the reason.
  *
  * Options: `--only src/core` (a path), `--only sql`, `--only code`; `--sample 50 --seed 7`;
  * `--workers 2`; `--tests 'test/rules/*.test.ts'` tries no others; `--thorough` tries every test
- * file that reaches a mutant; `--fresh` forgets what was kept; `--report` only prints what is known.
+ * file that reaches a mutant; `--fresh` forgets what was kept; `--report` prints what is known.
  * Tests that start processes see no mutants, so they are left out.
  */
 import '../../src/runtime/node-version.ts';

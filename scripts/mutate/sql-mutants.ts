@@ -24,9 +24,9 @@ const CLOSING: ReadonlySet<string> = new Set([')', ']', 'end']);
 
 /** Where an expression ends, unless brackets did before. */
 const BORDERS: ReadonlySet<string> = new Set(
-  `select distinct all from where on having when then else as join left right full inner cross natural
-   group order limit offset fetch for window union except intersect returning set values do using
-   filter over partition with , ;`.split(/\s+/),
+  `select distinct all from where on having when then else as join left right full inner cross
+   natural group order limit offset fetch for window union except intersect returning set values do
+   using filter over partition with , ;`.split(/\s+/),
 );
 
 /** What a condition follows. */

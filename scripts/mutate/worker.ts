@@ -1,7 +1,6 @@
-// Runs in Vitest's workers, as the runner of their tests: a test file runs once for each mutant that
-// is to be tried with it, all in one process. Packages stay loaded, and so does our code, unless the
-// mutant is in something that is evaluated when its module loads. That is several times as fast as a
-// process for each.
+// The test runner inside Vitest's workers. A test file runs once for each mutant to try with it, in
+// one process. Packages stay loaded. So does our code, unless the mutant is in something that is
+// evaluated when its module loads. This is several times as fast as one process per mutant.
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { Worker } from 'node:worker_threads';

@@ -1,12 +1,14 @@
-// What `npm run mutate` changes. That an instrumented copy behaves as the original does, it checks
-// itself: before anything else, every test file runs with the copies and no mutant on.
+// What `npm run mutate` changes. It checks by itself that an instrumented copy behaves as the
+// original: first of all, every test file runs with the copies and without a mutant.
 import { loadModule } from 'libpg-query';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findCodeMutants, instrument } from '../../scripts/mutate/code-mutants.ts';
 import { findSqlMutants } from '../../scripts/mutate/sql-mutants.ts';
 
 const codeMutants = (text: string) =>
-  findCodeMutants('sample.ts', text).map(({ original, replacement }) => `${original} → ${replacement}`);
+  findCodeMutants('sample.ts', text).map(
+    ({ original, replacement }) => `${original} → ${replacement}`,
+  );
 
 describe('mutants of TypeScript', () => {
   test('drop each part of a condition, and force one that has no parts', () => {
@@ -25,23 +27,31 @@ describe('mutants of TypeScript', () => {
   });
 
   test('leave out a call that only has an effect, and a throw that nothing guards', () => {
-    expect(codeMutants('function f(a) { check(a); throw a; }')).toEqual(['check(a) → undefined', 'throw a; → ']);
+    expect(codeMutants('function f(a) { check(a); throw a; }')).toEqual([
+      'check(a) → undefined',
+      'throw a; → ',
+    ]);
   });
 
   test('spare types, documentation and the inside of optional chains', () => {
     expect(codeMutants('type A = 1 | 2; const f = (a: 1) => a?.b.filter(c).d;')).toEqual([]);
     expect(
-      codeMutants("const s = z.int().meta({ examples: [1] }); const d = { description: '', trigger: 1 };"),
+      codeMutants(
+        "const s = z.int().meta({ examples: [1] }); const d = { description: '', trigger: 1 };",
+      ),
     ).toEqual([]);
   });
 
   test('are all in one copy, each behind its number, and off without it', () => {
     const text = 'const f = (a: number, b: number): boolean => a > 1 && b > 1;\nreturn f;';
     const mutants = findCodeMutants('sample.ts', text);
-    const copy = instrument(text, mutants, (mutant) => mutants.indexOf(mutant)).replaceAll(/: (number|boolean)/g, '');
+    const copy = instrument(text, mutants, (mutant) => mutants.indexOf(mutant)).replaceAll(
+      /: (number|boolean)/g,
+      '',
+    );
     const run = (on: number | null, ...values: [number, number]): boolean => {
       globalThis.__mutant = (mutant) => mutant === on;
-      // oxlint-disable-next-line no-implied-eval, typescript/no-implied-eval -- that is what it is for
+      // oxlint-disable-next-line no-implied-eval, typescript/no-implied-eval -- the copy is text
       return (new Function(copy)() as (...values: [number, number]) => boolean)(...values);
     };
     const isOff = run(null, 1, 2);
@@ -60,8 +70,8 @@ describe('mutants of SQL', () => {
   const changes = (text: string) => findSqlMutants(text).map(({ change }) => change);
 
   test('drop each condition, at any depth, and keep the parameters', () => {
-    const text =
-      'select x from a join b on b.id = a.id where a.t = $1 and (a.u or exists (select from c where c.v = $2))';
+    const text = `select x from a join b on b.id = a.id
+      where a.t = $1 and (a.u or exists (select from c where c.v = $2))`;
     expect(changes(text)).toEqual([
       'drop: b.id = a.id',
       'drop: c.v = $n',
@@ -74,17 +84,20 @@ describe('mutants of SQL', () => {
   });
 
   test('take between, distinct from, on conflict and comments for what they are', () => {
-    expect(changes('select 1 from a where b between 1 and 2 and c is distinct from d -- and e\n')).toEqual([
-      'drop: b between 1 and 2',
-      'drop: c is distinct from d',
-    ]);
-    expect(changes('insert into a values (1) on conflict (b) do update set c = 1 where a.d')).toEqual(['drop: a.d']);
+    expect(
+      changes('select 1 from a where b between 1 and 2 and c is distinct from d -- and e\n'),
+    ).toEqual(['drop: b between 1 and 2', 'drop: c is distinct from d']);
+    expect(
+      changes('insert into a values (1) on conflict (b) do update set c = 1 where a.d'),
+    ).toEqual(['drop: a.d']);
   });
 
   test('choose the other branch of a case, turn orders around, take locks away', () => {
     expect(changes('select case when a then 1 else 2 end from b')).toEqual(['drop: a', 'never: a']);
     const lock = 'select from a order by b desc, c limit 1 for no key update of a skip locked';
-    expect(findSqlMutants(lock).map(({ text }) => text.slice('select from a '.length).trim())).toEqual([
+    expect(
+      findSqlMutants(lock).map(({ text }) => text.slice('select from a '.length).trim()),
+    ).toEqual([
       'order by b asc, c limit 1 for no key update of a skip locked',
       'order by b desc, c desc limit 1 for no key update of a skip locked',
       'order by b desc, c limit 1',
