@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi } from '../support/api.ts';
+import { untilWaiting } from '../support/locks.ts';
 import { expectRateLimited } from '../support/rate-limits.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -115,6 +117,100 @@ describe('rate limits', () => {
     });
     expect((await direct.call(null, 'GET', '/me', from('198.51.100.1'))).status).toBe(401);
     expect((await direct.call(null, 'GET', '/me', from('198.51.100.2'))).status).toBe(429);
+  });
+});
+
+describe('a request that reads the clock before a minute’s boundary and counts after it', () => {
+  const LATE = new Date('2026-11-02T09:00:59.000Z');
+  const NEXT = new Date('2026-11-02T09:01:05.000Z');
+  const nextMinute = Math.floor(NEXT.getTime() / 60_000);
+
+  test.each([
+    ['key', { keyLimitPerMinute: 2 }, {}, 'full'],
+    ['team', {}, { rate_limit_per_min: 2 }, 'full'],
+    ['address', { ipLimitPerMinute: 2 }, {}, null],
+  ])(
+    'counts in the newer window, and does not restart it (%s)',
+    async (_of, limits, team, name) => {
+      const clock = fixedClock(LATE);
+      const api = await startTestApi({ clock, ...limits, seed: makeSeed([makeTeam('a', team)]) });
+      const call = async (at: Date) => {
+        clock.set(at);
+        return api.call(name && api.key('team_a', name), 'GET', '/me');
+      };
+      const left = async (at: Date) => {
+        const { headers } = await call(at);
+        return [headers['ratelimit-remaining'], headers['ratelimit-reset']];
+      };
+      expect(await left(LATE)).toEqual(['1', '1']);
+      expect(await left(NEXT)).toEqual(['1', '55']);
+      expect(await left(LATE)).toEqual(['0', '60']);
+      expectRateLimited(await call(LATE), { limit: 2, retryAfterS: 60 });
+      expectRateLimited(await call(NEXT), { limit: 2, retryAfterS: 55 });
+    },
+  );
+
+  test('is taken back from the newer window of its key if the team’s limit refuses it', async () => {
+    const clock = fixedClock(NEXT);
+    const api = await startTestApi({
+      clock,
+      seed: makeSeed([makeTeam('a', { ...twoKeys, rate_limit_per_min: 2 })]),
+    });
+    const call = (name: string) => api.call(api.key('team_a', name), 'GET', '/me');
+    expect([(await call('full')).status, (await call('second')).status]).toEqual([200, 200]);
+    clock.set(LATE);
+    expectRateLimited(await call('full'), { limit: 2, retryAfterS: 60 });
+    const { rows } = await api.db.pool.query(
+      'select minute, count from rate_counter order by bucket',
+    );
+    expect(rows).toEqual([1, 1, 2].map((count) => ({ minute: nextMinute, count })));
+  });
+
+  test('moves the team’s window to that of its key', async () => {
+    const clock = fixedClock(NEXT);
+    const api = await startTestApi({ clock, seed: makeSeed([makeTeam('a')]) });
+    const call = () => api.call(api.key('team_a'), 'GET', '/me');
+    await call();
+    await api.db.pool.query(
+      `update rate_counter set minute = minute - 1 where bucket like 'team:%'`,
+    );
+    clock.set(LATE);
+    await call();
+    const { rows } = await api.db.pool.query(
+      'select minute, count from rate_counter order by bucket',
+    );
+    expect(rows).toEqual([2, 1].map((count) => ({ minute: nextMinute, count })));
+  });
+
+  test.each([
+    ['key', { keyLimitPerMinute: 2 }, {}, 'full'],
+    ['team', {}, { rate_limit_per_min: 2 }, 'full'],
+    ['address', { ipLimitPerMinute: 2 }, {}, null],
+  ])('waits for the lock of the counter over the boundary (%s)', async (of, limits, team, name) => {
+    const clock = fixedClock(LATE);
+    const api = await startTestApi({ clock, ...limits, seed: makeSeed([makeTeam('a', team)]) });
+    const call = () => api.call(name && api.key('team_a', name), 'GET', '/me');
+    expect((await call()).headers['ratelimit-remaining']).toBe('1');
+
+    const holder = new Client({ connectionString: api.databaseUrl });
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    const kind = of === 'address' ? 'ip' : of;
+    await holder.query('begin');
+    await holder.query(
+      'select count_request(bucket, 2, $1) from rate_counter where bucket like $2',
+      [nextMinute, `${kind}:%`],
+    );
+    const late = call();
+    await untilWaiting(api, 1, '%authenticate_request%');
+    await holder.query('commit');
+
+    expect((await late).headers).toMatchObject({
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': '60',
+    });
+    clock.set(NEXT);
+    expectRateLimited(await call(), { limit: 2, retryAfterS: 55 });
   });
 });
 
