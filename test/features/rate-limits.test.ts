@@ -118,6 +118,31 @@ describe('rate limits', () => {
     expect((await direct.call(null, 'GET', '/me', from('198.51.100.1'))).status).toBe(401);
     expect((await direct.call(null, 'GET', '/me', from('198.51.100.2'))).status).toBe(429);
   });
+
+  test.each([
+    ['two addresses of one IPv6 /64', '2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
+    ['two IPv6 /64s of one /63', '2001:db8:1:2::1', '2001:db8:1:3::1', false],
+    ['two spellings of one IPv6 address', '2001:DB8:0:0:0:0:0:A', '2001:db8::a', true],
+    ['an IPv6 address with and without a zone', 'fe80::1%eth0', 'fe80::1', true],
+    ['an IPv4 address and its mapped form', '198.51.100.1', '::ffff:198.51.100.1', true],
+    ['its mapped form in hexadecimal', '198.51.100.1', '::FFFF:c633:6401', true],
+    ['its mapped form written out', '198.51.100.1', '0:0:0:0:0:ffff:198.51.100.1', true],
+    ['two mapped IPv4 addresses', '::ffff:c633:6401', '::ffff:c633:6402', false],
+    ['an IPv4 address and one that only resembles its mapped form', '0.0.0.5', '::ffff:5', false],
+    ['an IPv4 address and its former compatible form', '198.51.100.1', '::198.51.100.1', false],
+    ['an IPv6 address and no address', '2001:db8::1', 'not an address', false],
+  ])('%s: %s and %s share a bucket: %s', async (_what, one, other, shared) => {
+    const api = await startTestApi({
+      ipLimitPerMinute: 1,
+      clock: fixedClock(START),
+      trustProxy: { kind: 'hops', hops: 1 },
+      seed: makeSeed([makeTeam('a')]),
+    });
+    const status = async (address: string) =>
+      (await api.call(null, 'GET', '/me', { headers: { 'x-forwarded-for': address } })).status;
+    expect(await status(one)).toBe(401);
+    expect(await status(other)).toBe(shared ? 429 : 401);
+  });
 });
 
 describe('a request that reads the clock before a minute’s boundary and counts after it', () => {
@@ -228,6 +253,7 @@ describe('allowed addresses of a key', () => {
           key('local', ['127.0.0.0/8']),
           key('v6', ['2001:db8::/32']),
           key('one', ['198.51.100.7']),
+          key('one v6', ['2001:db8:1:2::5']),
         ],
       }),
     ]);
@@ -250,6 +276,10 @@ describe('allowed addresses of a key', () => {
     expect(await status('v6', '2001:db9::5')).toBe(401);
     expect(await status('one', '198.51.100.7')).toBe(200);
     expect(await status('one', '::ffff:198.51.100.7')).toBe(200);
+    expect(await status('one', '::FFFF:C633:6407')).toBe(200);
+    expect(await status('one', '::198.51.100.7')).toBe(401);
+    expect(await status('one v6', '2001:DB8:1:2:0::5')).toBe(200);
+    expect(await status('one v6', '2001:db8:1:2::6')).toBe(401);
     expect(await status('one', 'fe80::1%eth0')).toBe(401);
     expect(await status('one', 'not an address')).toBe(401);
   });

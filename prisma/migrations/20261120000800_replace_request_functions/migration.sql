@@ -37,7 +37,7 @@ $$;
 --    secret || nonce). The sender of a key cannot predict what is compared, so the time that the
 --    comparison takes tells nothing. An unknown prefix costs the same comparison.
 --  * A request with a valid key counts for the key and the team together, or, when either is full,
---    for neither. Any other request counts for the caller's address.
+--    for neither. Any other request counts for the caller's IPv4 address or IPv6 /64 network.
 --  * p_now is null except in tests. Windows and expiry follow the database's clock, which all
 --    processes share.
 CREATE OR REPLACE FUNCTION "authenticate_request"(
@@ -99,7 +99,11 @@ BEGIN
     OR NOT coalesce(proven, false)
     OR NOT coalesce(found_key."usable", false)
   THEN
-    ip_bucket := 'ip:' || coalesce(p_ip, '-');
+    -- One IPv6 customer has a /64 or more, so single addresses would be as good as no limit.
+    ip_bucket := 'ip:' || CASE
+      WHEN family(p_ip::inet) = 6 THEN network(set_masklen(p_ip::inet, 64))::text
+      ELSE coalesce(p_ip, '-')
+    END;
     ip_count := count_request(ip_bucket, p_ip_limit, at_minute);
     window_minute := greatest(at_minute, (
       SELECT c."minute"
