@@ -99,17 +99,27 @@ BEGIN
     OR NOT coalesce(proven, false)
     OR NOT coalesce(found_key."usable", false)
   THEN
-    -- One IPv6 customer has a /64 or more, so single addresses would be as good as no limit.
+    -- An IPv6 caller has at least a /64, so a limit per single address would not limit it.
     ip_bucket := 'ip:' || CASE
       WHEN family(p_ip::inet) = 6 THEN network(set_masklen(p_ip::inet, 64))::text
       ELSE coalesce(p_ip, '-')
     END;
-    ip_count := count_request(ip_bucket, p_ip_limit, at_minute);
-    window_minute := greatest(at_minute, (
-      SELECT c."minute"
-      FROM "rate_counter" c
-      WHERE c."bucket" = ip_bucket
-    ));
+    -- The usual case of count_request, written out, because a call costs more.
+    UPDATE "rate_counter" c
+    SET "count" = c."count" + 1
+    WHERE c."bucket" = ip_bucket
+      AND c."minute" = window_minute
+      AND c."count" < p_ip_limit
+    RETURNING c."count" INTO ip_count;
+    IF ip_count IS NULL THEN
+      ip_count := count_request(ip_bucket, p_ip_limit, window_minute);
+      window_minute := greatest(window_minute, (
+        SELECT c."minute"
+        FROM "rate_counter" c
+        WHERE c."bucket" = ip_bucket
+      ));
+    END IF;
+    -- A late request has waited into a window that had just begun.
     IF window_minute > at_minute THEN reset_s := 60; END IF;
     counted := ip_count IS NOT NULL;
     bucket_limit := p_ip_limit;
@@ -130,7 +140,7 @@ BEGIN
   member_detail_enabled := found_key."member_detail_enabled";
   leaderboard_enabled := found_key."leaderboard_enabled";
 
-  -- The usual case of count_request, written out: two calls are a tenth of this function's cost.
+  -- Written out here too: two calls are a tenth of this function's cost.
   UPDATE "rate_counter" c
   SET "count" = c."count" + 1
   WHERE c."bucket" = 'key:' || p_prefix
@@ -167,7 +177,6 @@ BEGIN
       WHERE c."bucket" = 'key:' || p_prefix;
     END IF;
   END IF;
-  -- A late request waited into a window that had just begun.
   IF window_minute > at_minute THEN reset_s := 60; END IF;
   counted := team_count IS NOT NULL;
   -- The tighter of the two is the one with less left, and of equals the smaller one.

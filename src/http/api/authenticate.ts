@@ -39,7 +39,7 @@ export interface RateLimits {
   readonly ipPerMinute: number;
 }
 
-/** How many requests without a valid key one IPv4 address or IPv6 /64 network may make per minute. */
+/** How many requests without a valid key one IPv4 address or IPv6 /64 may make per minute. */
 export const IP_RATE_LIMIT_PER_MINUTE = 120;
 
 /** Compared when there is no key, so that a missing key takes the same steps as a wrong one. */
