@@ -1,3 +1,4 @@
+// oxlint-disable vitest/valid-expect -- the second argument says which endpoint failed
 // Counts on the wire how often each endpoint waits for Postgres. With a network in between, these
 // waits are most of the time that a request takes.
 import { readFile } from 'node:fs/promises';

@@ -175,7 +175,7 @@ describe('a request that reads the clock before a minute’s boundary and counts
     },
   );
 
-  test('is taken back from the newer window of its key if the team’s limit refuses it', async () => {
+  test('is taken back from the newer window of its key if the team refuses it', async () => {
     const clock = fixedClock(NEXT);
     const api = await startTestApi({
       clock,
