@@ -119,7 +119,7 @@ function listen(server: Server, config: Config): Promise<number> {
 
 async function isDatabaseReady(db: Database, migrations: readonly Migration[]): Promise<boolean> {
   try {
-    return await isMigrated(db.pool, migrations);
+    return await isMigrated(db, migrations);
   } catch {
     // Whatever the reason, the process cannot serve requests. The requests themselves log it.
     return false;

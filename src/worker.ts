@@ -64,7 +64,7 @@ export async function startWorker(config: Config): Promise<Part> {
 
 /** Checks the version first, because graphile-worker would create its schema in any database. */
 async function requireMigrated(db: Database): Promise<void> {
-  if (await isMigrated(db.pool, await expectedMigrations())) return;
+  if (await isMigrated(db, await expectedMigrations())) return;
   throw new Error('The database is not of this version. Run "npm run migrate" first.');
 }
 

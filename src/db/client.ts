@@ -48,10 +48,13 @@ export interface DatabaseOptions {
   readonly poolMax: number;
   /** Called when an idle connection breaks. The pool replaces it. */
   readonly onError: (error: Error) => void;
+  /** After waiting this long for an answer, the database counts as unreachable; 5 s by default. */
+  readonly answerTimeoutMs?: number;
 }
 
 /** After waiting this long for a connection, the database counts as unreachable. */
 const CONNECT_TIMEOUT_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 
 /** Opens the database. Does not connect yet, so the database need not be reachable. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -69,7 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // Without a listener, the error event of a broken connection would end the process. Its
   // statements reject anyway.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const watchdog = startWatchdog();
+  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
   const current = new AsyncLocalStorage<pg.PoolClient>();
   const prisma = openPrisma({ pool, current, watchdog });
   const context: DatabaseContext = { pool, prisma, current, watchdog };

@@ -10,6 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
 import { Client, Pool, type ClientBase } from 'pg';
+import type { Db } from './client.ts';
+import { statement } from './statement.ts';
 
 /** A migration in prisma/migrations. The checksum is Prisma's: SHA-256 of the file, in hex. */
 export interface Migration {
@@ -72,26 +74,29 @@ export async function expectedMigrations(folder = MIGRATIONS_FOLDER): Promise<Mi
   return (await readMigrations(folder)).map(({ name, checksum }) => ({ name, checksum }));
 }
 
+const COUNT_APPLIED = statement<{ applied: number }>(
+  'migrations.countApplied',
+  `select count(distinct migration_name)::int as applied
+   from _prisma_migrations
+   join unnest($1::text[], $2::text[]) as e (name, sum)
+     on migration_name = e.name
+     and checksum = e.sum
+   where finished_at is not null
+     and rolled_back_at is null`,
+);
+
 /**
  * Whether all migrations of this version are applied, in one short query. Additional migrations are
  * accepted: in a rolling deployment the new version migrates first, and the old processes must
- * stay ready meanwhile.
+ * stay ready meanwhile. Throws `unavailable` when the database cannot be reached.
  */
-export async function isMigrated(
-  db: Pool | ClientBase,
-  expected: readonly Migration[],
-): Promise<boolean> {
+export async function isMigrated(db: Db, expected: readonly Migration[]): Promise<boolean> {
   try {
-    const { rows } = await db.query<{ applied: number }>(
-      `SELECT count(DISTINCT migration_name)::int AS applied
-         FROM _prisma_migrations
-         JOIN unnest($1::text[], $2::text[]) AS e (name, sum)
-           ON migration_name = e.name AND checksum = e.sum
-        WHERE finished_at IS NOT NULL
-          AND rolled_back_at IS NULL`,
-      [expected.map(({ name }) => name), expected.map(({ checksum }) => checksum)],
-    );
-    return rows[0]?.applied === expected.length;
+    const [row] = await db.query(COUNT_APPLIED, [
+      expected.map(({ name }) => name),
+      expected.map(({ checksum }) => checksum),
+    ]);
+    return row?.applied === expected.length;
   } catch (error) {
     if (isUndefinedTable(error)) return false;
     throw error;

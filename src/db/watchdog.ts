@@ -1,9 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 
-/** After waiting this long for a result, the database counts as unreachable. */
-const QUERY_TIMEOUT_MS = 5_000;
-
 /** Breaks connections that do not answer. */
 export interface Watchdog {
   /** Watches the connection until the statement's result arrives. */
@@ -11,32 +8,48 @@ export interface Watchdog {
   stop(): void;
 }
 
+/** A connection is broken in the first round after this many full rounds of silence. */
+const SILENT_ROUNDS = 10;
+
 /**
- * Breaks connections that have not answered a statement for `QUERY_TIMEOUT_MS`. One timer watches
- * all connections. pg's own `query_timeout` uses a timer per statement, which keeps the rows alive
- * until the next full garbage collection and costs a third of a list request's CPU.
+ * Breaks connections that have been silent for `timeoutMs`, at the latest a tenth of that later.
+ *
+ * A connection answers its statements in the order in which they were sent. Its silence began when
+ * its oldest unanswered statement was sent, or at its last answer, whichever is later. So a new
+ * statement does not prolong the silence, and a statement is not blamed for the time that it waited
+ * behind a slow one.
+ *
+ * Silence is counted in rounds of one timer, not in milliseconds. While our own event loop stalls,
+ * answers lie unread in the sockets. A stall of any length counts as one round.
+ *
+ * pg's own `query_timeout` uses a timer per statement, which keeps the rows alive until the next
+ * full garbage collection and costs a third of a list request's CPU.
  */
-export function startWatchdog(): Watchdog {
-  const unanswered = new Map<pg.PoolClient, { statements: number; sinceMs: number }>();
+export function startWatchdog(timeoutMs: number): Watchdog {
+  const silences = new Map<pg.PoolClient, { statements: number; sinceRound: number }>();
+  let round = 0;
+  const breakSilent = (): void => {
+    for (const [client, { sinceRound }] of silences)
+      if (round - sinceRound > SILENT_ROUNDS)
+        streamOf(client).destroy(new Error('Query read timeout'));
+  };
   const timer = setInterval(() => {
-    const lateMs = performance.now() - QUERY_TIMEOUT_MS;
-    for (const [client, { sinceMs }] of unanswered) {
-      if (sinceMs < lateMs) streamOf(client).destroy(new Error('Query read timeout'));
-    }
-  }, QUERY_TIMEOUT_MS / 10);
+    round += 1;
+    // Runs after the event loop has read the sockets, because this timer may end a stall.
+    setImmediate(breakSilent);
+  }, timeoutMs / SILENT_ROUNDS);
   timer.unref();
   return {
     guard: async (client, result) => {
-      const entry = unanswered.get(client) ?? { statements: 0, sinceMs: 0 };
-      if (entry.statements === 0) unanswered.set(client, entry);
-      entry.statements += 1;
-      entry.sinceMs = performance.now();
+      const silence = silences.get(client) ?? { statements: 0, sinceRound: round };
+      if (silence.statements === 0) silences.set(client, silence);
+      silence.statements += 1;
       try {
         return await result;
       } finally {
-        entry.statements -= 1;
-        entry.sinceMs = performance.now();
-        if (entry.statements === 0) unanswered.delete(client);
+        silence.statements -= 1;
+        silence.sinceRound = round;
+        if (silence.statements === 0) silences.delete(client);
       }
     },
     stop: () => clearInterval(timer),

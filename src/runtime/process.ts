@@ -1,3 +1,5 @@
+import { ProblemError } from '../core/problem.ts';
+
 /** A running part of the service, for instance the API. */
 export interface Part {
   /** Lets the work in flight finish, then closes everything. */
@@ -53,9 +55,10 @@ function fail(error: unknown): never {
 
 /**
  * Node's error for a host name with several addresses has the reasons inside and no message of its
- * own.
+ * own. A problem has only its code as a message; an operator needs its cause.
  */
 function messageOf(error: unknown): string {
+  if (error instanceof ProblemError && error.cause !== undefined) return messageOf(error.cause);
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('\n');
   return error instanceof Error ? error.message : String(error);
 }

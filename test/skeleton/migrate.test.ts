@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../src/db/client.ts';
 import { expectedMigrations, isMigrated, migrate } from '../../src/db/migrate.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { applyWithPrisma } from '../support/prisma-engine.ts';
@@ -119,33 +120,38 @@ describe('migrate', () => {
 });
 
 describe('isMigrated', () => {
+  const open = (url: string): Database =>
+    openDatabase({ url, poolMax: 1, onError: () => undefined });
+  let db: Database;
+  beforeEach(() => {
+    db = open(database.url);
+    return () => db.close();
+  });
+
   // During a rolling deployment the old processes must stay ready.
   it('is true for this version and for a newer one', async () => {
     await migrate(database.url, { folder });
     const expected = await expectedMigrations(folder);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
     await migrate(database.url, { folder });
-    expect(await isMigrated(client, expected)).toBe(true);
-    expect(await isMigrated(client, await expectedMigrations(folder))).toBe(true);
+    expect(await isMigrated(db, expected)).toBe(true);
+    expect(await isMigrated(db, await expectedMigrations(folder))).toBe(true);
   });
 
   it('is false for an empty database, an older one and an edited file', async () => {
-    expect(await isMigrated(client, await expectedMigrations(folder))).toBe(false);
+    expect(await isMigrated(db, await expectedMigrations(folder))).toBe(false);
     await migrate(database.url, { folder });
     const [created] = await expectedMigrations(folder);
-    expect(await isMigrated(client, [{ name: created?.name ?? '', checksum: 'other' }])).toBe(
-      false,
-    );
+    expect(await isMigrated(db, [{ name: created?.name ?? '', checksum: 'other' }])).toBe(false);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
-    expect(await isMigrated(client, await expectedMigrations(folder))).toBe(false);
+    expect(await isMigrated(db, await expectedMigrations(folder))).toBe(false);
   });
 
   it('is true for the database that the tests clone', async () => {
     const clone = await createTestDatabase();
-    const reader = new Client({ connectionString: clone.url });
-    await reader.connect();
+    const reader = open(clone.url);
     expect(await isMigrated(reader, await expectedMigrations())).toBe(true);
-    await reader.end();
+    await reader.close();
     await clone.drop();
   });
 });

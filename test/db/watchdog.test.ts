@@ -1,0 +1,131 @@
+// A database that no longer answers, and connections that only look silent.
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openDatabase, statement, type Database } from '../../src/db/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+
+const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
+const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
+/** All statements share one connection. */
+const POOL_MAX = 4;
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  return () => database.drop();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function open(answerTimeoutMs: number, url = database.url): Database {
+  const options = { url, poolMax: POOL_MAX, answerTimeoutMs, onError: () => undefined };
+  const db = openDatabase(options);
+  onTestFinished(() => db.close());
+  return db;
+}
+
+/** How a statement ended: its problem's code or `answered`, and after what time. */
+interface Outcome {
+  readonly end: string;
+  readonly ms: number;
+}
+
+async function outcomeOf(work: Promise<unknown>): Promise<Outcome> {
+  const sentAt = performance.now();
+  const end = await work.then(
+    () => 'answered',
+    (error: Error & { code?: string }) => error.code ?? error.message,
+  );
+  return { end, ms: performance.now() - sentAt };
+}
+
+/** Keeps the event loop busy. */
+function stall(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+describe('a silent database', () => {
+  const LIMIT_MS = 2_000;
+  /** The limit, a tick, and what a busy machine may add. */
+  const LATEST_MS = LIMIT_MS * 1.1 + 1_000;
+
+  test('is unavailable for each statement in time, while new ones keep arriving', async () => {
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(() => proxy.stop());
+    const db = open(LIMIT_MS, proxy.url);
+    await db.query(ECHO, ['before']);
+    proxy.fallSilent();
+    const ends: Promise<Outcome>[] = [];
+    const transaction = outcomeOf(
+      db.transaction(async (tx) => {
+        for (let n = 0; n < 40; n++) {
+          tx.send(ECHO, ['in a transaction']);
+          await delay(100);
+        }
+      }),
+    );
+    for (let n = 0; n < 40; n++) {
+      ends.push(outcomeOf(db.query(ECHO, ['alone'])));
+      await delay(100);
+    }
+    const outcomes = await Promise.all(ends);
+    expect(new Set(outcomes.map(({ end }) => end))).toEqual(new Set(['unavailable']));
+    expect(Math.max(...outcomes.map(({ ms }) => ms))).toBeLessThan(LATEST_MS);
+    expect(outcomes[0]?.ms).toBeGreaterThan(LIMIT_MS - 50);
+    expect((await transaction).end).toBe('unavailable');
+  });
+
+  test('is given the whole limit, and a tenth of it at most', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const db = open(1_000);
+    await db.query(ECHO, ['before']);
+    let isOver = false;
+    const silent = outcomeOf(db.query(SLEEP, [60])).finally(() => {
+      isOver = true;
+    });
+    const next = outcomeOf(db.query(ECHO, ['behind it']));
+    await delay(10);
+    vi.advanceTimersByTime(1_000);
+    await delay(100);
+    expect(isOver).toBe(false);
+    vi.advanceTimersByTime(100);
+    expect([(await silent).end, (await next).end]).toEqual(['unavailable', 'unavailable']);
+  });
+});
+
+describe('a healthy connection', () => {
+  test('survives a stall of our own event loop', async () => {
+    const db = open(500);
+    await db.query(ECHO, ['before']);
+    const pending = [outcomeOf(db.query(SLEEP, [0.1])), outcomeOf(db.query(ECHO, ['behind']))];
+    await delay(20);
+    stall(1_000);
+    const ends = (await Promise.all(pending)).map(({ end }) => end);
+    expect(ends).toEqual(['answered', 'answered']);
+  });
+
+  test('is read before it is judged, if a stall begins just before the limit', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const db = open(1_000);
+    await db.query(ECHO, ['before']);
+    const pending = outcomeOf(db.query(SLEEP, [0.2]));
+    await delay(10);
+    vi.advanceTimersByTime(1_000);
+    stall(1_000);
+    vi.advanceTimersByTime(100);
+    expect((await pending).end).toBe('answered');
+  });
+
+  test('is not cut while it answers, however long the last statement waits', async () => {
+    const db = open(2_000);
+    await db.query(ECHO, ['before']);
+    const slow = Array.from({ length: 3 }, () => outcomeOf(db.query(SLEEP, [1.2])));
+    const quick = outcomeOf(db.query(ECHO, ['behind them']));
+    const outcomes = await Promise.all([...slow, quick]);
+    expect(outcomes.map(({ end }) => end)).toEqual(Array(4).fill('answered'));
+    expect(outcomes[3]?.ms).toBeGreaterThan(3_000);
+  });
+});

@@ -1,0 +1,47 @@
+// Postgres falls silent under load: its host is lost, and nothing closes the connections.
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+/** So long new requests keep arriving. Longer than a request may take. */
+const TRAFFIC_MS = 9_000;
+/** Five seconds, a tick of half a second, and what a busy machine may add. */
+const LATEST_MS = 7_500;
+
+test('responds with 503 in time while Postgres is silent, and recovers', async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
+  const key = teams['team_a']?.api_keys['full'] ?? '';
+  const proxy = await startPostgresProxy(database.url);
+  onTestFinished(() => proxy.stop());
+  const api = await startApiProcess(proxy.url);
+  const call = createCall(api.url, { connections: 300 });
+  const readyz = (): Promise<Response> => fetch(`${api.url}/readyz`);
+  expect((await call(key, 'GET', '/users')).status).toBe(200);
+
+  proxy.fallSilent();
+  const silentAt = performance.now();
+  const seen: Promise<{ status: number; ms: number }>[] = [];
+  const watch = async (sent: Promise<{ status: number }>) => {
+    const sentAt = performance.now();
+    return { status: (await sent).status, ms: performance.now() - sentAt };
+  };
+  while (performance.now() - silentAt < TRAFFIC_MS) {
+    seen.push(watch(call(key, 'GET', '/users')), watch(readyz()));
+    seen.push(watch(call(key, 'POST', '/users', { body: { email: `n${seen.length}@a.test` } })));
+    await delay(100);
+  }
+  const responses = await Promise.all(seen);
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
+  expect(Math.max(...responses.map(({ ms }) => ms))).toBeLessThan(LATEST_MS);
+
+  proxy.recover();
+  await until(async () => (await readyz()).status === 200);
+  expect((await call(key, 'GET', '/users')).status).toBe(200);
+  await api.kill('SIGTERM');
+});

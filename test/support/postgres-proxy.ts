@@ -1,0 +1,57 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Stands between the service and Postgres, and can fall silent as a lost host does. */
+export interface PostgresProxy {
+  /** The database's URL through this proxy. */
+  readonly url: string;
+  /** Drops what both sides send. Connections stay open, and new ones are accepted. */
+  fallSilent(): void;
+  /** Breaks the connections of the silent time and forwards again. */
+  recover(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts the proxy. It forwards until `fallSilent` is called. */
+export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  const server = createServer((service) => {
+    const postgres = connect(Number(target.port), target.hostname);
+    for (const [socket, peer] of [
+      [service, postgres],
+      [postgres, service],
+    ] as const) {
+      sockets.add(socket);
+      socket.setNoDelay();
+      socket.on('error', () => undefined);
+      socket.on('data', (chunk) => {
+        if (!isSilent) peer.write(chunk);
+      });
+      socket.on('close', () => {
+        peer.destroy();
+        sockets.delete(socket);
+      });
+    }
+  });
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: url.href,
+    fallSilent: () => {
+      isSilent = true;
+    },
+    recover: () => {
+      breakAll();
+      isSilent = false;
+    },
+    stop: async () => {
+      breakAll();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
