@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { isUnavailable, rethrow } from './errors.ts';
+import { isConnectionBroken, rethrow } from './errors.ts';
 import { PrismaClient } from './generated/client.ts';
 import { openSharedConnections } from './shared-connections.ts';
 import type { Statement } from './statement.ts';
@@ -113,7 +113,7 @@ async function runAlone<T>(
   try {
     return await work(client);
   } catch (error) {
-    broken = isUnavailable(error) || (error instanceof Error && isUnavailable(error.cause));
+    broken = isConnectionBroken(error);
     throw error;
   } finally {
     client.release(broken);

@@ -1,10 +1,23 @@
 import { ProblemError } from '../core/problem.ts';
 
 /**
- * SQLSTATEs of temporary errors: the server is shutting down or starting, has too many connections
- * or is read-only after a failover; a deadlock or a serialization failure.
+ * SQLSTATEs of errors that say nothing against the statement: the same one may succeed later.
+ *
+ * - 08: the connection failed.
+ * - 53: no disk space, no memory, too many connections.
+ * - 57: an operator or a limit intervened. The server shuts down or starts, or it cancelled the
+ *   statement (57014), for instance because of a `statement_timeout` that an operator has set. To a
+ *   caller this is the same as our own limit on the time of an answer.
+ * - 58: the server's own system failed, for instance a disk.
+ * - 25006: the server is read-only after a failover.
+ * - 40001, 40P01: a serialization failure, a deadlock.
  */
-const TRANSIENT_STATES = new Set(['57P01', '57P02', '57P03', '53300', '25006', '40001', '40P01']);
+const UNAVAILABLE_STATE = /^(?:(?:08|53|57|58)[0-9A-Z]{3}|25006|40001|40P01)$/;
+/**
+ * Those after which the connection is of no use: it failed, the server has ended it (57P), or it
+ * leads to a server that cannot write. After all others it can go on.
+ */
+const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006)$/;
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -40,14 +53,26 @@ const BROKEN_CONNECTION = new RegExp(
  */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (TRANSIENT_STATES.has(code) || NETWORK_CODES.has(code) || code.startsWith('08')) return true;
+  const code = codeOf(error);
+  if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
-  if (PRISMA_CODES.has(code) || TRANSIENT_STATES.has(prismaState(error))) return true;
-  return (
-    BROKEN_CONNECTION.test(error.message) ||
-    (error.cause !== undefined && isUnavailable(error.cause))
-  );
+  if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
+  return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
+}
+
+/**
+ * Whether pg's error of a statement, or the cause of a problem, means that its connection must not
+ * be used again.
+ */
+export function isConnectionBroken(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (BROKEN_STATE.test(code) || NETWORK_CODES.has(code)) return true;
+  return BROKEN_CONNECTION.test(error.message) || isConnectionBroken(error.cause);
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** Returns the SQLSTATE of the database error inside an error of Prisma, or an empty text. */

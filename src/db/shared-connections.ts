@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isUnavailable, rethrow } from './errors.ts';
+import { isConnectionBroken, rethrow } from './errors.ts';
 
 /** Runs `work` on one of the shared connections. */
 export type RunShared = <T>(work: (client: pg.PoolClient) => Promise<T>) => Promise<T>;
@@ -43,9 +43,13 @@ export function openSharedConnections(pool: pg.Pool, count: number): RunShared {
     });
     session.statements += 1;
     try {
-      return await work(await session.client.catch(rethrow));
+      const client = await session.client.catch((error: unknown) => {
+        session.broken = true;
+        return rethrow(error);
+      });
+      return await work(client);
     } catch (error) {
-      session.broken ||= error instanceof Error && isUnavailable(error.cause);
+      session.broken ||= isConnectionBroken(error);
       throw error;
     } finally {
       leave(index, session);

@@ -9,7 +9,7 @@ import {
 } from '../../src/core/privacy.ts';
 import { invalidField, notFound, PROBLEMS, ProblemError } from '../../src/core/problem.ts';
 import { dateInput, dateTimeInput, toInstant } from '../../src/core/shapes.ts';
-import { isUnavailable } from '../../src/db/errors.ts';
+import { isConnectionBroken, isUnavailable } from '../../src/db/errors.ts';
 import { isoFromText } from '../../src/db/types.ts';
 
 test('the API is part of the plans team and enterprise', () => {
@@ -115,7 +115,14 @@ describe('an error of the database', () => {
   it.each<[string, unknown]>([
     ['a refused connection', withCode('ECONNREFUSED')],
     ['a failed connection', withCode('08006')],
+    ['a full disk', withCode('53100')],
+    ['too many connections', withCode('53300')],
+    ['a cancelled statement', withCode('57014')],
     ['a shutdown', withCode('57P01')],
+    ['a start', withCode('57P03')],
+    ['a failing disk', withCode('58030')],
+    ['a failover', withCode('25006')],
+    ['a serialization failure', withCode('40001')],
     ['a deadlock', withCode('40P01')],
     ['a timeout of Prisma', withCode('P1008')],
     ['a broken connection', new Error('Connection terminated unexpectedly')],
@@ -128,9 +135,29 @@ describe('an error of the database', () => {
 
   it.each<[string, unknown]>([
     ['a violated constraint', withCode('23505')],
+    ['a limit of the program', withCode('54000')],
+    ['an internal error', withCode('XX000')],
+    ['a code that only begins like one', withCode('530')],
     ['a programming error', new TypeError('x is undefined')],
     ['something that is no error', 'ECONNREFUSED'],
   ])('does not mean unavailable for %s', (_what, error) => {
     expect(isUnavailable(error)).toBe(false);
+  });
+
+  it.each<[string, unknown, boolean]>([
+    ['a failed connection', withCode('08006'), true],
+    ['a reset connection', withCode('ECONNRESET'), true],
+    ['a shutdown', withCode('57P01'), true],
+    ['a start', withCode('57P03'), true],
+    ['a failover', withCode('25006'), true],
+    ['the watchdog', new Error('Query read timeout'), true],
+    ['a cause inside', new Error('x', { cause: withCode('08003') }), true],
+    ['a full disk', withCode('53100'), false],
+    ['a failing disk', withCode('58030'), false],
+    ['a cancelled statement', withCode('57014'), false],
+    ['a deadlock', withCode('40P01'), false],
+    ['a violated constraint', withCode('23505'), false],
+  ])('tells whether its connection is of use after %s', (_what, error, isBroken) => {
+    expect(isConnectionBroken(error)).toBe(isBroken);
   });
 });
