@@ -56,11 +56,13 @@ describe('a silent database', () => {
     const proxy = await startPostgresProxy(database.url);
     onTestFinished(() => proxy.stop());
     const db = open(LIMIT_MS, proxy.url);
-    await db.query(ECHO, ['before']);
+    // Opens both connections. A new one would fail by the time limit of connecting.
+    await db.transaction((tx) => Promise.all([tx.query(ECHO, ['']), db.query(ECHO, [''])]));
     proxy.fallSilent();
     const ends: Promise<Outcome>[] = [];
     const transaction = outcomeOf(
       db.transaction(async (tx) => {
+        ends.push(outcomeOf(tx.query(ECHO, ['first'])));
         for (let n = 0; n < 40; n++) {
           tx.send(ECHO, ['in a transaction']);
           await delay(100);
