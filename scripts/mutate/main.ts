@@ -16,7 +16,8 @@
  *      decided, change. A run that is interrupted goes on where it was. Mutants that change nothing
  *      are named in equivalent.json, with the reason.
  *
- * Options: `--only src/core` (a path), `--only sql`, `--only code`; `--sample 50 --seed 7`;
+ * Options: `--only src/core` (a path), `--only sql`, `--only code`, or a kind and paths together
+ * (`--only sql --only src/features/cases`); `--sample 50 --seed 7`;
  * `--workers 2`; `--tests 'test/rules/*.test.ts'` tries no others; `--thorough` tries every test
  * file that reaches a mutant; `--fresh` forgets what was kept; `--report` prints what is known.
  * Tests that start processes see no mutants, so they are left out.
@@ -32,7 +33,7 @@ import { openSession } from './session.ts';
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [] },
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '1' },
@@ -81,9 +82,10 @@ function allMutants(): Mutant[] {
 
 function choose(mutants: readonly Mutant[]): Mutant[] {
   const { only, seed, sample } = options;
+  const paths = only.filter((each) => each !== 'sql' && each !== 'code');
   const isWanted = ({ on, file }: Mutant): boolean => {
-    if (only === 'sql') return on.code === null;
-    return only === 'code' ? on.code !== null : file.startsWith(only);
+    if (only.includes(on.code === null ? 'code' : 'sql')) return false;
+    return paths.length === 0 || paths.some((path) => file.startsWith(path));
   };
   const wanted = mutants.filter(isWanted);
   if (sample === undefined) return wanted;

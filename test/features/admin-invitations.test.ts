@@ -57,6 +57,22 @@ const mails = async (memberId: string) =>
     )
   ).length;
 
+/** Another team's invitations, which must not count. */
+async function fillTheHourOfTeamB(): Promise<void> {
+  await rows(
+    `insert into member (team_id, id, email, role, status, created_at, invited_at)
+     select 'team_b', 'mem_x' || n, 'x' || n || '@b.test', 'member', 'invited', $1, $1
+     from generate_series(1, 60) n`,
+    [clock.now()],
+  );
+  await rows(
+    `insert into invitation_resend (team_id, id, member_id, sent_at)
+     select 'team_b', 'inv_x' || n, 'mem_b_new', $1
+     from generate_series(1, 60) n`,
+    [clock.now()],
+  );
+}
+
 describe('an invitation mailed again', () => {
   test('queues one mail, with an audit entry, and changes nothing about the member', async () => {
     const before = await rows(`select * from member where id = 'mem_a_new'`);
@@ -82,14 +98,17 @@ describe('an invitation mailed again', () => {
   test('counts toward the 60 invitations an hour, like a new invitation', async () => {
     clock.advance(3_600_000);
     app = await signIn('admin');
+    await fillTheHourOfTeamB();
     const invite = (n: number) => app.v1.members.create.mutate({ email: `n${n}@limit.test` });
     const resend = () => app.admin.invitations.resend.mutate({ member_id: 'mem_a_new' });
     for (let n = 0; n < 30; n += 1) {
       await invite(n);
       await resend();
+      clock.advance(1000);
     }
-    expect(await codeOf(resend())).toBe('rate_limited');
-    expect(await codeOf(invite(30))).toBe('rate_limited');
+    const nextPlace = { data: { problem: { code: 'rate_limited', retry_after: 3570 } } };
+    await expect(resend()).rejects.toMatchObject(nextPlace);
+    await expect(invite(30)).rejects.toMatchObject(nextPlace);
     expect(
       (await api.call(api.key('team_a'), 'POST', '/users', { body: { email: 'x@limit.test' } }))
         .status,
@@ -117,6 +136,8 @@ describe('an invitation mailed again', () => {
     expect(codes.filter((code) => code === 'ok')).toHaveLength(1);
     expect(new Set(codes)).toEqual(new Set(['ok', 'rate_limited']));
     clock.advance(3_600_000);
+    app = await signIn('admin');
+    expect(await codeOf(app.v1.members.create.mutate({ email: 'next@hour.test' }))).toBe('ok');
   });
 });
 

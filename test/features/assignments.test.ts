@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { CATALOG, makeMember, makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
 
 interface Assignment {
@@ -32,12 +33,12 @@ async function eventsOf(
 describe('POST /assignments', () => {
   let api: TestApi;
   beforeAll(async () => {
-    const own = {
-      kind: 'situation',
-      id: 'sit_own_b',
+    const own = (team: string, id: string, kind: 'situation' | 'industry' = 'situation') => ({
+      kind,
+      id,
       name: { de: 'Eigene', en: 'Own' },
-      team: 'team_b',
-    } as const;
+      team,
+    });
     api = await startTestApi({
       seed: makeSeed(
         [
@@ -51,11 +52,22 @@ describe('POST /assignments', () => {
           }),
           makeTeam('b'),
           makeTeam('few', { released: ['sit_cold', 'per_calm', 'ind_saas'] }),
+          makeTeam('more', { released: ['sit_renewal'] }),
+          makeTeam('own'),
           makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
         ],
         {
-          catalog: [...CATALOG, own],
-          catalog_rules: [{ situation: 'sit_renewal', personality: 'per_tough' }],
+          catalog: [
+            ...CATALOG,
+            own('team_b', 'sit_own_b'),
+            own('team_own', 'sit_renewal'),
+            own('team_own', 'sit_own'),
+            own('team_own', 'per_tough', 'industry'),
+          ],
+          catalog_rules: [
+            { situation: 'sit_renewal', personality: 'per_tough' },
+            { personality: 'per_tough', industry: 'ind_public' },
+          ],
         },
       ),
     });
@@ -156,6 +168,55 @@ describe('POST /assignments', () => {
     });
   });
 
+  test('201: an own entry of the team, and the global ones beside it', async () => {
+    expect(await create({ situation_id: 'sit_own' }, 'own')).toMatchObject({ status: 201 });
+    expect(await create({}, 'own')).toMatchObject({ status: 201 });
+    const unknown = { code: 'kombination_ungueltig', dimension: 'situation', id: 'sit_nowhere' };
+    expect(await create({ situation_id: 'sit_nowhere' }, 'own')).toMatchObject({ body: unknown });
+  });
+
+  test('201: a global entry that another team has replaced by its own', async () => {
+    expect((await create({ situation_id: 'sit_renewal' })).status).toBe(201);
+  });
+
+  test('422 kombination_ungueltig: a global entry that the own entry of its id hides', async () => {
+    const hidden = { code: 'kombination_ungueltig', dimension: 'personality', id: 'per_tough' };
+    expect(await create({ personality_id: 'per_tough' }, 'own')).toMatchObject({ body: hidden });
+    const other = { code: 'kombination_ungueltig', dimension: 'situation', id: 'per_tough' };
+    expect(await create({ situation_id: 'per_tough' }, 'own')).toMatchObject({ body: other });
+  });
+
+  test('a rule of the catalog forbids just what it names', async () => {
+    expect((await create({ personality_id: 'per_tough' }, 'b')).status).toBe(201);
+    expect((await create({ situation_id: 'sit_renewal' }, 'b')).status).toBe(201);
+    const forbidden = { personality_id: 'per_tough', industry_id: 'ind_public' };
+    expect(await create(forbidden, 'b')).toMatchObject({
+      status: 422,
+      body: { code: 'kombination_ungueltig', dimension: 'personality' },
+    });
+  });
+
+  test('a block applies to its own team and its own member, and to no other entry', async () => {
+    expect((await create({ industry_id: 'ind_public' }, 'b')).status).toBe(201);
+    const other = { member_id: 'mem_a_picky', personality_id: 'per_tough' };
+    expect((await create(other)).status).toBe(201);
+  });
+
+  test('404: a recipient who is being removed at the same time', async () => {
+    const removal = await api.db.pool.connect();
+    try {
+      await removal.query(
+        `begin; update member set status = 'ended', ended_at = now() where id = 'mem_more_member'`,
+      );
+      const creating = create({ situation_id: 'sit_renewal' }, 'more');
+      await untilWaiting(api, 1);
+      await removal.query('commit');
+      expect(await creating).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    } finally {
+      removal.release();
+    }
+  });
+
   test('422 kombination_ungueltig: applies the rules of the catalog, without an id', async () => {
     const refused = await create({ situation_id: 'sit_renewal', personality_id: 'per_tough' });
     expect(refused).toMatchObject({
@@ -182,7 +243,7 @@ describe('POST /assignments', () => {
       personality_id: 'per_tough',
       industry_id: 'ind_public',
     });
-    expect(ruled.body).toMatchObject({ code: 'kombination_ungueltig' });
+    expect(ruled.body).toMatchObject({ code: 'kombination_ungueltig', dimension: 'situation' });
     const unknown = await create({
       situation_id: 'sit_renewal',
       personality_id: 'per_tough',
@@ -253,7 +314,12 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   test('PATCH changes only the fields it names; null clears a field', async () => {
     expect(await patch('two', { note: null })).toMatchObject({
       status: 200,
-      body: { note: null, due_date: '2026-12-01', status: 'open' },
+      body: {
+        note: null,
+        due_date: '2026-12-01',
+        status: 'open',
+        member_email: 'member@a.test',
+      },
     });
     expect(await patch('two', { due_date: null })).toMatchObject({
       status: 200,
@@ -280,7 +346,11 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   });
 
   test('two calls that set done at once raise one event', async () => {
-    await Promise.all(Array.from({ length: 8 }, () => patch('four', { status: 'done' })));
+    const release = await holdLock(api, `select from assignment where id = 'four' for update`);
+    const calls = Array.from({ length: 2 }, () => patch('four', { status: 'done' }));
+    await untilWaiting(api, 2);
+    await release();
+    await Promise.all(calls);
     expect(await completions('four')).toBe(1);
   });
 

@@ -7,8 +7,13 @@ describe('PATCH /users/{member_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
     const asked = makeMember('a', 'asked', { status: 'invited', role: 'admin', user_id: null });
+    const trusted = makeMember('c', 'trusted', { role: 'admin', rights: ['schnittstellen'] });
     api = await startTestApi({
-      seed: makeSeed([makeTeam('a', { members: [asked] }), makeTeam('b')]),
+      seed: makeSeed([
+        makeTeam('a', { members: [asked] }),
+        makeTeam('b'),
+        makeTeam('c', { members: [trusted] }),
+      ]),
     });
   });
   const patch = (id: string, role: string, key = api.key('team_a')) =>
@@ -41,6 +46,16 @@ describe('PATCH /users/{member_id}', () => {
       status: 200,
       body: { role: 'member', status: 'invited' },
     });
+  });
+
+  test('200: an admin who is demoted has no rights, nor after a promotion', async () => {
+    const key = api.key('team_c');
+    expect((await patch('mem_c_trusted', 'member', key)).status).toBe(200);
+    expect((await patch('mem_c_trusted', 'admin', key)).status).toBe(200);
+    const { rows } = await api.db.pool.query(
+      `select rights from member where team_id = 'team_c' and id = 'mem_c_trusted'`,
+    );
+    expect(rows).toEqual([{ rights: [] }]);
   });
 
   test('403: a key made by a member can neither make nor demote admins', async () => {

@@ -126,6 +126,7 @@ describe('POST /users', () => {
         makeTeam('full', { seats: 3 }),
         makeTeam('limit'),
         makeTeam('back', {
+          seats: 4,
           members: [makeMember('back', 'gone', { status: 'ended', email: 'gone@back.test' })],
         }),
         makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
@@ -190,7 +191,12 @@ describe('POST /users', () => {
     }
   });
 
-  test('201: the email of an ended membership gets a new membership', async () => {
+  test('201: an email that only another team knows', async () => {
+    const body = { email: 'member@limit.test' };
+    expect((await api.call(api.key('team_a'), 'POST', '/users', { body })).status).toBe(201);
+  });
+
+  test('201: the email of an ended membership gets a new membership, and its seat', async () => {
     const created = await api.call(api.key('team_back'), 'POST', '/users', {
       body: { email: 'gone@back.test' },
     });

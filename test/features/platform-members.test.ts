@@ -28,6 +28,13 @@ beforeAll(async () => {
     makeTeam('race', { members: raced }),
     makeTeam('gone', history),
     makeTeam('lone'),
+    makeTeam('back', {
+      members: [
+        makeMember('back', 'left', { status: 'ended' }),
+        asked('back', 'again'),
+        asked('back', 'guest'),
+      ],
+    }),
   ]);
   api = await startTestApi({ seed });
   platform = await platformOf(api);
@@ -60,6 +67,15 @@ describe('accepting an invitation', () => {
   test('finds the invitation by address in any case', async () => {
     expect(await accept('a', 'usr_mail', { email: ' mail@a.TEST ' })).toMatchObject({
       id: memberId('a', 'Mail'),
+    });
+  });
+
+  test('brings back a person who had left, and brings in one of another team', async () => {
+    const again = { member_id: memberId('back', 'again') };
+    expect(await accept('back', userId('back', 'left'), again)).toMatchObject({ status: 'active' });
+    const guest = { member_id: memberId('back', 'guest') };
+    expect(await accept('back', userId('lone', 'member'), guest)).toMatchObject({
+      status: 'active',
     });
   });
 

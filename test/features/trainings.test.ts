@@ -223,6 +223,22 @@ describe('GET /trainings, while trainings come and go', () => {
   });
 });
 
+describe('a person who left and came back', () => {
+  test('has their trainings and evaluations shown, those from before too', async () => {
+    const former = makeMember('a', 'former', { user_id: MEMBER, status: 'ended' });
+    const api = await startTestApi({
+      seed: makeSeed([
+        makeTeam('a', { members: [former], trainings: [makeTraining('a', 'trn_1')] }),
+      ]),
+    });
+    for (const path of ['/trainings', `/trainings?user_id=${MEMBER}`, '/evaluations']) {
+      const { status, body } = await api.call(api.key('team_a'), 'GET', path);
+      expect({ status, ids: numbersOf(body as Page) }).toEqual({ status: 200, ids: [1] });
+    }
+    expect((await api.call(api.key('team_a'), 'GET', '/trainings/trn_1')).status).toBe(200);
+  });
+});
+
 describe('GET /trainings/{training_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
