@@ -277,6 +277,30 @@ describe('POST /assignments', () => {
   });
 });
 
+describe('GET /assignments', () => {
+  test('pages show every assignment once, the newest first, each with its recipient', async () => {
+    const names = ['owner', 'admin', 'member'];
+    const assignments = [1, 2, 3, 4, 4, 5, 5].map((day, index) => ({
+      ...BODY,
+      id: `asg_${index}`,
+      member_id: `mem_a_${names[index % 3]}`,
+      created_at: `2026-10-0${day}T09:00:00Z`,
+    }));
+    const api = await startTestApi({ seed: makeSeed([makeTeam('a', { assignments })]) });
+    const seen: unknown[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query = cursor === '' ? 'limit=3' : `limit=3&cursor=${cursor}`;
+      const { body } = await api.call(api.key('team_a'), 'GET', `/assignments?${query}`);
+      const page = body as { data: Assignment[]; next_cursor: string | null };
+      seen.push(...page.data.map(({ id, member_email }) => [id, member_email]));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(
+      [6, 5, 4, 3, 2, 1, 0].map((index) => [`asg_${index}`, `${names[index % 3]}@a.test`]),
+    );
+  });
+});
+
 describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   let api: TestApi;
   beforeAll(async () => {
@@ -285,7 +309,9 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
       seed: makeSeed([
         makeTeam('a', {
           assignments: ['one', 'two', 'three', 'four', 'gone'].map((id) => ({ ...base, id })),
-          trainings: [makeTraining('a', 'trn_for_gone', { assignment_id: 'gone' })],
+          trainings: ['gone', 'two'].map((id) =>
+            makeTraining('a', `trn_for_${id}`, { assignment_id: id }),
+          ),
         }),
         makeTeam('b'),
       ]),
@@ -356,6 +382,8 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
 
   test('DELETE removes it without an event; its trainings stay without the reference', async () => {
     const events = (await eventsOf(api, 'team_a')).length;
+    // It does not wait for a change of another one.
+    await holdLock(api, `select from assignment where id = 'three' for update`);
     expect(await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).toMatchObject({
       status: 200,
       body: { ok: true },
@@ -363,11 +391,9 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
     expect((await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).status).toBe(404);
     expect((await api.call(api.key('team_a'), 'GET', '/assignments/gone')).status).toBe(404);
     const { rows } = await api.db.pool.query(
-      `select assignment_id
-       from training
-       where team_id = 'team_a' and id = 'trn_for_gone'`,
+      `select assignment_id from training where team_id = 'team_a' order by id`,
     );
-    expect(rows).toEqual([{ assignment_id: null }]);
+    expect(rows).toEqual([{ assignment_id: null }, { assignment_id: 'two' }]);
     expect((await eventsOf(api, 'team_a')).length).toBe(events);
   });
 

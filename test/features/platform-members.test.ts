@@ -186,6 +186,21 @@ describe('deleting a person', () => {
     expect(await emailOf(memberId('gone', 'left2'))).toEqual({ email: null, status: 'ended' });
   });
 
+  test('leaves the address to another person who had it before', async () => {
+    await api.db.pool.query(
+      `update member
+       set email = 'gone@shared.test'
+       where team_id = 'team_back' and id = any ($1)`,
+      [[memberId('back', 'left'), memberId('back', 'member')]],
+    );
+    await remove('back', 'member');
+    const { rows } = await api.db.pool.query(
+      `select email from member where team_id = 'team_back' and id = $1`,
+      [memberId('back', 'left')],
+    );
+    expect(rows).toEqual([{ email: 'gone@shared.test' }]);
+  });
+
   test('is refused for the owner, the last admin and a person unknown to the team', async () => {
     expect(await codeOf(remove('lone', 'owner'))).toBe('owner');
     expect(await codeOf(remove('lone', 'admin'))).toBe('last_admin');

@@ -8,6 +8,7 @@ import {
   platformOf,
   type Platform,
 } from '../support/platform.ts';
+import { holdLock } from '../support/locks.ts';
 import { readRollups, recount } from '../support/rollups.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
@@ -140,6 +141,16 @@ describe('start, end, abort', () => {
       );
     }
     expect(await sessionsOf('orders')).toBe(orders.filter((order) => order.includes('end')).length);
+  });
+
+  test('no step waits for a step of another person', async () => {
+    await start('race', 'trn_free');
+    const other = userId('race', 'admin');
+    await holdLock(
+      api,
+      `select from person where team_id = 'team_race' and id = '${other}' for update`,
+    );
+    expect(await start('race', 'trn_free')).toMatchObject({ status: 'started' });
   });
 
   test('an aborted session has no event and no count, unless its end is recorded', async () => {
