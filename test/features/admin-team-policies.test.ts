@@ -126,6 +126,20 @@ describe('policies', () => {
     ]);
   });
 
+  test('unblocking one entry for a member leaves their others, and those of other members', async () => {
+    const { memberPolicy } = (await as('list', 'admin')).admin.team;
+    const [member_id, other] = [memberId('list', 'member'), memberId('list', 'admin')];
+    const three = ['ind_saas', 'per_calm', 'sit_cold'];
+    await memberPolicy.set.mutate({ member_id, blocked: three.toReversed() });
+    await memberPolicy.set.mutate({ member_id: other, blocked: three });
+    expect(await memberPolicy.get.query({ member_id })).toEqual({ blocked: three });
+    await memberPolicy.set.mutate({ member_id, blocked: ['per_calm', 'sit_cold'] });
+    expect(await memberPolicy.get.query({ member_id })).toEqual({
+      blocked: ['per_calm', 'sit_cold'],
+    });
+    expect(await memberPolicy.get.query({ member_id: other })).toEqual({ blocked: three });
+  });
+
   test('a list with an unknown id changes nothing; the refusal names the id', async () => {
     const { policy, memberPolicy } = (await as('matrix', 'owner')).admin.team;
     const member_id = memberId('matrix', 'member');
@@ -229,6 +243,14 @@ describe('release', () => {
       expect(await release.get.query({})).toEqual(before);
     },
   );
+});
+
+test('withdrawing one entry leaves the others released', async () => {
+  const { release } = (await as('matrix', 'admin')).admin.team;
+  await release.set.mutate({ released: ['ind_saas', 'per_calm', 'sit_cold'] });
+  await release.set.mutate({ released: ['ind_saas', 'sit_cold'] });
+  expect(await release.get.query({})).toEqual({ released: ['ind_saas', 'sit_cold'] });
+  await release.set.mutate({ released: 'all' });
 });
 
 describe('catalog', () => {
