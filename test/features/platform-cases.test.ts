@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { auditOf, platformOf, type Platform } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
@@ -69,15 +70,32 @@ describe('cases of a member', () => {
 
   test('a change to the same values logs nothing; a removed case is gone', async () => {
     await create('cas_4', { title: 'T' });
+    await create('cas_stays');
     await platform.cases.update.mutate(a('cas_4', { title: 'T' }));
     await platform.cases.remove.mutate(a('cas_4'));
     expect((await read('cas_4')).status).toBe(404);
+    expect((await read('cas_stays')).status).toBe(200);
     const actions = (await auditOf(api, 'team_a')).filter(({ target_id }) => target_id === 'cas_4');
     expect(actions.map(({ action }) => action)).toEqual(['case.created', 'case.deleted']);
     expect(await codeOf(platform.cases.remove.mutate(a('cas_4')))).toBe('not_found');
     expect(await codeOf(platform.cases.update.mutate(a('cas_4', { title: 'T' })))).toBe(
       'not_found',
     );
+  });
+
+  test('of two changes at once both stay', async () => {
+    await create('cas_both');
+    const release = await holdLock(
+      api,
+      `select from training_case where id = 'cas_both' for update`,
+    );
+    const changes = [{ title: 'Both' }, { persona_id: 'per_calm' }].map((fields) =>
+      platform.cases.update.mutate(a('cas_both', fields)),
+    );
+    await untilWaiting(api, 2);
+    await release();
+    await Promise.all(changes);
+    expect((await read('cas_both')).body).toMatchObject({ title: 'Both', persona_id: 'per_calm' });
   });
 
   test('a case needs an active member of the team, and valid JSON', async () => {
