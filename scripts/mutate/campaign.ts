@@ -56,14 +56,21 @@ export async function recordCoverage(
         continue;
       }
       const ms = isGood(again) ? again.end.ms : first.end.ms;
+      const tests = durationsOf(first.end, isGood(again) ? again.end : first.end);
       const runs = !isGood(again) ? 'once' : isGood(reversed) ? 'in any order' : 'in order';
-      kept.coverage[file] = coverageOf(file, { ...first.end, ms }, { ...known, runs });
+      kept.coverage[file] = coverageOf(file, { ...first.end, tests, ms }, { ...known, runs });
       const why =
         runs === 'once' ? failureOf(again) : runs === 'in order' ? failureOf(reversed) : '';
       console.log(`${file}: ${first.end.ms} ms, then ${ms} ms, ${runs} ${why}`);
     }
     writeKept(kept);
   }
+}
+
+/** The tests in the order of the first run, with what they took in the second, which is warm. */
+function durationsOf(first: Ended, second: Ended): Ended['tests'] {
+  const warm = new Map(second.tests);
+  return first.tests.map(([name, ms]) => [name, warm.get(name) ?? ms]);
 }
 
 function failureOf(outcome: Outcome | undefined): string {
