@@ -126,7 +126,7 @@ describe('policies', () => {
     ]);
   });
 
-  test('unblocking one entry for a member leaves their others, and those of other members', async () => {
+  test('unblocking one entry of a member leaves their others and other members', async () => {
     const { memberPolicy } = (await as('list', 'admin')).admin.team;
     const [member_id, other] = [memberId('list', 'member'), memberId('list', 'admin')];
     const three = ['ind_saas', 'per_calm', 'sit_cold'];
