@@ -81,12 +81,12 @@ export async function findTarget(
   return row ?? null;
 }
 
-// Only admins hold rights. A member who loses the role loses them, so that a later promotion begins
-// without rights.
+// Only admins hold rights. A member who loses the role loses them, and a promotion begins without
+// rights.
 const UPDATE_ROLE = statement(
   'members.updateRole',
   `update member
-   set role = $3, rights = case when $3 = 'admin' then rights else '{}' end
+   set role = $3, rights = '{}'
    where team_id = $1 and id = $2`,
 );
 
