@@ -287,7 +287,11 @@ export async function addTwinRows(
   await db.pool.query(`update api_key set id = 'key_' || name`);
   await db.pool.query(
     `update crm_objection
-     set source = case when deal_id < 'deal_4' then 'lost_reason' else 'note:1' end,
+     set source = case
+         when deal_id < 'deal_4' then 'lost_reason'
+         when deal_id < 'deal_6' then 'note:1'
+         else 'note:99'
+       end,
        synced_at = case
          when (team_id = 'team_a') = (deal_id < 'deal_7') then timestamptz '2026-10-01Z'
          else '2026-12-01Z'
