@@ -1,6 +1,6 @@
 // `npm test` runs the static checks in parallel, then the tests. With arguments (a file, -t NAME …)
-// it runs only the tests. The last line is `N passed, N failed, N skipped`; a static check that
-// fails counts as one failed.
+// it runs only the tests. `--heavy` runs the suites that want the machine to themselves. The last
+// line is `N passed, N failed, N skipped`; a static check that fails counts as one failed.
 import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -39,8 +39,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-const args = process.argv.slice(2);
-const failedChecks = args.length > 0 ? 0 : await runChecks();
+const given = process.argv.slice(2);
+const isHeavy = given.includes('--heavy');
+const args = given.filter((arg) => arg !== '--heavy');
+const failedChecks = given.length > 0 ? 0 : await runChecks();
 const tests = await runTests(args);
 const failed = tests.failed + failedChecks;
 if (failed > 0) process.exitCode = 1;
@@ -104,6 +106,7 @@ async function run(
 ): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, nodeArgs, {
     cwd: root,
+    env: { ...process.env, TEST_HEAVY: isHeavy ? '1' : '0' },
     stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -1,14 +1,19 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** Suites that want the whole machine, one after the other. Only `npm run test:heavy` runs them. */
+const HEAVY = ['test/neighbours/**'];
+const isHeavy = process.env['TEST_HEAVY'] === '1';
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/**/*.test.ts'],
+    include: isHeavy ? HEAVY.map((folder) => `${folder}/*.test.ts`) : ['test/**/*.test.ts'],
+    exclude: isHeavy ? configDefaults.exclude : [...configDefaults.exclude, ...HEAVY],
     globalSetup: ['test/global-setup.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: isHeavy ? 1 : 2,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,0 +1,133 @@
+// One victim, one attack: the processes of the service on a database of their own, and a team that
+// goes on with its work while somebody else attacks.
+import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Pool } from 'pg';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  startWorkerProcess,
+  type Call,
+} from '../support/api.ts';
+import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { makeFullTeam, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
+import type { Answer, Order, Seen } from './victim.ts';
+
+/** A row of the table: somebody who tries to make others wait. */
+export interface Attack {
+  readonly name: string;
+  /** Seeded beside the victim. By default `team_attacker`, with one of everything. */
+  readonly teams?: readonly TeamSeed[];
+  /** Settings of the service's processes. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Makes what the attack needs, before the processes start. */
+  readonly prepare?: (world: Pick<World, 'pool'>) => Promise<void>;
+  /** Attacks. Ends by itself, or soon after `world.end` aborts. */
+  readonly run: (world: World) => Promise<void>;
+}
+
+export interface World {
+  /** The API's address, without the base path. */
+  readonly url: string;
+  readonly pool: Pool;
+  /** Calls the REST API with up to 64 requests at once. */
+  readonly call: Call;
+  /** Returns a key of a seeded team with every scope, by default the attacker's. */
+  readonly key: (team?: string) => string;
+  /** Aborts when the attack has lasted long enough. */
+  readonly end: AbortSignal;
+}
+
+/** What the victim and the operator noticed. */
+export interface Noticed extends Seen {
+  /** The most memory that the API process ever had, in megabytes. */
+  readonly memoryMb: number;
+}
+
+const QUIET_MS = 1_000;
+const ATTACK_MS = 10_000;
+
+/** Runs an attack and resolves with what the victim saw from its start to its end. */
+export async function attackOnce(attack: Attack): Promise<Noticed> {
+  const { teams = [makeFullTeam('attacker')], env = {} } = attack;
+  const database = await createTestDatabase();
+  const pool = new Pool({ connectionString: database.url, max: 4 });
+  const victim = new Worker(new URL('victim.ts', import.meta.url));
+  try {
+    const { port } = await answerOf(victim, 'listening');
+    const url = `http://127.0.0.1:${port}/`;
+    const own = makeTeam('victim', {
+      webhook_endpoints: [{ id: 'whe_victim', url, events: ['assignment.created'] }],
+    });
+    const { teams: seeded } = await loadTestSeed(database, makeSeed([own, ...teams]));
+    const key = (team = 'team_attacker'): string => seeded[team]?.api_keys['full'] ?? '';
+    await attack.prepare?.({ pool });
+    const api = await startApiProcess(database.url, { ...env });
+    const worker = await startWorkerProcess(database.url, {
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+      ...env,
+    });
+    try {
+      tell(victim, {
+        kind: 'start',
+        customer: {
+          base: api.url + BASE_PATH,
+          key: key('team_victim'),
+          memberId: memberId('victim', 'member'),
+        },
+      });
+      await delay(QUIET_MS);
+      const call = createCall(api.url, { connections: 64 });
+      await attack.run({ url: api.url, pool, call, key, end: AbortSignal.timeout(ATTACK_MS) });
+      tell(victim, { kind: 'stop' });
+      const { seen } = await answerOf(victim, 'saw');
+      return { ...seen, memoryMb: peakMemoryMb(api.pid) };
+    } finally {
+      await Promise.all([api.kill('SIGKILL'), worker.kill('SIGKILL')]);
+    }
+  } finally {
+    await victim.terminate();
+    await pool.end();
+    await database.drop();
+  }
+}
+
+/** One line for a table of figures. */
+export function summary({ statuses, requestsMs, webhooksMs, missing, memoryMb }: Noticed): string {
+  const ms = (numbers: readonly number[], share: number): string =>
+    `${Math.round(percentile(numbers, share))} ms`;
+  const counts = Object.entries(statuses).map(([status, count]) => `${count}× ${status}`);
+  return [
+    `${counts.join(', ')}; p95 ${ms(requestsMs, 0.95)}, slowest ${ms(requestsMs, 1)}`,
+    `webhooks: slowest ${ms(webhooksMs, 1)}, ${missing} missing; ${Math.round(memoryMb)} MB`,
+  ].join('; ');
+}
+
+/** Returns the value that this share of the sorted numbers does not exceed. */
+export function percentile(numbers: readonly number[], share: number): number {
+  return numbers[Math.max(0, Math.ceil(numbers.length * share) - 1)] ?? NaN;
+}
+
+function tell(victim: Worker, order: Order): void {
+  victim.postMessage(order);
+}
+
+async function answerOf<Kind extends Answer['kind']>(
+  victim: Worker,
+  kind: Kind,
+): Promise<Extract<Answer, { kind: Kind }>> {
+  for (;;) {
+    const [answer] = (await once(victim, 'message')) as [Answer];
+    if (answer.kind === kind) return answer as Extract<Answer, { kind: Kind }>;
+  }
+}
+
+function peakMemoryMb(pid: number): number {
+  const [, kilobytes = 'NaN'] =
+    /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}
