@@ -37,7 +37,7 @@ const LISTS: readonly List[] = [
     path: '/evaluations',
     name: 'evaluations',
     team: BIG,
-    rows: 'select saved_at as at, training_id as id from evaluation where team_id = $1',
+    rows: 'select stored_at as at, training_id as id from evaluation where team_id = $1',
   },
   {
     path: '/assignments',

@@ -164,10 +164,12 @@ function evaluationRow(
     scores.reduce((sum, score) => sum + (score - mean) * (score - mean), 0) / scores.length;
   const best = DIMENSIONS[scores.indexOf(Math.max(...scores))];
   const worst = DIMENSIONS[scores.indexOf(Math.min(...scores))];
+  const savedAt = new Date(at.at + nextInt(random, 5, 90) * 1000).toISOString();
   return {
     team_id: scene.teamId,
     training_id: generatedId('trn', at.index),
-    saved_at: new Date(at.at + nextInt(random, 5, 90) * 1000).toISOString(),
+    saved_at: savedAt,
+    stored_at: savedAt,
     total: Math.round(mean),
     spread: Math.round(Math.sqrt(variance) * 10) / 10,
     dimensions: Object.fromEntries(DIMENSIONS.map((name, index) => [name, scores[index]])),

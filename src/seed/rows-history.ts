@@ -49,10 +49,14 @@ export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
   for (const training of team.trainings) {
     const { evaluation } = training;
     if (!evaluation) continue;
+    const savedAt =
+      instant(evaluation.saved_at ?? training.finished_at ?? training.created_at) ?? now;
     yield {
       team_id: team.id,
       training_id: training.id,
-      saved_at: instant(evaluation.saved_at ?? training.finished_at ?? training.created_at) ?? now,
+      saved_at: savedAt,
+      // As if it had arrived at once.
+      stored_at: savedAt,
       total: evaluation.score?.total ?? null,
       spread: evaluation.score?.spread ?? null,
       dimensions: evaluation.score?.dimensions ?? {},

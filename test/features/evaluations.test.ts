@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { describeEvaluation, platformOf, type Platform } from '../support/platform.ts';
 import {
   makeEvaluation,
   makeFullTeam,
@@ -18,7 +19,7 @@ interface Page {
 const scored = (id: string, savedAt: string, fields: Parameters<typeof makeTraining>[2] = {}) =>
   makeTraining('a', id, { ...fields, evaluation: { ...makeEvaluation(60), saved_at: savedAt } });
 
-/** They were not saved in the order in which they began. */
+/** They were not stored in the order in which they began. */
 async function startWithFive(): Promise<TestApi> {
   return startTestApi({
     seed: makeSeed([
@@ -58,7 +59,7 @@ describe('GET /evaluations', () => {
     api = await startWithFive();
   });
 
-  test('lists the scored trainings of active members, the last saved first', async () => {
+  test('lists the scored trainings of active members, the last stored first', async () => {
     expect(idsOf(await list(api, ''))).toEqual(['trn_1', 'trn_4', 'trn_3', 'trn_5', 'trn_2']);
   });
 
@@ -73,7 +74,7 @@ describe('GET /evaluations', () => {
     ['2026-10-08T10:00:00.001Z', ['trn_1']],
     ['2026-10-08T12:00:00%2B02:00', ['trn_1', 'trn_4', 'trn_3']],
     ['2030-01-01T00:00:00Z', []],
-  ])('shows with updated_since=%s the evaluations saved at or after it', async (since, ids) => {
+  ])('shows with updated_since=%s the evaluations stored at or after it', async (since, ids) => {
     expect(idsOf(await list(api, `updated_since=${since}`))).toEqual(ids);
   });
 
@@ -117,13 +118,59 @@ describe('GET /evaluations', () => {
   });
 });
 
+describe('GET /evaluations, when evaluations arrive late', () => {
+  let api: TestApi;
+  let platform: Platform;
+  beforeAll(async () => {
+    api = await startWithFive();
+    platform = await platformOf(api, 'scoring');
+  });
+
+  const save = (id: string, savedAt: string) =>
+    platform.evaluations.save.mutate(describeEvaluation('a', id, 70, savedAt));
+  /** As a client polls that goes by the `Date` header of its last response. */
+  const poll = async () => {
+    const { headers } = await api.call(api.key('team_a'), 'GET', '/evaluations?limit=1');
+    return new Date(headers['date'] ?? '').toISOString();
+  };
+
+  test('shows one that was saved before the last poll and stored after it, first', async () => {
+    const since = await poll();
+    await save('trn_unscored', '2026-10-01T00:00:00Z');
+    expect(idsOf(await list(api, `updated_since=${since}`))).toEqual(['trn_unscored']);
+    expect(idsOf(await list(api, 'limit=2'))).toEqual(['trn_unscored', 'trn_1']);
+  });
+
+  test('moves one that is saved again to the front, by when that was stored', async () => {
+    const since = await poll();
+    await save('trn_2', '2026-10-06T11:00:00Z');
+    expect(idsOf(await list(api, `updated_since=${since}`))[0]).toBe('trn_2');
+  });
+
+  test('does not move one whose stored evaluation is newer, because nothing changed', async () => {
+    const before = idsOf(await list(api, ''));
+    await save('trn_1', '2026-10-01T00:00:00Z');
+    expect(idsOf(await list(api, ''))).toEqual(before);
+  });
+
+  test('shows each once over pages of one', async () => {
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: Page = await list(api, `limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      seen.push(...idsOf(page));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(['trn_2', 'trn_unscored', 'trn_1', 'trn_4', 'trn_3', 'trn_5']);
+  });
+});
+
 describe('GET /evaluations, while evaluations come and go', () => {
   test('neither repeats nor skips evaluations that were there throughout', async () => {
     const api = await startWithFive();
     const first = await list(api, 'limit=2');
     await api.db.pool.query(
-      `insert into evaluation (team_id, training_id, saved_at)
-       values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z')`,
+      `insert into evaluation (team_id, training_id, saved_at, stored_at)
+       values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z', '2026-10-20T00:00:00Z')`,
     );
     await api.db.pool.query(
       `delete from evaluation

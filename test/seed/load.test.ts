@@ -127,6 +127,7 @@ describe('a file with every field', () => {
       ...score,
       ...texts,
       saved_at: '2026-03-04T05:14:00.000Z',
+      stored_at: '2026-03-04T05:14:00.000Z',
     });
     const [bare] = await read(
       `SELECT e.*

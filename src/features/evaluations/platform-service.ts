@@ -27,7 +27,6 @@ export async function saveEvaluation(
     );
     const { training, assignment, alongside: stored } = locked;
     if (stored && !isLater(savedAt, stored)) return { savedAt: stored.saved_at };
-    store.saveEvaluation(tx, teamId, evaluation);
     markScored(tx, teamId, training);
     changeRollups(tx, teamId, training, {
       before: { isEnded: isEnded(training), score: stored },
@@ -43,6 +42,7 @@ export async function saveEvaluation(
       audit: { action: 'evaluation.saved', targetId: trainingId },
       events,
     });
+    store.saveEvaluation(tx, teamId, evaluation);
     return { savedAt };
   });
 }

@@ -42,15 +42,20 @@ const COLUMNS = [
   'biggest_lever',
 ];
 
+// The time of storage is the database's, whose clock all processes share.
 const SAVE = statement(
   'evaluations.save',
-  `insert into evaluation (team_id, training_id, ${COLUMNS.join(', ')})
-   values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(', ')})
+  `insert into evaluation (team_id, training_id, ${COLUMNS.join(', ')}, stored_at)
+   values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(', ')}, clock_timestamp())
    on conflict (team_id, training_id) do update
-   set ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+   set ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')},
+     stored_at = excluded.stored_at`,
 );
 
-/** Inserts the training's evaluation or replaces it. Needs the person's lock. */
+/**
+ * Inserts the training's evaluation or replaces it. Needs the person's lock. Send it last: others
+ * see the row from COMMIT on, under the time at which this statement runs.
+ */
 export function saveEvaluation(tx: Tx, teamId: string, row: NewEvaluation): void {
   tx.send(SAVE, [
     teamId,

@@ -42,8 +42,10 @@ export const evaluations = {
     summary: 'List scored trainings',
     description:
       'Sessions of the active members that have an evaluation, in the shape of `GET /trainings`. ' +
-      'The session whose evaluation was saved last comes first. ' +
-      'With `updated_since`, a client reads what was scored since it last asked.',
+      'The session whose evaluation was stored last comes first, however late it arrived. ' +
+      'With `updated_since`, a client reads what was stored since it last asked. ' +
+      'Let the ranges overlap: ask from a minute before the last poll, by the `Date` header of ' +
+      'its response. An evaluation can be seen a moment after the time it is stored under.',
     input: listInput,
     output: service.trainingPage,
     outputName: 'TrainingPage',

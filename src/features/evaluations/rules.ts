@@ -1,11 +1,19 @@
 /**
  * Decisions about evaluations that the specification leaves open:
  *  * `GET /evaluations` lists *trainings* that have an evaluation. The training whose evaluation
- *    was saved last comes first; the training's id breaks ties. When an evaluation is saved again,
- *    its training moves to the front. A client that pages at that moment may get it twice, but
- *    never misses it.
- *  * `updated_since` means "saved at or after". Together with the order, a client that remembers
+ *    was stored here last comes first; the training's id breaks ties. The time of storage is the
+ *    database's and not the host application's `saved_at`: an evaluation may arrive late, and a
+ *    client that polls must not miss it. A seeded evaluation counts as stored at its `saved_at`.
+ *  * When an evaluation is saved again, its training moves to the front. A client that pages at
+ *    that moment may get it twice, but never misses it.
+ *  * `updated_since` means "stored at or after". Together with the order, a client that remembers
  *    when it last asked reads only what is new.
+ *  * An evaluation can be seen when its transaction has committed, which is milliseconds after the
+ *    time of storage and never more than seconds. A poll between the two does not show it. So the
+ *    documentation advises to ask from a minute before the last poll. Times that grow in the order
+ *    of the commits would need a lock that all saves of a team share.
+ *  * If a former member becomes active again, their evaluations are listed again, in their old
+ *    places. A client that keeps a copy reads them anew after `member.joined`.
  *  * An evaluation exists once the training is scored. Until then the answer is `not_found`. The
  *    answer is the same for an unknown training, and for a training of a person who is not an
  *    active member now.

@@ -44,7 +44,7 @@ export const listInput = z.object({
   ...pageQuery,
   updated_since: dateTimeInput.optional().meta({
     description:
-      'Only trainings whose evaluation was saved at or after this moment; ' +
+      'Only trainings whose evaluation was stored at or after this moment; ' +
       'a date-time with an offset. Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),

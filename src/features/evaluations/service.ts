@@ -18,8 +18,8 @@ export interface EvaluationQuery {
 }
 
 /**
- * Lists the trainings with an evaluation, the one saved last first. Throws `validation_error` for a
- * cursor of another list.
+ * Lists the trainings with an evaluation, the one stored last first. Throws `validation_error` for
+ * a cursor of another list.
  */
 export async function listEvaluated(
   db: Db,
@@ -33,7 +33,7 @@ export async function listEvaluated(
     after: parseCursor(LIST, cursor),
     since,
   });
-  return toPage(LIST, rows, limit, (row) => ({ at: row.saved_at, id: row.id }));
+  return toPage(LIST, rows, limit, (row) => ({ at: row.stored_at, id: row.id }));
 }
 
 /** Throws `not_found`, even for a known training while it is not scored. */

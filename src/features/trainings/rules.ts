@@ -8,6 +8,9 @@
  *  * `since` means `created_at >= since`. `status`, `user_id` and `assignment_id` are equalities.
  *    All filters must match. A value that matches nothing gives an empty page, so a filter reveals
  *    nothing about other teams.
+ *  * So `since` is about when a session began, not about when the host application reported it. A
+ *    client that must not miss one that is reported late uses the webhook `training.completed`, or
+ *    `updated_since` of `GET /evaluations`.
  *  * `status` and `source` are open sets, so a filter takes any text.
  */
 

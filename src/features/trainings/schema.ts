@@ -42,8 +42,8 @@ export const listInput = z.object({
     .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
   since: dateTimeInput.optional().meta({
     description:
-      'Only trainings that began at or after this moment; a date-time with an offset. ' +
-      'Encode the `+` of an offset as `%2B`.',
+      'Only trainings that began at or after this moment, whenever they were reported; ' +
+      'a date-time with an offset. Encode the `+` of an offset as `%2B`.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
   assignment_id: id

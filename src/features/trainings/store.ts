@@ -48,7 +48,7 @@ const FILTERS = [
 ] as const satisfies readonly (keyof TrainingFilters)[];
 
 const TRAININGS = ['t.created_at', 't.id'] as const;
-const EVALUATIONS = ['e.saved_at', 'e.training_id'] as const;
+const EVALUATIONS = ['e.stored_at', 'e.training_id'] as const;
 
 // The constant limit tells the planner that only one page will be read. For a parameter, it would
 // assume a tenth of the team's rows, and a sort or JIT compilation would seem worth it.
@@ -114,9 +114,9 @@ export async function findTraining(
   return row ?? null;
 }
 
-/** A training and the time when its evaluation was saved. */
+/** A training and the time when its evaluation was stored here. */
 export interface EvaluatedTrainingRow extends TrainingRow {
-  readonly saved_at: string;
+  readonly stored_at: string;
 }
 
 // The index of evaluations gives the order. `offset 0` makes the planner look up the training of
@@ -125,7 +125,7 @@ const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
   'trainings.listEvaluated',
   `select *
    from (
-     select e.saved_at, e.training_id as id, t.*
+     select e.stored_at, e.training_id as id, t.*
      from evaluation e
      cross join lateral (
        select ${DETAILS}
@@ -137,15 +137,15 @@ const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
      ) t
      where e.team_id = $1
        and ${isAfter(EVALUATIONS, ['$3', '$4'])}
-       and e.saved_at >= coalesce($5::timestamptz, '-infinity')
+       and e.stored_at >= coalesce($5::timestamptz, '-infinity')
      ${newestFirst(EVALUATIONS, PAGE_LIMIT_MAX + 1)}
    ) page
-   ${newestFirst(['saved_at', 'id'], '$2')}`,
+   ${newestFirst(['stored_at', 'id'], '$2')}`,
 );
 
 /**
- * Lists trainings of active members with an evaluation, the one saved last first, from the position
- * `after` on. `since` applies to the time of the evaluation.
+ * Lists trainings of active members with an evaluation, the one stored last first, from the
+ * position `after` on. `since` applies to the time of storage.
  */
 export function listEvaluatedTrainings(
   db: Db,
