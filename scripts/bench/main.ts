@@ -3,17 +3,19 @@
 // else on the machine meanwhile.
 //   --quick                            less data and fewer runs: about a minute
 //   --only list|pages|analytics|writes|webhooks
+//   --only soak --minutes 60           mixed load: what grows with time? Only when asked for
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchAnalytics } from './analytics.ts';
 import { seedFile } from './data.ts';
 import { benchList } from './list.ts';
 import { benchPages, PAGE_TEAMS } from './pages.ts';
+import { benchSoak } from './soak.ts';
 import { benchWebhooks } from './webhooks.ts';
 import { openWorld } from './world.ts';
 import { benchWrites } from './writes.ts';
 
-const PARTS = ['list', 'pages', 'analytics', 'writes', 'webhooks'] as const;
+const PARTS = ['list', 'pages', 'analytics', 'writes', 'webhooks', 'soak'] as const;
 type Part = (typeof PARTS)[number];
 
 interface Scale {
@@ -65,8 +67,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 try {
-  const { scale, only } = readArguments();
-  await bench(scale, only);
+  await bench(readArguments());
 } catch (error) {
   // After a signal, what was stopped fails; that is not worth reporting.
   if (!stack.disposed) console.error(error instanceof Error ? error.message : error);
@@ -75,16 +76,28 @@ try {
   if (!stack.disposed) await stack.disposeAsync();
 }
 
-function readArguments(): { scale: Scale; only: readonly Part[] } {
-  const { values } = parseArgs({
-    options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
-  });
-  const only = PARTS.filter((part) => values.only === undefined || values.only === part);
-  if (only.length === 0) throw new Error(`--only takes one of ${PARTS.join(', ')}`);
-  return { scale: values.quick ? QUICK : FULL, only };
+interface Arguments {
+  readonly scale: Scale;
+  readonly only: readonly Part[];
+  readonly minutes: number;
 }
 
-async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
+function readArguments(): Arguments {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      minutes: { type: 'string', default: '60' },
+    },
+  });
+  const only = PARTS.filter((part) =>
+    values.only === undefined ? part !== 'soak' : values.only === part,
+  );
+  if (only.length === 0) throw new Error(`--only takes one of ${PARTS.join(', ')}`);
+  return { scale: values.quick ? QUICK : FULL, only, minutes: Number(values.minutes) };
+}
+
+async function bench({ scale, only, minutes }: Arguments): Promise<void> {
   const has = (part: Part): boolean => only.includes(part);
   const { runs, seconds, rounds } = scale;
   const startedAt = performance.now();
@@ -117,6 +130,7 @@ async function bench(scale: Scale, only: readonly Part[]): Promise<void> {
   }
   if (has('webhooks'))
     await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
+  if (has('soak')) await benchSoak(world, api, { stack, minutes });
   console.log(`\nDone in ${elapsed()}.`);
 }
 
