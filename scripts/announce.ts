@@ -3,9 +3,10 @@
 // any time: the database records who was mailed.
 import '../src/runtime/node-version.ts';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../src/runtime/config.ts';
+import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { V1_DEPRECATION } from '../src/core/deprecation.ts';
+import { requireAppSecret } from '../src/db/app-secret.ts';
 import { openDatabase, type Database } from '../src/db/client.ts';
 import { holdSessionLock } from '../src/db/session-lock.ts';
 import { requireAnnouncement, type Announcement } from '../src/features/announcements/rules.ts';
@@ -25,6 +26,7 @@ try {
   const config = loadConfig(process.env);
   const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
   try {
+    await requireAppSecret(db, appSecretsOf(config));
     if (dryRun) await showPlan(db, announcement);
     else await sendMails(db, announcement, config);
   } finally {

@@ -2,6 +2,7 @@
 // is safe to stop it and run it again at any time.
 import '../src/runtime/node-version.ts';
 import { loadConfig } from '../src/runtime/config.ts';
+import { requireAppSecret, rotateCanary } from '../src/db/app-secret.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { rotateSecret } from '../src/db/rotate-secret.ts';
 
@@ -16,7 +17,10 @@ if (previous === undefined) {
 
 const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
 try {
-  const { rotated, unreadable } = await rotateSecret(db, { current, previous });
+  const secrets = { current, previous };
+  await requireAppSecret(db, secrets);
+  const { rotated, unreadable } = await rotateSecret(db, secrets);
+  await rotateCanary(db, secrets);
   for (const [column, count] of Object.entries(rotated))
     console.log(`${column}: ${count} encrypted anew`);
   for (const [column, count] of Object.entries(unreadable).filter(([, values]) => values > 0)) {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDataFolder } from '../src/runtime/data-folder.ts';
+import { requireAppSecretAt } from '../src/db/app-secret.ts';
 import { startEmbedded } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { loadSeed, type SeedResult } from '../src/seed/load.ts';
@@ -52,11 +53,13 @@ function readJson(path: string): unknown {
 async function load(file: unknown, replace: boolean): Promise<SeedResult> {
   const target = await openTarget(file);
   try {
+    const { databaseUrl, appSecret } = target;
+    const previous = process.env['APP_SECRET_PREVIOUS'] || null;
+    // A file without webhook endpoints needs no secret, so there may be none.
+    if (appSecret.length >= 32)
+      await requireAppSecretAt(databaseUrl, { current: appSecret, previous });
     const startedAt = performance.now();
-    const result = await loadSeed(target.databaseUrl, file, {
-      replace,
-      appSecret: target.appSecret,
-    });
+    const result = await loadSeed(databaseUrl, file, { replace, appSecret });
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.error(`Loaded ${Object.keys(result.teams).length} team(s) in ${seconds} s.`);
     return result;

@@ -4,23 +4,24 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
-import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
+import { expectedMigrations } from './db/migrate.ts';
 import { startUsageCounter, type UsageCounter } from './features/usage/counter.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authenticate.ts';
 import { answerBrokenRequest } from './http/api/broken-request.ts';
 import type { TokenKey } from './http/app/token.ts';
 import { openApiDocument } from './http/openapi/document.ts';
 import { createApp } from './http/server.ts';
-import { loadConfig, type Config } from './runtime/config.ts';
+import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { drain, trackRequests } from './runtime/drain.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics, type Metrics } from './runtime/metrics.ts';
-import { runUntilSignal } from './runtime/process.ts';
+import { fail, runUntilSignal } from './runtime/process.ts';
+import { startReadiness, type Readiness } from './runtime/readiness.ts';
 import { DEMO_TEAM_ID } from './seed/demo-team.ts';
 
 /**
- * Starts the API process. The database need not be reachable yet. Rejects with the error of the
- * port (`EADDRINUSE`).
+ * Starts the API process. The database need not be reachable yet. Rejects if APP_SECRET is not the
+ * database's, and with the error of the port (`EADDRINUSE`).
  */
 export async function startApi(config: Config): Promise<{ port: number; stop(): Promise<void> }> {
   const logger = createLogger(config.logLevel);
@@ -30,37 +31,43 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   const metrics = createMetrics(db.pool);
-  const migrations = await expectedMigrations();
   const usage = startUsageCounter({
     db,
     clock: systemClock,
     onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });
-  let isDraining = false;
   const server = createServer();
   const requests = trackRequests(server);
+  let readiness: Readiness | undefined;
   try {
+    readiness = await startReadiness({
+      db,
+      migrations: await expectedMigrations(),
+      secrets: appSecretsOf(config),
+      logger,
+      onFault: fail,
+    });
     const port = await listen(server, config);
     const publicUrl =
       config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
-    const isReady = async (): Promise<boolean> =>
-      !isDraining && (await isDatabaseReady(db, migrations));
-    server.on('request', appOf({ config, publicUrl, db, logger, metrics, usage, isReady }));
+    server.on('request', appOf({ config, publicUrl, db, logger, metrics, usage, readiness }));
     server.on('clientError', answerBrokenRequest(publicUrl));
     server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     const metricsServer = await serveMetrics(config, metrics.registry);
     logger.info({ port }, 'api listens');
     const stop = async (): Promise<void> => {
-      isDraining = true;
+      readiness?.drain();
       await drain(server, requests);
       metricsServer?.close();
       await usage.stop();
+      readiness?.stop();
       await db.close();
       logger.info('api stopped');
       logger.flushNow();
     };
     return { port, stop };
   } catch (error) {
+    readiness?.stop();
     await usage.stop();
     await db.close();
     throw error;
@@ -75,16 +82,16 @@ function appOf(options: {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly usage: UsageCounter;
-  readonly isReady: () => Promise<boolean>;
+  readonly readiness: Readiness;
 }): RequestListener {
-  const { config, publicUrl, db, logger, metrics, usage, isReady } = options;
+  const { config, publicUrl, db, logger, metrics, usage, readiness } = options;
   return createApp({
     db,
     logger,
     publicUrl,
     services: {
       clock: systemClock,
-      secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
+      secrets: appSecretsOf(config),
       webhookAllowPrivateTargets: config.webhookAllowPrivateTargets,
     },
     limits: {
@@ -92,12 +99,15 @@ function appOf(options: {
       ipPerMinute: IP_RATE_LIMIT_PER_MINUTE,
     },
     document: JSON.stringify(openApiDocument(publicUrl)),
-    observe: metrics.observeRequest,
+    observe: (route, status, seconds) => {
+      metrics.observeRequest(route, status, seconds);
+      if (status === 503) readiness.suspect();
+    },
     countUse: usage.count,
     trustProxy: config.trustProxy,
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.nodeEnv === 'production' ? null : DEMO_TEAM_ID,
-    isReady,
+    whyNotReady: () => readiness.check(),
   });
 }
 
@@ -115,15 +125,6 @@ function listen(server: Server, config: Config): Promise<number> {
       resolve((server.address() as AddressInfo).port);
     });
   });
-}
-
-async function isDatabaseReady(db: Database, migrations: readonly Migration[]): Promise<boolean> {
-  try {
-    return await isMigrated(db, migrations);
-  } catch {
-    // Whatever the reason, the process cannot serve requests. The requests themselves log it.
-    return false;
-  }
 }
 
 if (import.meta.main) await runUntilSignal(() => startApi(loadConfig(process.env)));

@@ -13,7 +13,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts';
-import { loadConfig, type Config } from './runtime/config.ts';
+import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { openDataFolder, type DataFolder } from './runtime/data-folder.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
 import { DEMO_TEAM_ID } from './seed/demo-team.ts';
@@ -58,6 +58,7 @@ async function startAll(): Promise<void> {
   const settings = loadConfig(withKeptSecrets(process.env, folder));
   const [modules, config] = await Promise.all([importModules(), withDatabase(settings, folder)]);
   await modules.migrate(config.databaseUrl);
+  await modules.requireAppSecretAt(config.databaseUrl, appSecretsOf(config));
   const demoKey = await provideDemoTeam(config, folder, modules);
 
   // The process has one port for metrics, and the API uses it.
@@ -80,14 +81,15 @@ async function stopAll(): Promise<void> {
 }
 
 async function importModules() {
-  const [migrations, api, worker, load, demo] = await Promise.all([
+  const [migrations, appSecret, api, worker, load, demo] = await Promise.all([
     import('./db/migrate.ts'),
+    import('./db/app-secret.ts'),
     import('./api.ts'),
     import('./worker.ts'),
     import('./seed/load.ts'),
     import('./seed/demo.ts'),
   ]);
-  return { ...migrations, ...api, ...worker, ...load, ...demo };
+  return { ...migrations, ...appSecret, ...api, ...worker, ...load, ...demo };
 }
 
 type Modules = Awaited<ReturnType<typeof importModules>>;

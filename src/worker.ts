@@ -2,6 +2,7 @@ import './runtime/node-version.ts';
 import { parseCronItems, type TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
+import { requireAppSecret } from './db/app-secret.ts';
 import { openDatabase, type Database } from './db/client.ts';
 import { expectedMigrations, isMigrated } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
@@ -14,7 +15,7 @@ import { memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { resendTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
-import { loadConfig, type Config } from './runtime/config.ts';
+import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { keepRunning } from './runtime/job-runner.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMailer } from './runtime/mail.ts';
@@ -36,6 +37,7 @@ export async function startWorker(config: Config): Promise<Part> {
   });
   try {
     await requireMigrated(db);
+    await requireAppSecret(db, appSecretsOf(config));
     const metrics = createWorkerMetrics(() => readBacklog(db));
     const deliveries = await startDeliveries({ config, db, logger, metrics });
     const jobs = await keepRunning({
@@ -86,7 +88,7 @@ function tasksOf(options: WorkerOptions & { readonly wake: () => void }): TaskLi
     ...memberTasks(shared),
     ...crmTasks({
       ...shared,
-      secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
+      secrets: appSecretsOf(config),
       allowBaseUrl: config.nodeEnv !== 'production',
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS, wake }),
@@ -114,7 +116,7 @@ async function startDeliveries(
     sender,
     logger,
     clock: systemClock,
-    secrets: { current: config.appSecret, previous: config.appSecretPrevious ?? null },
+    secrets: appSecretsOf(config),
     limits: {
       concurrency: config.workerConcurrency,
       maxPerEndpoint: config.webhookMaxInFlightPerEndpoint,

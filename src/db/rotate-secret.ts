@@ -43,6 +43,23 @@ export async function rotateSecret(db: Db, secrets: AppSecrets): Promise<Rotatio
   return { rotated, unreadable };
 }
 
+/** An encrypted value, and the context that it is bound to. */
+interface EncryptedValue {
+  readonly sealed: Buffer;
+  readonly context: string;
+}
+
+/** Returns the first encrypted values of each column. Empty if nothing is encrypted yet. */
+export async function readSomeEncrypted(db: Db): Promise<EncryptedValue[]> {
+  const found: EncryptedValue[] = [];
+  for (const { column, read } of TARGETS) {
+    const rows = await db.query(read, ['', '', BATCH_SIZE]);
+    for (const { team_id, key, sealed } of rows)
+      if (sealed !== null) found.push({ sealed, context: column.context(team_id, key) });
+  }
+  return found;
+}
+
 /** The counts of one pass over a column. */
 interface Pass {
   /** Values of the previous secret, including those that changed before they were written. */

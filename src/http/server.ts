@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type Request } from 'express';
 import type { Config } from '../runtime/config.ts';
+import type { NotReady } from '../runtime/readiness.ts';
 import { normalizeIp } from './api/authenticate.ts';
 import type { RestOptions } from './api/exchange.ts';
 import { BASE_PATH, createRest } from './api/rest.ts';
@@ -10,11 +11,8 @@ import { docsRouter } from './docs/docs.ts';
 export interface AppOptions
   extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
-  /**
-   * Whether the process is ready for requests: the database answers, its migrations are those of
-   * this version, and the process is not draining.
-   */
-  readonly isReady: () => Promise<boolean>;
+  /** Returns why the process should get no requests at the moment. null: it is ready. */
+  readonly whyNotReady: () => Promise<NotReady | null>;
 }
 
 /** Everything that the API process serves. The routes are tried in this order. */
@@ -32,8 +30,9 @@ export function createApp(options: AppOptions): Express {
     response.json({ status: 'ok' });
   });
   app.get('/readyz', async (_request, response) => {
-    const ready = await options.isReady();
-    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not_ready' });
+    const reason = await options.whyNotReady();
+    if (reason === null) response.json({ status: 'ready' });
+    else response.status(503).json({ status: 'not_ready', reason });
   });
   app.use(trpcRouter(options));
   app.use('/docs', docsRouter({ publicUrl: options.publicUrl }));

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import type { AppSecrets } from '../core/encryption.ts';
 
 /** The configuration of a process. Only {@link parseConfig} reads the environment. */
 export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
@@ -56,6 +57,11 @@ export function loadConfig(env: Environment): Config {
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }
+}
+
+/** Returns the secrets that this process encrypts and decrypts with. */
+export function appSecretsOf({ appSecret, appSecretPrevious }: Config): AppSecrets {
+  return { current: appSecret, previous: appSecretPrevious ?? null };
 }
 
 function configError(faults: readonly string[]): ConfigError {

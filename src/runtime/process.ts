@@ -48,7 +48,8 @@ export async function runUntilSignal(
   }
 }
 
-function fail(error: unknown): never {
+/** Prints the error for the operator and ends the process with exit code 1. */
+export function fail(error: unknown): never {
   process.stderr.write(`${messageOf(error)}\n`);
   process.exit(1);
 }

@@ -58,7 +58,7 @@ beforeAll(async () => {
       trustProxy: { kind: 'none' },
       tokenKey: null,
       developmentTeamId: null,
-      isReady: () => Promise.resolve(true),
+      whyNotReady: () => Promise.resolve(null),
     }),
   );
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

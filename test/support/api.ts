@@ -255,7 +255,10 @@ export function runScript(
   return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args);
 }
 
-function runEntry(
+/**
+ * Starts an entry as a process and does not wait. It knows no database unless `env` names one.
+ */
+export function runEntry(
   entry: string,
   env: Record<string, string>,
   args: readonly string[] = [],
@@ -342,7 +345,7 @@ function appOptions(
     trustProxy: options.trustProxy ?? { kind: 'none' },
     tokenKey: { kind: 'secret', secret: TEST_APP_AUTH_SECRET },
     developmentTeamId: options.developmentTeamId ?? null,
-    isReady: async () => true,
+    whyNotReady: async () => null,
     ...options.app,
   };
 }

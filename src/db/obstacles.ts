@@ -1,0 +1,69 @@
+/** What keeps the service from working on a database, in words that anybody may read. */
+import { isUnavailable } from './errors.ts';
+import type { Db } from './client.ts';
+import { isMigrated, type Migration } from './migrate.ts';
+import { statement } from './statement.ts';
+
+/** The names are part of `/readyz` and of the log. None tells more about the database. */
+export type Obstacle =
+  | 'database_unreachable'
+  | 'database_login_refused'
+  | 'too_many_connections'
+  | 'database_read_only'
+  | 'disk_full'
+  | 'migrations_pending'
+  | 'database_error';
+
+const READ_ONLY = statement<{ read_only: boolean }>(
+  'obstacles.readOnly',
+  `select current_setting('transaction_read_only')::boolean as read_only`,
+);
+
+// More than the memory of this statement holds, so Postgres must write it to a file.
+const LITTLE_MEMORY = statement(
+  'obstacles.useLittleMemory',
+  `select set_config('work_mem', '64kB', true)`,
+);
+const SPILL = statement('obstacles.spill', 'select count(*) from generate_series(1, 5000)');
+
+/**
+ * Looks for an obstacle that the database itself tells: it cannot be written, or it has not the
+ * migrations of this version. null: none. Rejects if the database does not answer or refuses; see
+ * {@link obstacleOf}.
+ */
+export async function findObstacle(
+  db: Db,
+  migrations: readonly Migration[],
+): Promise<Obstacle | null> {
+  const [state] = await db.query(READ_ONLY, []);
+  if (state?.read_only) return 'database_read_only';
+  return (await isMigrated(db, migrations)) ? null : 'migrations_pending';
+}
+
+/**
+ * Resolves if Postgres can get new space on its disk, and rejects with its error if not. Writes a
+ * small file for a moment. Changing rows would not tell: pages that exist already have room.
+ */
+export async function tryDiskSpace(db: Db): Promise<void> {
+  await db.transaction(async (tx) => {
+    tx.send(LITTLE_MEMORY, []);
+    tx.send(SPILL, []);
+  });
+}
+
+/** Returns the obstacle that an error of the database means. */
+export function obstacleOf(error: unknown): Obstacle {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const state = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const known = BY_STATE.find(([states]) => states.test(state));
+    if (known) return known[1];
+  }
+  return isUnavailable(error) ? 'database_unreachable' : 'database_error';
+}
+
+/** Obstacles by SQLSTATE: a wrong password or database, a full disk, no connection left. */
+const BY_STATE: readonly (readonly [RegExp, Obstacle])[] = [
+  [/^(?:28|3D)[0-9A-Z]{3}$/, 'database_login_refused'],
+  [/^53100$/, 'disk_full'],
+  [/^53300$/, 'too_many_connections'],
+];

@@ -1,0 +1,132 @@
+// A wrong APP_SECRET: no process starts that would fail every delivery and write values that no
+// other process can read.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
+import { encrypt } from '../../src/core/encryption.ts';
+import { findAppSecretFault } from '../../src/db/app-secret.ts';
+import { openDatabase, type Database } from '../../src/db/client.ts';
+import { loadTestSeed, runEntry, runScript, TEST_APP_SECRET as RIGHT } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { findFreePort } from '../support/ports.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const WRONG = 'hunter2 hunter2 hunter2 hunter2 hunter2';
+const NEW = 'the secret that comes after it, just as long';
+const { webhookSecret } = ENCRYPTED_COLUMNS;
+
+let database: TestDatabase;
+let db: Database;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  return async () => {
+    await db.close();
+    await database.drop();
+  };
+});
+
+/** What a process with these secrets says about the database. null: it may run. */
+const faultWith = (current: string, previous: string | null = null) =>
+  findAppSecretFault(db, { current, previous });
+
+async function writeSeedFile(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'app-secret-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'seed.json');
+  await writeFile(file, JSON.stringify(makeSeed([makeTeam('b')])));
+  return file;
+}
+
+describe('with an APP_SECRET that is not the database’s', () => {
+  const dates = ['--version', 'v1', '--deprecation', '2027-01-01', '--sunset', '2028-01-01'];
+  const entries: readonly (readonly [string, () => Promise<string[]>])[] = [
+    ['src/api.ts', async () => []],
+    ['src/worker.ts', async () => []],
+    ['scripts/announce.ts', async () => [...dates, '--dry-run']],
+    ['scripts/rotate-secret.ts', async () => []],
+    ['scripts/seed.ts', async () => [await writeSeedFile()]],
+  ];
+
+  test.each(entries)('%s refuses to start, and names the setting', async (entry, args) => {
+    expect(await faultWith(RIGHT)).toBeNull();
+    const env = {
+      DATABASE_URL: database.url,
+      PORT: String(await findFreePort()),
+      APP_SECRET: WRONG,
+      ...(entry.includes('rotate') && { APP_SECRET_PREVIOUS: NEW }),
+    };
+    const refused = runEntry(entry, env, await args());
+    expect(await refused.exited).toEqual({ code: 1, signal: null });
+    expect(refused.output()).toMatch(/APP_SECRET (?:nor|is not)/);
+    expect(refused.output()).not.toMatch(/hunter2|just as long/);
+  });
+
+  test('an API process that could not ask at its start ends as soon as it can', async () => {
+    await faultWith(RIGHT);
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(() => proxy.stop());
+    proxy.fallSilent();
+    const port = String(await findFreePort());
+    const api = runEntry('src/api.ts', { DATABASE_URL: proxy.url, PORT: port, APP_SECRET: WRONG });
+    await until(() => fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null));
+    proxy.recover();
+    expect(await api.exited).toEqual({ code: 1, signal: null });
+    expect(api.output()).toContain('APP_SECRET is not the secret of this database');
+  });
+});
+
+describe('the first processes on a database', () => {
+  test('agree on one secret, however many start at once', async () => {
+    const starts = [RIGHT, NEW, RIGHT, NEW, RIGHT, NEW].map(async (secret) => ({
+      secret,
+      fault: await faultWith(secret),
+    }));
+    const seen = await Promise.all(starts);
+    const accepted = new Set(seen.filter(({ fault }) => fault === null).map((one) => one.secret));
+    expect(accepted.size).toBe(1);
+    expect(seen.filter(({ fault }) => fault !== null)).toHaveLength(3);
+  });
+
+  test('must read what was stored before, but for values that are lost', async () => {
+    await loadTestSeed(database, makeSeed([makeTeam('a')]));
+    const add = (id: string, secret: string): Promise<unknown> =>
+      db.pool.query(
+        `insert into webhook_endpoint
+           (team_id, id, url, events, api_version, secret_encrypted, created_at)
+         values ('team_a', $1, 'https://example.com', '{training.completed}', '2026-11', $2, now())`,
+        [id, encrypt('whsec_x', secret, webhookSecret.context('team_a', id))],
+      );
+    await add('whe_lost', 'a secret that nobody remembers any more');
+    expect(await faultWith(WRONG)).toMatch(/^APP_SECRET is not/);
+    await add('whe_kept', RIGHT);
+    expect(await faultWith(WRONG)).toMatch(/^APP_SECRET is not/);
+    // A rotation that began before: values are still those of the old secret, and so is the canary.
+    expect(await faultWith(NEW, RIGHT)).toBeNull();
+    expect(await faultWith(NEW)).toMatch(/^APP_SECRET is not/);
+    expect(await faultWith(RIGHT)).toBeNull();
+  });
+});
+
+describe('a change of APP_SECRET', () => {
+  test('lets either secret be the current one, until npm run rotate-secret is done', async () => {
+    await loadTestSeed(database, makeSeed([makeTeam('a')]));
+    expect(await faultWith(RIGHT)).toBeNull();
+    expect(await faultWith(RIGHT, NEW)).toBeNull();
+    expect(await faultWith(NEW, RIGHT)).toBeNull();
+    expect(await faultWith(NEW)).toMatch(/^APP_SECRET is not/);
+    expect(await faultWith(WRONG, NEW)).toMatch(/^Neither APP_SECRET nor APP_SECRET_PREVIOUS is/);
+
+    const secrets = { APP_SECRET: NEW, APP_SECRET_PREVIOUS: RIGHT };
+    const rotation = runScript(database.url, ['rotate-secret'], secrets);
+    expect(await rotation.exited).toMatchObject({ code: 0 });
+
+    expect(await faultWith(NEW)).toBeNull();
+    expect(await faultWith(RIGHT, NEW)).toBeNull();
+    expect(await faultWith(RIGHT)).toMatch(/^APP_SECRET is not/);
+  });
+});
