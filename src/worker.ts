@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { requireAppSecret } from './db/app-secret.ts';
 import { openDatabase, type Database } from './db/client.ts';
-import { expectedMigrations, isMigrated } from './db/migrate.ts';
+import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
 import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
@@ -20,7 +20,8 @@ import { keepRunning } from './runtime/job-runner.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMailer } from './runtime/mail.ts';
 import { serveMetrics } from './runtime/metrics.ts';
-import { runUntilSignal, type Part } from './runtime/process.ts';
+import { fail, runUntilSignal, type Part } from './runtime/process.ts';
+import { startReadiness } from './runtime/readiness.ts';
 import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metrics.ts';
 
 /**
@@ -36,8 +37,10 @@ export async function startWorker(config: Config): Promise<Part> {
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
   });
   try {
-    await requireMigrated(db);
-    await requireAppSecret(db, appSecretsOf(config));
+    const migrations = await expectedMigrations();
+    const secrets = appSecretsOf(config);
+    await requireMigrated(db, migrations);
+    await requireAppSecret(db, secrets);
     const metrics = createWorkerMetrics(() => readBacklog(db));
     const deliveries = await startDeliveries({ config, db, logger, metrics });
     const jobs = await keepRunning({
@@ -48,9 +51,11 @@ export async function startWorker(config: Config): Promise<Part> {
       cronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON]),
     });
     const metricsServer = await serveMetrics(config, metrics.registry);
+    const readiness = await startReadiness({ db, migrations, secrets, logger, onFault: fail });
     logger.info('worker runs');
     return {
       stop: async () => {
+        readiness.stop();
         await Promise.all([jobs.stop(), deliveries.stop()]);
         metricsServer?.close();
         await db.close();
@@ -65,8 +70,8 @@ export async function startWorker(config: Config): Promise<Part> {
 }
 
 /** Checks the version first, because graphile-worker would create its schema in any database. */
-async function requireMigrated(db: Database): Promise<void> {
-  if (await isMigrated(db, await expectedMigrations())) return;
+async function requireMigrated(db: Database, migrations: readonly Migration[]): Promise<void> {
+  if (await isMigrated(db, migrations)) return;
   throw new Error('The database is not of this version. Run "npm run migrate" first.');
 }
 

@@ -98,7 +98,7 @@ describe('the first processes on a database', () => {
       db.pool.query(
         `insert into webhook_endpoint
            (team_id, id, url, events, api_version, secret_encrypted, created_at)
-         values ('team_a', $1, 'https://example.com', '{training.completed}', '2026-11', $2, now())`,
+         values ('team_a', $1, 'https://a.test', '{training.completed}', '2026-11', $2, now())`,
         [id, encrypt('whsec_x', secret, webhookSecret.context('team_a', id))],
       );
     await add('whe_lost', 'a secret that nobody remembers any more');

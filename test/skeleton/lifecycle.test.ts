@@ -136,7 +136,7 @@ describe('the probes', () => {
       [],
     );
     await migrate(empty.url);
-    expect(await statusOf(`http://127.0.0.1:${port}/readyz`)).toBe(200);
+    await until(async () => (await statusOf(`http://127.0.0.1:${port}/readyz`)) === 200);
   });
 });
 

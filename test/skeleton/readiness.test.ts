@@ -1,0 +1,182 @@
+// A process that cannot work says why: in the body of /readyz, and in its log at each change.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startEmbedded } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import {
+  createCall,
+  loadTestSeed,
+  runEntry,
+  startApiProcess,
+  type RunningProcess,
+} from '../support/api.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { findFreePort } from '../support/ports.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const READY = { status: 200, body: { status: 'ready' } };
+const notReady = (reason: string) => ({ status: 503, body: { status: 'not_ready', reason } });
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  return () => database.drop();
+});
+
+interface Probe {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** Starts an API process and waits until it listens, ready or not. */
+async function startListening(
+  databaseUrl: string,
+): Promise<RunningProcess & { probe(): Promise<Probe> }> {
+  const port = await findFreePort();
+  const env = { DATABASE_URL: databaseUrl, PORT: String(port), LOG_LEVEL: 'info' };
+  const api = runEntry('src/api.ts', env);
+  const url = `http://127.0.0.1:${port}`;
+  await until(() => fetch(`${url}/healthz`).catch(() => null));
+  return { ...api, probe: () => probe(url) };
+}
+
+async function probe(url: string): Promise<Probe> {
+  const response = await fetch(`${url}/readyz`);
+  return { status: response.status, body: await response.json() };
+}
+
+async function untilSeen(look: () => Promise<Probe>, expected: Probe): Promise<void> {
+  await until(async () => JSON.stringify(await look()) === JSON.stringify(expected));
+}
+
+/** The reasons in the log, in order. `null` stands for "ready". */
+function told(output: string): (string | null)[] {
+  return output
+    .split('\n')
+    .filter((line) => /"msg":"(?:not )?ready"/.test(line))
+    .map((line) => (JSON.parse(line) as { reason?: string }).reason ?? null);
+}
+
+async function run(text: string, url = database.url): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(text);
+  await client.end();
+}
+
+describe('a process that is not ready says', () => {
+  test('that the database cannot be reached, that it can, and that the process stops', async () => {
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(() => proxy.stop());
+    proxy.fallSilent();
+    const api = await startListening(proxy.url);
+    expect(await api.probe()).toEqual(notReady('database_unreachable'));
+    proxy.recover();
+    await untilSeen(() => api.probe(), READY);
+    proxy.fallSilent();
+    await untilSeen(() => api.probe(), notReady('database_unreachable'));
+    await api.kill('SIGTERM');
+    const reasons = ['database_unreachable', null, 'database_unreachable', 'draining'];
+    expect(told(api.output())).toEqual(reasons);
+  });
+
+  test('that the database refuses its login, and not the password', async () => {
+    const url = new URL(database.url);
+    url.password = 'hunter2';
+    const api = await startListening(url.href);
+    expect(await api.probe()).toEqual(notReady('database_login_refused'));
+    await api.kill('SIGTERM');
+    expect(told(api.output())).toEqual(['database_login_refused', 'draining']);
+    expect(api.output()).not.toContain('hunter2');
+  });
+
+  test('that migrations are pending, until somebody applies them', async () => {
+    const empty = await createEmptyDatabase();
+    onTestFinished(() => empty.drop());
+    const api = await startListening(empty.url);
+    expect(await api.probe()).toEqual(notReady('migrations_pending'));
+    await migrate(empty.url);
+    await untilSeen(() => api.probe(), READY);
+    await api.kill('SIGTERM');
+    expect(told(api.output())).toEqual(['migrations_pending', null, 'draining']);
+  });
+
+  test('that the database is read-only, as after a failover', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const server = new URL(database.url);
+    server.pathname = '/postgres';
+    const others = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = '${name}' and pid <> pg_backend_pid()`;
+    const setReadOnly = async (value: 'on' | 'off'): Promise<void> => {
+      await run(`alter database ${name} set default_transaction_read_only = ${value}`, server.href);
+      await run(others, server.href);
+    };
+    const api = await startListening(database.url);
+    await untilSeen(() => api.probe(), READY);
+    await setReadOnly('on');
+    await untilSeen(() => api.probe(), notReady('database_read_only'));
+    await setReadOnly('off');
+    await untilSeen(() => api.probe(), READY);
+  });
+});
+
+/** Mounts a file system of this size. Returns null if this process may not. */
+function mountSmallDisk(megabytes: number): string | null {
+  const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
+  try {
+    const options = `size=${megabytes}m,mode=755`;
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    rmdirSync(folder);
+    return null;
+  }
+}
+
+/** Writes until the disk is full. Returns the function that makes room again. */
+function fillDisk(folder: string): () => void {
+  const { bavail, bsize } = statfsSync(folder);
+  const file = join(folder, 'filler');
+  writeFileSync(file, Buffer.alloc(bavail * bsize));
+  return () => rmSync(file);
+}
+
+test('while the disk is full, writes get 503 and the process is not ready', async (context) => {
+  const disk = mountSmallDisk(160);
+  if (disk === null) return context.skip('only root may mount a small disk to fill');
+  onTestFinished(() => {
+    execFileSync('umount', ['--lazy', disk]);
+    rmdirSync(disk);
+  });
+  const postgres = await startEmbedded({ dataDir: disk, settings: { fsync: 'off' } });
+  onTestFinished(() => postgres.stop());
+  await migrate(postgres.databaseUrl);
+  const seeded = await loadTestSeed({ url: postgres.databaseUrl }, makeSeed([makeTeam('a')]));
+  const api = await startApiProcess(postgres.databaseUrl, { LOG_LEVEL: 'info' });
+  const call = createCall(api.url);
+  const key = seeded.teams['team_a']?.api_keys['full'] ?? '';
+  let invited = 0;
+  const invite = async (): Promise<number> => {
+    invited += 1;
+    const body = { email: `person-${invited}@a.test` };
+    const { status } = await call(key, 'POST', '/users', { body });
+    return status;
+  };
+  expect(await invite()).toBe(201);
+
+  const makeRoom = fillDisk(disk);
+  // The pages that exist already have room for some rows.
+  await until(async () => (await invite()) === 503);
+  await untilSeen(() => probe(api.url), notReady('disk_full'));
+  makeRoom();
+  await untilSeen(() => probe(api.url), READY);
+  expect(await invite()).toBe(201);
+  await api.kill('SIGTERM');
+  expect(told(api.output())).toEqual([null, 'disk_full', null, 'draining']);
+});
