@@ -123,6 +123,8 @@ describe('a process that is not ready says', () => {
     await untilSeen(() => api.probe(), notReady('database_read_only'));
     await setReadOnly('off');
     await untilSeen(() => api.probe(), READY);
+    await api.kill('SIGTERM');
+    expect(told(api.output())).toEqual(expect.arrayContaining(['database_read_only', 'draining']));
   });
 });
 
