@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Actor } from './actor.ts';
+import { isPersonal, personal } from './private-fields.ts';
 
 /** The version of the event format that new webhook endpoints get. Each endpoint keeps its own. */
 export const EVENT_API_VERSION = '2026-11';
@@ -23,22 +24,6 @@ interface EventDeclaration<F extends Fields> {
   readonly example?: Partial<z.input<z.ZodObject<F>>>;
 }
 
-const personalFields = z.registry<{ readonly personal: true }>();
-
-/**
- * Marks a field that reveals something about a person. It is left out of the event while the team's
- * `member_detail_enabled` is off. Apply it last: a wrapper such as `.nullable()` hides the mark.
- */
-function personal<T extends z.ZodType>(field: T): z.ZodOptional<T> {
-  const { description = '', ...meta } = field.meta() ?? {};
-  const marked = field.optional().meta({
-    ...meta,
-    description: `${description} Only while \`member_detail_enabled\` is on.`.trimStart(),
-  });
-  personalFields.add(marked, { personal: true });
-  return marked;
-}
-
 function event<F extends Fields>({ fields, example, ...declaration }: EventDeclaration<F>) {
   const names = Object.keys(fields);
   const examples = names.map((name) => [name, fields[name]?.meta()?.examples?.[0]] as const);
@@ -49,7 +34,7 @@ function event<F extends Fields>({ fields, example, ...declaration }: EventDecla
     /** `data` without `team_id`. */
     example: { ...Object.fromEntries(examples), ...example } as Readonly<Record<string, unknown>>,
     /** The names of the fields that are marked as personal. */
-    personal: names.filter((name) => fields[name] && personalFields.get(fields[name])?.personal),
+    personal: names.filter((name) => fields[name] && isPersonal(fields[name])),
   };
 }
 

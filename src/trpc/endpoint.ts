@@ -7,12 +7,13 @@ import type { OpenApiMethod } from 'trpc-to-openapi';
 import type { z } from 'zod';
 import type { Deprecation } from '../core/deprecation.ts';
 import { requireMemberDetail } from '../core/privacy.ts';
+import { privateFieldsOf } from '../core/private-fields.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Context } from './context.ts';
 import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
-import { runCall, type Meta, type Operation } from './operation.ts';
+import { runCall, type Meta, type Operation, type WithheldOutput } from './operation.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
   readonly method: OpenApiMethod;
@@ -38,8 +39,15 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly memberDetail?: boolean;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location?: string;
-  /** True: the output holds a secret, so its idempotency record is encrypted. */
-  readonly secret?: boolean;
+  /**
+   * The id of the member or webhook endpoint that the output's private fields belong to
+   * (`core/private-fields.ts`). A POST whose output has such fields needs it: when the member or
+   * endpoint goes, the fields go from the response that is kept for a replay.
+   */
+  readonly privateOf?: (call: {
+    readonly input: z.output<I>;
+    readonly output: z.output<O>;
+  }) => string;
   /** Announces the end of the operation, in response headers and in the OpenAPI document. */
   readonly deprecated?: Deprecation;
   /**
@@ -115,6 +123,7 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
   work: Work<I, O, P>,
 ): Operation {
   const { scope, memberDetail, prepare } = declaration;
+  const keep = keeperOf(declaration);
   return {
     guard: (ctx) => requireScope(ctx.actor, scope),
     parse: (ctx, rawInput) => {
@@ -129,9 +138,28 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
             declaration,
             await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }),
           ),
+        withhold: (output) => keep?.(input, output) ?? null,
       };
     },
   };
+}
+
+/**
+ * Returns what withholds the private fields of an output, or null if the declaration has none or is
+ * no POST, whose response alone may be kept. Throws if `privateOf` is missing.
+ */
+function keeperOf<I extends z.ZodType, O extends z.ZodType, P>(
+  declaration: Declaration<I, O, P>,
+): ((input: z.output<I>, output: unknown) => WithheldOutput) | null {
+  const { method, path, output: shape, privateOf } = declaration;
+  const fields = method === 'POST' ? privateFieldsOf(shape) : null;
+  if (!fields) return null;
+  if (!privateOf) throw new Error(`POST ${path} has private fields and needs privateOf`);
+  return (input, output) => ({
+    kind: fields.kind,
+    output: fields.withhold(output),
+    subjectId: privateOf({ input, output: output as z.output<O> }),
+  });
 }
 
 /** Throws an error that names the operation if the output does not match its schema. */
@@ -147,7 +175,7 @@ function checkOutput(
 }
 
 function metaOf(
-  declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare'>,
+  declaration: Omit<Declaration<z.ZodType, z.ZodType>, 'prepare' | 'privateOf'>,
   operation: Operation,
 ): Meta {
   const { method, path, scope, tag, summary, description } = declaration;
@@ -170,7 +198,6 @@ function metaOf(
       outputName: declaration.outputName,
       bodyName: declaration.bodyName ?? null,
       location: declaration.location ?? null,
-      secret: declaration.secret ?? false,
       deprecated: declaration.deprecated ?? null,
       example: declaration.example,
     },

@@ -5,6 +5,7 @@
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import type { Access } from '../core/access.ts';
 import type { Deprecation } from '../core/deprecation.ts';
+import type { PrivateKind } from '../core/private-fields.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Db } from '../db/client.ts';
@@ -29,6 +30,16 @@ export interface OperationCall {
   readonly prepare: (() => Promise<unknown>) | null;
   /** Does the work and resolves with the output, which matches the output schema. */
   readonly perform: (db: Db, prepared: unknown) => Promise<unknown>;
+  /** Withholds the private fields of an output of `perform`. Returns null if there are none. */
+  readonly withhold: (output: unknown) => WithheldOutput | null;
+}
+
+/** An output without its private fields (`core/private-fields.ts`). */
+export interface WithheldOutput {
+  readonly kind: PrivateKind;
+  readonly output: unknown;
+  /** The id of the member or webhook endpoint that the private fields belong to. */
+  readonly subjectId: string;
 }
 
 /** Runs a call without idempotency. */
@@ -50,8 +61,6 @@ export interface RestFacts {
   readonly bodyName: string | null;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location: string | null;
-  /** True: the output holds a secret, so its idempotency record is encrypted. */
-  readonly secret: boolean;
   /** null: only its version may be deprecated (`V1_DEPRECATION`). */
   readonly deprecated: Deprecation | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };

@@ -133,6 +133,30 @@ describe('while member_detail_enabled is off', () => {
   });
 });
 
+describe('after member_detail_enabled was switched off', () => {
+  it('no replay has what the first response had', async () => {
+    const tenant = makeTenant(fc.sample(tenants, { numRuns: 1, seed: 20261102 })[0] ?? fail());
+    const key = await load(tenant);
+    const setDetail = (enabled: boolean) =>
+      api.db.pool.query('update team set member_detail_enabled = $2 where id = $1', [
+        tenant.seed.id,
+        enabled,
+      ]);
+    await setDetail(true);
+    const told: unknown[] = [];
+    const posts = ENDPOINTS.filter(({ method }) => method === 'POST');
+    for (const endpoint of posts)
+      told.push(...leaksIn(endpoint, await callOn(endpoint, tenant, key, 'kept'), tenant));
+    expect(told).toEqual(expect.arrayContaining([expect.stringMatching(/\.leak\.test$/)]));
+    await setDetail(false);
+    for (const endpoint of posts) {
+      const answer = await callOn(endpoint, tenant, key, 'kept');
+      expect(answer.headers['idempotency-replayed'], endpoint.name).toBe('true');
+      expect(leaksIn(endpoint, answer, tenant), `${endpoint.name} → ${answer.text}`).toEqual([]);
+    }
+  });
+});
+
 /** Orders the endpoints: reads, then creations, changes and removals, and then reads again. */
 function inOrderOfDamage(): Endpoint[] {
   const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
@@ -210,15 +234,19 @@ async function load(tenant: Tenant): Promise<string> {
   return seeded.teams[`team_${tenant.name}`]?.api_keys['full'] ?? fail();
 }
 
-function callOn(endpoint: Endpoint, tenant: Tenant, key: string): Promise<ApiResponse> {
+/** With `kept`, the call has an Idempotency-Key of that name and the endpoint's. */
+function callOn(
+  endpoint: Endpoint,
+  tenant: Tenant,
+  key: string,
+  kept?: string,
+): Promise<ApiResponse> {
   const { method, path, body } = validRequest(endpoint, tenant.name);
   const invitation = body && 'email' in body ? { email: `invited@${tenant.name}.leak.test` } : {};
-  return api.call(
-    key,
-    method,
-    path,
-    body === undefined ? {} : { body: { ...body, ...invitation } },
-  );
+  return api.call(key, method, path, {
+    ...(body !== undefined && { body: { ...body, ...invitation } }),
+    ...(kept !== undefined && { headers: { 'idempotency-key': `${kept} ${endpoint.name}` } }),
+  });
 }
 
 function leaksIn(endpoint: Endpoint, { body, headers }: ApiResponse, secrets: Secrets): unknown[] {

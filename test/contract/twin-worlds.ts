@@ -183,6 +183,7 @@ const RANDOM_COLUMNS = [
   'secret_encrypted',
   'credentials_encrypted',
   'body',
+  'open_body',
   'run_at',
 ];
 

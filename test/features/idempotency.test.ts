@@ -199,3 +199,125 @@ describe('Idempotency-Key', () => {
     expect((await call()).text).toBe(first.text);
   });
 });
+
+describe('a replay', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    const keys = [{ name: 'other', scopes: 'all' as const }];
+    api = await startTestApi({
+      seed: makeSeed(['a', 'b', 'c'].map((name) => makeTeam(name, { api_keys: keys }))),
+      allowPrivateTargets: true,
+    });
+  });
+  const setDetail = (team: string, enabled: boolean) =>
+    api.db.pool.query('update team set member_detail_enabled = $2 where id = $1', [
+      `team_${team}`,
+      enabled,
+    ]);
+  /** Returns a call that can be repeated, by either API key. */
+  const repeatable =
+    (team: string, path: string, body: object) =>
+    (key = 'full') =>
+      api.call(api.key(`team_${team}`, key), 'POST', path, {
+        body,
+        headers: { 'idempotency-key': JSON.stringify(body).slice(0, 100) },
+      });
+  const without = ({ body }: { body: unknown }, name: string) => {
+    const { [name]: _, ...rest } = body as Record<string, unknown>;
+    return rest;
+  };
+  const assign = (team: string, memberId: string, title: string) =>
+    repeatable(team, '/assignments', {
+      member_id: memberId,
+      title,
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+    });
+  const createEndpoint = repeatable('b', '/webhook-endpoints', {
+    url: 'https://198.51.100.1/hook',
+    events: ['member.joined'],
+  });
+
+  test('shows an email only while member_detail_enabled is on', async () => {
+    const invite = repeatable('a', '/users', { email: 'new@a.test' });
+    const assignTo = assign('a', 'mem_a_member', 'On');
+    const [invited, assigned] = [await invite(), await assignTo()];
+    expect(invited.body).toMatchObject({ email: 'new@a.test' });
+    expect(assigned.body).toMatchObject({ member_email: 'member@a.test' });
+    await setDetail('a', false);
+    for (const key of ['full', 'other']) {
+      const again = await invite(key);
+      expect(again).toMatchObject({ status: 201, headers: { 'idempotency-replayed': 'true' } });
+      expect(again.headers['location']).toBe(invited.headers['location']);
+      expect(again.body).toEqual(without(invited, 'email'));
+      expect((await assignTo(key)).body).toEqual({
+        ...(assigned.body as object),
+        member_email: null,
+      });
+    }
+    await setDetail('a', true);
+    expect((await invite('other')).text).toBe(invited.text);
+    expect((await assignTo('other')).text).toBe(assigned.text);
+  });
+
+  test('shows nothing that the first response withheld', async () => {
+    await setDetail('c', false);
+    const invite = repeatable('c', '/users', { email: 'new@c.test' });
+    const first = await invite();
+    expect(first.body).not.toHaveProperty('email');
+    await setDetail('c', true);
+    expect((await invite()).text).toBe(first.text);
+  });
+
+  test('shows a secret only to the API key that made the webhook endpoint', async () => {
+    const first = await createEndpoint();
+    const other = await createEndpoint('other');
+    expect(first.body).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
+    expect(other).toMatchObject({ status: 201, headers: { 'idempotency-replayed': 'true' } });
+    expect(other.body).toEqual(without(first, 'secret'));
+    await setDetail('b', false);
+    expect((await createEndpoint()).text).toBe(first.text);
+    await setDetail('b', true);
+    expect((await api.call(api.key('team_b'), 'GET', '/webhook-endpoints')).body).toMatchObject({
+      data: [without(first, 'secret')],
+    });
+  });
+
+  test('shows no secret of a deleted webhook endpoint, and creates no other', async () => {
+    const { id } = (await createEndpoint()).body as { id: string };
+    await api.call(api.key('team_b'), 'DELETE', `/webhook-endpoints/${id}`);
+    const again = await createEndpoint();
+    expect(again).toMatchObject({ status: 201, body: { id } });
+    expect(again.body).not.toHaveProperty('secret');
+    const { rows } = await api.db.pool.query(
+      `select encrypted, key_id, subject_id, open_body
+       from idempotency_record
+       where team_id = 'team_b'`,
+    );
+    expect(rows).toEqual([{ encrypted: false, key_id: null, subject_id: null, open_body: null }]);
+    expect((await api.call(api.key('team_b'), 'GET', '/webhook-endpoints')).body).toEqual({
+      data: [],
+    });
+  });
+
+  test('shows no email of an invitation that ended, and invites nobody again', async () => {
+    const invite = repeatable('a', '/users', { email: 'ends@a.test' });
+    const first = await invite();
+    const { id } = first.body as { id: string };
+    const assignTo = assign('a', id, 'Ends');
+    const assigned = await assignTo();
+    expect(assigned.body).toMatchObject({ member_email: 'ends@a.test' });
+    expect((await api.call(api.key('team_a'), 'DELETE', `/users/${id}`)).status).toBe(200);
+    expect((await invite()).body).toEqual(without(first, 'email'));
+    expect((await assignTo()).body).toEqual({ ...(assigned.body as object), member_email: null });
+    const { rows } = await api.db.pool.query(
+      `select convert_from(body, 'UTF8') as body from idempotency_record where team_id = 'team_a'`,
+    );
+    expect(JSON.stringify(rows)).not.toContain('ends@a.test');
+    const { rows: live } = await api.db.pool.query(
+      `select from member where team_id = 'team_a' and email = 'ends@a.test'`,
+    );
+    expect(live).toEqual([]);
+  });
+});

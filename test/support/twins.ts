@@ -450,6 +450,16 @@ function twinRows(side: Side): Rows {
         location: `/of/${side}`,
         created_at: '2026-11-18T11:00:00.000Z',
       },
+      ...['mem_3', 'mem_5', 'whe_1'].map((subject_id) => ({
+        key: `kept for ${subject_id}`,
+        fingerprint: `\\x${(side === 'a' ? 'ac' : 'bc').repeat(32)}`,
+        status: 201,
+        body: `\\x${side === 'a' ? '7b2261227d' : '7b2262227d'}`,
+        encrypted: false,
+        open_body: '\\x7b7d',
+        subject_id,
+        created_at: '2026-11-18T11:00:00.000Z',
+      })),
     ],
     announcement_mail: [
       { announcement: 'v1', member_id: 'mem_1', sent_at: at(1, side) },

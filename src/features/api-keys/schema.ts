@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { detail } from '../../core/privacy.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
 
@@ -18,9 +19,7 @@ export const apiKey = z.object({
   scopes: z.array(z.string()),
   creator: z.object({
     member_id: z.string(),
-    email: z.string().nullable().optional().meta({
-      description: 'Only while `member_detail_enabled` is on; null if the person was deleted.',
-    }),
+    email: detail(z.string().nullable().meta({ description: 'Null if the person was deleted.' })),
   }),
   created_at: dateTime,
   last_used_at: dateTime

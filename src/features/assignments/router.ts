@@ -67,6 +67,7 @@ export const assignments = {
     successStatus: 201,
     errors: ['not_found', 'vorgabe_gesperrt', 'kombination_ungueltig'],
     location: '/assignments/{id}',
+    privateOf: ({ input }) => input.member_id,
     example: {
       body: {
         member_id: 'mem_01jc4f3x',

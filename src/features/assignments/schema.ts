@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { detailOrNull } from '../../core/privacy.ts';
 import { catalogId, dateInput, dateOnly, dateTime, id } from '../../core/shapes.ts';
 
 export const assignment = z.object({
@@ -15,10 +16,7 @@ export const assignment = z.object({
     .string()
     .nullable()
     .meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
-  member_email: z
-    .string()
-    .nullable()
-    .meta({ description: 'Null while `member_detail_enabled` is off.' }),
+  member_email: detailOrNull(z.string().nullable()),
   note: z.string().nullable(),
   due_date: dateOnly.nullable(),
   focus_dimension: z.string().nullable(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { detail } from '../../core/privacy.ts';
 import { catalogId, dateTime } from '../../core/shapes.ts';
 
 export const deal = z.object({
@@ -18,9 +19,9 @@ export const deal = z.object({
   stage_id: z.string().nullable().meta({ description: 'Id in the CRM.' }),
   industry_id: catalogId,
   lost_reason: z.string().nullable(),
-  owner_user_id: z.string().nullable().optional().meta({
-    description: 'The person who owns the deal. Only while `member_detail_enabled` is on.',
-  }),
+  owner_user_id: detail(
+    z.string().nullable().meta({ description: 'The person who owns the deal.' }),
+  ),
   last_activity_at: dateTime.nullable().meta({ description: 'In the CRM.' }),
   synced_at: dateTime.nullable().meta({ description: 'When it was last read from the CRM.' }),
 });

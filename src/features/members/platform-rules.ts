@@ -11,8 +11,8 @@
  *  * The user id stays. To this service it is an opaque id of the host application, and figures,
  *    trainings and cases refer to it. Only the host application knows whose it was, and it forgets
  *    that. Private cases stay stored; `cases.remove` deletes them.
- *  * Deleting a person again changes nothing. A response kept for an `Idempotency-Key` may contain
- *    the address for the rest of its 24 hours.
+ *  * The responses that are kept for an `Idempotency-Key` lose the address, too.
+ *  * Deleting a person again changes nothing.
  */
 import { ProblemError } from '../../core/problem.ts';
 import type { MemberFacts } from './rules.ts';

@@ -7,6 +7,7 @@ import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
 import { requireNotOwner } from './rules.ts';
 import { removeMember } from './service.ts';
+import { forgetEmails } from './store.ts';
 
 /** Who accepts which invitation. */
 export interface Acceptance {
@@ -66,7 +67,7 @@ export async function deletePerson(
     }
     const named = memberships.filter((membership) => membership.has_email).map(({ id }) => id);
     if (named.length === 0) return;
-    store.forgetEmails(tx, teamId, named);
+    forgetEmails(tx, teamId, named);
     record(tx, current, {
       audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } },
     });

@@ -102,15 +102,3 @@ export function listMembershipsOfPerson(
 ): Promise<MembershipRow[]> {
   return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
 }
-
-const FORGET_EMAILS = statement(
-  'members.forgetEmails',
-  `update member
-   set email = null, language = null
-   where team_id = $1 and id = any ($2)`,
-);
-
-/** Removes the email, and the language that was chosen for the invitation. */
-export function forgetEmails(tx: Tx, teamId: string, memberIds: readonly string[]): void {
-  tx.send(FORGET_EMAILS, [teamId, memberIds]);
-}

@@ -64,6 +64,7 @@ export const members = {
     successStatus: 201,
     errors: ['conflict', 'seat_limit_reached'],
     location: '/users/{id}',
+    privateOf: ({ output }) => output.id,
     example: { body: { email: 'kim@example.com', role: 'member', lang: 'en' }, output: invited },
   }).mutation(async ({ ctx, input }) => {
     const { email, role, lang } = input;

@@ -9,6 +9,8 @@
  *    limit. So a client that repeats an invitation learns that it exists, and not that the team is
  *    full.
  *  * An invitation that is mailed again counts toward the limit like a new one.
+ *  * An invitation that ends without being accepted, by withdrawal or removal, loses its address.
+ *    The membership stays with its id, for the audit log and for assignments.
  *  * Making an invited member an admin, or taking that role away, needs the same right as for an
  *    active member.
  */

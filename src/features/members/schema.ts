@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { detail } from '../../core/privacy.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 
 /** A member as the API shows it. */
@@ -10,11 +11,7 @@ export const member = z.object({
     .string()
     .nullable()
     .meta({ description: 'The person; null until an invitation is accepted.' }),
-  email: z
-    .string()
-    .nullable()
-    .optional()
-    .meta({ description: 'Only while `member_detail_enabled` is on.' }),
+  email: detail(z.string().nullable()),
   role: z.string().meta({ description: '`owner`, `admin` or `member`.' }),
   status: z.string().meta({ description: '`active` or `invited`.' }),
   joined_at: dateTime.nullable().meta({ description: 'When the membership became active.' }),

@@ -174,11 +174,15 @@ export async function withdrawInvitation(
   });
 }
 
-/** Ends the membership with what belongs to it. `action` is what the audit log says. */
+/**
+ * Ends the membership with what belongs to it. An invitation ends without its address, because
+ * nobody has accepted it. `action` is what the audit log says.
+ */
 function endMembership(tx: Tx, context: ChangeContext, target: MemberRow, action: string): void {
   const { teamId, at } = context;
-  const { id, role, user_id } = target;
+  const { id, role, user_id, status } = target;
   store.endMembership(tx, teamId, id, at);
+  if (status === 'invited') store.forgetEmails(tx, teamId, [id]);
   revokeOpenAssignments(tx, teamId, id);
   record(tx, context, {
     audit: { action, targetId: id, details: { role } },

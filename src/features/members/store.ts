@@ -1,6 +1,7 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { AssignableRole } from './rules.ts';
 
@@ -105,4 +106,20 @@ const END_MEMBERSHIP = statement(
 /** Ends a membership. Its row stays. */
 export function endMembership(tx: Tx, teamId: string, memberId: string, at: Date): void {
   tx.send(END_MEMBERSHIP, [teamId, memberId, at]);
+}
+
+const FORGET_EMAILS = statement(
+  'members.forgetEmails',
+  `update member
+   set email = null, language = null
+   where team_id = $1 and id = any ($2)`,
+);
+
+/**
+ * Removes the email and the language that was chosen for the invitation from ended memberships, and
+ * the email from the responses that are kept for an `Idempotency-Key`.
+ */
+export function forgetEmails(tx: Tx, teamId: string, memberIds: readonly string[]): void {
+  tx.send(FORGET_EMAILS, [teamId, memberIds]);
+  forgetKeptDetails(tx, teamId, memberIds);
 }

@@ -64,7 +64,7 @@ export const webhookEndpoints = {
     bodyName: 'WebhookEndpointCreate',
     successStatus: 201,
     location: '/webhook-endpoints/{id}',
-    secret: true,
+    privateOf: ({ output }) => output.id,
     prepare: ({ ctx, input }) => service.checkTarget(input.url, targetOptions(ctx.services)),
     example: {
       body: { url: example.url, events: example.events, description: example.description },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
+import { secretField } from '../../core/private-fields.ts';
 import { dateTime, id } from '../../core/shapes.ts';
 
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
@@ -22,9 +23,13 @@ export const webhookEndpoint = z.object({
   last_success_at: dateTime
     .nullable()
     .meta({ description: 'When a delivery last succeeded; null if none has.' }),
-  secret: z.string().optional().meta({
-    description: 'Signs the deliveries. Only in the response to the creation, never afterwards.',
-  }),
+  secret: secretField(
+    z.string().meta({
+      description:
+        'Signs the deliveries. Only in the response to the creation, never afterwards; ' +
+        'a repeated call returns it only to the API key that made the endpoint.',
+    }),
+  ),
 });
 
 export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });

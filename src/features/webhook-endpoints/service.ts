@@ -3,6 +3,7 @@ import { EVENT_API_VERSION } from '../../core/events.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
+import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, WAKE_DELIVERIES, type ChangeContext } from '../../db/outbox.ts';
 import {
   parseTarget,
@@ -124,6 +125,7 @@ export async function removeEndpoint(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await store.removeEndpoint(tx, context.teamId, endpointId))) throw notFound();
+    forgetKeptDetails(tx, context.teamId, [endpointId]);
     record(tx, context, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
   });
 }

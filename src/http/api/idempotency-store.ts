@@ -8,6 +8,16 @@ export interface IdempotencyRecord {
   /** Whether `body` is encrypted. */
   readonly encrypted: boolean;
   readonly location: string | null;
+  /** The body without its private fields; null if it has none. */
+  readonly open_body: Buffer | null;
+  /** The API key that alone may see the whole body. null: it depends on the privacy switches. */
+  readonly key_id: string | null;
+}
+
+/** A response to store. */
+export interface NewRecord extends IdempotencyRecord {
+  /** The member or webhook endpoint that the private fields belong to; null without such fields. */
+  readonly subject_id: string | null;
 }
 
 /** The key of a record. Records from before `validFrom` count as missing. */
@@ -39,7 +49,7 @@ export async function beginIdempotent(
 
 const FIND = statement<IdempotencyRecord>(
   'idempotency.find',
-  `select fingerprint, status, body, encrypted, location
+  `select fingerprint, status, body, encrypted, location, open_body, key_id
    from idempotency_record
    where team_id = $1 and key = $2 and created_at >= $3`,
 );
@@ -57,22 +67,35 @@ export async function findRecord(
 const INSERT = statement(
   'idempotency.insert',
   `insert into idempotency_record
-     (team_id, key, fingerprint, status, body, encrypted, location, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)
+     (team_id, key, fingerprint, status, body, encrypted, location, created_at, open_body, key_id,
+      subject_id)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
    on conflict (team_id, key) do update
    set fingerprint = excluded.fingerprint,
      status = excluded.status,
      body = excluded.body,
      encrypted = excluded.encrypted,
      location = excluded.location,
-     created_at = excluded.created_at`,
+     created_at = excluded.created_at,
+     open_body = excluded.open_body,
+     key_id = excluded.key_id,
+     subject_id = excluded.subject_id`,
 );
 
 /** Sends the record without waiting. Needs the key's lock (`beginIdempotent`). */
-export function insertRecord(
-  tx: Tx,
-  { teamId, key, now }: RecordKey,
-  { fingerprint, status, body, encrypted, location }: IdempotencyRecord,
-): void {
-  tx.send(INSERT, [teamId, key, fingerprint, status, body, encrypted, location, now]);
+export function insertRecord(tx: Tx, { teamId, key, now }: RecordKey, record: NewRecord): void {
+  const { fingerprint, status, body, encrypted, location, open_body, key_id, subject_id } = record;
+  tx.send(INSERT, [
+    teamId,
+    key,
+    fingerprint,
+    status,
+    body,
+    encrypted,
+    location,
+    now,
+    open_body,
+    key_id,
+    subject_id,
+  ]);
 }

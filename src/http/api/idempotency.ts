@@ -1,23 +1,44 @@
+/**
+ * Runs a POST with an `Idempotency-Key` once, and keeps its response.
+ *
+ * Not everybody may see the whole of a kept response at any time, so it is kept in two forms:
+ * whole, and without its private fields (`core/private-fields.ts`).
+ *  * A replay shows emails and other details of persons only while `member_detail_enabled` is on.
+ *    What the first response withheld stays withheld.
+ *  * A replay shows a secret only to the API key that made the call. Another key of the team gets
+ *    the same response without the secret, as every later read shows it.
+ *  * When the member or the webhook endpoint goes that the fields belong to, they go from the kept
+ *    response (`db/kept-responses.ts`). The rest stays, so that a repeated call still acts once.
+ */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { canonicalJson } from '../../core/json.ts';
+import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
+import type { WithheldOutput } from '../../trpc/operation.ts';
 import {
   beginIdempotent,
   findRecord,
   insertRecord,
   type IdempotencyRecord,
+  type NewRecord,
   type RecordKey,
 } from './idempotency-store.ts';
 
-/** A response as it is stored and replayed. */
-export interface KeptResponse {
+/** A response of the API. */
+export interface ApiResponse {
   readonly status: number;
   readonly body: string;
   readonly location: string | null;
+}
+
+/** A response to keep. */
+export interface KeptResponse extends ApiResponse {
+  /** The output without its private fields; null without such fields. */
+  readonly withheld: WithheldOutput | null;
 }
 
 export interface IdempotentCall {
@@ -27,8 +48,10 @@ export interface IdempotentCall {
   readonly teamId: string;
   readonly key: string;
   readonly fingerprint: Buffer;
-  /** True when the response holds a secret: its body is then encrypted before it is stored. */
-  readonly secret: boolean;
+  /** The API key that calls. */
+  readonly keyId: string;
+  /** The current switches of the team. */
+  readonly privacy: Privacy;
 }
 
 export interface IdempotentWork<P> {
@@ -40,7 +63,7 @@ export interface IdempotentWork<P> {
 }
 
 export interface IdempotentOutcome {
-  readonly response: KeptResponse;
+  readonly response: ApiResponse;
   readonly replayed: boolean;
 }
 
@@ -87,7 +110,7 @@ export async function runOnce<P>(
 type ClaimResult =
   | { readonly kind: 'running' }
   | { readonly kind: 'found'; readonly record: IdempotencyRecord }
-  | { readonly kind: 'performed'; readonly response: KeptResponse };
+  | { readonly kind: 'performed'; readonly response: ApiResponse };
 
 /**
  * Locks the key and stores what `produce` responds, unless there is a record already. Opens a
@@ -104,18 +127,29 @@ async function claim(
     if (!found?.locked) return { kind: 'running' };
     if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
-    const body = call.secret
-      ? encrypt(response.body, call.secrets.current, encryptionContextOf(call))
-      : Buffer.from(response.body);
-    insertRecord(tx, recordKey, {
-      fingerprint: call.fingerprint,
-      status: response.status,
-      body,
-      encrypted: call.secret,
-      location: response.location,
-    });
+    insertRecord(tx, recordKey, toRecord(call, response));
     return { kind: 'performed', response };
   });
+}
+
+function toRecord(call: IdempotentCall, response: KeptResponse): NewRecord {
+  const { status, body, location, withheld } = response;
+  const openBody = withheld && JSON.stringify(withheld.output);
+  // The switches may have withheld all private fields already.
+  const isPrivate = withheld !== null && openBody !== body;
+  const isSecret = isPrivate && withheld.kind === 'secret';
+  return {
+    fingerprint: call.fingerprint,
+    status,
+    body: isSecret
+      ? encrypt(body, call.secrets.current, encryptionContextOf(call))
+      : Buffer.from(body),
+    encrypted: isSecret,
+    location,
+    open_body: isPrivate && openBody !== null ? Buffer.from(openBody) : null,
+    key_id: isSecret ? call.keyId : null,
+    subject_id: isPrivate ? withheld.subjectId : null,
+  };
 }
 
 function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome {
@@ -132,12 +166,17 @@ function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome
 }
 
 /** Throws `idempotency_mismatch` when the record belongs to another call. */
-function toResponse(call: IdempotentCall, record: IdempotencyRecord): KeptResponse {
+function toResponse(call: IdempotentCall, record: IdempotencyRecord): ApiResponse {
   if (!call.fingerprint.equals(record.fingerprint)) throw new ProblemError('idempotency_mismatch');
-  const body = record.encrypted
-    ? decrypt(record.body, call.secrets, encryptionContextOf(call))
-    : record.body.toString();
-  return { status: record.status, body, location: record.location };
+  return { status: record.status, body: bodyFor(call, record), location: record.location };
+}
+
+function bodyFor(call: IdempotentCall, record: IdempotencyRecord): string {
+  const { body, encrypted, open_body, key_id } = record;
+  if (open_body === null) return body.toString();
+  const mayShow = key_id === null ? showsMemberDetail(call.privacy) : key_id === call.keyId;
+  if (!mayShow) return open_body.toString();
+  return encrypted ? decrypt(body, call.secrets, encryptionContextOf(call)) : body.toString();
 }
 
 function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {

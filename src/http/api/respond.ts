@@ -2,11 +2,11 @@
 import type { ProblemError } from '../../core/problem.ts';
 import type { Authentication } from './authenticate.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
-import type { KeptResponse } from './idempotency.ts';
+import type { ApiResponse } from './idempotency.ts';
 import { problemBody, toProblem } from './problem-response.ts';
 
 /** Makes the response for a problem. */
-export function problemToResponse(exchange: RestExchange, problem: ProblemError): KeptResponse {
+export function problemToResponse(exchange: RestExchange, problem: ProblemError): ApiResponse {
   const { publicUrl } = exchange.options;
   const body = problemBody(problem, {
     publicUrl,
@@ -17,7 +17,7 @@ export function problemToResponse(exchange: RestExchange, problem: ProblemError)
 }
 
 /** Sends the response. */
-export function answer(exchange: RestExchange, { status, body, location }: KeptResponse): void {
+export function answer(exchange: RestExchange, { status, body, location }: ApiResponse): void {
   if (location !== null) exchange.response.setHeader('Location', location);
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
 }

@@ -13,12 +13,7 @@ import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
 import { authenticate, type Tenant } from './authenticate.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions, type Version } from './exchange.ts';
-import {
-  fingerprintOf,
-  runOnce,
-  type IdempotentOutcome,
-  type KeptResponse,
-} from './idempotency.ts';
+import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
 import { negotiateLanguage } from './language.ts';
 import { readInput } from './request-input.ts';
 import { answer, answerProblem, finish, problemToResponse, send } from './respond.ts';
@@ -213,12 +208,16 @@ function performOnce(
       teamId: tenant.team.id,
       key,
       fingerprint,
-      secret: route.endpoint.secret,
+      keyId: tenant.actor.id,
+      privacy: tenant.privacy,
     },
     {
       prepare: call.prepare,
-      perform: async (tx, prepared) => toResponse(route, await call.perform(tx, prepared)),
-      refuse: (problem) => problemToResponse(exchange, problem),
+      perform: async (tx, prepared) => {
+        const output = await call.perform(tx, prepared);
+        return { ...toResponse(route, output), withheld: call.withhold(output) };
+      },
+      refuse: (problem) => ({ ...problemToResponse(exchange, problem), withheld: null }),
     },
   );
 }
@@ -239,7 +238,7 @@ function findIdempotencyKey(request: IncomingMessage): string | null {
   });
 }
 
-function toResponse(route: CompiledRoute, output: unknown): KeptResponse {
+function toResponse(route: CompiledRoute, output: unknown): ApiResponse {
   const { successStatus, location } = route.endpoint;
   const created =
     location === null

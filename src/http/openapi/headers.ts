@@ -19,7 +19,8 @@ export const PARAMETERS = {
     in: 'header',
     description:
       'Makes it safe to repeat the call: within 24 hours the same key with the same body returns ' +
-      'the first response again without repeating the action. Use a UUID, for instance.',
+      'the first response again without repeating the action. What may not be shown any more is ' +
+      'left out. Use a UUID, for instance.',
     schema: { type: 'string', minLength: 1, maxLength: 100 },
     example: '5f0c9a1e-3c53-4a0b-9d57-6f1f6c3f0a11',
   },

@@ -89,6 +89,9 @@ hours, the same key with the same body returns the first response again, with
 \`Idempotency-Replayed: true\`, and the action is not repeated. So after a timeout or a 503, repeat
 the call with the same key.
 
+- A repeated call shows emails only while \`member_detail_enabled\` is on, and only until the
+  member's invitation ends. It shows a \`secret\` only to the API key that made the first call, and
+  only while the webhook endpoint exists. The rest of the response stays the same.
 - The same key with another body or operation is 422 \`idempotency_mismatch\`.
 - The same key while the first call is still running is 409 \`conflict\`.
 `;

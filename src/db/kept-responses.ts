@@ -1,0 +1,19 @@
+import { statement, type Tx } from './client.ts';
+
+// A kept response has committed with what it describes, so this statement sees it. A statement that
+// also changed the member would have an older snapshot.
+const FORGET = statement(
+  'db.forgetKeptDetails',
+  `update idempotency_record
+   set body = open_body, encrypted = false, open_body = null, key_id = null, subject_id = null
+   where team_id = $1 and subject_id = any ($2)`,
+);
+
+/**
+ * Removes the private fields of these members and webhook endpoints from the kept responses. The
+ * responses stay, so that a repeated call still acts once. Send it after the statement that removes
+ * the address or the endpoint.
+ */
+export function forgetKeptDetails(tx: Tx, teamId: string, subjectIds: readonly string[]): void {
+  tx.send(FORGET, [teamId, subjectIds]);
+}
