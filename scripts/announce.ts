@@ -22,8 +22,8 @@ const LOCK = { lockClass: 72_707_370, number: 1 };
 
 try {
   const { announcement, dryRun } = readArguments();
-  warnUnlessInHeaders(announcement);
-  const config = loadConfig(process.env);
+  requireInHeaders(announcement, dryRun);
+  const config = loadConfig(process.env, { mail: true });
   const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
   try {
     await requireAppSecret(db, appSecretsOf(config));
@@ -55,15 +55,18 @@ function readArguments(): { announcement: Announcement; dryRun: boolean } {
 }
 
 /**
- * The dates must be announced both by mail and in the response headers. The headers need a release,
- * so the two happen separately, in either order.
+ * Mails cannot be taken back, so they only tell dates that the responses of this release tell, too.
+ * Throws otherwise. A dry run may come before the release.
  */
-function warnUnlessInHeaders({ since, sunset }: Announcement): void {
+function requireInHeaders({ since, sunset }: Announcement, dryRun: boolean): void {
   if (V1_DEPRECATION?.since === since && V1_DEPRECATION.sunset === sunset) return;
-  console.error(
-    'Note: the responses of this release do not tell these dates' +
-      ' (V1_DEPRECATION in src/core/deprecation.ts).',
-  );
+  const fault =
+    V1_DEPRECATION === null
+      ? 'Nothing is deprecated in this release'
+      : 'The responses of this release tell other dates';
+  const message = `${fault}: see V1_DEPRECATION in src/core/deprecation.ts.`;
+  if (!dryRun) throw new Error(`${message} No mail was sent.`);
+  console.error(`Note: ${message}`);
 }
 
 async function showPlan(db: Database, announcement: Announcement): Promise<void> {

@@ -55,7 +55,7 @@ async function startAll(): Promise<void> {
       `Another "npm start" is running on ${path}. Stop it first, with Ctrl-C in its terminal.`,
     );
   }
-  const settings = loadConfig(withKeptSecrets(process.env, folder));
+  const settings = loadConfig(withKeptSecrets(process.env, folder), { mail: true });
   const [modules, config] = await Promise.all([importModules(), withDatabase(settings, folder)]);
   await modules.migrate(config.databaseUrl);
   await modules.requireAppSecretAt(config.databaseUrl, appSecretsOf(config));

@@ -138,4 +138,5 @@ async function startDeliveries(
   return { ...dispatcher, stop };
 }
 
-if (import.meta.main) await runUntilSignal(() => startWorker(loadConfig(process.env)));
+if (import.meta.main)
+  await runUntilSignal(() => startWorker(loadConfig(process.env, { mail: true })));

@@ -25,11 +25,17 @@ export interface ConfigError extends Error {
 
 type Environment = Record<string, string | undefined>;
 
+/** What a process does that needs more of the environment. */
+export interface Uses {
+  /** Whether it sends mails. */
+  readonly mail?: boolean;
+}
+
 /**
  * Parses the environment. An empty variable counts as not set. Throws a {@link ConfigError} that
  * names every invalid variable, not only the first.
  */
-export function parseConfig(env: Environment): Config {
+export function parseConfig(env: Environment, uses: Uses = {}): Config {
   const set = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   );
@@ -38,25 +44,33 @@ export function parseConfig(env: Environment): Config {
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
   // Not in the schema, because zod skips rules over several fields if a field is invalid.
-  if (
-    set['NODE_ENV'] === 'production' &&
-    flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data
-  ) {
-    faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
-  }
+  if (set['NODE_ENV'] === 'production') faults.push(...faultsInProduction(set, uses));
   if (!result.success || faults.length > 0) throw configError([...new Set(faults)]);
   return { ...result.data, publicUrl: result.data.publicUrl ?? ownUrl(result.data) };
 }
 
 /** Like {@link parseConfig}, for entries: prints the faults to standard error and exits 1. */
-export function loadConfig(env: Environment): Config {
+export function loadConfig(env: Environment, uses: Uses = {}): Config {
   try {
-    return parseConfig(env);
+    return parseConfig(env, uses);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }
+}
+
+function faultsInProduction(set: Environment, uses: Uses): string[] {
+  const faults: string[] = [];
+  if (flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data)
+    faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
+  if (uses.mail && set['SMTP_URL'] === undefined && set['MAIL_DIR'] === undefined) {
+    faults.push(
+      'SMTP_URL is required when NODE_ENV is production, ' +
+        'or MAIL_DIR to write mails into files there instead of sending them',
+    );
+  }
+  return faults;
 }
 
 /** Returns the secrets that this process encrypts and decrypts with. */

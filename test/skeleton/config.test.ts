@@ -121,6 +121,17 @@ describe('the environment', () => {
     expect(faultsOf({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE_TARGETS: '0' })).toEqual([]);
   });
 
+  it('needs a mail server in production, or a folder on purpose, where mails are sent', () => {
+    const parse = (env: Record<string, string>, mail: boolean) => () =>
+      parseConfig({ ...valid, NODE_ENV: 'production', ...env }, { mail });
+    expect(parse({}, true)).toThrow(/SMTP_URL is required.*MAIL_DIR/);
+    expect(parse({ MAIL_DIR: ' ' }, true)).toThrow(/SMTP_URL is required/);
+    expect(parse({ MAIL_DIR: '.data/mail' }, true)).not.toThrow();
+    expect(parse({ SMTP_URL: 'smtp://mail' }, true)).not.toThrow();
+    expect(parse({}, false)).not.toThrow();
+    expect(parse({ NODE_ENV: 'development' }, true)).not.toThrow();
+  });
+
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {
     expect(parseConfig({ ...valid, HOST: '::1', PORT: '81' }).publicUrl).toBe('http://[::1]:81');
     expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(

@@ -367,6 +367,17 @@ const jobs = (url: string) =>
   query('select attempts, locked_at is not null as locked from graphile_worker.jobs', [], url);
 
 describe('a worker process', () => {
+  test('refuses production without a mail server, unless a folder for mails is set', async () => {
+    const env = { DATABASE_URL: database.url, NODE_ENV: 'production' };
+    const refused = runEntry('worker', env);
+    expect(await refused.exitCode).toBe(1);
+    expect(refused.output()).toContain('SMTP_URL is required when NODE_ENV is production');
+    const folder = await mkdtemp(join(tmpdir(), 'mail-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const worker = await startWorkerProcess(database.url, { ...env, MAIL_DIR: folder });
+    expect((await worker.kill('SIGTERM')).code).toBe(0);
+  });
+
   test('refuses a database that is not migrated, and creates nothing in it', async () => {
     const empty = await createEmptyDatabase();
     onTestFinished(() => empty.drop());

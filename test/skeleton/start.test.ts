@@ -272,7 +272,8 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
   });
 
   test('makes no demo team in production', async () => {
-    const service = start('node', { PORT: await findPort(), NODE_ENV: 'production' });
+    const env = { PORT: await findPort(), NODE_ENV: 'production', MAIL_DIR: 'mails' };
+    const service = start('node', env);
     await until(() => service.output().includes('Docs') || service.child.exitCode !== null);
     const { key, curls } = readGreeting(service.output());
     expect(key).toBe('(none: no demo tenant in production)');

@@ -246,13 +246,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Generous, because a busy machine is many times slower than an idle one. */
 const START_TIMEOUT_MS = 60_000;
 
-/** Starts a script of `scripts/`, with its arguments, as a process. */
+/**
+ * Starts a script of `scripts/`, with its arguments, as a process. `folder` is another release of
+ * the project.
+ */
 export function runScript(
   databaseUrl: string,
   [script, ...args]: string[],
   env: Record<string, string> = {},
+  folder = root,
 ): RunningProcess {
-  return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args);
+  return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args, folder);
 }
 
 /**
@@ -262,9 +266,10 @@ export function runEntry(
   entry: string,
   env: Record<string, string>,
   args: readonly string[] = [],
+  folder = root,
 ): RunningProcess {
   const child = spawn(process.execPath, [entry, ...args], {
-    cwd: root,
+    cwd: folder,
     env: {
       PATH: process.env['PATH'],
       NODE_ENV: 'test',

@@ -1,9 +1,10 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadTestSeed, runScript, type Exit } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
@@ -19,6 +20,35 @@ const ARGUMENTS = [
   '2028-01-01',
 ];
 
+const LATER_ARGUMENTS = [...ARGUMENTS.slice(0, -1), '2028-02-01'];
+
+/** Releases of the project that deprecate v1, with the dates of the arguments. */
+let release: string;
+let laterRelease: string;
+beforeAll(async () => {
+  release = await makeRelease('2028-01-01');
+  laterRelease = await makeRelease('2028-02-01');
+});
+afterAll(() =>
+  Promise.all([release, laterRelease].map((folder) => rm(folder, { recursive: true }))),
+);
+
+async function makeRelease(sunset: string): Promise<string> {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const folder = await mkdtemp(join(tmpdir(), 'release-'));
+  for (const name of ['package.json', 'scripts', 'src'])
+    await cp(join(root, name), join(folder, name), { recursive: true });
+  for (const name of ['node_modules', 'prisma'])
+    await symlink(join(root, name), join(folder, name));
+  const file = join(folder, 'src/core/deprecation.ts');
+  const text = await readFile(file, 'utf8');
+  const dates = `{ since: '2027-01-01', sunset: '${sunset}' }`;
+  const changed = text.replace(/(V1_DEPRECATION: Deprecation \| null = )null;/, `$1${dates};`);
+  expect(changed).not.toBe(text);
+  await writeFile(file, changed);
+  return folder;
+}
+
 let database: TestDatabase;
 beforeEach(async () => {
   database = await createTestDatabase();
@@ -28,8 +58,9 @@ beforeEach(async () => {
 async function run(
   args: string[],
   env: Record<string, string> = {},
+  folder = release,
 ): Promise<Exit & { output: string }> {
-  const script = runScript(database.url, args, env);
+  const script = runScript(database.url, args, env, folder);
   const exit = await script.exited;
   return { ...exit, output: script.output() };
 }
@@ -128,8 +159,8 @@ describe('who is mailed', () => {
       '0 mails sent, 0 failed.',
     );
     expect(mail.received).toHaveLength(6);
-    const later = [...ARGUMENTS.slice(0, -1), '2028-02-01'];
-    expect((await run(later, { SMTP_URL: mail.url })).output).toContain('6 mails sent, 0 failed.');
+    const later = await run(LATER_ARGUMENTS, { SMTP_URL: mail.url }, laterRelease);
+    expect(later.output).toContain('6 mails sent, 0 failed.');
     await mail.stop();
   });
 
@@ -175,7 +206,7 @@ describe('failures', () => {
       if (to === addresses[7]) await script?.kill('SIGKILL');
       return undefined;
     });
-    script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url });
+    script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url }, release);
     expect(await script.exited).toMatchObject({ signal: 'SIGKILL' });
     script = null;
     await expect.poll(() => mail.received.length).toBe(8);
@@ -287,6 +318,27 @@ describe('failures', () => {
     });
     expect(mail.received.map(({ to }) => to)).toEqual(addresses);
     await mail.stop();
+  });
+
+  test.each([
+    { folder: 'this one', says: 'Nothing is deprecated in this release' },
+    { folder: 'the later one', says: 'The responses of this release tell other dates' },
+  ])('a release whose responses tell no such dates mails nobody: $folder', async (given) => {
+    await loadTestSeed(database, makeSeed([team]));
+    const mail = await startMailServer();
+    const folder = given.folder === 'this one' ? undefined : laterRelease;
+    const script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url }, folder);
+    expect(await script.exited).toMatchObject({ code: 1 });
+    expect(script.output()).toContain(`${given.says}: see V1_DEPRECATION`);
+    expect(mail.received).toEqual([]);
+    await mail.stop();
+  });
+
+  test('production without a mail server counts no mail as sent', async () => {
+    await loadTestSeed(database, makeSeed([team]));
+    const refused = await run(ARGUMENTS, { NODE_ENV: 'production' });
+    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('SMTP_URL is req') });
+    expect((await run([...ARGUMENTS, '--dry-run'])).output).toContain('0 were sent before.');
   });
 
   test.each([
