@@ -4,8 +4,11 @@ import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { requireAppSecret } from './db/app-secret.ts';
 import { openDatabase, type Database } from './db/client.ts';
+import { startJobIntake } from './db/job-intake.ts';
+import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
 import { holdSessionLock } from './db/session-lock.ts';
+import { WAKE_UP_CHANNELS } from './db/wake-ups.ts';
 import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
 import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
@@ -47,8 +50,19 @@ export async function startWorker(config: Config): Promise<Part> {
       db,
       databaseUrl: config.databaseUrl,
       logger,
-      taskList: tasksOf({ config, db, logger, wake: () => deliveries.wake() }),
+      taskList: tasksOf({ config, db, logger }),
       cronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON]),
+    });
+    const intake = startJobIntake(db, (error) =>
+      logger.warn({ err: error }, 'new jobs could not be handed to the job runner yet'),
+    );
+    const listener = startListener({
+      databaseUrl: config.databaseUrl,
+      channels: {
+        [WAKE_UP_CHANNELS.deliveries]: () => deliveries.wake(),
+        [WAKE_UP_CHANNELS.jobs]: () => intake.wake(),
+      },
+      onError: (error) => logger.warn({ err: error }, 'the worker hears of new work by polling'),
     });
     const metricsServer = await serveMetrics(config, metrics.registry);
     const readiness = await startReadiness({ db, migrations, secrets, logger, onFault: fail });
@@ -56,6 +70,7 @@ export async function startWorker(config: Config): Promise<Part> {
     return {
       stop: async () => {
         readiness.stop();
+        await Promise.all([listener.close(), intake.stop()]);
         await Promise.all([jobs.stop(), deliveries.stop()]);
         metricsServer?.close();
         await db.close();
@@ -81,8 +96,7 @@ interface WorkerOptions {
   readonly logger: Logger;
 }
 
-function tasksOf(options: WorkerOptions & { readonly wake: () => void }): TaskList {
-  const { config, db, logger, wake } = options;
+function tasksOf({ config, db, logger }: WorkerOptions): TaskList {
   const shared = {
     db,
     clock: systemClock,
@@ -96,7 +110,7 @@ function tasksOf(options: WorkerOptions & { readonly wake: () => void }): TaskLi
       secrets: appSecretsOf(config),
       allowBaseUrl: config.nodeEnv !== 'production',
     }),
-    ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS, wake }),
+    ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
     ...resendTasks(shared),
     ...retentionTasks(shared),
   };

@@ -182,7 +182,7 @@ async function raiseEvents({ pool }: World, count: number): Promise<void> {
      cross join lateral (select 'team_hooks_' || (n % $2::int) as team) t`,
     [count, TEAMS],
   );
-  await pool.query(`select graphile_worker.add_job('wake_deliveries', '{}')`);
+  await pool.query(`select pg_notify('wake_deliveries', '')`);
 }
 
 async function invite({ port }: ServerProcess, key: string, round: number): Promise<void> {

@@ -20,6 +20,7 @@ const PREFIXES = {
   webhookResend: 'whr',
   invitationResend: 'inv',
   event: 'evt',
+  job: 'job',
   auditEntry: 'aud',
 } as const;
 

@@ -6,6 +6,7 @@ import { PrismaClient } from './generated/client.ts';
 import { openSharedConnections } from './shared-connections.ts';
 import type { Statement } from './statement.ts';
 import { textTypes } from './types.ts';
+import { openWakeUps, type WakeUp, type WakeUps } from './wake-ups.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
 export { statement, statementsByFilters, type Statement } from './statement.ts';
@@ -34,6 +35,8 @@ export interface Tx extends Db {
    * statement, at the latest with COMMIT. If it fails, the transaction fails.
    */
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
+  /** Tells the workers soon after the commit, and never if there is none. */
+  wakeAfterCommit(what: WakeUp): void;
 }
 
 /** The database of a process, with the pool that it owns. */
@@ -75,17 +78,21 @@ export function openDatabase(options: DatabaseOptions): Database {
   const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
   const current = new AsyncLocalStorage<pg.PoolClient>();
   const prisma = openPrisma({ pool, current, watchdog });
-  const context: DatabaseContext = { pool, prisma, current, watchdog };
   const runShared = openSharedConnections(
     pool,
     Math.max(1, Math.floor(options.poolMax / CONNECTIONS_PER_SHARED)),
   );
+  const wakeUps = openWakeUps((what, values) =>
+    runShared((client) => run({ watchdog }, client, what, values)),
+  );
+  const context: DatabaseContext = { pool, prisma, current, watchdog, wakeUps };
   return {
     pool,
     prisma,
     query: (what, values) => runShared((client) => run(context, client, what, values)),
     transaction: (work) => runTransaction(context, work),
     close: async () => {
+      await wakeUps.drain();
       watchdog.stop();
       await prisma.$disconnect();
       await pool.end();
@@ -98,6 +105,7 @@ interface DatabaseContext {
   readonly prisma: PrismaClient;
   readonly current: AsyncLocalStorage<pg.PoolClient>;
   readonly watchdog: Watchdog;
+  readonly wakeUps: WakeUps;
 }
 
 /** One of four connections is shared by the statements outside transactions. */
@@ -124,9 +132,10 @@ async function runTransaction<T>(
   context: DatabaseContext,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { pool, prisma, current, watchdog } = context;
+  const { pool, prisma, current, watchdog, wakeUps } = context;
   const client = await pool.connect().catch(rethrow);
   const sent: Promise<unknown>[] = [];
+  const wanted = new Set<WakeUp>();
   const send = (promise: Promise<unknown>): void => {
     // The rejection is handled before COMMIT. This only avoids Node's unhandled rejection.
     promise.catch(() => undefined);
@@ -136,6 +145,7 @@ async function runTransaction<T>(
     prisma,
     query: (what, values) => run(context, client, what, values),
     send: (what, values) => send(run(context, client, what, values)),
+    wakeAfterCommit: (what) => void wanted.add(what),
     transaction: (inner) => inner(tx),
   };
   send(watchdog.guard(client, client.query('BEGIN')).catch(rethrow));
@@ -148,6 +158,7 @@ async function runTransaction<T>(
     // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
     if ((await committed).command !== 'COMMIT')
       throw new Error('the transaction was rolled back by the database');
+    wakeUps.add(wanted);
     return result;
   } catch (error) {
     await Promise.allSettled(sent);

@@ -22,6 +22,8 @@ export interface ChangeRecord {
   };
   readonly events?: readonly NewEvent[];
   readonly jobs?: readonly NewJob[];
+  /** Whether the change itself made a delivery due. Events need not say so. */
+  readonly makesDeliveryDue?: boolean;
 }
 
 /** A job for the worker. While it waits, a second job with the same `key` replaces it. */
@@ -32,16 +34,9 @@ export interface NewJob {
 }
 
 /**
- * Wakes a worker's delivery loop. A lost wake-up costs half a second, because the loop also polls.
- */
-export const WAKE_DELIVERIES = 'wake_deliveries';
-
-const JOB_MAX_ATTEMPTS = 25;
-
-/**
  * Writes the audit entry, the events and the jobs of a change. It needs the transaction of the
  * change, so they commit with it or not at all. It is one statement and does not wait (see
- * `Tx.send`).
+ * `Tx.send`). Workers are told after the commit (`wake-ups.ts`).
  *
  * The data of an event is final here: the current privacy switches are applied. An event that this
  * kind of actor does not raise (`core/events.ts`) is dropped. The details of an audit entry may
@@ -56,8 +51,8 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
       type,
       data: { team_id: teamId, ...redactEventData(privacy, type, data) },
     }));
-  const wakeUps: NewJob[] = events.length > 0 ? [{ task: WAKE_DELIVERIES, payload: {} }] : [];
-  const jobs = [...(change.jobs ?? []), ...wakeUps].map(({ task, payload, key = null }) => ({
+  const jobs = (change.jobs ?? []).map(({ task, payload, key = null }) => ({
+    id: newId('job'),
     task,
     payload,
     key,
@@ -76,6 +71,8 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
     JSON.stringify(events),
     JSON.stringify(jobs),
   ]);
+  if (events.length > 0 || change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
+  if (jobs.length > 0) tx.wakeAfterCommit('jobs');
 }
 
 const RECORD = statement(
@@ -89,11 +86,7 @@ const RECORD = statement(
      select $1, $2, e.id, e.type, e.data
      from json_to_recordset($10::json) as e (id text, type text, data json)
    )
-   select (graphile_worker.add_job(
-     identifier => j.task,
-     payload => j.payload,
-     job_key => j.key,
-     max_attempts => ${JOB_MAX_ATTEMPTS}
-   )).id
-   from json_to_recordset($11::json) as j (task text, payload json, key text)`,
+   insert into pending_job (team_id, id, task, payload, key)
+   select $1, j.id, j.task, j.payload, j.key
+   from json_to_recordset($11::json) as j (id text, task text, payload json, key text)`,
 );

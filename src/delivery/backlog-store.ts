@@ -35,6 +35,9 @@ const COUNT = statement<{
        select count(*)::int
        from graphile_worker.jobs
        where run_at <= now()
+     ) + (
+       select count(*)::int
+       from pending_job
      ) as jobs,
      (
        select count(*)::int

@@ -11,6 +11,7 @@ export const TENANT_TABLES = [
   'webhook_resend',
   'webhook_endpoint',
   'event',
+  'pending_job',
   'idempotency_record',
   'audit_log',
   'api_key_usage',

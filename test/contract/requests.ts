@@ -128,8 +128,8 @@ export async function readState(db: Database): Promise<Record<string, string>> {
        and table_name not in ('rate_counter', 'idempotency_record', '_prisma_migrations')
      order by 1`,
   );
-  const selects = [...tables.map(({ name }) => name), 'graphile_worker._private_jobs'].map(
-    (name) =>
+  const selects = tables.map(
+    ({ name }) =>
       `select '${name}' as name,
          count(*) || ' ' || coalesce(md5(string_agg(t::text, '' order by t::text)), '') as state
        from ${name} t`,

@@ -62,6 +62,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'figures about the whole service for its operator',
     apart: 'each figure is a count or an age of its own',
   },
+  { names: ['jobs.move'], why: 'a worker hands over new jobs, whosever they are' },
   { names: ['usage.add'], why: 'a process adds what it has counted for the keys of all teams' },
   { names: ['crm.scheduleSyncs'], why: 'looks for connections that are due, whosever they are' },
   {
@@ -101,6 +102,7 @@ const BY_THE_SEED = "texts of declared statements, in the seed's transaction";
 /** The files that may send SQL without `statement`. */
 const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>> = {
   'src/db/client.ts': [5, "begins and ends transactions; sends statements and Prisma's SQL"],
+  'src/db/listener.ts': [1, 'listens to the channels of wake-ups'],
   'src/db/embedded.ts': [1, 'asks a server which folder it serves'],
   'src/db/migrate.ts': [10, 'migrations and their ledger'],
   'src/db/session-lock.ts': [2, 'settings and an advisory lock of a session of its own'],
@@ -174,6 +176,25 @@ describe('a statement', () => {
       keepsToOneTeam(checkTenancy(`delete from ${table}`, tables)),
     );
     expect(passing).toEqual([]);
+  });
+});
+
+/** Statements that notify. NOTIFY takes a lock over the whole database until the commit. */
+const NOTIFYING: Readonly<Record<string, string>> = {
+  'wakeUps.notify': 'tells workers about many commits, outside every transaction',
+  'jobs.move': 'a worker hands over many jobs at once',
+  'crm.scheduleSyncs': 'a worker schedules synchronizations each minute',
+  'webhooks.pause': 'a worker pauses endpoints each minute',
+  'webhooks.resend.addJob': 'a worker adds the job of its next batch',
+};
+
+describe('a change', () => {
+  it('never notifies in its transaction, so that commits do not wait for each other', async () => {
+    const notifies = /notify|add_jobs?\b/i;
+    const found = declaredStatements().filter(({ text }) => notifies.test(text));
+    expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(NOTIFYING).toSorted());
+    const functions = await readDatabase();
+    expect(functions.filter(({ definition }) => notifies.test(definition))).toEqual([]);
   });
 });
 

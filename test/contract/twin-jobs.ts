@@ -84,7 +84,7 @@ async function work(
   const tasks = {
     ...memberTasks(shared),
     ...resendTasks(shared),
-    ...webhookTasks({ ...shared, pauseAfterS: 1, wake: () => undefined }),
+    ...webhookTasks({ ...shared, pauseAfterS: 1 }),
   };
   // None of these tasks uses the helpers of the job runner.
   return (tasks[task] as (payload: unknown) => unknown)(job);

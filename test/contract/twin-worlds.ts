@@ -108,6 +108,7 @@ export async function listTenantTables(api: TestApi): Promise<readonly string[]>
   return (await readTables(api)).tenant;
 }
 
+// Jobs that a job adds; the jobs of a change are in `pending_job`.
 const JOBS = `(select k.identifier as task, j.payload, j.key, j.run_at
   from graphile_worker._private_jobs j join graphile_worker._private_tasks k on k.id = j.task_id)`;
 

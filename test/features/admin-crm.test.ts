@@ -86,9 +86,7 @@ describe('connecting', () => {
       last_error: null,
     });
     expect(await app.admin.crm.list.query({})).toEqual({ data: [made] });
-    expect(await rows(`select task_identifier from graphile_worker.jobs`)).toEqual([
-      { task_identifier: 'schedule_crm_syncs' },
-    ]);
+    expect(await rows(`select task from pending_job`)).toEqual([{ task: 'schedule_crm_syncs' }]);
     expect(await audit()).toEqual(['crm_connection.connected mem_a_owner']);
     expect(await sync(made.id)).toBe('done');
     const [after] = (await app.admin.crm.list.query({})).data;
@@ -104,7 +102,7 @@ describe('connecting', () => {
       JSON.stringify(await app.admin.crm.list.query({})),
       ...api.loggedErrors,
     ];
-    for (const table of ['crm_connection', 'audit_log', 'event', 'graphile_worker._private_jobs'])
+    for (const table of ['crm_connection', 'audit_log', 'event', 'pending_job'])
       texts.push(JSON.stringify(await rows(`select to_jsonb(t) as row from ${table} t`)));
     const hex = Buffer.from('secret-token-0123456789').toString('hex');
     for (const text of texts) {
@@ -241,9 +239,9 @@ describe('a connection', () => {
     expect(await codeOf(app.admin.crm.disconnect.mutate({ connection_id: id }))).toBe('not_found');
     expect(
       await rows(
-        `select task_identifier
-         from graphile_worker.jobs
-         where task_identifier = 'remove_crm_connection'`,
+        `select task
+         from pending_job
+         where task = 'remove_crm_connection'`,
       ),
     ).toHaveLength(1);
     await removeRows(api.db, { teamId: 'team_a', connectionId: id });

@@ -51,8 +51,8 @@ const mails = async (memberId: string) =>
   (
     await rows(
       `select
-       from graphile_worker.jobs
-       where task_identifier = $1 and key like '%' || $2`,
+       from pending_job
+       where task = $1 and key like '%' || $2`,
       [SEND_INVITATION, memberId],
     )
   ).length;

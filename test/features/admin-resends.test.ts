@@ -204,8 +204,8 @@ test('an empty resend is done at once; ended resends are removed after 30 days',
   expect(resend).toMatchObject({ state: 'done', total: 0, sent: 0, reached_at: null });
   expect(
     await rows(`select
-      from graphile_worker.jobs
-      where task_identifier = 'resend_deliveries'`),
+      from pending_job
+      where task = 'resend_deliveries'`),
   ).toEqual([]);
   await rows(`update webhook_resend set finished_at = now() - interval '31 days'`);
   expect(await removeOld(api.db, systemClock)).toMatchObject({ resends: 1 });

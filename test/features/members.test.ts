@@ -169,7 +169,7 @@ describe('POST /users', () => {
     ]);
     const jobs = await api.db.pool.query(
       `select key
-       from graphile_worker.jobs
+       from pending_job
        where key like 'send_invitation:team_a:%'`,
     );
     expect(jobs.rows).toEqual([{ key: `send_invitation:team_a:${member.id}` }]);

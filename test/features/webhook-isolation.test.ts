@@ -142,7 +142,7 @@ async function raise(teamId: string): Promise<void> {
        values ($1, 'evt_' || gen_random_uuid(), 'member.joined', '{"team_id":"x"}',
          clock_timestamp())
      )
-     select graphile_worker.add_job('wake_deliveries', '{}')`,
+     select pg_notify('wake_deliveries', '')`,
     [teamId],
   );
 }

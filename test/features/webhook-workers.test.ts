@@ -196,9 +196,10 @@ describe('a worker that ends', LIMIT, () => {
     await writeDeliveries(50);
     const worker = await startWorker();
     await until(() => receiver.requests.length === 5);
-    expect(await countListeners()).toBe(1);
+    // The job runner, and the worker itself.
+    await until(async () => (await countListeners()) === 2);
     const ended = worker.kill('SIGTERM');
-    // It has handled the signal once it no longer listens for jobs.
+    // It has handled the signal once it no longer listens.
     await until(async () => (await countListeners()) === 0);
     await until(async () => (await countDeliveries('claimed_by is not null')) === 5);
     gate.open();

@@ -190,6 +190,7 @@ async function drain(): Promise<void> {
   const waiting = `
     select (select count(*)::int from event where fanned_out_at is null) as events,
       (select count(*)::int from webhook_delivery where ${IS_WAITING}) as deliveries,
+      (select count(*)::int from pending_job) as new_jobs,
       (select count(*)::int from graphile_worker.jobs where task_identifier like 'send%') as jobs`;
   const deadline = performance.now() + DRAIN_MS;
   for (;;) {
@@ -208,6 +209,8 @@ const IS_WAITING = '(next_try_at is not null or claimed_by is not null or urgent
 async function describeWaiting(): Promise<string> {
   const rows = await rowsOf(`
     select to_jsonb(d) - 'response_excerpt' as what from webhook_delivery d where ${IS_WAITING}
+    union all
+    select to_jsonb(j) from pending_job j
     union all
     select to_jsonb(j) from graphile_worker.jobs j where task_identifier like 'send%'
     limit 10`);

@@ -159,7 +159,6 @@ export async function runJobs(): Promise<MailServer['received']> {
     mailer,
     publicUrl: 'https://api.test',
     pauseAfterS: THREE_DAYS_MS / 1000,
-    wake: () => undefined,
   });
   await runOnce({
     connectionString: api.databaseUrl,

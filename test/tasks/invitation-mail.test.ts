@@ -29,7 +29,12 @@ describe('the invitation mail', () => {
       MAIL_FROM: 'Training <training@a.test>',
     });
     await until(
-      async () => (await api.db.pool.query('select from graphile_worker.jobs')).rowCount === 0,
+      async () =>
+        (
+          await api.db.pool.query(
+            'select from pending_job union all select from graphile_worker.jobs',
+          )
+        ).rowCount === 0,
     );
     expect(mail.received.map(({ to }) => to).toSorted()).toEqual([
       'english@a.test',

@@ -1,6 +1,6 @@
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
-import { record, WAKE_DELIVERIES, type ChangeContext } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import { requireRetryable } from './rules.ts';
 import * as store from './store.ts';
 import type { DeliveryRow } from './store.ts';
@@ -34,7 +34,7 @@ export async function retryDelivery(
     store.makeUrgent(tx, teamId, deliveryId);
     record(tx, context, {
       audit: { action: 'webhook_delivery.retried', targetId: deliveryId },
-      jobs: [{ task: WAKE_DELIVERIES, payload: {} }],
+      makesDeliveryDue: true,
     });
     return delivery;
   });

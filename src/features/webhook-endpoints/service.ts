@@ -4,7 +4,7 @@ import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
-import { record, WAKE_DELIVERIES, type ChangeContext } from '../../db/outbox.ts';
+import { record, type ChangeContext } from '../../db/outbox.ts';
 import {
   parseTarget,
   resolveTarget,
@@ -147,7 +147,7 @@ export async function testEndpoint(
         targetId: endpointId,
         details: { delivery_id: deliveryId },
       },
-      jobs: [{ task: WAKE_DELIVERIES, payload: {} }],
+      makesDeliveryDue: true,
     });
     return { id: deliveryId, status: 'pending' };
   });

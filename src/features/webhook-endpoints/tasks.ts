@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
-import { WAKE_DELIVERIES } from '../../db/outbox.ts';
 import { SEND_PAUSE_MAIL } from './jobs.ts';
 import { findPauseMail } from './pause-mail.ts';
 import { pauseSilentEndpoints } from './pause.ts';
@@ -24,21 +23,19 @@ export interface WebhookTaskDependencies {
   readonly mailer: Mailer;
   readonly publicUrl: string;
   readonly pauseAfterS: number;
-  /** Wakes the delivery loop of this process. */
-  readonly wake: () => void;
 }
 
-/** The jobs of webhooks: wake-ups of the delivery loop, the pause, and the mails about it. */
+/** The jobs of webhooks: the pause, and the mails about it. */
 export function webhookTasks({
   db,
   clock,
   mailer,
   publicUrl,
   pauseAfterS,
-  wake,
 }: WebhookTaskDependencies): Record<string, Task> {
   return {
-    [WAKE_DELIVERIES]: wake,
+    // API processes of an earlier release still enqueue it. The delivery loop polls anyway.
+    wake_deliveries: () => undefined,
     [PAUSE_ENDPOINTS]: async () => {
       await pauseSilentEndpoints(db, clock, pauseAfterS);
     },

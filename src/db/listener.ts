@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+
+/** Listens to channels of the database's NOTIFY. */
+export interface Listener {
+  close(): Promise<void>;
+}
+
+export interface ListenerOptions {
+  readonly databaseUrl: string;
+  /** Channel → what to do. Also called when listening begins again after the connection broke. */
+  readonly channels: Readonly<Record<string, () => void>>;
+  /** Called when the connection could not be made or broke. The listener tries again. */
+  readonly onError: (error: Error) => void;
+}
+
+const CONNECT_TIMEOUT_MS = 2_000;
+const RETRY_MS = 1_000;
+
+/**
+ * Listens on a connection of its own until `close`. Never rejects: without a database it tries
+ * again. A message that was sent meanwhile is lost, so the caller must also poll. Needs a direct
+ * connection, because PgBouncer's transaction mode does not keep a session.
+ */
+export function startListener({ databaseUrl, channels, onError }: ListenerOptions): Listener {
+  const closing = new AbortController();
+  const { signal } = closing;
+  const listen = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await listenOnce(databaseUrl, channels, signal).catch((error: Error) => onError(error));
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const listening = listen();
+  return {
+    close: async () => {
+      closing.abort();
+      await listening;
+    },
+  };
+}
+
+/** Resolves after `signal`. Rejects when the connection breaks. */
+async function listenOnce(
+  databaseUrl: string,
+  channels: ListenerOptions['channels'],
+  signal: AbortSignal,
+): Promise<void> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    client.on('error', reject);
+    client.on('end', () => reject(new Error('the connection of the listener ended')));
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  // It may reject before it is awaited.
+  ended.catch(() => undefined);
+  client.on('notification', ({ channel }) => channels[channel]?.());
+  try {
+    await client.connect();
+    const names = Object.keys(channels);
+    await client.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; '));
+    for (const wake of Object.values(channels)) wake();
+    await ended;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

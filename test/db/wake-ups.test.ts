@@ -1,0 +1,198 @@
+// How workers learn of changes: after the commit, many at once, and never within a transaction.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { privacyOf } from '../../src/core/privacy.ts';
+import { openDatabase, type Database } from '../../src/db/client.ts';
+import { movePendingJobs, startJobIntake } from '../../src/db/job-intake.ts';
+import { startListener } from '../../src/db/listener.ts';
+import { record, type ChangeRecord } from '../../src/db/outbox.ts';
+import { WAKE_UP_CHANNELS } from '../../src/db/wake-ups.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+let database: TestDatabase;
+let client: Client;
+let db: Database;
+/** Channels of the messages so far. */
+let heard: string[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`insert into team (id, name, created_at) values ('team_a', 'A', now())`);
+  client.on('notification', ({ channel }) => heard.push(channel));
+  await client.query('listen wake_deliveries; listen wake_jobs; listen "jobs:insert"');
+  return async () => {
+    await client.end();
+    await database.drop();
+  };
+});
+
+beforeEach(async () => {
+  db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  await client.query('delete from pending_job; delete from graphile_worker._private_jobs');
+  await client.query('delete from event');
+  heard = [];
+});
+
+afterEach(() => db.close());
+
+const EVENT: ChangeRecord = {
+  audit: { action: 'test.changed', targetId: 'asg_1' },
+  events: [{ type: 'crm.sync.failed', data: {} }],
+};
+const withJob = (key?: string, n = 0): ChangeRecord => ({
+  audit: { action: 'test.changed', targetId: 'asg_1' },
+  jobs: [{ task: 'send_invitation', payload: { n }, ...(key !== undefined && { key }) }],
+});
+
+const change = (what: ChangeRecord, work = async (): Promise<void> => undefined): Promise<void> =>
+  db.transaction(async (tx) => {
+    const context = {
+      teamId: 'team_a',
+      actor: { kind: 'platform', id: 'test' },
+      privacy: privacyOf({ memberDetailEnabled: true, leaderboardEnabled: true }),
+      requestId: 'req_1',
+      at: systemClock.now(),
+    } as const;
+    record(tx, context, what);
+    await work();
+  });
+
+const countOf = async (table: string): Promise<number> =>
+  (await client.query<{ n: number }>(`select count(*)::int as n from ${table}`)).rows[0]?.n ?? -1;
+
+/** Resolves after everything that was sent so far has been heard. */
+const hearAll = async (): Promise<void> => {
+  await client.query(`notify wake_jobs, 'end'`);
+  await client.query('select 1');
+};
+
+describe('a wake-up', () => {
+  test('comes after the commit of an event, of a job, and of a delivery that is due', async () => {
+    await change(EVENT);
+    await until(async () => heard.length === 1);
+    await change(withJob());
+    await until(async () => heard.length === 2);
+    await change({ audit: EVENT.audit, makesDeliveryDue: true });
+    await until(async () => heard.length === 3);
+    expect(heard).toEqual(['wake_deliveries', 'wake_jobs', 'wake_deliveries']);
+  });
+
+  test('does not come without a commit, nor for a change without events and jobs', async () => {
+    const fault = new Error('rolled back');
+    const fails = change(EVENT, () => Promise.reject(fault));
+    await expect(fails).rejects.toThrow(fault);
+    await change({ audit: EVENT.audit });
+    await db.close();
+    await hearAll();
+    expect(heard).toEqual(['wake_jobs']);
+    db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  });
+
+  test('is one for many commits, and the last commit has one too', async () => {
+    for (let round = 0; round < 20; round += 1)
+      await Promise.all(Array.from({ length: 20 }, () => change(EVENT)));
+    await db.close();
+    await hearAll();
+    expect(await countOf('event')).toBe(400);
+    expect(heard.length).toBeGreaterThan(1);
+    expect(heard.length).toBeLessThan(200);
+    db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  });
+});
+
+describe('the listener', () => {
+  test('hears again after its connection broke, and looks for what it has missed', async () => {
+    let woken = 0;
+    const errors: Error[] = [];
+    const listener = startListener({
+      databaseUrl: database.url,
+      channels: { [WAKE_UP_CHANNELS.deliveries]: () => (woken += 1) },
+      onError: (error) => errors.push(error),
+    });
+    await until(async () => woken === 1);
+    await change(EVENT);
+    await until(async () => woken === 2);
+    await client.query(
+      `select pg_terminate_backend(pid)
+       from pg_stat_activity
+       where query like 'listen "wake_deliveries"%' and datname = current_database()`,
+    );
+    await until(async () => woken === 3);
+    expect(errors).toHaveLength(1);
+    await change(EVENT);
+    await until(async () => woken === 4);
+    await listener.close();
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe('the job intake', () => {
+  const jobs = async () =>
+    (
+      await client.query<{ key: string | null; task: string; max_attempts: number }>(
+        `select key, task_identifier as task, max_attempts from graphile_worker.jobs order by id`,
+      )
+    ).rows;
+
+  test('adds each job once, whoever takes it', async () => {
+    for (let n = 0; n < 30; n += 1) await change(withJob(`send_invitation:${n}`));
+    const others = Array.from({ length: 4 }, () => movePendingJobs(db));
+    expect((await Promise.all(others)).reduce((sum, moved) => sum + moved)).toBe(30);
+    const added = await jobs();
+    expect(new Set(added.map(({ key }) => key)).size).toBe(30);
+    expect(added).toHaveLength(30);
+    expect(added[0]).toMatchObject({ task: 'send_invitation', max_attempts: 25 });
+    expect(await countOf('pending_job')).toBe(0);
+  });
+
+  test('adds one of several jobs with the same key, and all without a key', async () => {
+    for (let n = 0; n < 3; n += 1) await change(withJob('send_invitation:same', n));
+    for (let n = 0; n < 3; n += 1) await change(withJob(undefined, n));
+    expect(await movePendingJobs(db)).toBe(6);
+    const { rows } = await client.query(
+      `select key, payload->'n' as n
+       from graphile_worker._private_jobs
+       order by key, payload->>'n'`,
+    );
+    expect(rows).toEqual([
+      { key: 'send_invitation:same', n: 2 },
+      { key: null, n: 0 },
+      { key: null, n: 1 },
+      { key: null, n: 2 },
+    ]);
+  });
+
+  test('neither loses nor repeats a job if the move fails', async () => {
+    await change(withJob('send_invitation:1'));
+    await client.query('alter table graphile_worker._private_jobs rename to jobs_away');
+    await expect(movePendingJobs(db)).rejects.toThrow('_private_jobs');
+    expect(await countOf('pending_job')).toBe(1);
+    await client.query('alter table graphile_worker.jobs_away rename to _private_jobs');
+    expect(await movePendingJobs(db)).toBe(1);
+    expect(await jobs()).toHaveLength(1);
+  });
+
+  test('tells the job runner, but not while there is nothing to tell', async () => {
+    await movePendingJobs(db);
+    await hearAll();
+    expect(heard).toEqual(['wake_jobs']);
+    await change(withJob());
+    await movePendingJobs(db);
+    await until(async () => heard.includes('jobs:insert'));
+  });
+
+  test('finds jobs without a wake-up', async () => {
+    const errors: unknown[] = [];
+    const intake = startJobIntake(db, (error) => errors.push(error));
+    await delay(0);
+    await change(withJob());
+    await until(async () => (await jobs()).length === 1);
+    await intake.stop();
+    expect(errors).toEqual([]);
+  });
+});
