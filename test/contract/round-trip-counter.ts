@@ -14,6 +14,8 @@ export interface RoundTripCounter {
  * and the API are in one process, so a delay of one also delays the other.
  */
 const QUIET_MS = 5;
+/** The statement that tells workers after a commit. No request waits for it. */
+const WAKE_UP = 'wakeUps.notify';
 
 /**
  * Starts the proxy. It collects what the client sends until the client has been quiet, passes it on
@@ -53,8 +55,8 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
 
 function pass(client: Socket, postgres: Socket, countOne: () => void): void {
   let isConnected = false;
-  /** How many answers of Postgres ("ready for query") are still to come. */
-  let awaited = 0;
+  /** The answers of Postgres ("ready for query") that are still to come, in order. */
+  const awaited: ('request' | 'wake-up')[] = [];
   let outgoing: Buffer[] = [];
   let answers: Buffer[] = [];
   let quiet: NodeJS.Timeout | undefined;
@@ -69,11 +71,14 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
     outgoing.push(chunk);
     clearTimeout(quiet);
     quiet = setTimeout(() => {
-      // What is sent before Postgres has answered belongs to the same round trip.
-      if (awaited === 0) countOne();
       const together = Buffer.concat(outgoing);
       outgoing = [];
-      awaited += countRequests(together);
+      const requests = countRequests(together);
+      const isWakeUp = requests === 1 && together.includes(WAKE_UP);
+      // What is sent before Postgres has answered belongs to the same round trip.
+      if (!isWakeUp && !awaited.includes('request')) countOne();
+      const kind = isWakeUp ? 'wake-up' : 'request';
+      awaited.push(...Array.from({ length: requests }, () => kind));
       postgres.write(together);
     }, QUIET_MS);
   });
@@ -86,8 +91,8 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
       return;
     }
     answers.push(chunk);
-    awaited -= ready;
-    if (awaited > 0 || outgoing.length > 0) return;
+    awaited.splice(0, ready);
+    if (awaited.length > 0 || outgoing.length > 0) return;
     client.write(Buffer.concat(answers));
     answers = [];
   });

@@ -42,7 +42,12 @@ afterEach(() => db.close());
 
 const EVENT: ChangeRecord = {
   audit: { action: 'test.changed', targetId: 'asg_1' },
-  events: [{ type: 'crm.sync.failed', data: {} }],
+  events: [
+    {
+      type: 'crm.sync.failed',
+      data: { connection_id: 'crm_1', provider: 'hubspot', reason: 'timeout' },
+    },
+  ],
 };
 const withJob = (key?: string, n = 0): ChangeRecord => ({
   audit: { action: 'test.changed', targetId: 'asg_1' },

@@ -461,6 +461,13 @@ function twinRows(side: Side): Rows {
         created_at: '2026-11-18T11:00:00.000Z',
       })),
     ],
+    pending_job: [
+      {
+        id: 'job_1',
+        task: 'send_invitation',
+        payload: JSON.stringify({ teamId: `team_${side}`, memberId: 'mem_5' }),
+      },
+    ],
     announcement_mail: [
       { announcement: 'v1', member_id: 'mem_1', sent_at: at(1, side) },
       { announcement: 'v1', member_id: 'mem_2', sent_at: at(2, side) },
