@@ -96,6 +96,7 @@ function appOf(options: {
     },
     limits: {
       keyPerMinute: config.apiKeyRateLimitPerMinute,
+      personPerMinute: config.personRateLimitPerMinute,
       ipPerMinute: IP_RATE_LIMIT_PER_MINUTE,
     },
     document: JSON.stringify(openApiDocument(publicUrl)),

@@ -21,10 +21,8 @@ export function createApp(options: AppOptions): Express {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('trust proxy', trusted(options.trustProxy));
-  const rest = createRest({
-    ...options,
-    ipOf: (request: IncomingMessage) => normalizeIp((request as Request).ip),
-  });
+  const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
+  const rest = createRest({ ...options, ipOf });
   app.use(BASE_PATH, (request, response) => rest(request, response));
   app.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });
@@ -34,7 +32,7 @@ export function createApp(options: AppOptions): Express {
     if (reason === null) response.json({ status: 'ready' });
     else response.status(503).json({ status: 'not_ready', reason });
   });
-  app.use(trpcRouter(options));
+  app.use(trpcRouter({ ...options, ipOf }));
   app.use('/docs', docsRouter({ publicUrl: options.publicUrl }));
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('Not found\n');

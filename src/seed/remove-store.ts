@@ -39,10 +39,15 @@ const REMOVALS = [
   statement(
     'seed.removeCounters',
     `DELETE FROM rate_counter
-     WHERE bucket = 'team:' || $1
+     WHERE bucket IN ('team:' || $1, 'app:' || $1)
        OR bucket IN (
          SELECT 'key:' || prefix
          FROM api_key
+         WHERE team_id = $1
+       )
+       OR bucket IN (
+         SELECT 'person:' || jsonb_build_array(team_id, id)::text
+         FROM person
          WHERE team_id = $1
        )`,
   ),

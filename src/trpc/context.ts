@@ -56,15 +56,13 @@ export interface Context {
 
 /** The context of a tRPC call before the procedure's access is checked. */
 export interface CallerContext extends Omit<Context, 'actor' | 'team' | 'privacy'> {
-  /** null: nobody is signed in. */
+  /** null: nobody is signed in. Then no procedure is called, but tRPC still describes the error. */
   readonly actor: Actor | null;
   /** null for a service of the host application, which names the team in its input. */
   readonly team: TeamFacts | null;
   readonly privacy: Privacy | null;
   /** False if the team is suspended or ended. */
   readonly enabled: boolean;
-  /** The error that prevented finding the caller. The procedure throws it. */
-  readonly fault: Error | null;
 }
 
 /** The context of a procedure for services of the host application. */

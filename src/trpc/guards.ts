@@ -20,10 +20,10 @@ export function requireTeam(ctx: CallerContext, access: Access): Context {
   return { ...ctx, actor, team, privacy };
 }
 
-/** Returns the actor. Throws `unauthorized`, or the error that prevented finding the caller. */
-export function requireActor({ actor, fault }: CallerContext): Actor {
+/** Returns the actor. Throws `unauthorized` if nobody is signed in. */
+export function requireActor({ actor }: CallerContext): Actor {
   if (actor) return actor;
-  throw fault ?? new ProblemError('unauthorized');
+  throw new ProblemError('unauthorized');
 }
 
 /**

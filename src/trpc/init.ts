@@ -1,6 +1,25 @@
-import { initTRPC } from '@trpc/server';
+import { initTRPC, type TRPCError } from '@trpc/server';
+import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc';
 import type { CallerContext } from './context.ts';
 import type { AppMeta, Meta } from './operation.ts';
+
+type Code = TRPCError['code'];
+
+/** tRPC's own code for the status of a problem. */
+const CODES: Readonly<Record<number, Code>> = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  409: 'CONFLICT',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  422: 'UNPROCESSABLE_CONTENT',
+  429: 'TOO_MANY_REQUESTS',
+  500: 'INTERNAL_SERVER_ERROR',
+  503: 'SERVICE_UNAVAILABLE',
+};
 
 /** tRPC with our context, meta and errors. Only the declarations in this folder use it. */
 export const t = initTRPC
@@ -12,10 +31,12 @@ export const t = initTRPC
       const problem = ctx?.describeError(error);
       if (!problem)
         return { ...shape, message: 'internal', data: { code: shape.data.code, problem: null } };
+      const code = CODES[problem.status] ?? shape.data.code;
       return {
         ...shape,
+        code: TRPC_ERROR_CODES_BY_KEY[code],
         message: problem.title,
-        data: { code: shape.data.code, httpStatus: problem.status, problem },
+        data: { code, httpStatus: problem.status, problem },
       };
     },
   });

@@ -52,7 +52,7 @@ beforeAll(async () => {
         secrets: { current: TEST_APP_SECRET, previous: null },
         webhookAllowPrivateTargets: true,
       },
-      limits: { keyPerMinute: 1_000_000, ipPerMinute: 1_000_000 },
+      limits: { keyPerMinute: 1_000_000, personPerMinute: 1_000_000, ipPerMinute: 1_000_000 },
       document: '{}',
       observe: () => undefined,
       trustProxy: { kind: 'none' },

@@ -39,7 +39,8 @@ async function writeTraffic(prefix: string): Promise<void> {
     INSERT INTO audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
     VALUES ('team_a', 'aud_1', now(), 'system', 'x', 'x', 'x');
     INSERT INTO rate_counter (bucket, minute, count)
-    VALUES ('team:team_a', 1, 1), ('key:${prefix}', 1, 1), ('team:team_b', 1, 1)`);
+    VALUES ('team:team_a', 1, 1), ('key:${prefix}', 1, 1), ('team:team_b', 1, 1),
+      ('app:team_a', 1, 1), ('person:["team_a", "usr_1"]', 1, 1)`);
 }
 
 describe('--replace', () => {

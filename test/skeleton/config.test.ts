@@ -28,6 +28,7 @@ describe('the environment', () => {
       appAuthJwksUrl: undefined,
       trustProxy: { kind: 'none' },
       apiKeyRateLimitPerMinute: 120,
+      personRateLimitPerMinute: 300,
       webhookRetryDelaysS: [60, 300, 1800, 7200, 21_600, 43_200, 86_400],
       webhookTimeoutMs: 10_000,
       webhookPauseAfterS: 259_200,

@@ -82,6 +82,7 @@ export interface TestApiOptions {
   readonly seed: SeedFileInput;
   readonly clock?: Clock;
   readonly keyLimitPerMinute?: number;
+  readonly personLimitPerMinute?: number;
   readonly ipLimitPerMinute?: number;
   readonly allowPrivateTargets?: boolean;
   readonly trustProxy?: AppOptions['trustProxy'];
@@ -218,6 +219,7 @@ export async function startApiProcess(
     DATABASE_URL: databaseUrl,
     PORT: String(port),
     API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
+    PERSON_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
     ...env,
   });
   const url = `http://127.0.0.1:${port}`;
@@ -343,6 +345,7 @@ function appOptions(
     },
     limits: {
       keyPerMinute: options.keyLimitPerMinute ?? NO_LIMIT,
+      personPerMinute: options.personLimitPerMinute ?? NO_LIMIT,
       ipPerMinute: options.ipLimitPerMinute ?? NO_LIMIT,
     },
     document: JSON.stringify(openApiDocument(url)),

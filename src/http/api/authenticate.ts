@@ -36,6 +36,8 @@ export interface Authentication {
 
 export interface RateLimits {
   readonly keyPerMinute: number;
+  /** The calls of one person in the app. */
+  readonly personPerMinute: number;
   readonly ipPerMinute: number;
 }
 

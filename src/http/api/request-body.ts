@@ -12,6 +12,15 @@ export const BODY_MAX_BYTES = 1024 * 1024;
  * Throws `bad_request` (400, 413 or 415), or a `ZodError` for a body that cannot be parsed.
  */
 export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+  const text = await readText(request);
+  return text === undefined ? undefined : parseJson(text);
+}
+
+/**
+ * Resolves with the text of a JSON body before it is parsed, or with undefined if there is none.
+ * Throws the same errors as `readJsonBody`, except those of its syntax.
+ */
+export async function readText(request: IncomingMessage): Promise<string | undefined> {
   const { headers } = request;
   const isEmpty =
     headers['content-length'] === '0' ||
@@ -19,8 +28,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   if (isEmpty) return undefined;
   requireJson(headers['content-type'], headers['content-encoding']);
   const bytes = await readBytes(request);
-  if (bytes.length === 0) return undefined;
-  return parseJson(bytes);
+  return bytes.length === 0 ? undefined : decode(bytes);
 }
 
 function requireJson(contentType: string | undefined, contentEncoding: string | undefined): void {
@@ -70,17 +78,22 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
 /** An integer with fewer digits fits into a 64-bit float exactly, so it needs no check. */
 const LONG_DIGITS = /\d{16}/;
 
-function parseJson(bytes: Buffer): unknown {
+function decode(bytes: Buffer): string {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    // TextDecoder throws nothing else.
+    throw refusal('The body is not valid UTF-8.', 'invalid_json');
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
     return LONG_DIGITS.test(text) ? JSON.parse(text, requireExact) : JSON.parse(text);
   } catch (error) {
     if (error instanceof z.ZodError) throw error;
     if (error instanceof RangeError) throw refusal('The body is nested too deeply.', 'too_deep');
-    throw refusal(
-      `The body is ${error instanceof SyntaxError ? 'not valid JSON' : 'not valid UTF-8'}.`,
-      'invalid_json',
-    );
+    throw refusal('The body is not valid JSON.', 'invalid_json');
   }
 }
 

@@ -2,34 +2,61 @@ import type { Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
 
+/** What the counters of the calls say. */
+interface RateRow {
+  /** False: a bucket is full, and these calls were not counted. */
+  readonly counted: boolean;
+  readonly bucket_limit: number;
+  readonly bucket_remaining: number;
+  readonly reset_s: number;
+}
+
 /** An active member with the facts of the team. */
-interface MemberRow {
+export interface MemberRow {
   readonly member_id: string;
   readonly role: Role;
   readonly rights: string[];
   readonly plan: string;
-  readonly status: string;
+  readonly team_status: string;
   readonly language: Language;
   readonly rate_limit_per_min: number;
   readonly member_detail_enabled: boolean;
   readonly leaderboard_enabled: boolean;
 }
 
-const FIND = statement<MemberRow>(
-  'http.findCaller',
-  `select m.id as member_id, m.role, m.rights, t.plan, t.status, t.language, t.rate_limit_per_min,
-     t.member_detail_enabled, t.leaderboard_enabled
-   from member m
-   join team t on t.id = m.team_id
-   where m.team_id = $1 and m.user_id = $2 and m.status = 'active'`,
+/** For anybody but an active member, `member_id` and the other columns of the member are null. */
+type CallerRow = RateRow & (MemberRow | { readonly member_id: null });
+
+const AUTHENTICATE = statement<CallerRow>(
+  'http.authenticateCaller',
+  'select * from authenticate_caller($1, $2, $3, $4, $5, $6, $7)',
 );
 
-/** Returns undefined if the person is not an active member of the team. */
-export async function findActiveMember(
+/** Who sends the calls of a request. */
+export interface CallerKey {
+  /** The person of a verified token; null without one. */
+  readonly person: { readonly teamId: string; readonly userId: string } | null;
+  readonly ip: string | null;
+}
+
+/**
+ * Looks up a member and counts the calls of a request, in one round trip. See
+ * `authenticate_caller` in the migrations.
+ */
+export async function authenticateCaller(
   db: Db,
-  teamId: string,
-  userId: string,
-): Promise<MemberRow | undefined> {
-  const [row] = await db.query(FIND, [teamId, userId]);
+  { person, ip }: CallerKey,
+  counting: {
+    readonly calls: number;
+    readonly personPerMinute: number;
+    readonly ipPerMinute: number;
+    /** null: the clock of the database. */
+    readonly now: Date | null;
+  },
+): Promise<CallerRow> {
+  const { calls, personPerMinute, ipPerMinute, now } = counting;
+  const values = [person?.teamId ?? null, person?.userId ?? null, calls, ip];
+  const [row] = await db.query(AUTHENTICATE, [...values, personPerMinute, ipPerMinute, now]);
+  if (!row) throw new Error('authenticate_caller returned no row');
   return row;
 }

@@ -1,8 +1,10 @@
 import type { Actor } from '../../core/actor.ts';
+import type { Clock } from '../../core/clock.ts';
 import { privacyOf, type Privacy } from '../../core/privacy.ts';
 import type { Db } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
-import { findActiveMember } from './caller-store.ts';
+import type { RateLimits, RateState } from '../api/authenticate.ts';
+import { authenticateCaller, type MemberRow } from './caller-store.ts';
 import type { Identity } from './token.ts';
 
 /** The caller of the tRPC API, with the current facts from the database. */
@@ -14,22 +16,55 @@ export interface Caller {
   readonly enabled: boolean;
 }
 
-/** Returns null if the person is not an active member of the token's team. */
-export async function findCaller(db: Db, identity: Identity): Promise<Caller | null> {
-  if (identity.kind === 'platform') {
-    return {
-      actor: { kind: 'platform', id: identity.service },
-      team: null,
-      privacy: null,
-      enabled: true,
-    };
+export interface CallerAuthentication {
+  /** null: nobody is signed in, or the person is not an active member of the token's team. */
+  readonly caller: Caller | null;
+  /** null for a service of the host application, whose calls are not counted. */
+  readonly rate: RateState | null;
+  /** False: the limit is reached, and these calls were not counted. */
+  readonly counted: boolean;
+}
+
+/**
+ * Finds the caller and counts the calls of a request: for the person and the team, or for the
+ * address if nobody is signed in. Services of the host application are trusted with their pace:
+ * they report what happens in all teams.
+ */
+export async function findCaller(
+  db: Db,
+  request: {
+    /** null: without a valid token. */
+    readonly identity: Identity | null;
+    readonly ip: string | null;
+    readonly calls: number;
+    readonly limits: RateLimits;
+    readonly clock: Clock;
+  },
+): Promise<CallerAuthentication> {
+  const { identity, ip, calls, limits, clock } = request;
+  if (identity?.kind === 'platform') {
+    const actor = { kind: 'platform', id: identity.service } as const;
+    const caller = { actor, team: null, privacy: null, enabled: true };
+    return { caller, rate: null, counted: true };
   }
-  const row = await findActiveMember(db, identity.teamId, identity.userId);
-  if (!row) return null;
+  const { personPerMinute, ipPerMinute } = limits;
+  const row = await authenticateCaller(
+    db,
+    { person: identity, ip },
+    { calls, personPerMinute, ipPerMinute, now: clock.override() },
+  );
+  return {
+    caller: identity && row.member_id !== null ? toCaller(identity.teamId, row) : null,
+    rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
+    counted: row.counted,
+  };
+}
+
+function toCaller(teamId: string, row: MemberRow): Caller {
   return {
     actor: { kind: 'user', id: row.member_id, role: row.role, rights: row.rights },
     team: {
-      id: identity.teamId,
+      id: teamId,
       plan: row.plan,
       language: row.language,
       rateLimitPerMinute: row.rate_limit_per_min,
@@ -38,6 +73,6 @@ export async function findCaller(db: Db, identity: Identity): Promise<Caller | n
       memberDetailEnabled: row.member_detail_enabled,
       leaderboardEnabled: row.leaderboard_enabled,
     }),
-    enabled: row.status === 'active',
+    enabled: row.team_status === 'active',
   };
 }

@@ -1,0 +1,111 @@
+/** What all routes of the app have in common: request id, headers, caller and count. */
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { newRequestId } from '../../core/ids.ts';
+import type { Language } from '../../core/language.ts';
+import { ProblemError } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import type { Services } from '../../trpc/context.ts';
+import type { RateLimits } from '../api/authenticate.ts';
+import { negotiateLanguage } from '../api/language.ts';
+import { problemBody, toProblem, type ProblemBody } from '../api/problem-response.ts';
+import { findCaller, type Caller } from './caller.ts';
+import type { Identity, TokenKey } from './token.ts';
+
+export interface TrpcOptions {
+  readonly db: Db;
+  readonly services: Services;
+  readonly limits: RateLimits;
+  readonly publicUrl: string;
+  readonly logger: Logger;
+  /** Returns the caller's address, which depends on the trusted proxies. */
+  readonly ipOf: (request: Request) => string | null;
+  /** null: nobody can sign in. */
+  readonly tokenKey: TokenKey | null;
+  /** Development only: allows a login as any member of this team, without a password. */
+  readonly developmentTeamId: string | null;
+}
+
+/** A request of the app with its response. */
+export interface AppExchange {
+  readonly options: TrpcOptions;
+  readonly verify: (token: string) => Promise<Identity | null>;
+  readonly request: Request;
+  readonly response: Response;
+  readonly requestId: string;
+  readonly language: Language;
+}
+
+/** Gives the request an id and sets the headers that every response has. */
+export function beginExchange(
+  given: Pick<AppExchange, 'options' | 'verify' | 'request' | 'response'>,
+): AppExchange {
+  const requestId = newRequestId();
+  given.response.setHeader('X-Request-Id', requestId);
+  given.response.setHeader('Cache-Control', 'no-store');
+  const language = negotiateLanguage(given.request.headers['accept-language']);
+  return { ...given, requestId, language };
+}
+
+/**
+ * Finds the caller of a token and counts the calls of the request. Throws `rate_limited`, and
+ * `unauthorized` if nobody is signed in. Nothing of the body has been read yet.
+ */
+export async function admit(
+  exchange: AppExchange,
+  token: string | null,
+  calls: number,
+): Promise<Caller> {
+  const { options, verify, request, response } = exchange;
+  const identity = token === null ? null : await verify(token);
+  const { caller, rate, counted } = await findCaller(options.db, {
+    identity,
+    ip: options.ipOf(request),
+    calls,
+    limits: options.limits,
+    clock: options.services.clock,
+  });
+  if (rate) {
+    response.setHeader('RateLimit-Limit', rate.limit);
+    response.setHeader('RateLimit-Remaining', rate.remaining);
+    response.setHeader('RateLimit-Reset', rate.resetS);
+  }
+  if (rate && !counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
+  if (!caller) throw new ProblemError('unauthorized');
+  return caller;
+}
+
+/** The bearer token of a request, or null. */
+export function bearerOf({ headers }: Request): string | null {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null;
+}
+
+/**
+ * Sets the status and the headers of a refusal that comes before the work, and logs it if the fault
+ * is ours.
+ */
+export function beginRefusal(exchange: AppExchange, error: unknown): ProblemError {
+  const { options, request, response, requestId } = exchange;
+  const problem = toProblem(error, null);
+  if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
+  response.status(problem.status);
+  setProblemHeaders(response, problem);
+  // The rest of the body is not read, so the connection cannot be reused.
+  if (!request.complete) response.setHeader('Connection', 'close');
+  return problem;
+}
+
+/** Sets the headers that belong to a problem. */
+export function setProblemHeaders(response: Response, problem: ProblemError): void {
+  if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
+  const retryAfterS = problem.fields['retry_after'];
+  if (typeof retryAfterS === 'number') response.setHeader('Retry-After', String(retryAfterS));
+}
+
+/** Makes the body of a problem, or what tRPC calls its data. */
+export function describeProblem(
+  { options, language, requestId }: AppExchange,
+  problem: ProblemError,
+): ProblemBody {
+  return problemBody(problem, { publicUrl: options.publicUrl, language, requestId });
+}

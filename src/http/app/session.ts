@@ -1,0 +1,125 @@
+/**
+ * The session of the admin page: `POST /trpc-session` keeps a token of the host application in a
+ * cookie (httpOnly, SameSite=strict). With the cookie, a request that changes something also needs
+ * the session's CSRF token, in a header that no other site can send.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Request, RequestHandler, Response, Router } from 'express';
+import { ProblemError } from '../../core/problem.ts';
+import {
+  admit,
+  bearerOf,
+  beginExchange,
+  beginRefusal,
+  describeProblem,
+  type AppExchange,
+  type TrpcOptions,
+} from './admission.ts';
+import { issueToken } from './token.ts';
+
+const COOKIE = 'svc_session';
+const CSRF_HEADER = 'x-csrf-token';
+const SESSION_MAX_AGE_MS = 3_600_000;
+
+/** Adds the routes that open and close a session. */
+export function addSessionRoutes(
+  router: Router,
+  given: Pick<AppExchange, 'options' | 'verify'>,
+): void {
+  const { options } = given;
+  router.post('/trpc-session', handle(given, openSession));
+  router.delete('/trpc-session', (_request, response) => {
+    response.clearCookie(COOKIE, cookieOptions(options)).status(204).end();
+  });
+  if (options.developmentTeamId === null) return;
+  const teamId = options.developmentTeamId;
+  router.post(
+    '/trpc-session/development/:userId',
+    handle(given, (exchange) => logIn(exchange, teamId)),
+  );
+}
+
+/** The bearer token, or the token of the cookie if the request may use it. */
+export function tokenOf(options: TrpcOptions, request: Request): string | null {
+  const bearer = bearerOf(request);
+  if (bearer !== null) return bearer;
+  const cookie = readCookie(request.headers.cookie ?? '');
+  if (cookie === null) return null;
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  return isRead || isCsrfToken(options, request.headers[CSRF_HEADER], cookie) ? cookie : null;
+}
+
+async function openSession(exchange: AppExchange): Promise<void> {
+  const { options, request, response } = exchange;
+  const token = bearerOf(request);
+  const caller = await admit(exchange, token, 1);
+  if (token === null || caller.actor.kind !== 'user') throw new ProblemError('unauthorized');
+  if (!caller.enabled) throw new ProblemError('api_disabled');
+  response.cookie(COOKIE, token, { ...cookieOptions(options), maxAge: SESSION_MAX_AGE_MS });
+  response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
+}
+
+/** Issues the same token as the host application, for a member of the demo team. */
+async function logIn(exchange: AppExchange, teamId: string): Promise<void> {
+  const { options, request, response } = exchange;
+  const { tokenKey, services } = options;
+  if (tokenKey?.kind !== 'secret') throw new ProblemError('not_found');
+  const identity = { kind: 'user', userId: String(request.params['userId']), teamId } as const;
+  const token = await issueToken(identity, tokenKey.secret, services.clock.now());
+  await admit(exchange, token, 1).catch((error: unknown) => {
+    const isUnknown = error instanceof ProblemError && error.code === 'unauthorized';
+    throw isUnknown ? new ProblemError('not_found') : error;
+  });
+  response.json({ token });
+}
+
+function handle(
+  given: Pick<AppExchange, 'options' | 'verify'>,
+  work: (exchange: AppExchange) => Promise<void>,
+): RequestHandler {
+  return async (request: Request, response: Response) => {
+    const exchange = beginExchange({ ...given, request, response });
+    try {
+      await work(exchange);
+    } catch (error) {
+      const problem = beginRefusal(exchange, error);
+      const body = JSON.stringify(describeProblem(exchange, problem));
+      response.type('application/problem+json').send(body);
+    }
+  };
+}
+
+function cookieOptions({ publicUrl }: TrpcOptions) {
+  return {
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: publicUrl.startsWith('https:'),
+    path: '/',
+  } as const;
+}
+
+function readCookie(header: string): string | null {
+  const pair = header.split(';').find((text) => text.trim().startsWith(`${COOKIE}=`));
+  return pair?.split('=')[1]?.trim() ?? null;
+}
+
+/** The CSRF token is bound to the session, so it is useless for another one. */
+function csrfTokenOf(appSecret: string, session: string): string {
+  return createHmac('sha256', appSecret).update(`csrf ${session}`).digest('base64url');
+}
+
+/** Also accepts tokens made with APP_SECRET_PREVIOUS, so that a rotation signs nobody out. */
+function isCsrfToken(
+  { services }: TrpcOptions,
+  given: string | string[] | undefined,
+  session: string,
+): boolean {
+  const { current, previous } = services.secrets;
+  const made = previous === null ? [current] : [current, previous];
+  return made.some((secret) => isSame(given, csrfTokenOf(secret, session)));
+}
+
+function isSame(given: string | string[] | undefined, expected: string): boolean {
+  if (typeof given !== 'string' || given.length !== expected.length) return false;
+  return timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+}
