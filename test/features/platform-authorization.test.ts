@@ -15,6 +15,7 @@ const INPUTS: Record<string, object> = {
   'teams.create': { ...team, name: 'x', owner: { user_id: 'usr_x', email: 'x@example.com' } },
   'teams.update': { ...team, seats: 5 },
   'members.accept': { ...team, user_id: 'usr_x', member_id: 'mem_x' },
+  'teams.transferOwnership': { ...team, member_id: 'mem_x' },
   'members.deletePerson': { ...team, user_id: 'usr_x' },
   'trainings.start': training,
   'trainings.end': { ...training, finished_at: training.created_at },

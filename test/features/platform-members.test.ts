@@ -28,6 +28,7 @@ beforeAll(async () => {
     makeTeam('race', { members: raced }),
     makeTeam('gone', history),
     makeTeam('lone'),
+    makeTeam('kept'),
     makeTeam('back', {
       members: [
         makeMember('back', 'left', { status: 'ended' }),
@@ -211,5 +212,71 @@ describe('deleting a person', () => {
        where team_id = 'team_lone' and status = 'active' and email is not null`,
     );
     expect(rows).toEqual([{ live: 3 }]);
+  });
+
+  test('reaches the owner and the last admin once the team has ended', async () => {
+    const owner = { user_id: userId('done', 'owner'), email: 'owner@done.test' };
+    const creation = { team_id: 'team_done', name: 'Done', owner };
+    const { owner_member_id } = await platform.teams.create.mutate(creation);
+    expect(await codeOf(remove('done', 'owner'))).toBe('owner');
+    await platform.teams.update.mutate({ team_id: 'team_done', status: 'ended' });
+    await remove('done', 'owner');
+    const { rows } = await api.db.pool.query(
+      `select m.id, m.status, m.email, t.creation_hash
+       from member m
+       join team t on t.id = m.team_id
+       where m.team_id = 'team_done'`,
+    );
+    expect(rows).toEqual([
+      { id: owner_member_id, status: 'ended', email: null, creation_hash: null },
+    ]);
+    expect((await eventsOf(api, 'team_done')).at(-1)).toMatchObject({
+      type: 'member.removed',
+      data: { role: 'owner' },
+    });
+    expect(await codeOf(platform.teams.create.mutate(creation))).toBe('conflict');
+
+    await platform.teams.update.mutate({ team_id: 'team_lone', status: 'ended' });
+    await remove('lone', 'admin');
+    await remove('lone', 'owner');
+    const { rows: left } = await api.db.pool.query(
+      `select id from member where team_id = 'team_lone' and email is not null`,
+    );
+    expect(left).toEqual([{ id: memberId('lone', 'member') }]);
+    // If the team begins again, somebody can become its owner.
+    await platform.teams.update.mutate({ team_id: 'team_lone', status: 'active' });
+    const next = { team_id: 'team_lone', member_id: memberId('lone', 'member') };
+    await platform.teams.transferOwnership.mutate(next);
+    expect((await api.call(api.key('team_lone'), 'GET', '/users')).body).toMatchObject({
+      data: [{ id: memberId('lone', 'member'), role: 'owner' }],
+    });
+  });
+
+  test('deletes the address from the responses that are kept for a repeated call', async () => {
+    const post = (path: string, body: object) =>
+      api.call(api.key('team_kept'), 'POST', path, {
+        body,
+        headers: { 'idempotency-key': path },
+      });
+    const invite = () => post('/users', { email: 'kept@kept.test' });
+    const { id } = (await invite()).body as { id: string };
+    const assign = () =>
+      post('/assignments', {
+        member_id: id,
+        title: 'T',
+        situation_id: 'sit_cold',
+        personality_id: 'per_calm',
+        industry_id: 'ind_saas',
+      });
+    expect((await assign()).body).toMatchObject({ member_email: 'kept@kept.test' });
+    await accept('kept', userId('kept', 'new'), { member_id: id });
+    expect((await invite()).body).toMatchObject({ id, email: 'kept@kept.test' });
+    await remove('kept', 'new');
+    expect((await invite()).body).not.toHaveProperty('email');
+    expect((await assign()).body).toMatchObject({ member_email: null });
+    const { rows } = await api.db.pool.query(
+      `select convert_from(body, 'UTF8') as body from idempotency_record`,
+    );
+    expect(JSON.stringify(rows)).not.toContain('kept@kept.test');
   });
 });

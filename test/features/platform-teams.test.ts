@@ -1,13 +1,22 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { codeOf } from '../support/app.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf, eventsOf, platformOf, type Platform } from '../support/platform.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
 let api: TestApi;
 let platform: Platform;
 beforeAll(async () => {
-  api = await startTestApi({ seed: makeSeed([makeTeam('a'), makeTeam('small', { seats: 3 })]) });
+  const asked = (team: string) => makeMember(team, 'asked', { status: 'invited' });
+  const left = makeMember('hand', 'left', { status: 'ended' });
+  api = await startTestApi({
+    seed: makeSeed([
+      makeTeam('a'),
+      makeTeam('small', { seats: 3 }),
+      makeTeam('hand', { members: [asked('hand'), left] }),
+      makeTeam('wanted', { members: [makeMember('wanted', 'other')] }),
+    ]),
+  });
   platform = await platformOf(api, 'billing');
 });
 
@@ -133,5 +142,67 @@ describe('changing a team', () => {
     await platform.teams.update.mutate({ team_id: 'team_a', plan: 'team' });
     await platform.teams.update.mutate({ team_id: 'team_a' });
     expect(await auditOf(api, 'team_a')).toEqual(before);
+  });
+});
+
+describe('handing a team over', () => {
+  const transfer = (team: string, name: string) =>
+    platform.teams.transferOwnership.mutate({
+      team_id: `team_${team}`,
+      member_id: memberId(team, name),
+    });
+  const standing = async (team: string) => {
+    const { rows } = await api.db.pool.query<{ id: string; role: string; rights: string[] }>(
+      `select id, role, rights
+       from member
+       where team_id = $1 and role <> 'member' and status <> 'ended'`,
+      [`team_${team}`],
+    );
+    return Object.fromEntries(rows.map(({ id, role, rights }) => [id, [role, ...rights]]));
+  };
+
+  test('makes the member the owner and the owner an admin, at once and once', async () => {
+    expect(await transfer('hand', 'member')).toEqual({
+      team_id: 'team_hand',
+      owner_member_id: memberId('hand', 'member'),
+    });
+    expect(await standing('hand')).toEqual({
+      [memberId('hand', 'member')]: ['owner', 'schnittstellen'],
+      [memberId('hand', 'owner')]: ['admin'],
+      [memberId('hand', 'admin')]: expect.arrayContaining(['admin']),
+    });
+    const before = await auditOf(api, 'team_hand');
+    expect(before).toEqual([
+      {
+        actor_kind: 'platform',
+        actor_id: 'billing',
+        action: 'team.ownership_transferred',
+        target_id: memberId('hand', 'member'),
+      },
+    ]);
+    await transfer('hand', 'member');
+    expect(await auditOf(api, 'team_hand')).toEqual(before);
+    const right = { member_id: memberId('hand', 'admin'), right: 'schnittstellen' as const };
+    const grant = async (name: string) =>
+      codeOf((await appAsMember(api, 'hand', name)).admin.team.grantRight.mutate(right));
+    expect([await grant('owner'), await grant('member')]).toEqual(['forbidden', 'ok']);
+  });
+
+  test('is refused to an invited, a former and an unknown member', async () => {
+    const before = await standing('hand');
+    expect(await codeOf(transfer('hand', 'asked'))).toBe('validation_error');
+    expect(await codeOf(transfer('hand', 'left'))).toBe('not_found');
+    expect(await codeOf(transfer('hand', 'nobody'))).toBe('not_found');
+    expect(await codeOf(transfer('nowhere', 'member'))).toBe('not_found');
+    expect(await standing('hand')).toEqual(before);
+  });
+
+  test('to several at once leaves one owner', async () => {
+    const codes = await Promise.all(
+      ['member', 'admin', 'other', 'owner'].map((name) => codeOf(transfer('wanted', name))),
+    );
+    expect(codes).toEqual(['ok', 'ok', 'ok', 'ok']);
+    const roles = Object.values(await standing('wanted')).map(([role]) => role);
+    expect(roles.filter((role) => role === 'owner')).toHaveLength(1);
   });
 });

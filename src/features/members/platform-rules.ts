@@ -7,7 +7,10 @@
  *  * Deleting a person removes their email from every membership of theirs, and from invitations to
  *    the same address. The email is all that this service knows of their name. Live memberships end
  *    first, as a removal through the API does: with the same refusals (`owner`, `last_admin`), the
- *    same event, and the assignments revoked.
+ *    same event, and the assignments revoked. Once the team has ended nothing is refused, because
+ *    nobody needs its owner or its last admin any more.
+ *  * With the owner whom the team was created with goes the hash of that creation, which names the
+ *    address. If the creation is repeated then, it is a `conflict`.
  *  * The user id stays. To this service it is an opaque id of the host application, and figures,
  *    trainings and cases refer to it. Only the host application knows whose it was, and it forgets
  *    that. Private cases stay stored; `cases.remove` deletes them.

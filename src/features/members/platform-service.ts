@@ -5,8 +5,7 @@ import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import * as rules from './platform-rules.ts';
 import * as store from './platform-store.ts';
-import { requireNotOwner } from './rules.ts';
-import { removeMember } from './service.ts';
+import { endMembership, removeMember } from './service.ts';
 import { forgetEmails } from './store.ts';
 
 /** Who accepts which invitation. */
@@ -46,7 +45,7 @@ export async function acceptInvitation(
 
 /**
  * Ends the person's memberships in the team and removes the email from all of them. Opens a
- * transaction. Throws `not_found`, `owner`, `last_admin`.
+ * transaction. Throws `not_found`, and `owner` and `last_admin` unless the team has ended.
  */
 export async function deletePerson(
   db: Db,
@@ -62,12 +61,13 @@ export async function deletePerson(
     ]);
     if (memberships.length === 0) throw notFound();
     for (const membership of memberships.filter(({ status }) => status !== 'ended')) {
-      requireNotOwner(membership);
-      await removeMember(tx, current, membership.id);
+      if (membership.team_has_ended) endMembership(tx, current, membership, 'member.removed');
+      else await removeMember(tx, current, membership.id);
     }
     const named = memberships.filter((membership) => membership.has_email).map(({ id }) => id);
     if (named.length === 0) return;
     forgetEmails(tx, teamId, named);
+    store.forgetCreation(tx, teamId, named);
     record(tx, current, {
       audit: { action: 'person.deleted', targetId: userId, details: { member_ids: named } },
     });

@@ -70,15 +70,19 @@ export function activate(
 /** A membership of a person to delete. */
 export interface MembershipRow {
   readonly id: string;
+  readonly user_id: string | null;
   readonly role: Role;
   readonly status: MemberStatus;
   readonly has_email: boolean;
+  readonly team_has_ended: boolean;
 }
 
 const LIST_MEMBERSHIPS = statement<MembershipRow>(
   'members.listMembershipsOfPerson',
-  `select m.id, m.role, m.status, m.email is not null as has_email
+  `select m.id, m.user_id, m.role, m.status, m.email is not null as has_email,
+     t.status = 'ended' as team_has_ended
    from member m
+   join team t on t.id = m.team_id
    where m.team_id = $1
      and (
        m.user_id = $2
@@ -101,4 +105,27 @@ export function listMembershipsOfPerson(
   userId: string,
 ): Promise<MembershipRow[]> {
   return tx.query(LIST_MEMBERSHIPS, [teamId, userId]);
+}
+
+const FORGET_CREATION = statement(
+  'members.forgetCreation',
+  `update team t
+   set creation_hash = null
+   where t.id = $1
+     and t.creation_hash is not null
+     and (
+       select m.id
+       from member m
+       where m.team_id = $1
+       order by m.created_at, m.id
+       limit 1
+     ) = any ($2)`,
+);
+
+/**
+ * Removes the hash of what the team was created with, if that was with one of these members.
+ * Whoever guesses the address could compare it with the hash.
+ */
+export function forgetCreation(tx: Tx, teamId: string, memberIds: readonly string[]): void {
+  tx.send(FORGET_CREATION, [teamId, memberIds]);
 }

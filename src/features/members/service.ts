@@ -176,9 +176,15 @@ export async function withdrawInvitation(
 
 /**
  * Ends the membership with what belongs to it. An invitation ends without its address, because
- * nobody has accepted it. `action` is what the audit log says.
+ * nobody has accepted it. `action` is what the audit log says. The caller has locked the team and
+ * checked that the membership may end.
  */
-function endMembership(tx: Tx, context: ChangeContext, target: MemberRow, action: string): void {
+export function endMembership(
+  tx: Tx,
+  context: ChangeContext,
+  target: Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>,
+  action: string,
+): void {
   const { teamId, at } = context;
   const { id, role, user_id, status } = target;
   store.endMembership(tx, teamId, id, at);

@@ -1,9 +1,16 @@
 import { platformChangeContextOf } from '../../trpc/context.ts';
 import { platformProcedure } from '../../trpc/procedures.ts';
-import { createInput, createOutput, team, updateInput } from './schema.ts';
+import {
+  createInput,
+  createOutput,
+  team,
+  transferOwnershipInput,
+  transferOwnershipOutput,
+  updateInput,
+} from './schema.ts';
 import * as service from './service.ts';
 
-/** Teams as the host application reports them: created, updated, suspended, ended. */
+/** Teams as the host application reports them: created, updated, suspended, ended, handed over. */
 export const teamLifecycle = {
   create: platformProcedure({ input: createInput, output: createOutput }).mutation(
     async ({ ctx, input }) => {
@@ -16,4 +23,13 @@ export const teamLifecycle = {
   update: platformProcedure({ input: updateInput, output: team }).mutation(({ ctx, input }) =>
     service.updateTeam(ctx.db, platformChangeContextOf(ctx, input.team_id), input),
   ),
+
+  transferOwnership: platformProcedure({
+    input: transferOwnershipInput,
+    output: transferOwnershipOutput,
+  }).mutation(async ({ ctx, input }) => {
+    const { team_id: teamId, member_id: memberId } = input;
+    await service.transferOwnership(ctx.db, platformChangeContextOf(ctx, teamId), memberId);
+    return { team_id: teamId, owner_member_id: memberId };
+  }),
 };

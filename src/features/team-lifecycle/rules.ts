@@ -7,13 +7,24 @@
  *  * The owner is the team's first member, active from the start, with the right `schnittstellen`.
  *  * An update sets the given fields. One that changes nothing writes no audit entry. A team may
  *    have more members than seats, because it may switch to a smaller plan.
+ *  * Ownership passes to an active member, who gets the right `schnittstellen` like a first owner.
+ *    The old owner stays an active member with the role `admin`, without rights, as after every
+ *    change of role. Passed to the owner of now, nothing changes. A team whose owner was deleted
+ *    (see `deletePerson`) gets one in the same way.
  *  * A suspended or ended team is closed to its keys and admins. The host application goes on
  *    recording what happens in it.
  */
 import { createHash } from 'node:crypto';
+import type { MemberStatus } from '../../core/actor.ts';
 import { canonicalJson } from '../../core/json.ts';
+import { invalidField } from '../../core/problem.ts';
 
 /** Hashes the input, to recognize a repeated creation. */
 export function hashCreation(input: object): Buffer {
   return createHash('sha256').update(canonicalJson(input)).digest();
+}
+
+/** Throws `validation_error` (field `member_id`) unless the member has accepted the invitation. */
+export function requireMayOwn({ status }: { readonly status: MemberStatus }): void {
+  if (status !== 'active') throw invalidField('member_id', 'An owner is an active member.');
 }

@@ -32,6 +32,9 @@ export const createInput = z.strictObject({
 /** The ids of the new team and of its owner's membership. */
 export const createOutput = z.object({ team_id: z.string(), owner_member_id: z.string() });
 
+export const transferOwnershipInput = z.strictObject({ ...teamInput, member_id: hostId });
+export const transferOwnershipOutput = createOutput;
+
 /** The given fields are set, the others stay. */
 export const updateInput = z.strictObject({
   ...teamInput,

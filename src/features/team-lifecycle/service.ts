@@ -3,6 +3,7 @@ import { newId } from '../../core/ids.ts';
 import { notFound, ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import * as rules from './rules.ts';
 import type { createInput, updateInput } from './schema.ts';
@@ -74,5 +75,39 @@ export async function updateTeam(
       },
     });
     return row;
+  });
+}
+
+/**
+ * Makes the member the owner, and the owner an admin. A repeated call changes nothing. Opens a
+ * transaction. Throws `not_found`, and `validation_error` (field `member_id`) for an invited
+ * member.
+ */
+export async function transferOwnership(
+  db: Db,
+  context: PlatformChangeContext,
+  memberId: string,
+): Promise<void> {
+  const { teamId } = context;
+  await db.transaction(async (tx) => {
+    lockTeam(tx, teamId);
+    const [current, found] = await Promise.all([
+      readChangeContext(tx, context),
+      store.findOwnerAndMember(tx, teamId, memberId),
+    ]);
+    const member = found.find(({ id }) => id === memberId);
+    const owner = found.find(({ role }) => role === 'owner');
+    if (!member) throw notFound();
+    rules.requireMayOwn(member);
+    if (member === owner) return;
+    if (owner) store.makeAdmin(tx, teamId, owner.id);
+    store.makeOwner(tx, teamId, memberId);
+    record(tx, current, {
+      audit: {
+        action: 'team.ownership_transferred',
+        targetId: memberId,
+        details: { from: owner?.id ?? null },
+      },
+    });
   });
 }

@@ -1,3 +1,4 @@
+import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import { statement, type Tx } from '../../db/client.ts';
 
@@ -126,4 +127,51 @@ export function updateTeam(
   { id, name, plan, status, seats, language, rate_limit_per_min }: TeamRow,
 ): void {
   tx.send(UPDATE, [id, name, plan, status, seats, language, rate_limit_per_min]);
+}
+
+/** A live member, of whom one is the owner. */
+export interface OwnershipRow {
+  readonly id: string;
+  readonly role: Role;
+  readonly status: MemberStatus;
+}
+
+const FIND_OWNER_AND_MEMBER = statement<OwnershipRow>(
+  'teams.findOwnerAndMember',
+  `select id, role, status
+   from member
+   where team_id = $1 and status <> 'ended' and (role = 'owner' or id = $2)`,
+);
+
+/** The owner and the live member, where there are such. Needs `lockTeam`. */
+export function findOwnerAndMember(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+): Promise<OwnershipRow[]> {
+  return tx.query(FIND_OWNER_AND_MEMBER, [teamId, memberId]);
+}
+
+const MAKE_ADMIN = statement(
+  'teams.makeAdmin',
+  `update member
+   set role = 'admin', rights = '{}'
+   where team_id = $1 and id = $2`,
+);
+
+/** Makes the owner an admin without rights. */
+export function makeAdmin(tx: Tx, teamId: string, memberId: string): void {
+  tx.send(MAKE_ADMIN, [teamId, memberId]);
+}
+
+const MAKE_OWNER = statement(
+  'teams.makeOwner',
+  `update member
+   set role = 'owner', rights = array['schnittstellen']
+   where team_id = $1 and id = $2`,
+);
+
+/** Makes a member the owner. There may be no other owner: a unique index sees to that. */
+export function makeOwner(tx: Tx, teamId: string, memberId: string): void {
+  tx.send(MAKE_OWNER, [teamId, memberId]);
 }
