@@ -51,6 +51,7 @@ export async function startWorker(config: Config): Promise<Part> {
       databaseUrl: config.databaseUrl,
       logger,
       taskList: tasksOf({ config, db, logger }),
+      onFailure: metrics.countJobFailure,
       cronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON]),
     });
     const intake = startJobIntake(db, (error) =>

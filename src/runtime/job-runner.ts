@@ -32,6 +32,8 @@ export interface JobRunnerOptions {
   readonly taskList: TaskList;
   /** The scheduled jobs. */
   readonly cronItems: ParsedCronItem[];
+  /** Called with the name of a task whose job has failed. It is tried again later. */
+  readonly onFailure: (task: string) => void;
 }
 
 /**
@@ -91,7 +93,7 @@ interface Run {
 }
 
 async function startRun(options: JobRunnerOptions): Promise<Run> {
-  const { databaseUrl, logger, taskList, cronItems } = options;
+  const { databaseUrl, logger, taskList, cronItems, onFailure } = options;
   const events = new EventEmitter() as WorkerEvents;
   let pool = null as WorkerPool | null;
   events.once('pool:create', ({ workerPool }) => {
@@ -100,6 +102,7 @@ async function startRun(options: JobRunnerOptions): Promise<Run> {
   const inHand = new Set<string>();
   events.on('job:start', ({ job }) => inHand.add(job.id));
   events.on('job:complete', ({ job }) => inHand.delete(job.id));
+  events.on('job:error', ({ job }) => onFailure(job.task_identifier));
   const connections = openConnections(databaseUrl, logger);
   const runnerOptions: RunnerOptions = {
     pgPool: connections,

@@ -1,10 +1,11 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Backlog } from '../delivery/backlog-store.ts';
 import type { Dispatcher } from '../delivery/dispatcher.ts';
 
 export interface WorkerMetrics {
   readonly registry: Registry;
   readonly observeDelivery: (status: string, seconds: number) => void;
+  readonly countJobFailure: (task: string) => void;
   /** Makes the gauges show the attempts of this dispatcher. */
   readonly watch: (dispatcher: Dispatcher) => void;
 }
@@ -23,12 +24,19 @@ export function createWorkerMetrics(readBacklog: () => Promise<Backlog>): Worker
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
+  const failures = new Counter({
+    name: 'job_failures_total',
+    help: 'Jobs of this worker that failed, by task. They are tried again.',
+    labelNames: ['task'],
+    registers: [registry],
+  });
   let dispatcher: Dispatcher | null = null;
   addInFlightGauge(registry, () => dispatcher?.stats());
   addBacklogGauges(registry, readBacklog);
   return {
     registry,
     observeDelivery: (status, seconds) => attempts.observe({ status }, seconds),
+    countJobFailure: (task) => failures.inc({ task }),
     watch: (watched) => {
       dispatcher = watched;
     },

@@ -256,6 +256,16 @@ describe('the metrics', () => {
     expect(await statusOf(`http://127.0.0.1:${metricsPort}/healthz`)).toBe(404);
     await api.kill('SIGTERM');
   });
+
+  test('of a worker count the jobs that failed, by task', async () => {
+    const metricsPort = await findFreePort();
+    const worker = await startWorkerProcess(database.url, { METRICS_PORT: String(metricsPort) });
+    await query(`select from graphile_worker.add_job('send_pause_mail', '{}')`);
+    const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+    await until(async () => (await read()).includes('job_failures_total{'));
+    expect(await read()).toContain('job_failures_total{task="send_pause_mail"} 1');
+    await worker.kill('SIGTERM');
+  });
 });
 
 describe.each(['api', 'worker'] as const)('a wrong environment of the %s process', (entry) => {

@@ -1,24 +1,42 @@
 /**
  * How long rows are kept, and in which order they are deleted:
  *  * A delivery is deleted 30 days after its last attempt, an event when it is 30 days old and its
- *    last delivery is deleted.
+ *    last delivery is deleted. So the events of a paused endpoint stay as long as their deliveries
+ *    wait. They may be millions and cost the removal nothing: it marks each of them once.
  *  * The usage of a key is kept for the 90 days that the app shows, an audit entry for 400 days.
  *  * A resend is deleted 30 days after its end.
  *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a
  *    day.
  *  * A rate counter counts one minute. An hour later, nobody reads it.
+ *
+ * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
+ * by an index that holds only rows that can go. A kind that fails does not stop the others.
  */
 const DAY_MS = 86_400_000;
+
+/** The most rows that one statement reads. It takes tens of milliseconds. */
+export const BATCH_MAX = 1_000;
+
+/** What keeps an old row until all rows that need it are deleted. */
+export interface Need {
+  /** SQL: the rows that need a row of `seen`. */
+  readonly rows: string;
+  /** The column that marks a row that is needed. The condition leaves it out from then on. */
+  readonly mark: string;
+}
 
 /** One kind of rows that are deleted when they are old. */
 export interface Retention {
   readonly name: string;
   readonly table: string;
-  /** The columns of the primary key. */
-  readonly key: string;
   readonly keepMs: number;
-  /** SQL. Selects the rows to delete; $1 is the time before which rows are old. */
-  readonly condition: string;
+  /** The column that the age goes by. An index begins with it. */
+  readonly at: string;
+  /** The type of that column. A date is a day in UTC. */
+  readonly type: 'timestamptz' | 'date';
+  /** SQL: what else must hold. */
+  readonly condition?: string;
+  readonly neededBy?: Need;
 }
 
 /** All kinds, in the order in which they are deleted: deliveries before their events. */
@@ -26,59 +44,60 @@ export const RETENTIONS: readonly Retention[] = [
   {
     name: 'idempotency',
     table: 'idempotency_record',
-    key: 'team_id, key',
     keepMs: DAY_MS,
-    condition: 'created_at < $1',
+    at: 'created_at',
+    type: 'timestamptz',
   },
   {
     name: 'deliveries',
     table: 'webhook_delivery',
-    key: 'team_id, id',
     keepMs: 30 * DAY_MS,
+    at: 'last_attempt_at',
+    type: 'timestamptz',
     // An urgent delivery waits for an attempt, even if it gave up before.
-    condition: 'next_try_at is null and last_attempt_at < $1 and not urgent',
+    condition: 'next_try_at is null and not urgent',
   },
   {
     name: 'events',
     table: 'event',
-    key: 'team_id, id',
     keepMs: 30 * DAY_MS,
-    condition: `created_at < $1
-      and fanned_out_at is not null
-      and not exists (
-        select
-        from webhook_delivery d
-        where d.team_id = event.team_id and d.event_id = event.id
-      )`,
+    at: 'created_at',
+    type: 'timestamptz',
+    condition: 'fanned_out_at is not null and not kept_for_deliveries',
+    // A trigger clears the mark when the last delivery is deleted.
+    neededBy: {
+      rows: 'webhook_delivery where team_id = seen.team_id and event_id = seen.id',
+      mark: 'kept_for_deliveries',
+    },
   },
   {
     name: 'usage',
     table: 'api_key_usage',
-    key: 'team_id, day, key_id',
     keepMs: 90 * DAY_MS,
-    condition: `day < ($1::timestamptz at time zone 'UTC')::date`,
+    at: 'day',
+    type: 'date',
   },
   {
     name: 'resends',
     table: 'webhook_resend',
-    key: 'team_id, id',
     keepMs: 30 * DAY_MS,
-    condition: 'finished_at < $1',
+    at: 'finished_at',
+    type: 'timestamptz',
   },
   {
     name: 'invitation_resends',
     table: 'invitation_resend',
-    key: 'team_id, id',
     // The hourly limit reads the last hour only.
     keepMs: DAY_MS,
-    condition: 'sent_at < $1',
+    at: 'sent_at',
+    type: 'timestamptz',
   },
   {
     name: 'audit',
     table: 'audit_log',
-    key: 'team_id, id',
     keepMs: 400 * DAY_MS,
-    condition: 'created_at < $1',
+    at: 'created_at',
+    type: 'timestamptz',
   },
 ];
 

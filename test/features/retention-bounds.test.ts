@@ -1,0 +1,227 @@
+// How much the hourly removal reads and locks, and what happens when a part of it fails.
+import type { Task } from 'graphile-worker';
+import type pg from 'pg';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { declaredStatements } from '../../src/db/statement.ts';
+import { RETENTIONS } from '../../src/features/retention/rules.ts';
+import { removeOld } from '../../src/features/retention/service.ts';
+import { REMOVE_OLD, retentionTasks } from '../../src/features/retention/tasks.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { untilWaiting } from '../support/locks.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+
+const NOW = new Date('2026-11-02T09:00:00.000Z');
+const clock = fixedClock(NOW);
+/** Many times what one statement may read. */
+const MANY = 30_000;
+const BATCH = 100;
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeFullTeam('a')]) });
+});
+
+const query = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
+const remove = (batch?: number) => removeOld(api.db, clock, batch);
+const exists = async (table: string, id: string) =>
+  (await query(`select from ${table} where id = $1`, [id])).length > 0;
+
+/** Adds `count` events that are `days` old. Their ids are `evt_<name>_1` and so on. */
+const addEvents = (name: string, days: number, count: number) =>
+  query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select 'team_a', 'evt_' || $1 || '_' || n, 'member.joined', '{}',
+       $2::timestamptz - make_interval(days => $3, secs => n::float8 / 1000), $2
+     from generate_series(1, $4::int) n`,
+    [name, NOW, days, count],
+  );
+
+/** Adds a delivery to `endpoint` for each of these events, waiting or finished. */
+const addDeliveries = (name: string, endpoint: string, finishedDaysAgo: number | null) =>
+  query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at,
+        last_attempt_at)
+     select team_id, 'whd_' || $2 || id, $2, id, type,
+       case when $3::int is null then 'pending' else 'ok' end, created_at,
+       case when $3::int is null then created_at end, $4::timestamptz - make_interval(days => $3)
+     from event
+     where id like 'evt_' || $1 || '_%'`,
+    [name, endpoint, finishedDaysAgo, NOW],
+  );
+
+const addEndpoint = (id: string) =>
+  query(
+    `insert into webhook_endpoint
+       (team_id, id, url, events, status, api_version, secret_encrypted, created_at)
+     values
+       ('team_a', $1, 'https://example.com', '{member.joined}', 'disabled', '2026-11', '', $2)`,
+    [id, NOW],
+  );
+
+beforeEach(async () => {
+  await query('truncate webhook_delivery, event, webhook_endpoint cascade');
+  await addEndpoint('whe_1');
+  await addEndpoint('whe_2');
+});
+
+/** Old rows of each other kind, many times what one statement may read. */
+const MANY_ROWS: Readonly<Record<string, string>> = {
+  idempotency: `insert into idempotency_record
+       (team_id, key, fingerprint, status, body, encrypted, created_at)
+     select 'team_a', n, '', 200, '', false, '2026-01-01'
+     from generate_series(1, $1::int) n`,
+  audit: `insert into audit_log
+       (team_id, id, created_at, actor_kind, actor_id, action, request_id)
+     select 'team_a', 'aud_' || n, '2020-01-01', 'system', 'x', 'x', 'x'
+     from generate_series(1, $1::int) n`,
+  usage: `insert into api_key_usage (team_id, day, key_id)
+     select team_id, '2020-01-01'::date + n, id
+     from api_key, generate_series(1, $1::int / 10) n`,
+  resends: `insert into webhook_resend
+       (team_id, id, endpoint_id, state, since, total, has_more, created_at, finished_at)
+     select 'team_a', 'whr_' || n, 'whe_1', 'done', now(), 0, false, '2020-01-01', '2020-01-01'
+     from generate_series(1, $1::int) n`,
+  invitation_resends: `insert into invitation_resend (team_id, id, member_id, sent_at)
+     select team_id, 'inv_' || n, id, '2020-01-01'
+     from (select * from member limit 1) m, generate_series(1, $1::int) n`,
+  counters: `insert into rate_counter (bucket, minute, count)
+     select kind || n, 1, 1
+     from unnest(array['ip:', 'key:', 'team:']) kind, generate_series(1, $1::int / 3) n`,
+};
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+/** Sums up the rows that the scans of a plan have read. */
+function rowsRead(plan: Plan): number {
+  const isScan = plan['Node Type'].endsWith('Scan') && !/CTE|Subquery/.test(plan['Node Type']);
+  const perLoop = plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0);
+  const own = isScan ? Math.round(perLoop * plan['Actual Loops']) : 0;
+  return (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
+}
+
+/** Runs a statement with the plan that serves all values, and returns how many rows it has read. */
+async function measure(client: pg.PoolClient, name: string): Promise<number> {
+  const text = declaredStatements().find((each) => each.name === name)?.text ?? '';
+  await client.query('set local plan_cache_mode = force_generic_plan');
+  await client.query(`prepare measured as ${text}`);
+  const before = name === 'retention.counters' ? '1000' : `'${NOW.toISOString()}'`;
+  const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
+    `explain (analyze, format json) execute measured (${before}, null, ${BATCH})`,
+  );
+  await client.query('deallocate measured');
+  const [row] = rows;
+  if (!row) throw new Error('no plan');
+  return rowsRead(row['QUERY PLAN'][0].Plan);
+}
+
+async function inRolledBack<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await api.db.pool.connect();
+  try {
+    await client.query('begin');
+    return await work(client);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
+
+describe('one statement reads a few rows per row that it may delete', () => {
+  const kinds = [...RETENTIONS.map(({ name }) => name), 'counters'];
+
+  test.each(kinds)('%s, however many there are and whatever the planner knows', async (name) => {
+    if (name === 'events' || name === 'deliveries') {
+      await addEvents('many', 60, MANY);
+      await addDeliveries('many', 'whe_1', name === 'deliveries' ? 40 : null);
+    }
+    await inRolledBack(async (client) => {
+      const fill = MANY_ROWS[name];
+      if (fill !== undefined) await client.query(fill, [MANY]);
+      const unknown = await measure(client, `retention.${name}`);
+      expect(unknown).toBeGreaterThanOrEqual(BATCH);
+      expect(unknown).toBeLessThanOrEqual(10 * BATCH);
+      await client.query('analyze');
+      expect(await measure(client, `retention.${name}`)).toBeLessThanOrEqual(10 * BATCH);
+    });
+  });
+});
+
+describe('events whose deliveries wait', () => {
+  test('do not keep others, and are not read again until the deliveries are gone', async () => {
+    await addEvents('waiting', 60, MANY);
+    await addDeliveries('waiting', 'whe_1', null);
+    await addEvents('younger', 40, 3);
+    expect(await remove()).toMatchObject({ events: 3 });
+    const read = await inRolledBack((client) => measure(client, 'retention.events'));
+    expect(read).toBe(0);
+    await query('delete from webhook_delivery');
+    expect(await remove()).toMatchObject({ events: MANY });
+  });
+
+  test('are removed with the last delivery, also when the endpoint is deleted', async () => {
+    await addEvents('shared', 60, 2);
+    await addDeliveries('shared', 'whe_1', null);
+    await addDeliveries('shared', 'whe_2', 40);
+    expect(await remove()).toMatchObject({ deliveries: 2, events: 0 });
+    await query(`delete from webhook_endpoint where id = 'whe_1'`);
+    expect(await remove()).toMatchObject({ events: 2 });
+  });
+
+  test('are removed when their last two deliveries are deleted at once', async () => {
+    await addEvents('pair', 60, 1);
+    await addDeliveries('pair', 'whe_1', null);
+    await addDeliveries('pair', 'whe_2', null);
+    await remove();
+    const [first, second] = [await api.db.pool.connect(), await api.db.pool.connect()];
+    const end = `delete from webhook_delivery where endpoint_id = $1`;
+    await first.query('begin');
+    await first.query(end, ['whe_1']);
+    const waiting = second.query(end, ['whe_2']);
+    await untilWaiting(api, 1);
+    await first.query('commit');
+    await waiting;
+    first.release();
+    second.release();
+    expect(await remove()).toMatchObject({ events: 1 });
+  });
+
+  test('are not marked while their last delivery is being deleted', async () => {
+    await addEvents('leaving', 60, 1);
+    await addDeliveries('leaving', 'whe_1', null);
+    const client = await api.db.pool.connect();
+    await client.query('begin');
+    await client.query('delete from webhook_delivery');
+    expect(await remove()).toMatchObject({ events: 0 });
+    await client.query('commit');
+    client.release();
+    expect(await remove()).toMatchObject({ events: 1 });
+  });
+});
+
+describe('a kind that fails', () => {
+  test('does not stop the others; the job fails then and names it', async () => {
+    await addEvents('stuck', 60, 1);
+    await query(MANY_ROWS['audit'] ?? '', [5]);
+    await query(`
+      create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'refused by the test'; end $$;
+      create trigger refuse before delete on event execute function refuse()`);
+    const job: Task | undefined = retentionTasks({ db: api.db, clock })[REMOVE_OLD];
+    await expect(job?.({}, {} as never)).rejects.toThrow(
+      'Old rows could not be removed: events: refused by the test',
+    );
+    expect(await query(`select from audit_log where created_at < '2021-01-01'`)).toEqual([]);
+    expect(await exists('event', 'evt_stuck_1')).toBe(true);
+    await query('drop function refuse cascade');
+    await job?.({}, {} as never);
+    expect(await exists('event', 'evt_stuck_1')).toBe(false);
+  });
+});
