@@ -1,6 +1,7 @@
 import './runtime/node-version.ts';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { openDatabase, type Database } from './db/client.ts';
@@ -15,7 +16,7 @@ import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { drain, trackRequests } from './runtime/drain.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics, type Metrics } from './runtime/metrics.ts';
-import { fail, runUntilSignal } from './runtime/process.ts';
+import { fail, runUntilSignal, type Part } from './runtime/process.ts';
 import { startReadiness, type Readiness } from './runtime/readiness.ts';
 import { DEMO_TEAM_ID } from './seed/demo-team.ts';
 
@@ -23,7 +24,7 @@ import { DEMO_TEAM_ID } from './seed/demo-team.ts';
  * Starts the API process. The database need not be reachable yet. Rejects if APP_SECRET is not the
  * database's, and with the error of the port (`EADDRINUSE`).
  */
-export async function startApi(config: Config): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startApi(config: Config): Promise<Required<Part> & { port: number }> {
   const logger = createLogger(config.logLevel);
   const db = openDatabase({
     url: config.databaseUrl,
@@ -55,6 +56,11 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
     server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     const metricsServer = await serveMetrics(config, metrics.registry);
     logger.info({ port }, 'api listens');
+    // A load balancer notices at its next check, and sends requests until then.
+    const announceStop = async (): Promise<void> => {
+      readiness?.drain();
+      await delay(config.drainDelayMs);
+    };
     const stop = async (): Promise<void> => {
       readiness?.drain();
       await drain(server, requests);
@@ -65,7 +71,7 @@ export async function startApi(config: Config): Promise<{ port: number; stop(): 
       logger.info('api stopped');
       logger.flushNow();
     };
-    return { port, stop };
+    return { port, announceStop, stop };
   } catch (error) {
     readiness?.stop();
     await usage.stop();

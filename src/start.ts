@@ -44,7 +44,7 @@ async function start(): Promise<Part> {
     if (!aborting.signal.aborted) await stopAll();
     throw explain(error);
   }
-  return { stop: stopAll };
+  return { announceStop, stop: stopAll };
 }
 
 async function startAll(): Promise<void> {
@@ -71,6 +71,10 @@ async function startAll(): Promise<void> {
 async function giveUp(): Promise<void> {
   if (services.length === 0) aborting.abort();
   await stopAll();
+}
+
+async function announceStop(): Promise<void> {
+  await Promise.all(services.map((service) => service.announceStop?.()));
 }
 
 /** Stops Postgres last, because the work in flight still needs it. */

@@ -2,6 +2,8 @@ import { ProblemError } from '../core/problem.ts';
 
 /** A running part of the service, for instance the API. */
 export interface Part {
+  /** Tells clients that it will stop, and resolves when they have had time to notice. */
+  announceStop?(): Promise<void>;
   /** Lets the work in flight finish, then closes everything. */
   stop(): Promise<void>;
 }
@@ -12,14 +14,14 @@ export interface Part {
  */
 const ECHO_MS = 300;
 /**
- * A stop takes at most this long. Each part has a shorter limit of its own for the work in flight;
- * this one is for a part that hangs.
+ * After its announcement, a stop takes at most this long. Each part has a shorter limit of its own
+ * for the work in flight; this one is for a part that hangs.
  */
 const STOP_LIMIT_MS = 15_000;
 
 /**
- * Runs a part of the service until SIGTERM or SIGINT, then stops it and exits 0. A second signal
- * exits 1 at once. If `start` rejects, prints the error and exits 1.
+ * Runs a part of the service until SIGTERM or SIGINT, then announces its stop, stops it and exits
+ * 0. A second signal exits 1 at once. If `start` rejects, prints the error and exits 1.
  *
  * After a signal during the start, the part is stopped when it has started. With `giveUp`, that
  * function is called instead: it undoes what has been started, and `start` may reject.
@@ -34,8 +36,8 @@ export async function runUntilSignal(
     if (stoppingSince !== null && performance.now() - stoppingSince > ECHO_MS) process.exit(1);
     if (stoppingSince !== null) return;
     stoppingSince = performance.now();
-    setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
-    const stopped = !started && giveUp ? giveUp() : running.then((part) => part.stop());
+    const limit = setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
+    const stopped = !started && giveUp ? giveUp() : running.then((part) => stop(part, limit));
     stopped.then(() => process.exit(0), fail);
   };
   process.on('SIGTERM', onSignal);
@@ -46,6 +48,15 @@ export async function runUntilSignal(
   } catch (error) {
     if (stoppingSince === null || !giveUp) fail(error);
   }
+}
+
+async function stop(part: Part, limit: NodeJS.Timeout): Promise<void> {
+  if (part.announceStop) {
+    clearTimeout(limit);
+    await part.announceStop();
+    setTimeout(() => process.exit(0), STOP_LIMIT_MS).unref();
+  }
+  await part.stop();
 }
 
 /** Prints the error for the operator and ends the process with exit code 1. */

@@ -22,6 +22,7 @@ describe('the environment', () => {
       host: '127.0.0.1',
       publicUrl: 'http://127.0.0.1:3000',
       metricsPort: undefined,
+      drainDelayMs: 0,
       appSecret: valid.APP_SECRET,
       appSecretPrevious: undefined,
       appAuthSecret: undefined,
@@ -131,6 +132,13 @@ describe('the environment', () => {
     expect(parse({ SMTP_URL: 'smtp://mail' }, true)).not.toThrow();
     expect(parse({}, false)).not.toThrow();
     expect(parse({ NODE_ENV: 'development' }, true)).not.toThrow();
+  });
+
+  it('gives load balancers five seconds in production to notice a stop', () => {
+    const delayOf = (env: Record<string, string>) => parseConfig({ ...valid, ...env }).drainDelayMs;
+    expect(delayOf({ NODE_ENV: 'production' })).toBe(5000);
+    expect(delayOf({ NODE_ENV: 'production', DRAIN_DELAY_MS: '0' })).toBe(0);
+    expect(delayOf({ DRAIN_DELAY_MS: '20000' })).toBe(20_000);
   });
 
   it('builds the public URL from host and port, and cuts the slash of a given one', () => {

@@ -166,6 +166,19 @@ describe('SIGTERM to an API process', () => {
     await kept.destroy();
   });
 
+  test('is told by /readyz for DRAIN_DELAY_MS, while requests are still served', async () => {
+    const api = await startApiProcess(database.url, { DRAIN_DELAY_MS: '3000' });
+    const exited = api.kill('SIGTERM');
+    await until(async () => (await statusOf(`${api.url}/readyz`)) === 503);
+    expect(await (await fetch(`${api.url}/readyz`)).json()).toEqual({
+      status: 'not_ready',
+      reason: 'draining',
+    });
+    expect((await createCall(api.url)(key, 'GET', '/me')).status).toBe(200);
+    expect(await exited).toEqual({ code: 0, signal: null });
+    expect(await statusOf(`${api.url}/readyz`)).toBe('refused');
+  });
+
   test('loses no request of clients that keep sending over kept connections', async () => {
     const api = await startApiProcess(database.url);
     let answered = 0;

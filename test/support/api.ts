@@ -214,13 +214,13 @@ export async function startApiProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
 ): Promise<RunningProcess & { readonly url: string }> {
-  const port = await findFreePort();
+  const port = env['PORT'] ?? String(await findFreePort());
   const running = runEntry('src/api.ts', {
     DATABASE_URL: databaseUrl,
-    PORT: String(port),
     API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
     PERSON_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
     ...env,
+    PORT: port,
   });
   const url = `http://127.0.0.1:${port}`;
   await waitFor(

@@ -1,0 +1,164 @@
+// Load balancers of other people, as real processes, in front of two API processes. None of them
+// sends a request a second time.
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { findFreePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
+
+/** How often a balancer asks `/readyz`. One failure or success is enough for it. */
+const CHECK_INTERVAL_MS = 200;
+
+/** A running load balancer. It stops with the test. */
+export interface Balancer {
+  readonly url: string;
+}
+
+/** Returns whether the program is installed. */
+export async function isInstalled(program: string): Promise<boolean> {
+  const asking = promisify(execFile)(program, ['-v']);
+  return asking.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Starts haproxy in front of these ports. It asks `/readyz` itself. */
+export async function startHaproxy(ports: readonly number[]): Promise<Balancer> {
+  const port = await findFreePort();
+  const servers = ports.map((server) => `  server port-${server} 127.0.0.1:${server}`);
+  const config = `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+  timeout check 5s
+  retries 0
+frontend public
+  bind 127.0.0.1:${port}
+  default_backend api
+backend api
+  option httpchk GET /readyz
+  default-server check inter ${CHECK_INTERVAL_MS}ms fall 1 rise 1
+${servers.join('\n')}
+`;
+  const file = join(await makeFolder(), 'haproxy.cfg');
+  await writeFile(file, config);
+  run('haproxy', ['-db', '-f', file]);
+  await untilListening(port);
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+/**
+ * Starts nginx in front of these ports. Its free version does not check its servers, so a loop here
+ * asks `/readyz` and tells nginx which servers it has, as the controllers do that run nginx.
+ */
+export async function startNginx(ports: readonly number[]): Promise<Balancer> {
+  const port = await findFreePort();
+  const folder = await makeFolder();
+  const file = join(folder, 'nginx.conf');
+  let known = '';
+  /** Whether the servers have changed. Without a ready one, nginx keeps what it has. */
+  const writeConfig = async (): Promise<boolean> => {
+    const checked = await Promise.all(ports.map(async (one) => ((await isReady(one)) ? one : 0)));
+    const ready = checked.filter((one) => one !== 0);
+    if (ready.length === 0 || ready.join() === known) return false;
+    known = ready.join();
+    await writeFile(file, nginxConfig({ folder, port, ready }));
+    return true;
+  };
+  await until(writeConfig);
+  const nginx = run('nginx', ['-c', file, '-p', folder, '-g', 'daemon off;']);
+  await untilListening(port);
+  const stopping = new AbortController();
+  const watch = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      if (await writeConfig()) nginx.kill('SIGHUP');
+      await delay(CHECK_INTERVAL_MS);
+    }
+  };
+  const watching = watch();
+  onTestFinished(() => {
+    stopping.abort();
+    return watching;
+  });
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+function nginxConfig(options: {
+  readonly folder: string;
+  readonly port: number;
+  readonly ready: readonly number[];
+}): string {
+  const { folder, port, ready } = options;
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `  ${kind}_temp_path ${folder}/${kind};`,
+  );
+  return `
+user root;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log;
+worker_processes 1;
+events {}
+http {
+  access_log off;
+${temporary.join('\n')}
+  upstream api {
+${ready.map((one) => `    server 127.0.0.1:${one} max_fails=0;`).join('\n')}
+    keepalive 16;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://api;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_next_upstream off;
+    }
+  }
+}
+`;
+}
+
+async function isReady(port: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(2_000);
+  return fetch(`http://127.0.0.1:${port}/readyz`, { signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
+
+function run(program: string, args: readonly string[]): ChildProcess {
+  const child = spawn(program, args, { stdio: 'ignore' });
+  onTestFinished(async () => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+  return child;
+}
+
+async function untilListening(port: number): Promise<void> {
+  await until(async () => {
+    const socket = connect(port, '127.0.0.1');
+    const isListening = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    return isListening;
+  });
+}
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'balancer-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
