@@ -74,7 +74,7 @@ async function giveUp(): Promise<void> {
 }
 
 async function announceStop(): Promise<void> {
-  await Promise.all(services.map((service) => service.announceStop?.()));
+  await Promise.all(services.map(async (service) => service.announceStop?.()));
 }
 
 /** Stops Postgres last, because the work in flight still needs it. */
