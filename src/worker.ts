@@ -1,5 +1,5 @@
 import './runtime/node-version.ts';
-import { parseCronItems, type TaskList } from 'graphile-worker';
+import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { requireAppSecret } from './db/app-secret.ts';
@@ -14,7 +14,7 @@ import { readBacklog } from './delivery/backlog-store.ts';
 import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
-import { memberTasks } from './features/members/tasks.ts';
+import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
 import { resendTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
@@ -52,7 +52,7 @@ export async function startWorker(config: Config): Promise<Part> {
       logger,
       taskList: tasksOf({ config, db, logger }),
       onFailure: metrics.countJobFailure,
-      cronItems: parseCronItems([...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON]),
+      cronItems: parseCronItems([...CRON]),
     });
     const intake = startJobIntake(db, (error) =>
       logger.warn({ err: error }, 'new jobs could not be handed to the job runner yet'),
@@ -90,6 +90,14 @@ async function requireMigrated(db: Database, migrations: readonly Migration[]): 
   if (await isMigrated(db, migrations)) return;
   throw new Error('The database is not of this version. Run "npm run migrate" first.');
 }
+
+/** The scheduled jobs. */
+const CRON: readonly CronItem[] = [
+  ...MEMBER_CRON,
+  ...WEBHOOK_CRON,
+  ...RETENTION_CRON,
+  ...CRM_CRON,
+];
 
 interface WorkerOptions {
   readonly config: Config;

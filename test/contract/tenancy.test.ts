@@ -64,6 +64,10 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   },
   { names: ['jobs.move'], why: 'a worker hands over new jobs, whosever they are' },
   { names: ['usage.add'], why: 'a process adds what it has counted for the keys of all teams' },
+  {
+    names: ['members.listExpired'],
+    why: 'each hour, for all invitations that nobody has accepted',
+  },
   { names: ['crm.scheduleSyncs'], why: 'looks for connections that are due, whosever they are' },
   {
     names: [

@@ -82,8 +82,8 @@ export interface NewInvitation {
 const INSERT_INVITED = statement(
   'members.insertInvited',
   `insert into member
-     (team_id, id, email, role, status, language, created_at, invited_at)
-   values ($1, $2, $3, $4, 'invited', $5, $6, $6)`,
+     (team_id, id, email, role, status, language, created_at, invited_at, invitation_sent_at)
+   values ($1, $2, $3, $4, 'invited', $5, $6, $6, $6)`,
 );
 
 /** Inserts an invited member. */
@@ -125,13 +125,23 @@ const INSERT_RESEND = statement(
   'insert into invitation_resend (team_id, id, member_id, sent_at) values ($1, $2, $3, $4)',
 );
 
-/** Counts an invitation that is mailed again toward the hourly limit. */
+const MARK_RESENT = statement(
+  'members.markResent',
+  `update member
+   set invitation_sent_at = $3
+   where team_id = $1 and id = $2`,
+);
+
+/**
+ * Counts an invitation that is mailed again toward the hourly limit, and begins its validity anew.
+ */
 export function insertResend(
   tx: Tx,
   teamId: string,
   resend: { id: string; memberId: string; at: Date },
 ): void {
   tx.send(INSERT_RESEND, [teamId, resend.id, resend.memberId, resend.at]);
+  tx.send(MARK_RESENT, [teamId, resend.memberId, resend.at]);
 }
 
 /** What the invitation mail needs. */
@@ -156,5 +166,44 @@ export async function findInvitation(
   memberId: string,
 ): Promise<InvitationRow | null> {
   const [row] = await db.query(FIND_INVITATION, [teamId, memberId]);
+  return row ?? null;
+}
+
+const LIST_EXPIRED = statement<{ team_id: string; id: string }>(
+  'members.listExpired',
+  `select team_id, id
+   from member
+   where status = 'invited' and invitation_sent_at < $1
+   order by invitation_sent_at
+   limit $2`,
+);
+
+/**
+ * Open invitations that were last mailed before this time, oldest first. Covers all teams, because
+ * this is the operator's job and not a team's request.
+ */
+export function listExpired(
+  db: Db,
+  sentBefore: Date,
+  limit: number,
+): Promise<{ team_id: string; id: string }[]> {
+  return db.query(LIST_EXPIRED, [sentBefore, limit]);
+}
+
+const FIND_EXPIRED = statement<Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>>(
+  'members.findExpired',
+  `select id, role, user_id, status
+   from member
+   where team_id = $1 and id = $2 and status = 'invited' and invitation_sent_at < $3`,
+);
+
+/** The invitation, or null if it was accepted, ended or mailed again. Needs `lockTeam`. */
+export async function findExpired(
+  tx: Tx,
+  teamId: string,
+  memberId: string,
+  sentBefore: Date,
+): Promise<Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'> | null> {
+  const [row] = await tx.query(FIND_EXPIRED, [teamId, memberId, sentBefore]);
   return row ?? null;
 }

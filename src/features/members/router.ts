@@ -56,7 +56,8 @@ export const members = {
     description:
       'Sends an invitation by email and takes a seat. ' +
       'Inviting an admin needs a key created by the owner or by an active admin. ' +
-      'A team may send 60 invitations per hour.',
+      'A team may send 60 invitations per hour. ' +
+      'An invitation that nobody accepts within 180 days ends.',
     input: createInput,
     output: member,
     outputName: 'Member',

@@ -9,8 +9,10 @@
  *    limit. So a client that repeats an invitation learns that it exists, and not that the team is
  *    full.
  *  * An invitation that is mailed again counts toward the limit like a new one.
- *  * An invitation that ends without being accepted, by withdrawal or removal, loses its address.
- *    The membership stays with its id, for the audit log and for assignments.
+ *  * An invitation that nobody accepts within 180 days after it was last mailed ends, as if it had
+ *    been withdrawn. One that this service did not mail, from a seed file, does not end by itself.
+ *  * An invitation that ends without being accepted loses its address. The membership stays with
+ *    its id, for the audit log and for assignments.
  *  * Making an invited member an admin, or taking that role away, needs the same right as for an
  *    active member.
  */
@@ -21,6 +23,15 @@ import { invalidField, ProblemError } from '../../core/problem.ts';
 /** How many invitations a team may send within INVITATION_WINDOW_MS. */
 export const INVITATIONS_PER_HOUR = 60;
 export const INVITATION_WINDOW_MS = 60 * 60 * 1000;
+
+/** How long an invitation can be accepted after it was last mailed. */
+export const INVITATION_DAYS = 180;
+const DAY_MS = 86_400_000;
+
+/** Open invitations that were last mailed before this time end. */
+export function endsInvitationsSentBefore(now: Date): Date {
+  return new Date(now.getTime() - INVITATION_DAYS * DAY_MS);
+}
 
 /** A role that the API can give. */
 export type AssignableRole = Exclude<Role, 'owner'>;

@@ -1,10 +1,12 @@
 import type { Language } from '../../core/language.ts';
-import { newId } from '../../core/ids.ts';
+import type { Clock } from '../../core/clock.ts';
+import { newId, newRequestId } from '../../core/ids.ts';
 import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
+import { readChangeContext } from '../../db/team-privacy.ts';
 import { revokeOpenAssignments } from '../assignments/service.ts';
 import * as invitations from './invitation-store.ts';
 import * as rules from './rules.ts';
@@ -171,6 +173,42 @@ export async function withdrawInvitation(
     rules.requireInvited(target);
     if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
     endMembership(tx, context, target, 'member.invitation_withdrawn');
+  });
+}
+
+const EXPIRED_BATCH = 100;
+
+/**
+ * Ends the invitations that nobody has accepted in time, each in a transaction of its own, and
+ * returns how many. Emits `member.removed`.
+ */
+export async function endExpiredInvitations(db: Db, clock: Clock): Promise<number> {
+  const at = clock.now();
+  const sentBefore = rules.endsInvitationsSentBefore(at);
+  let ended = 0;
+  for (let found = EXPIRED_BATCH; found === EXPIRED_BATCH;) {
+    const batch = await invitations.listExpired(db, sentBefore, EXPIRED_BATCH);
+    for (const { team_id: teamId, id } of batch)
+      if (await endExpired(db, { teamId, memberId: id, sentBefore, at })) ended += 1;
+    found = batch.length;
+  }
+  return ended;
+}
+
+function endExpired(
+  db: Db,
+  invitation: { teamId: string; memberId: string; sentBefore: Date; at: Date },
+): Promise<boolean> {
+  const { teamId, memberId, sentBefore, at } = invitation;
+  const actor = { kind: 'platform', id: 'invitation_expiry' } as const;
+  return db.transaction(async (tx) => {
+    lockTeam(tx, teamId);
+    const [context, target] = await Promise.all([
+      readChangeContext(tx, { teamId, actor, requestId: newRequestId(), at }),
+      invitations.findExpired(tx, teamId, memberId, sentBefore),
+    ]);
+    if (target) endMembership(tx, context, target, 'member.invitation_expired');
+    return target !== null;
   });
 }
 

@@ -1,24 +1,37 @@
-import type { Task } from 'graphile-worker';
+import type { CronItem, Task } from 'graphile-worker';
 import { z } from 'zod';
+import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../core/mail.ts';
 import type { Db } from '../../db/client.ts';
-import { findInvitation, SEND_INVITATION } from './service.ts';
+import { endExpiredInvitations, findInvitation, SEND_INVITATION } from './service.ts';
 import { toInvitationMail } from './view.ts';
 
 const payloadSchema = z.object({ teamId: z.string(), memberId: z.string() });
 
+/** The job that ends invitations that nobody has accepted in time. */
+export const END_INVITATIONS = 'end_invitations';
+
 /** The feature's jobs. Their payloads hold ids only, never an email. */
 export function memberTasks(dependencies: {
   readonly db: Db;
+  readonly clock: Clock;
   readonly mailer: Mailer;
   readonly publicUrl: string;
 }): Record<string, Task> {
-  const { db, mailer, publicUrl } = dependencies;
+  const { db, clock, mailer, publicUrl } = dependencies;
   return {
     [SEND_INVITATION]: async (payload) => {
       const { teamId, memberId } = payloadSchema.parse(payload);
       const invitation = await findInvitation(db, teamId, memberId);
       if (invitation) await mailer(toInvitationMail(invitation, publicUrl));
     },
+    [END_INVITATIONS]: async () => {
+      await endExpiredInvitations(db, clock);
+    },
   };
 }
+
+/** Every hour: nobody notices an invitation that ends an hour late. */
+export const MEMBER_CRON: readonly CronItem[] = [
+  { task: END_INVITATIONS, match: '37 * * * *', options: { backfillPeriod: 0 } },
+];

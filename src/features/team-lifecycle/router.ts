@@ -1,18 +1,11 @@
 import { platformChangeContextOf } from '../../trpc/context.ts';
 import { platformProcedure } from '../../trpc/procedures.ts';
-import {
-  createInput,
-  createOutput,
-  team,
-  transferOwnershipInput,
-  transferOwnershipOutput,
-  updateInput,
-} from './schema.ts';
+import { createInput, ownedTeam, team, transferOwnershipInput, updateInput } from './schema.ts';
 import * as service from './service.ts';
 
 /** Teams as the host application reports them: created, updated, suspended, ended, handed over. */
 export const teamLifecycle = {
-  create: platformProcedure({ input: createInput, output: createOutput }).mutation(
+  create: platformProcedure({ input: createInput, output: ownedTeam }).mutation(
     async ({ ctx, input }) => {
       const context = platformChangeContextOf(ctx, input.team_id);
       const { teamId, ownerMemberId } = await service.createTeam(ctx.db, context, input);
@@ -26,7 +19,7 @@ export const teamLifecycle = {
 
   transferOwnership: platformProcedure({
     input: transferOwnershipInput,
-    output: transferOwnershipOutput,
+    output: ownedTeam,
   }).mutation(async ({ ctx, input }) => {
     const { team_id: teamId, member_id: memberId } = input;
     await service.transferOwnership(ctx.db, platformChangeContextOf(ctx, teamId), memberId);

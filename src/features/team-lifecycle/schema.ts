@@ -29,11 +29,10 @@ export const createInput = z.strictObject({
     email: hostEmail,
   }),
 });
-/** The ids of the new team and of its owner's membership. */
-export const createOutput = z.object({ team_id: z.string(), owner_member_id: z.string() });
+/** The ids of a team and of its owner's membership. */
+export const ownedTeam = z.object({ team_id: z.string(), owner_member_id: z.string() });
 
 export const transferOwnershipInput = z.strictObject({ ...teamInput, member_id: hostId });
-export const transferOwnershipOutput = createOutput;
 
 /** The given fields are set, the others stay. */
 export const updateInput = z.strictObject({
