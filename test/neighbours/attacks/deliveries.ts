@@ -16,7 +16,8 @@ async function insertDeliveries({ pool }: Pick<World, 'pool'>, count: number): P
   );
   await pool.query(
     `insert into webhook_delivery
-       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, last_attempt_at)
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at,
+        last_attempt_at)
      select team_id, 'whd_' || id, 'whe_huge', id, type, 'gave_up', 8, created_at, now()
      from event
      where team_id = 'team_attacker'`,
