@@ -33,7 +33,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   });
   const metrics = createMetrics(db.pool);
   const usage = startUsageCounter({
-    db,
+    db: db.forCaller({ teamId: null }),
     clock: systemClock,
     onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });

@@ -3,7 +3,7 @@ import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { requireAppSecret } from './db/app-secret.ts';
-import { openDatabase, type Database } from './db/client.ts';
+import { openDatabase, type Caller, type Database, type Db } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
@@ -16,7 +16,7 @@ import { createSender } from './delivery/sender.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
-import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
+import { resendTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { keepRunning } from './runtime/job-runner.ts';
@@ -44,13 +44,14 @@ export async function startWorker(config: Config): Promise<Part> {
     const secrets = appSecretsOf(config);
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
-    const metrics = createWorkerMetrics(() => readBacklog(db));
+    const background = db.forCaller(JOBS);
+    const metrics = createWorkerMetrics(() => readBacklog(background));
     const deliveries = await startDeliveries({ config, db, logger, metrics });
     const jobs = await keepRunning({
       db,
       databaseUrl: config.databaseUrl,
       logger,
-      taskList: tasksOf({ config, db, logger }),
+      taskList: tasksOf({ config, db: background, logger }),
       onFailure: metrics.countJobFailure,
       cronItems: parseCronItems([...CRON]),
     });
@@ -85,6 +86,9 @@ export async function startWorker(config: Config): Promise<Part> {
   }
 }
 
+/** All jobs together have one share of the connections, so that deliveries do not wait for them. */
+const JOBS: Caller = { teamId: 'jobs', background: true };
+
 /** Checks the version first, because graphile-worker would create its schema in any database. */
 async function requireMigrated(db: Database, migrations: readonly Migration[]): Promise<void> {
   if (await isMigrated(db, migrations)) return;
@@ -92,12 +96,7 @@ async function requireMigrated(db: Database, migrations: readonly Migration[]): 
 }
 
 /** The scheduled jobs. */
-const CRON: readonly CronItem[] = [
-  ...MEMBER_CRON,
-  ...WEBHOOK_CRON,
-  ...RETENTION_CRON,
-  ...CRM_CRON,
-];
+const CRON: readonly CronItem[] = [...MEMBER_CRON, ...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON];
 
 interface WorkerOptions {
   readonly config: Config;
@@ -105,7 +104,11 @@ interface WorkerOptions {
   readonly logger: Logger;
 }
 
-function tasksOf({ config, db, logger }: WorkerOptions): TaskList {
+function tasksOf({
+  config,
+  db,
+  logger,
+}: Omit<WorkerOptions, 'db'> & { readonly db: Db }): TaskList {
   const shared = {
     db,
     clock: systemClock,
@@ -120,7 +123,7 @@ function tasksOf({ config, db, logger }: WorkerOptions): TaskList {
       allowBaseUrl: config.nodeEnv !== 'production',
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
-    ...deliveryTasks(shared),
+    ...resendTasks(shared),
     ...retentionTasks(shared),
   };
 }

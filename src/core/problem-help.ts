@@ -236,12 +236,20 @@ export const PROBLEM_HELP = {
   },
   unavailable: {
     cause: {
-      de: 'Die API ist vorübergehend nicht verfügbar.',
-      en: 'The API is temporarily unavailable.',
+      de:
+        'Die API ist vorübergehend nicht verfügbar, die Anfrage dauerte zu lange, oder das Team ' +
+        'hat zu viele Anfragen zugleich gestellt.',
+      en:
+        'The API is temporarily unavailable, the request took too long, or the team sent too ' +
+        'many requests at once.',
     },
     remedy: {
-      de: 'Mit wachsendem Abstand wiederholen, POST mit demselben `Idempotency-Key`.',
-      en: 'Retry with increasing delays. Send a POST with the same `Idempotency-Key`.',
+      de:
+        'Nach `Retry-After` Sekunden mit wachsendem Abstand wiederholen, POST mit demselben ' +
+        '`Idempotency-Key`. Weniger auf einmal verlangen.',
+      en:
+        'Retry after `Retry-After` seconds with increasing delays, a POST with the same ' +
+        '`Idempotency-Key`. Ask for less at once.',
     },
   },
 } as const satisfies Record<string, ProblemHelp>;

@@ -71,6 +71,11 @@ export function isConnectionBroken(error: unknown): boolean {
   return BROKEN_CONNECTION.test(error.message) || isConnectionBroken(error.cause);
 }
 
+/** Whether the statement was refused because an earlier one of its transaction has failed. */
+export function isFollowUp(error: unknown): boolean {
+  return error instanceof Error && [codeOf(error), prismaState(error)].includes('25P02');
+}
+
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -92,4 +97,10 @@ export function unavailable(cause: unknown): ProblemError {
 /** Throws the error again, as `unavailable` if the database could not be reached. */
 export function rethrow(error: unknown): never {
   throw isUnavailable(error) ? unavailable(error) : error;
+}
+
+/** Whether the server has ended the statement, usually because of the limit on its time. */
+export function isCancelled(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return codeOf(error) === '57014' || isCancelled(error.cause);
 }

@@ -1,24 +1,30 @@
 import type pg from 'pg';
-import { isConnectionBroken, rethrow } from './errors.ts';
+import { isConnectionBroken } from './errors.ts';
 
-/** Runs `work` on one of the shared connections. */
-export type RunShared = <T>(work: (client: pg.PoolClient) => Promise<T>) => Promise<T>;
+/** Connections that carry the single statements of many requests, in pipeline mode. */
+export interface SharedConnections {
+  /** Runs `work` on the connection with the fewest statements in flight. */
+  run<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  /** Closes the connections. Call it after the last statement. */
+  close(): Promise<void>;
+}
 
-/** A connection with statements in flight. It goes back to the pool after the last result. */
 interface SharedConnection {
   readonly client: Promise<pg.PoolClient>;
   statements: number;
-  broken: boolean;
+  state: 'open' | 'broken' | 'released';
 }
 
 /**
- * Opens `count` shared connections. They carry the single statements of many requests, in pipeline
- * mode. A few warm sessions serve more statements than many cold ones: a list request costs a third
- * less CPU in the process and in Postgres. Each statement takes the connection with the fewest
- * statements in flight, so a slow statement delays few others. A broken connection gets no more
- * statements and is discarded.
+ * Opens `count` shared connections, each when it is first needed. They are kept: when everything
+ * else is busy, these are what the service still answers with. A few warm sessions serve more
+ * statements than many cold ones. Statements on a connection wait for those before them, so only
+ * short ones may come here. A broken connection gets no more statements and is discarded.
  */
-export function openSharedConnections(pool: pg.Pool, count: number): RunShared {
+export function openSharedConnections(
+  connect: () => Promise<pg.PoolClient>,
+  count: number,
+): SharedConnections {
   const connections: (SharedConnection | null)[] = Array.from({ length: count }, () => null);
   const leastBusy = (): number => {
     let best = 0;
@@ -26,34 +32,47 @@ export function openSharedConnections(pool: pg.Pool, count: number): RunShared {
       if (loadOf(connections[index]) < loadOf(connections[best])) best = index;
     return best;
   };
-  const leave = (index: number, session: SharedConnection): void => {
-    session.statements -= 1;
-    if (connections[index] === session && (session.broken || session.statements === 0))
-      connections[index] = null;
-    if (session.statements > 0) return;
+  /** Discards a broken connection, after its last statement. */
+  const discard = (index: number, session: SharedConnection): void => {
+    if (connections[index] === session) connections[index] = null;
+    if (session.statements > 0 || session.state === 'released') return;
+    session.state = 'released';
     // If there was no connection, the statement has rejected already.
-    session.client.then((client) => client.release(session.broken)).catch(() => undefined);
+    session.client.then((client) => client.release(true)).catch(() => undefined);
   };
-  return async (work) => {
-    const index = leastBusy();
-    const session = (connections[index] ??= {
-      client: pool.connect(),
-      statements: 0,
-      broken: false,
-    });
-    session.statements += 1;
-    try {
-      const client = await session.client.catch((error: unknown) => {
-        session.broken = true;
-        return rethrow(error);
-      });
-      return await work(client);
-    } catch (error) {
-      session.broken ||= isConnectionBroken(error);
-      throw error;
-    } finally {
-      leave(index, session);
-    }
+  const open = (index: number): SharedConnection => {
+    const session: SharedConnection = { client: connect(), statements: 0, state: 'open' };
+    connections[index] = session;
+    // It may break while it is idle.
+    const end = (): void => discard(index, session);
+    session.client.then((client) => client.once('end', end)).catch(end);
+    return session;
+  };
+  return {
+    run: async (work) => {
+      const index = leastBusy();
+      const session = connections[index] ?? open(index);
+      session.statements += 1;
+      try {
+        return await work(await session.client);
+      } catch (error) {
+        if (session.state === 'open' && isConnectionBroken(error)) session.state = 'broken';
+        throw error;
+      } finally {
+        session.statements -= 1;
+        if (session.state === 'broken') discard(index, session);
+      }
+    },
+    close: async () => {
+      const held = connections.splice(0).filter((session) => session !== null);
+      await Promise.all(
+        held.map(async (session) => {
+          session.state = 'released';
+          // There may have been no connection.
+          await session.client.then((client) => client.release(true)).catch(() => undefined);
+        }),
+      );
+    },
   };
 }
 

@@ -1,3 +1,6 @@
+import type pg from 'pg';
+import { rethrow } from './errors.ts';
+
 /** Exists only as a type. It carries `Row`, and only `statement` can make an object that has it. */
 declare const row: unique symbol;
 
@@ -57,4 +60,21 @@ export function statementsByFilters<Name extends string, Row>(
     if (!list) throw new Error('a combination of filters without a statement');
     return { list, values: filters.filter(isNamed).map((name) => given[name]) };
   };
+}
+
+/**
+ * Sends the statement on the connection. Throws `unavailable` when the database cannot be reached.
+ * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
+ */
+export function ask<Row>(
+  client: pg.PoolClient,
+  what: Statement<Row>,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return new Promise<pg.QueryResult>((resolve, reject) => {
+    const config = { name: what.name, text: what.text, values: values as unknown[] };
+    client.query(config, (error: Error | null, result: pg.QueryResult) =>
+      error ? reject(error) : resolve(result),
+    );
+  }).then(({ rows }) => rows as Row[], rethrow);
 }

@@ -65,13 +65,8 @@ const CLAIM_URGENT = statement<ClaimedDelivery>(
   'webhooks.claimUrgent',
   claimText(`
       select ctid
-      from webhook_delivery d
+      from webhook_delivery
       where urgent and claimed_by is null
-        and exists (
-          select
-          from webhook_endpoint
-          where team_id = d.team_id and id = d.endpoint_id
-        )
       order by id
       limit $2
       for update skip locked`),
@@ -134,50 +129,30 @@ export function claimDue(
   return db.query(CLAIM_DUE[status], [worker, teamIds, endpointIds, rooms, now]);
 }
 
-// Whatever releases claims skips rows that another transaction has locked. Otherwise two that lock
-// several rows in different orders would deadlock, and the delivery loop would wait for one tenant.
-const RELEASE = statement<{ readonly id: string }>(
+const RELEASE = statement(
   'webhooks.release',
-  `update webhook_delivery
+  `update webhook_delivery d
    set claimed_by = null
-   where ctid = any (array(
-     select d.ctid
-     from unnest($2::text[], $3::text[]) as n (team_id, id)
-     cross join lateral (
-       select ctid
-       from webhook_delivery
-       where team_id = n.team_id and id = n.id and claimed_by = $1
-       limit 1
-       for no key update skip locked
-     ) d
-   ))
-   returning id`,
+   from unnest($2::text[], $3::text[]) as n (team_id, id)
+   where d.team_id = n.team_id and d.id = n.id and d.claimed_by = $1`,
 );
 
-/**
- * Releases deliveries that were claimed and not attempted. Returns whether all of them are free
- * now. Others may be locked or gone; `releaseForgotten` finds the locked ones later.
- */
+/** Releases deliveries that were claimed and not attempted. */
 export async function releaseClaims(
   db: Db,
   worker: number,
   claims: readonly { team_id: string; id: string }[],
-): Promise<boolean> {
+): Promise<void> {
   const teamIds = claims.map((claim) => claim.team_id);
   const ids = claims.map((claim) => claim.id);
-  return (await db.query(RELEASE, [worker, teamIds, ids])).length === claims.length;
+  await db.query(RELEASE, [worker, teamIds, ids]);
 }
 
 const RELEASE_FORGOTTEN = statement(
   'webhooks.releaseForgotten',
   `update webhook_delivery
    set claimed_by = null
-   where ctid = any (array(
-     select ctid
-     from webhook_delivery
-     where claimed_by = $1 and id <> all ($2::text[])
-     for no key update skip locked
-   ))`,
+   where claimed_by = $1 and id <> all ($2::text[])`,
 );
 
 /**
@@ -223,15 +198,10 @@ const RELEASE_DEAD = statement<EndpointRef & { readonly status: WaitingStatus }>
    )
    update webhook_delivery
    set claimed_by = null
-   where ctid = any (array(
-     select ctid
-     from webhook_delivery
-     where claimed_by = any (array(
-       select number
-       from worker
-       where number not in (select number from alive)
-     ))
-     for no key update skip locked
+   where claimed_by = any (array(
+     select number
+     from worker
+     where number not in (select number from alive)
    ))
    returning team_id, endpoint_id, status`,
 );

@@ -67,8 +67,7 @@ export interface NewDelivery {
   readonly claimed: boolean;
 }
 
-// The join leaves out endpoints that were deleted since the events were taken. It locks the others,
-// because a deletion that follows must find these deliveries.
+// The join leaves out endpoints that were deleted since the events were taken.
 const INSERT_DELIVERIES = statement(
   'webhooks.insertDeliveries',
   `insert into webhook_delivery
@@ -82,7 +81,6 @@ const INSERT_DELIVERIES = statement(
      from webhook_endpoint
      where team_id = n.team_id and id = n.endpoint_id
      limit 1
-     for key share
    ) w
    on conflict (team_id, endpoint_id, event_id) do nothing`,
 );

@@ -145,7 +145,7 @@ function isCidr(value: string): boolean {
 const environment = z
   .object({
     DATABASE_URL: url(['postgres:', 'postgresql:'], 'is required, and must be a postgres:// URL'),
-    DATABASE_POOL_MAX: integer(1, 1000).prefault('16'),
+    DATABASE_POOL_MAX: integer(4, 1000).prefault('16'),
     PORT: integer(0, 65_535).prefault('3000'),
     HOST: z.string().default('127.0.0.1'),
     PUBLIC_URL: httpUrl.transform((value) => value.replace(/\/+$/, '')).optional(),

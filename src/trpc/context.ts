@@ -55,7 +55,9 @@ export interface Context {
 }
 
 /** The context of a tRPC call before the procedure's access is checked. */
-export interface CallerContext extends Omit<Context, 'actor' | 'team' | 'privacy'> {
+export interface CallerContext extends Omit<Context, 'actor' | 'team' | 'privacy' | 'db'> {
+  /** The database for work that counts as this team's. null: as nobody's in particular. */
+  readonly dbFor: (teamId: string | null) => Db;
   /** null: nobody is signed in. Then no procedure is called, but tRPC still describes the error. */
   readonly actor: Actor | null;
   /** null for a service of the host application, which names the team in its input. */
@@ -68,6 +70,7 @@ export interface CallerContext extends Omit<Context, 'actor' | 'team' | 'privacy
 /** The context of a procedure for services of the host application. */
 export interface PlatformContext extends Omit<CallerContext, 'actor'> {
   readonly actor: PlatformActor;
+  readonly db: Db;
 }
 
 /** The change context of a request, for the audit log and the outbox. */

@@ -17,7 +17,7 @@ export function requireTeam(ctx: CallerContext, access: Access): Context {
   requireAccess(actor, access);
   if (!team || !privacy) throw new ProblemError('forbidden');
   if (!ctx.enabled) throw new ProblemError('api_disabled');
-  return { ...ctx, actor, team, privacy };
+  return { ...ctx, actor, team, privacy, db: ctx.dbFor(team.id) };
 }
 
 /** Returns the actor. Throws `unauthorized` if nobody is signed in. */

@@ -44,9 +44,17 @@ export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(de
       const actor = requireActor(ctx);
       requireAccess(actor, 'platform');
       if (actor.kind !== 'platform') throw new ProblemError('forbidden');
-      refuseUnstorableJson(await getRawInput());
-      return next({ ctx: { ...ctx, actor } satisfies PlatformContext });
+      const input = await getRawInput();
+      refuseUnstorableJson(input);
+      const db = ctx.dbFor(teamIdIn(input));
+      return next({ ctx: { ...ctx, actor, db } satisfies PlatformContext });
     })
     .input(declaration.input)
     .output(declaration.output);
+}
+
+/** The team that the input of a service names, before its shape is checked. */
+function teamIdIn(input: unknown): string | null {
+  const { team_id } = (input ?? {}) as { readonly team_id?: unknown };
+  return typeof team_id === 'string' ? team_id : null;
 }

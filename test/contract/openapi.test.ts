@@ -225,7 +225,7 @@ describe.each(
       expect(statusesWith(header)).toEqual(Object.keys(operation.responses));
     }
     expect(statusesWith('Location')).toEqual(endpoint.successStatus === 201 ? ['201'] : []);
-    expect(statusesWith('Retry-After')).toEqual(['429']);
+    expect(statusesWith('Retry-After')).toEqual(['429', '503']);
     expect(statusesWith('WWW-Authenticate')).toEqual(['401']);
     const success = operation.responses[String(endpoint.successStatus)]?.headers ?? {};
     expect('Idempotency-Replayed' in success).toBe(endpoint.method === 'POST');

@@ -39,9 +39,11 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed(teams) });
   await addDeliveries(api.db);
   counter = await startRoundTripCounter(api.databaseUrl);
-  // One connection, because statements in parallel on two would count as one wait although they
-  // hold two connections of the pool.
+  // One connection of each kind, because statements in parallel on two would count as one wait
+  // although they hold two connections of the pool.
   db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
+  // Opens the connection of transactions and that of wake-ups, which are sent at the same time.
+  await db.transaction(() => db.forCaller({ teamId: null }).prisma.$queryRaw`select 1`);
   server = createServer(
     createApp({
       db,

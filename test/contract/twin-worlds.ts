@@ -177,9 +177,8 @@ async function readRows(
   return Object.fromEntries(await Promise.all(changed.map(read)));
 }
 
-/** Columns with random or encrypted bytes, what is derived from them, or the database's time. */
+/** Columns with random or encrypted bytes, and with what is derived from them. */
 const RANDOM_COLUMNS = [
-  'stored_at',
   'prefix',
   'secret_hash',
   'secret_encrypted',

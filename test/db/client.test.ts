@@ -4,7 +4,10 @@ import type { ProblemError } from '../../src/core/problem.ts';
 import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-const POOL_MAX = 8;
+const POOL_MAX = 16;
+/** How many of them carry the statements of all requests, and how many are for transactions. */
+const COMMON = 2;
+const TRANSACTIONS = 9;
 const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
 const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
 const LOCK = statement<{ locked: string }>(
@@ -45,7 +48,7 @@ describe('a statement', () => {
 describe('statements that stand alone', () => {
   test('share a few connections, and each gets its own result', async () => {
     const pids = await repeat(100, async () => (await db.query(PID, []))[0]?.pid);
-    expect(new Set(pids).size).toBe(POOL_MAX / 4);
+    expect(new Set(pids).size).toBe(COMMON);
     const answers = await repeat(
       200,
       async (n) => (await db.query(ECHO, [`answer ${n}`]))[0]?.value,
@@ -80,7 +83,7 @@ describe('statements that stand alone', () => {
 
   test('a broken connection fails its statements as unavailable, but no later ones', async () => {
     const sleeping = repeat(4, () => db.query(SLEEP, [20]).catch((error: unknown) => error));
-    while ((await db.pool.query(SLEEPING)).rowCount !== POOL_MAX / 4) await delay(5);
+    while ((await db.pool.query(SLEEPING)).rowCount !== COMMON) await delay(5);
     await db.transaction((tx) =>
       tx.query(
         statement(
@@ -98,15 +101,28 @@ describe('statements that stand alone', () => {
     expect(db.pool.totalCount).toBeLessThanOrEqual(POOL_MAX);
   });
 
-  test('release their connections for transactions when they are done', async () => {
-    await repeat(50, () => db.query(ECHO, ['x']));
-    const inTransactions = await repeat(POOL_MAX, () =>
+  test('keep their connections while as many transactions run as can', async () => {
+    const before = await repeat(50, async () => (await db.query(PID, []))[0]?.pid);
+    const inTransactions = repeat(TRANSACTIONS + 5, () =>
       db.transaction(async (tx) => {
-        await tx.query(SLEEP, [0.1]);
+        await tx.query(SLEEP, [0.2]);
         return (await tx.query(PID, []))[0]?.pid;
       }),
     );
-    expect(new Set(inTransactions).size).toBe(POOL_MAX);
+    const during = await repeat(50, async () => (await db.query(PID, []))[0]?.pid);
+    expect(new Set([...before, ...during]).size).toBe(COMMON);
+    expect(new Set(await inTransactions).size).toBe(TRANSACTIONS);
+  });
+
+  test('are not hurt by a connection that broke while it was idle', async () => {
+    await repeat(20, () => db.query(ECHO, ['x']));
+    const gone = new Set(await repeat(20, async () => (await db.query(PID, []))[0]?.pid));
+    await db.pool.query('select pg_terminate_backend(pid, 5000) from unnest($1::int[]) as pid', [
+      [...gone],
+    ]);
+    // The process has read the end of the connections before these go out.
+    await delay(50);
+    expect(await repeat(20, () => db.query(ECHO, ['back']))).toHaveLength(20);
   });
 });
 
@@ -119,6 +135,14 @@ describe('a transaction', () => {
     });
     await expect(failed).rejects.toMatchObject({ constraint: 'team_id_check' });
     expect((await db.pool.query('select id from team')).rows).toEqual([]);
+  });
+
+  test('fails with the error of the statement that failed, not of those after it', async () => {
+    const failed = db.transaction(async (tx) => {
+      tx.send(INSERT, ['']);
+      await tx.query(ECHO, ['refused, because the transaction is aborted']);
+    });
+    await expect(failed).rejects.toMatchObject({ constraint: 'team_id_check' });
   });
 
   // In this case Postgres answers COMMIT with ROLLBACK and without an error.

@@ -76,7 +76,7 @@ describe('the environment', () => {
     });
   });
 
-  it.each(['0', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '99999999999'])(
+  it.each(['3', '65536', '-1', '3.5', '1e3', '0x10', ' 80', '99999999999'])(
     'refuses %j as a pool size',
     (value) => {
       expect(faultsOf({ DATABASE_POOL_MAX: value })).toHaveLength(1);

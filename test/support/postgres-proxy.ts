@@ -11,8 +11,14 @@ export interface PostgresProxy {
   stop(): Promise<void>;
 }
 
-/** Starts the proxy. It forwards until `fallSilent` is called. */
-export async function startPostgresProxy(databaseUrl: string): Promise<PostgresProxy> {
+/**
+ * Starts the proxy. It forwards until `fallSilent` is called. Connections with the startup
+ * parameter `refused` are turned away, as PgBouncer does.
+ */
+export async function startPostgresProxy(
+  databaseUrl: string,
+  { refused }: { readonly refused?: string } = {},
+): Promise<PostgresProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let isSilent = false;
@@ -26,7 +32,10 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       socket.setNoDelay();
       socket.on('error', () => undefined);
       socket.on('data', (chunk) => {
-        if (!isSilent) peer.write(chunk);
+        // Only the first packet of a connection holds the parameters.
+        if (refused && socket === service && chunk.includes(`\0${refused}\0`))
+          service.end(refusalOf(refused));
+        else if (!isSilent) peer.write(chunk);
       });
       socket.on('close', () => {
         peer.destroy();
@@ -54,4 +63,12 @@ export async function startPostgresProxy(databaseUrl: string): Promise<PostgresP
       await new Promise((done) => server.close(done));
     },
   };
+}
+
+/** PgBouncer's answer, as the protocol has it: each field has a letter and ends with a zero. */
+function refusalOf(parameter: string): Buffer {
+  const fields = `SFATAL\0C08P01\0Munsupported startup parameter: ${parameter}\0\0`;
+  const head = Buffer.alloc(5, 'E');
+  head.writeInt32BE(4 + fields.length, 1);
+  return Buffer.concat([head, Buffer.from(fields)]);
 }

@@ -1,4 +1,3 @@
-import { pageResponse } from '../../core/page.ts';
 import { toInstant } from '../../core/shapes.ts';
 import { changeContextOf, type Context } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
@@ -19,7 +18,10 @@ export const apiKeys = {
       ...input,
       now: ctx.services.clock.override(),
     });
-    return pageResponse(page, (row) => toApiKey(ctx.privacy, row));
+    return {
+      data: page.rows.map((row) => toApiKey(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
   }),
 
   get: appProcedure({ access: 'admins', input: schema.getInput, output: schema.apiKey }).query(

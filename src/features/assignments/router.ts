@@ -1,4 +1,3 @@
-import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
@@ -46,7 +45,10 @@ export const assignments = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listAssignments(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toAssignment(ctx.privacy, row));
+    return {
+      data: page.rows.map((row) => toAssignment(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
   }),
 
   create: endpoint({

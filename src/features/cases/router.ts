@@ -1,4 +1,3 @@
-import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
@@ -40,7 +39,7 @@ export const cases = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listCases(ctx.db, ctx.team.id, input);
-    return pageResponse(page, toCase);
+    return { data: page.rows.map(toCase), next_cursor: page.nextCursor };
   }),
 
   create: endpoint({

@@ -1,4 +1,3 @@
-import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { okOutput } from '../../core/shapes.ts';
@@ -42,7 +41,10 @@ export const members = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listMembers(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toMember(ctx.privacy, row));
+    return {
+      data: page.rows.map((row) => toMember(ctx.privacy, row)),
+      next_cursor: page.nextCursor,
+    };
   }),
 
   create: endpoint({

@@ -1,7 +1,7 @@
 import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
-import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { parseCursor, toPage, type Page } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -24,9 +24,15 @@ const LIST = 'users';
 export async function listMembers(
   db: Db,
   teamId: string,
-  query: PageQuery,
+  query: { cursor?: string | undefined; limit: number },
 ): Promise<Page<MemberRow>> {
-  return readPage(LIST, query, (slice) => store.listMembers(db, teamId, slice));
+  const rows = await store.listMembers(
+    db,
+    teamId,
+    query.limit + 1,
+    parseCursor(LIST, query.cursor),
+  );
+  return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
 /** Throws `not_found`. */

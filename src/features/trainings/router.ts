@@ -1,4 +1,3 @@
-import { pageResponse } from '../../core/page.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import {
   getInput,
@@ -28,7 +27,7 @@ export const trainings = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listTrainings(ctx.db, ctx.team.id, input);
-    return pageResponse(page, toTraining);
+    return { data: page.rows.map(toTraining), next_cursor: page.nextCursor };
   }),
 
   get: endpoint({

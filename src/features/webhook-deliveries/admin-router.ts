@@ -1,4 +1,3 @@
-import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import {
@@ -22,7 +21,7 @@ export const adminDeliveries = {
     output: adminDeliveryPage,
   }).query(async ({ ctx, input }) => {
     const page = await service.listDeliveries(ctx.db, ctx.team.id, input);
-    return pageResponse(page, toAdminDelivery);
+    return { data: page.rows.map(toAdminDelivery), next_cursor: page.nextCursor };
   }),
 
   get: appProcedure({

@@ -2,8 +2,6 @@ import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
-import { REMOVE_DELIVERIES } from './jobs.ts';
-import { removeDeletedEndpoint } from './removal.ts';
 import { RESEND_DELIVERIES, resendBatch } from './resend-service.ts';
 
 const resendPayload = z.object({
@@ -12,10 +10,8 @@ const resendPayload = z.object({
   resendId: z.string(),
 });
 
-const removalPayload = z.object({ teamId: z.string(), endpointId: z.string() });
-
-/** The feature's jobs: the next batch of a resend, or of a removal. */
-export function deliveryTasks({
+/** The feature's jobs. Each run resends one batch of failed deliveries. */
+export function resendTasks({
   db,
   clock,
 }: {
@@ -24,7 +20,5 @@ export function deliveryTasks({
 }): Record<string, Task> {
   return {
     [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
-    [REMOVE_DELIVERIES]: (payload, { abortSignal }) =>
-      removeDeletedEndpoint(db, removalPayload.parse(payload), abortSignal),
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Deprecation } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
-import type { Db } from '../../db/client.ts';
+import type { Database } from '../../db/client.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { Authentication, RateLimits } from './authenticate.ts';
@@ -12,7 +12,7 @@ import type { Match } from './routes.ts';
 export const DOCUMENT_PATH = '/openapi.v1.json';
 
 export interface RestOptions {
-  readonly db: Db;
+  readonly db: Database;
   readonly services: Services;
   readonly limits: RateLimits;
   readonly publicUrl: string;

@@ -71,6 +71,25 @@ export function problemBody(
 }
 
 /**
+ * Whether the operator should read of the error. An `unavailable` without a cause is a refusal of
+ * ours, because the team has too many requests in progress.
+ */
+export function isOurFault(error: unknown, { status }: ProblemError): boolean {
+  const isRefusal =
+    error instanceof ProblemError && error.code === 'unavailable' && error.cause === undefined;
+  return status >= 500 && !isRefusal;
+}
+
+/** How long a client should wait after a 503. */
+const UNAVAILABLE_RETRY_AFTER_S = 2;
+
+/** The seconds of the header `Retry-After`, or null if the problem has none. */
+export function retryAfterOf({ code, fields }: ProblemError): number | null {
+  if (code === 'unavailable') return UNAVAILABLE_RETRY_AFTER_S;
+  return typeof fields['retry_after'] === 'number' ? fields['retry_after'] : null;
+}
+
+/**
  * Turns zod's issues into field errors. Each path begins with where the value was: `path.`,
  * `query.` or `body.`. Each misspelt field gets an entry of its own.
  */

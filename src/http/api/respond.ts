@@ -3,7 +3,8 @@ import type { ProblemError } from '../../core/problem.ts';
 import type { Authentication } from './authenticate.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import type { ApiResponse } from './idempotency.ts';
-import { problemBody, toProblem } from './problem-response.ts';
+import { hasHungUp } from './hang-up.ts';
+import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
 
 /** Makes the response for a problem. */
 export function problemToResponse(exchange: RestExchange, problem: ProblemError): ApiResponse {
@@ -22,13 +23,23 @@ export function answer(exchange: RestExchange, { status, body, location }: ApiRe
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
 }
 
-/** Sends the problem that the error becomes, and logs it if the fault is ours. */
+/** The status in the log of a request whose caller has hung up, as nginx has it. */
+const CALLER_HUNG_UP = 499;
+
+/**
+ * Sends the problem that the error becomes, and logs it if the fault is ours. A caller who has hung
+ * up gets nothing.
+ */
 export function answerProblem(exchange: RestExchange, error: unknown): void {
   const { match, response, options, requestId } = exchange;
+  if (hasHungUp(response)) {
+    response.statusCode = CALLER_HUNG_UP;
+    return;
+  }
   const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
-  if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
-  if (problem.code === 'rate_limited')
-    response.setHeader('Retry-After', String(problem.fields['retry_after']));
+  if (isOurFault(error, problem)) options.logger.error({ err: error, requestId }, problem.code);
+  const retryAfterS = retryAfterOf(problem);
+  if (retryAfterS !== null) response.setHeader('Retry-After', String(retryAfterS));
   if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
   // The rest of the body is not read, so the connection cannot be reused.
   if (!exchange.request.complete && problem.status !== 401)

@@ -8,12 +8,14 @@ import {
 } from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
 import { authenticate, type Tenant } from './authenticate.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions, type Version } from './exchange.ts';
 import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
+import { hangUpOf } from './hang-up.ts';
 import { negotiateLanguage } from './language.ts';
 import { readInput } from './request-input.ts';
 import { answer, answerProblem, finish, problemToResponse, send } from './respond.ts';
@@ -157,13 +159,17 @@ async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<v
   }
   const { route } = match;
   const { operation } = route.endpoint;
+  const db = options.db.forCaller({
+    teamId: tenant.team.id,
+    signal: hangUpOf(exchange.response),
+  });
   const ctx: Context = {
     requestId: exchange.requestId,
     actor: tenant.actor,
     team: tenant.team,
     privacy: tenant.privacy,
     language: exchange.language,
-    db: options.db,
+    db,
     services: options.services,
     describeError: noDescription,
   };
@@ -172,11 +178,12 @@ async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<v
   const call = operation.parse(ctx, rawInput);
   const key = route.endpoint.method === 'POST' ? findIdempotencyKey(exchange.request) : null;
   if (key === null) {
-    answer(exchange, toResponse(route, await runCall(call, options.db)));
+    answer(exchange, toResponse(route, await runCall(call, db)));
     return;
   }
   const fingerprint = fingerprintOf('POST', exchange.path, rawInput);
   const { response, replayed } = await performOnce(exchange, {
+    db,
     tenant,
     route,
     call,
@@ -188,6 +195,7 @@ async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<v
 }
 
 interface KeyedCall {
+  readonly db: Db;
   readonly tenant: Tenant;
   readonly route: CompiledRoute;
   readonly call: OperationCall;
@@ -197,9 +205,9 @@ interface KeyedCall {
 
 function performOnce(
   exchange: RestExchange,
-  { tenant, route, call, key, fingerprint }: KeyedCall,
+  { db, tenant, route, call, key, fingerprint }: KeyedCall,
 ): Promise<IdempotentOutcome> {
-  const { db, services } = exchange.options;
+  const { services } = exchange.options;
   return runOnce(
     {
       db,

@@ -4,16 +4,23 @@ import type { Logger } from 'pino';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import { ProblemError } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
+import type { Database } from '../../db/client.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits } from '../api/authenticate.ts';
+import { hasHungUp } from '../api/hang-up.ts';
 import { negotiateLanguage } from '../api/language.ts';
-import { problemBody, toProblem, type ProblemBody } from '../api/problem-response.ts';
+import {
+  isOurFault,
+  problemBody,
+  retryAfterOf,
+  toProblem,
+  type ProblemBody,
+} from '../api/problem-response.ts';
 import { findCaller, type Caller } from './caller.ts';
 import type { Identity, TokenKey } from './token.ts';
 
 export interface TrpcOptions {
-  readonly db: Db;
+  readonly db: Database;
   readonly services: Services;
   readonly limits: RateLimits;
   readonly publicUrl: string;
@@ -87,7 +94,8 @@ export function bearerOf({ headers }: Request): string | null {
 export function beginRefusal(exchange: AppExchange, error: unknown): ProblemError {
   const { options, request, response, requestId } = exchange;
   const problem = toProblem(error, null);
-  if (problem.status >= 500) options.logger.error({ err: error, requestId }, problem.code);
+  if (isOurFault(error, problem) && !hasHungUp(response))
+    options.logger.error({ err: error, requestId }, problem.code);
   response.status(problem.status);
   setProblemHeaders(response, problem);
   // The rest of the body is not read, so the connection cannot be reused.
@@ -98,8 +106,8 @@ export function beginRefusal(exchange: AppExchange, error: unknown): ProblemErro
 /** Sets the headers that belong to a problem. */
 export function setProblemHeaders(response: Response, problem: ProblemError): void {
   if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
-  const retryAfterS = problem.fields['retry_after'];
-  if (typeof retryAfterS === 'number') response.setHeader('Retry-After', String(retryAfterS));
+  const retryAfterS = retryAfterOf(problem);
+  if (retryAfterS !== null) response.setHeader('Retry-After', String(retryAfterS));
 }
 
 /** Makes the body of a problem, or what tRPC calls its data. */

@@ -13,7 +13,8 @@ import helmet from 'helmet';
 import { ProblemError } from '../../core/problem.ts';
 import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
-import { toProblem } from '../api/problem-response.ts';
+import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
+import { isOurFault, toProblem } from '../api/problem-response.ts';
 import { readText } from '../api/request-body.ts';
 import {
   admit,
@@ -31,6 +32,8 @@ export type { TrpcOptions } from './admission.ts';
 
 /** How many calls one request may hold. Each counts as a request of its own. */
 const BATCH_MAX_CALLS = 10;
+/** What the host application does for no team, such as the catalog, has a share like a team's. */
+const NO_TEAM = '';
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 export function trpcRouter(options: TrpcOptions): Router {
@@ -48,9 +51,12 @@ export function trpcRouter(options: TrpcOptions): Router {
 
 async function serveCalls(exchange: AppExchange): Promise<void> {
   const { options, request, response, requestId, language } = exchange;
-  const { db, services } = options;
+  const { services } = options;
+  const signal = hangUpOf(response);
+  const dbFor: CallerContext['dbFor'] = (teamId) =>
+    options.db.forCaller({ teamId: teamId ?? NO_TEAM, signal });
   const describeError = (error: unknown) => describeProblem(exchange, toProblem(error, null));
-  const shared = { requestId, language, db, services, describeError };
+  const shared = { requestId, language, dbFor, services, describeError };
   try {
     requireMethod(exchange);
     const path = request.path.slice(request.path.lastIndexOf('/') + 1);
@@ -107,7 +113,7 @@ function perform(exchange: AppExchange, path: string, context: CallerContext): P
     maxBatchSize: BATCH_MAX_CALLS,
     createContext: async () => context,
     onError: ({ error, path: procedure }) => {
-      if (toProblem(error, null).status >= 500)
+      if (isOurFault(error.cause ?? error, toProblem(error, null)) && !hasHungUp(response))
         options.logger.error({ err: error, requestId, path: procedure }, 'trpc');
     },
     // The status of the first error is the status that the REST API responds with.

@@ -160,7 +160,7 @@ export function problemHeaders(
 ): oas31.HeadersObject {
   const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
   if (status === 401) names.push('WWW-Authenticate');
-  if (status === 429) names.push('Retry-After');
+  if (status === 429 || status === 503) names.push('Retry-After');
   if (endpoint.method === 'POST' && codes.some((code) => !NEVER_REPLAYED.has(code)))
     names.push('Idempotency-Replayed');
   return toRefs(names);

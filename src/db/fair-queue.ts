@@ -1,0 +1,148 @@
+/**
+ * Shares a fixed number of places among teams, so that no team waits for another one's work. A team
+ * has at most its share of the places; the rest of its work waits in a line of its own. A place
+ * that becomes free goes to the teams in turn. A line is bounded in length and in time: beyond
+ * that, the team is told to come back later.
+ */
+import { ProblemError } from '../core/problem.ts';
+import { unavailable } from './errors.ts';
+
+/** For whom a statement or a transaction runs. */
+export interface Caller {
+  /** Whose share it uses. null: the process's own work, which has no share. */
+  readonly teamId: string | null;
+  /** True: work in the background, which may take long and waits as long as it takes. */
+  readonly background?: boolean;
+  /** Aborts when the caller has hung up. */
+  readonly signal?: AbortSignal;
+}
+
+/** How the places are shared. */
+export interface FairQueueOptions {
+  readonly places: number;
+  /** The most places that one team has at once. */
+  readonly perTeam: number;
+  /** The most that may wait in a team's line; 100 by default. */
+  readonly maxWaiting?: number;
+  /** How long it may wait there; 5 s by default. */
+  readonly maxWaitMs?: number;
+}
+
+const MAX_WAITING = 100;
+const MAX_WAIT_MS = 5_000;
+
+/** The usual share of a team: half of the places, but at least one. */
+export function halfOf(places: number): number {
+  return Math.max(1, Math.floor(places / 2));
+}
+
+export interface FairQueue {
+  /**
+   * Takes a place, after waiting for it if need be. Throws `unavailable` if the team's line is too
+   * long, and when the caller has hung up. Call `leave` exactly once afterwards.
+   */
+  enter(caller: Caller): Promise<void>;
+  leave(caller: Caller): void;
+}
+
+/** A team that has places, or waits for one. */
+interface Team {
+  readonly id: string | null;
+  readonly share: number;
+  running: number;
+  readonly line: (() => void)[];
+}
+
+export function createFairQueue(options: FairQueueOptions): FairQueue {
+  const { places, perTeam, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
+  const teams = new Map<string | null, Team>();
+  /** Those whose line is not empty. The one that was served last stands at the end. */
+  const waiting = new Set<Team>();
+  let free = places;
+
+  const teamOf = (id: string | null): Team => {
+    const known = teams.get(id);
+    if (known) return known;
+    const team: Team = { id, share: id === null ? places : perTeam, running: 0, line: [] };
+    teams.set(id, team);
+    return team;
+  };
+  const forget = (team: Team): void => {
+    if (team.line.length > 0) return;
+    waiting.delete(team);
+    if (team.running === 0) teams.delete(team.id);
+  };
+  const start = (team: Team): void => {
+    free -= 1;
+    team.running += 1;
+  };
+  /** One place became free, or one more in a team's share: at most one can go on. */
+  const admitNext = (): void => {
+    if (free === 0) return;
+    for (const team of waiting) {
+      if (team.running >= team.share) continue;
+      const admit = team.line.shift();
+      waiting.delete(team);
+      if (team.line.length > 0) waiting.add(team);
+      start(team);
+      admit?.();
+      return;
+    }
+  };
+  const waitInLine = (team: Team, caller: Caller): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const admit = (): void => {
+        settle();
+        resolve();
+      };
+      const giveUp = (error: ProblemError): void => {
+        settle();
+        team.line.splice(team.line.indexOf(admit), 1);
+        forget(team);
+        reject(error);
+      };
+      const hangUp = (): void => giveUp(hungUp());
+      const { signal } = caller;
+      const timer = isPatient(caller)
+        ? undefined
+        : setTimeout(() => giveUp(new ProblemError('unavailable')), maxWaitMs);
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', hangUp);
+      };
+      signal?.addEventListener('abort', hangUp);
+      team.line.push(admit);
+      waiting.add(team);
+    });
+
+  return {
+    enter: async (caller) => {
+      if (caller.signal?.aborted) throw hungUp();
+      const team = teamOf(caller.teamId);
+      if (free > 0 && team.running < team.share) {
+        start(team);
+        return;
+      }
+      if (!isPatient(caller) && team.line.length >= maxWaiting)
+        throw new ProblemError('unavailable');
+      await waitInLine(team, caller);
+    },
+    leave: ({ teamId }) => {
+      const team = teamOf(teamId);
+      free += 1;
+      team.running -= 1;
+      forget(team);
+      admitNext();
+    },
+  };
+}
+
+/** Whether the caller waits as long as it takes, and for a place in any line. */
+export function isPatient({ teamId, background }: Caller): boolean {
+  return teamId === null || background === true;
+}
+
+/** The problem of a caller who has hung up. Nobody reads it. */
+export function hungUp(): ProblemError {
+  return unavailable(new Error('the caller has hung up'));
+}

@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { rethrow } from './errors.ts';
+import { textTypes } from './types.ts';
+
+/** The connections of a process. */
+export interface ConnectionPool {
+  readonly pool: pg.Pool;
+  /**
+   * Takes a connection. Throws `unavailable` without one. The caller must release the client. With
+   * `statementTimeoutMs` the server ends its statements earlier than others, and the client must be
+   * released as broken.
+   */
+  readonly connect: (statementTimeoutMs?: number) => Promise<pg.PoolClient>;
+  /**
+   * Whether the server limits the time of each statement on this connection by itself. If not, a
+   * statement needs a transaction that begins with `beginLimited`.
+   */
+  isLimited(client: pg.PoolClient): boolean;
+  /** Returns SQL that begins a transaction with the limits, for connections without. */
+  beginLimited(statementTimeoutMs?: number): string;
+}
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly max: number;
+  readonly statementTimeoutMs: number;
+  /** Called when an idle connection breaks. The pool replaces it. */
+  readonly onError: (error: Error) => void;
+}
+
+/** After waiting this long for a connection, the database counts as unreachable. */
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/**
+ * How long a transaction may wait for its process. A process that was frozen or cut off would
+ * otherwise hold its locks until TCP gives up, after hours.
+ */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+
+/**
+ * Opens a pool. Does not connect yet.
+ *
+ * The server limits the time of statements, so that it also ends those of a process that no longer
+ * exists. The limits are parameters of the session. PgBouncer's transaction mode has no sessions:
+ * it refuses such parameters, or ignores them, and a `SET` would reach other clients. There each
+ * transaction sets them for itself, and a single statement becomes a transaction.
+ */
+export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions): ConnectionPool {
+  const limited = new WeakSet<pg.ClientBase>();
+  const limits = {
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  };
+  const check = async (client: pg.ClientBase): Promise<void> => {
+    if (await hasLimit(client, statementTimeoutMs)) limited.add(client);
+  };
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 0,
+    keepAlive: true,
+    // Lets the statements of a transaction share a round trip.
+    pipeline: true,
+    types: textTypes,
+    ...limits,
+    // The pool waits for the promise, which its types do not say.
+    onConnect: check as (client: pg.ClientBase) => void,
+  } as pg.PoolConfig);
+  pool.on('error', onError);
+  // Without a listener, the error event of a broken connection would end the process. Its
+  // statements reject anyway.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  const connect = async (): Promise<pg.PoolClient> => {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (!isRefusedParameter(error)) return rethrow(error);
+      for (const name of Object.keys(limits) as (keyof typeof limits)[]) delete pool.options[name];
+      return pool.connect().catch(rethrow);
+    }
+  };
+  return {
+    pool,
+    connect: async (ms) => {
+      const client = await connect();
+      if (ms === undefined || !limited.has(client)) return client;
+      await client.query(`set statement_timeout = ${ms}`).catch((error: unknown) => {
+        client.release(true);
+        return rethrow(error);
+      });
+      return client;
+    },
+    isLimited: (client) => limited.has(client),
+    beginLimited: (ms = statementTimeoutMs) => {
+      const settings = Object.entries({ ...limits, statement_timeout: ms });
+      return ['BEGIN', ...settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`)].join(
+        '; ',
+      );
+    },
+  };
+}
+
+async function hasLimit(client: pg.ClientBase, statementTimeoutMs: number): Promise<boolean> {
+  const { rows } = await client.query<{ ms: number }>(
+    `select extract(epoch from limited.time)::float8 * 1000 as ms
+     from (select current_setting('statement_timeout')::interval as time) limited`,
+  );
+  const ms = rows[0]?.ms ?? 0;
+  return ms > 0 && ms <= statementTimeoutMs;
+}
+
+/** Whether a pooler refused the connection because of the session's parameters. */
+function isRefusedParameter(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('unsupported startup parameter');
+}

@@ -1,0 +1,147 @@
+/**
+ * Runs the single statements of callers, those outside transactions.
+ *
+ * Quick ones share a few connections, one behind the other: a list request costs a third less
+ * processor time than with a connection of its own. So that nobody waits for somebody else's slow
+ * statement, the server ends it there after a moment. Nothing of it has happened, so
+ * it is begun again on a connection of its own, with all the time that a statement may take. Its
+ * team is remembered as slow for a while and goes there directly.
+ */
+import type pg from 'pg';
+import { cancelOnHangUp } from './cancel.ts';
+import { isCancelled, isConnectionBroken, rethrow } from './errors.ts';
+import { createFairQueue, halfOf, hungUp, isPatient, type Caller } from './fair-queue.ts';
+import type { ConnectionPool } from './pool.ts';
+import { openSharedConnections } from './shared-connections.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** Sends a statement. May be called a second time, on another connection. */
+export type Send<T> = (client: pg.PoolClient) => Promise<T>;
+
+export interface SingleStatements {
+  run<T>(caller: Caller, send: Send<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** How long a statement may take on a shared connection. */
+const QUICK_MS = 150;
+/** How long a team counts as slow after a slow statement. */
+const SLOW_FOR_MS = 60_000;
+/** The most statements in flight: on each shared connection, and of a team on all of them. */
+const DEPTH = 32;
+const QUICK_PER_TEAM = 4;
+
+export function openSingleStatements({
+  connections,
+  watchdog,
+  quick,
+  slow,
+}: {
+  readonly connections: ConnectionPool;
+  readonly watchdog: Watchdog;
+  /** The number of shared connections. */
+  readonly quick: number;
+  /** The number of connections for slow statements. */
+  readonly slow: number;
+}): SingleStatements {
+  const shared = openSharedConnections(() => connections.connect(QUICK_MS), quick);
+  const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
+  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
+  const slowTeams = createSlowTeams();
+  const runQuick = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
+    await quickQueue.enter(caller);
+    try {
+      return await shared.run((client) =>
+        runLimited({ connections, watchdog, ms: QUICK_MS }, client, () => send(client)),
+      );
+    } finally {
+      quickQueue.leave(caller);
+    }
+  };
+  const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
+    await slowQueue.enter(caller);
+    try {
+      return await runAlone({ connections, watchdog }, caller, send);
+    } finally {
+      slowQueue.leave(caller);
+    }
+  };
+  return {
+    run: async (caller, send) => {
+      const { teamId } = caller;
+      if (teamId === null || isPatient(caller) || slowTeams.has(teamId))
+        return runSlow(caller, send);
+      try {
+        return await runQuick(caller, send);
+      } catch (error) {
+        if (!isCancelled(error)) throw error;
+        slowTeams.add(teamId);
+        return runSlow(caller, send);
+      }
+    },
+    close: () => shared.close(),
+  };
+}
+
+type Limits = Parameters<typeof runLimited>[0];
+
+/** Runs a statement on a connection of its own, and cancels it when the caller hangs up. */
+async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): Promise<T> {
+  const client = await limits.connections.connect();
+  const hangUp = cancelOnHangUp(client, signal);
+  let broken = false;
+  try {
+    return await runLimited(limits, client, () => send(client));
+  } catch (error) {
+    broken = isConnectionBroken(error);
+    throw signal?.aborted ? hungUp() : error;
+  } finally {
+    await hangUp?.settle();
+    client.release(broken);
+  }
+}
+
+/**
+ * Runs a single statement so that the server limits its time to `ms`, on any connection. Without
+ * `ms` it is the process's limit.
+ */
+export async function runLimited<T>(
+  limits: {
+    readonly connections: ConnectionPool;
+    readonly watchdog: Watchdog;
+    readonly ms?: number;
+  },
+  client: pg.PoolClient,
+  send: () => Promise<T>,
+): Promise<T> {
+  const { connections, watchdog, ms } = limits;
+  if (connections.isLimited(client)) return send();
+  const add = (sql: string): Promise<unknown> =>
+    watchdog.guard(client, client.query(sql)).catch(rethrow);
+  // All three travel together.
+  const [, result] = await Promise.all([add(connections.beginLimited(ms)), send(), add('COMMIT')]);
+  return result;
+}
+
+/** Remembers which teams have had a slow statement lately. */
+function createSlowTeams(): { has(teamId: string): boolean; add(teamId: string): void } {
+  const until = new Map<string, number>();
+  return {
+    has: (teamId) => {
+      const end = until.get(teamId);
+      if (end === undefined) return false;
+      if (performance.now() < end) return true;
+      until.delete(teamId);
+      return false;
+    },
+    add: (teamId) => {
+      // The oldest go first, so that the map stays small.
+      until.delete(teamId);
+      until.set(teamId, performance.now() + SLOW_FOR_MS);
+      for (const [id, end] of until) {
+        if (performance.now() < end) return;
+        until.delete(id);
+      }
+    },
+  };
+}

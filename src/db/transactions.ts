@@ -1,0 +1,111 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import type pg from 'pg';
+import { cancelOnHangUp, type HangUp } from './cancel.ts';
+import type { Tx } from './client.ts';
+import { isFollowUp, rethrow } from './errors.ts';
+import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
+import type { PrismaClient } from './generated/client.ts';
+import type { ConnectionPool } from './pool.ts';
+import type { PrismaScope } from './prisma.ts';
+import { ask } from './statement.ts';
+import type { WakeUp, WakeUps } from './wake-ups.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** Runs `work` in a transaction, as `Db.transaction` says. */
+export type RunTransaction = <T>(caller: Caller, work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+interface Context {
+  readonly connections: ConnectionPool;
+  readonly watchdog: Watchdog;
+  readonly scope: AsyncLocalStorage<PrismaScope>;
+  readonly prisma: PrismaClient;
+  readonly wakeUps: WakeUps;
+}
+
+/** Runs up to `places` transactions at once, and for one team up to half as many. */
+export function openTransactions({
+  places,
+  ...context
+}: Context & { readonly places: number }): RunTransaction {
+  const queue = createFairQueue({ places, perTeam: halfOf(places) });
+  return async (caller, work) => {
+    await queue.enter(caller);
+    try {
+      return await runOnConnection(context, caller, work);
+    } finally {
+      queue.leave(caller);
+    }
+  };
+}
+
+async function runOnConnection<T>(
+  context: Context,
+  caller: Caller,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const client = await context.connections.connect();
+  const hangUp = cancelOnHangUp(client, caller.signal);
+  let broken: Error | undefined;
+  try {
+    return await commit(context, { client, hangUp, signal: caller.signal }, work);
+  } catch (error) {
+    await context.watchdog.guard(client, client.query('ROLLBACK')).catch((fault: Error) => {
+      broken = fault;
+    });
+    throw caller.signal?.aborted ? hungUp() : error;
+  } finally {
+    await hangUp?.settle();
+    client.release(broken);
+  }
+}
+
+interface Connection {
+  readonly client: pg.PoolClient;
+  readonly hangUp: HangUp | null;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Begins a transaction, runs `work` in it, and commits. After an error a ROLLBACK must follow. */
+async function commit<T>(
+  { connections, watchdog, scope, prisma, wakeUps }: Context,
+  { client, hangUp, signal }: Connection,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const sent: Promise<unknown>[] = [];
+  const wanted = new Set<WakeUp>();
+  const send = (promise: Promise<unknown>): void => {
+    // The rejection is handled before COMMIT. This only avoids Node's unhandled rejection.
+    promise.catch(() => undefined);
+    sent.push(promise);
+  };
+  const query: Tx['query'] = (what, values) =>
+    signal?.aborted ? Promise.reject(hungUp()) : watchdog.guard(client, ask(client, what, values));
+  const tx: Tx = {
+    prisma,
+    query,
+    send: (what, values) => send(query(what, values)),
+    wakeAfterCommit: (what) => void wanted.add(what),
+    transaction: (inner) => inner(tx),
+  };
+  const begin = connections.isLimited(client) ? 'BEGIN' : connections.beginLimited();
+  send(watchdog.guard(client, client.query(begin)).catch(rethrow));
+  try {
+    const result = await scope.run({ client }, () => work(tx));
+    if (signal?.aborted) throw hungUp();
+    // From here on, hanging up comes too late.
+    void hangUp?.settle();
+    const committed = watchdog.guard(client, client.query('COMMIT')).catch(rethrow);
+    committed.catch(() => undefined);
+    await Promise.all(sent);
+    // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
+    if ((await committed).command !== 'COMMIT')
+      throw new Error('the transaction was rolled back by the database');
+    wakeUps.add(wanted);
+    return result;
+  } catch (error) {
+    const outcomes = await Promise.allSettled(sent);
+    if (!isFollowUp(error)) throw error;
+    const cause = outcomes.find((outcome) => outcome.status === 'rejected');
+    throw cause?.reason ?? error;
+  }
+}

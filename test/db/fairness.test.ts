@@ -1,0 +1,202 @@
+// What one caller of the database can do to others, and what becomes of callers who hang up.
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase, statement, type Database, type Db } from '../../src/db/client.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { holdLock } from '../support/locks.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { until } from '../support/until.ts';
+
+/** As in production: 2 and 2 connections are shared, 3 are for slow statements. */
+const POOL_MAX = 16;
+/** A team's share of the 9 transactions. */
+const SHARE = 4;
+
+const ECHO = statement<{ value: string }>('fair.echo', 'select $1::text as value');
+const SLEEP = statement<{ slept: string }>('fair.sleep', 'select pg_sleep($1)::text as slept');
+const LIMIT = statement<{ value: string }>(
+  'fair.limit',
+  `select current_setting('statement_timeout') as value`,
+);
+const LOCK = statement('fair.lock', 'select from team where id = $1 for no key update');
+const RENAME = statement('fair.rename', `update team set name = $2 where id = $1`);
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = open();
+  await db.pool.query(
+    `insert into team (id, name, created_at) values ('a', 'before', now()), ('b', 'before', now())`,
+  );
+  return async () => {
+    await db.close();
+    await database.drop();
+  };
+});
+
+function open(options: { statementTimeoutMs?: number; url?: string } = {}): Database {
+  return openDatabase({
+    url: database.url,
+    poolMax: POOL_MAX,
+    onError: () => undefined,
+    ...options,
+  });
+}
+
+const repeat = <T>(count: number, work: () => Promise<T>): Promise<T>[] =>
+  Array.from({ length: count }, work);
+const valueOf = async (on: Pick<Db, 'query'>): Promise<string | undefined> =>
+  (await on.query(LIMIT, []))[0]?.value;
+const sessions = async (condition: string): Promise<number> =>
+  (
+    await db.pool.query(
+      `select from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and ${condition}`,
+    )
+  ).rowCount ?? 0;
+const sleeping = (): Promise<number> => sessions(`state = 'active' and query like '%pg_sleep%'`);
+const waitingForLock = (): Promise<number> => sessions(`wait_event_type = 'Lock'`);
+const nameOf = async (team: string): Promise<string> =>
+  (await db.pool.query('select name from team where id = $1', [team])).rows[0].name;
+
+describe('a slow statement', () => {
+  test('is begun again with all its time, and delays no statement of another team', async () => {
+    let isOver = false;
+    const slow = Promise.all(repeat(3, () => db.forCaller({ teamId: 'slow' }).query(SLEEP, [1])));
+    void slow.then(() => {
+      isOver = true;
+    });
+    for (let n = 0; n < 30; n++) {
+      const team = db.forCaller({ teamId: `quick ${n}` });
+      expect(await team.query(ECHO, ['quick'])).toEqual([{ value: 'quick' }]);
+    }
+    expect(isOver).toBe(false);
+    expect((await slow).flat()).toEqual(Array(3).fill({ slept: '' }));
+  });
+
+  test('leaves connections for slow statements to others, however many there are', async () => {
+    const calling = new AbortController();
+    const team = db.forCaller({ teamId: 'many', signal: calling.signal });
+    let settled = 0;
+    const many = repeat(20, () =>
+      team.query(SLEEP, [4]).catch(() => {
+        settled += 1;
+      }),
+    );
+    await db.forCaller({ teamId: 'another' }).query(SLEEP, [0.5]);
+    expect(settled).toBe(0);
+    calling.abort();
+    await Promise.all(many);
+    expect(settled).toBeGreaterThan(15);
+  });
+
+  test('is ended by the server after the limit', async () => {
+    const hasty = open({ statementTimeoutMs: 600 });
+    onTestFinished(() => hasty.close());
+    const tooSlow = { code: 'unavailable', cause: { code: '57014' } };
+    const team = hasty.forCaller({ teamId: 'a' });
+    await expect(team.query(SLEEP, [30])).rejects.toMatchObject(tooSlow);
+    await expect(hasty.query(SLEEP, [30])).rejects.toMatchObject(tooSlow);
+    await expect(team.transaction((tx) => tx.query(SLEEP, [30]))).rejects.toMatchObject(tooSlow);
+    expect(await sleeping()).toBe(0);
+  });
+});
+
+describe('transactions of a team that wait for a lock', () => {
+  test('leave half of the connections to others', async () => {
+    const release = await holdLock(
+      { databaseUrl: database.url },
+      `select from team where id = 'a' for update`,
+    );
+    const team = db.forCaller({ teamId: 'a' });
+    const stuck = repeat(20, () => team.transaction((tx) => tx.query(LOCK, ['a'])));
+    await until(async () => (await waitingForLock()) === SHARE);
+    const other = db.forCaller({ teamId: 'b' });
+    for (let n = 0; n < 10; n++)
+      await other.transaction(async (tx) => tx.send(RENAME, ['b', `name ${n}`]));
+    expect(await nameOf('b')).toBe('name 9');
+    expect(await waitingForLock()).toBe(SHARE);
+    await release();
+    await Promise.all(stuck);
+  });
+});
+
+describe('a caller who hangs up', () => {
+  test('has the statement cancelled; its connection goes on to serve others', async () => {
+    const calling = new AbortController();
+    const running = db.forCaller({ teamId: null, signal: calling.signal }).query(SLEEP, [60]);
+    running.catch(() => undefined);
+    await until(async () => (await sleeping()) === 1);
+    const { totalCount } = db.pool;
+    calling.abort();
+    await expect(running).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await sleeping()).toBe(0);
+    await Promise.all(repeat(20, () => db.forCaller({ teamId: null }).query(ECHO, ['x'])));
+    expect(db.pool.totalCount).toBe(totalCount);
+  });
+
+  test('leaves nothing of a transaction behind, and no lock', async () => {
+    const release = await holdLock(
+      { databaseUrl: database.url },
+      `select from team where id = 'b' for update`,
+    );
+    const calling = new AbortController();
+    const given = db.forCaller({ teamId: 'a', signal: calling.signal });
+    const running = given.transaction(async (tx) => {
+      tx.send(RENAME, ['a', 'half done']);
+      await tx.query(LOCK, ['b']);
+    });
+    running.catch(() => undefined);
+    await until(async () => (await waitingForLock()) === 1);
+    calling.abort();
+    await expect(running).rejects.toMatchObject({ code: 'unavailable' });
+    await db.forCaller({ teamId: 'a' }).transaction((tx) => tx.query(LOCK, ['a']));
+    expect(await nameOf('a')).toBe('before');
+    await release();
+  });
+
+  test('between two statements does not commit', async () => {
+    const calling = new AbortController();
+    const given = db.forCaller({ teamId: 'a', signal: calling.signal });
+    const running = given.transaction(async (tx) => {
+      await tx.query(RENAME, ['a', 'half done']);
+      calling.abort();
+    });
+    await expect(running).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await nameOf('a')).toBe('before');
+  });
+});
+
+describe('the limit on a statement', () => {
+  test('is shorter where statements of several teams follow each other', async () => {
+    const team = db.forCaller({ teamId: 'c' });
+    expect(await valueOf(team)).toBe('150ms');
+    expect(await valueOf(db)).toBe('4500ms');
+    expect(await team.transaction(valueOf)).toBe('4500ms');
+  });
+
+  test('holds behind a pooler that refuses the parameters of a session', async () => {
+    const proxy = await startPostgresProxy(database.url, { refused: 'statement_timeout' });
+    const pooled = open({ url: proxy.url });
+    onTestFinished(async () => {
+      await pooled.close();
+      await proxy.stop();
+    });
+    const team = pooled.forCaller({ teamId: 'c' });
+    expect(await valueOf(team)).toBe('150ms');
+    expect(await valueOf(pooled)).toBe('4500ms');
+    expect(await team.transaction(valueOf)).toBe('4500ms');
+    expect((await pooled.pool.query('show statement_timeout')).rows).toEqual([
+      { statement_timeout: '0' },
+    ]);
+    await team.query(SLEEP, [0.5]);
+    await team.query(RENAME, ['a', 'behind a pooler']);
+    expect(await nameOf('a')).toBe('behind a pooler');
+    await expect(pooled.query(statement('fair.wrong', 'select 1 / $1::int'), [0])).rejects.toThrow(
+      'division by zero',
+    );
+    await delay(0);
+    expect(await sessions(`state like 'idle in transaction%'`)).toBe(0);
+  });
+});

@@ -1,0 +1,110 @@
+// What a caller hears when the team asks for more than its share of the database, and what becomes
+// of the work of callers who hang up.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
+import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
+import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeTeam('a'), makeTeam('b')]), connections: 256 });
+});
+
+/** A team's share of the transactions, and what may wait for it. */
+const SHARE = 4;
+const LINE = 100;
+
+/** Each change of a role locks the team's row. */
+const LOCK_TEAM = `select from team where id = 'team_a' for update`;
+const setRole = (team: string, role: string): Promise<ApiResponse> =>
+  api.call(api.key(`team_${team}`), 'PATCH', `/users/${memberId(team, 'member')}`, {
+    body: { role },
+  });
+const readRole = async (team: string): Promise<string> =>
+  (
+    await api.db.pool.query('select role from member where team_id = $1 and id = $2', [
+      `team_${team}`,
+      memberId(team, 'member'),
+    ])
+  ).rows[0].role;
+
+describe('a team with more writes at once than its share', () => {
+  test('is asked to come back later, and others write as if alone', async () => {
+    const release = await holdLock(api, LOCK_TEAM);
+    const many = Array.from({ length: 200 }, () => setRole('a', 'member'));
+    await untilWaiting(api, SHARE);
+    const refused = await Promise.race(many);
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('2');
+    expect(refused.body).toMatchObject({ code: 'unavailable' });
+    for (const role of ['admin', 'member']) expect((await setRole('b', role)).status).toBe(200);
+    expect((await api.call(api.key('team_a'), 'GET', '/users')).status).toBe(200);
+
+    await release();
+    const statuses = (await Promise.all(many)).map(({ status }) => status);
+    const refusals = statuses.filter((status) => status === 503).length;
+    expect(refusals).toBeGreaterThanOrEqual(200 - SHARE - LINE);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  });
+});
+
+describe('a request that takes too long', () => {
+  test('gets 503, and leaves nothing behind', async () => {
+    const release = await holdLock(api, LOCK_TEAM);
+    const refused = await setRole('a', 'admin');
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('2');
+    expect(refused.body).toMatchObject({ code: 'unavailable' });
+    await release();
+    expect(await readRole('a')).toBe('member');
+  });
+});
+
+describe('a caller who hangs up', () => {
+  test.each([
+    [
+      'the REST API',
+      async () => ({
+        method: 'PATCH',
+        path: `${BASE_PATH}/users/${memberId('a', 'member')}`,
+        token: api.key('team_a'),
+      }),
+    ],
+    [
+      'the tRPC API',
+      async () => ({
+        method: 'POST',
+        path: '/trpc/v1.members.update',
+        token: await tokenOf({
+          kind: 'user',
+          userId: userId('a', 'owner'),
+          teamId: 'team_a',
+        }),
+      }),
+    ],
+  ])('leaves nothing waiting behind in %s, and nothing in the log', async (_api, make) => {
+    const { method, path, token } = await make();
+    const release = await holdLock(api, LOCK_TEAM);
+    const errors = api.loggedErrors.length;
+    const calling = new AbortController();
+    const call = fetch(api.url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        role: 'admin',
+        ...(method === 'POST' && { member_id: memberId('a', 'member') }),
+      }),
+      signal: calling.signal,
+    });
+    await untilWaiting(api, 1);
+    calling.abort();
+    await expect(call).rejects.toThrow('aborted');
+    await untilNoneWaits(api, '%');
+    await release();
+    expect((await setRole('a', 'member')).status).toBe(200);
+    expect(await readRole('a')).toBe('member');
+    expect(api.loggedErrors.slice(errors)).toEqual([]);
+  });
+});

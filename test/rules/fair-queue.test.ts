@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import type { ProblemError } from '../../src/core/problem.ts';
+import { createFairQueue, type FairQueue } from '../../src/db/fair-queue.ts';
+
+/** Lets callers enter, and notes who was let in, in order. */
+function enterAll(
+  queue: FairQueue,
+  teams: readonly (string | null)[],
+  signal?: AbortSignal,
+): { readonly inside: (string | null)[]; readonly refusals: ProblemError[] } {
+  const inside: (string | null)[] = [];
+  const refusals: ProblemError[] = [];
+  for (const teamId of teams)
+    void queue.enter({ teamId, ...(signal && { signal }) }).then(
+      () => inside.push(teamId),
+      (error: ProblemError) => refusals.push(error),
+    );
+  return { inside, refusals };
+}
+
+const settled = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+describe('a fair queue', () => {
+  test('lets a team have its share, and others have the rest', async () => {
+    const queue = createFairQueue({ places: 4, perTeam: 2 });
+    const { inside } = enterAll(queue, ['a', 'a', 'a', 'a', 'b', 'c']);
+    await settled();
+    expect(inside).toEqual(['a', 'a', 'b', 'c']);
+  });
+
+  test('gives places that become free to the teams in turn', async () => {
+    const queue = createFairQueue({ places: 1, perTeam: 1 });
+    const { inside } = enterAll(queue, ['first', 'a', 'a', 'a', 'b', 'b', 'c']);
+    for (let turn = 0; turn < 6; turn++) {
+      await settled();
+      queue.leave({ teamId: inside.at(-1) ?? '' });
+    }
+    await settled();
+    expect(inside).toEqual(['first', 'a', 'b', 'c', 'a', 'b', 'a']);
+  });
+
+  test('passes over a team that has its share, although it waits longer', async () => {
+    const queue = createFairQueue({ places: 3, perTeam: 2 });
+    const { inside } = enterAll(queue, ['a', 'a', 'b', 'a', 'c']);
+    await settled();
+    queue.leave({ teamId: 'b' });
+    await settled();
+    expect(inside).toEqual(['a', 'a', 'b', 'c']);
+  });
+
+  test('refuses what does not fit in the line, and lets the others of the line in', async () => {
+    const queue = createFairQueue({ places: 2, perTeam: 1, maxWaiting: 2 });
+    const { inside, refusals } = enterAll(queue, ['a', 'a', 'a', 'a', 'a', 'b']);
+    await settled();
+    expect(inside).toEqual(['a', 'b']);
+    expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'unavailable']);
+    queue.leave({ teamId: 'a' });
+    await settled();
+    expect(inside).toEqual(['a', 'b', 'a']);
+  });
+
+  test('refuses after the time that a caller may wait, and forgets the caller', async () => {
+    const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1 });
+    await queue.enter({ teamId: 'a' });
+    await expect(queue.enter({ teamId: 'a' })).rejects.toMatchObject({ code: 'unavailable' });
+    queue.leave({ teamId: 'a' });
+    await queue.enter({ teamId: 'a' });
+  });
+
+  test('drops callers who hang up, and those who have hung up', async () => {
+    const queue = createFairQueue({ places: 1, perTeam: 1 });
+    const calling = new AbortController();
+    const first = enterAll(queue, ['a']);
+    const { inside, refusals } = enterAll(queue, ['a', 'b'], calling.signal);
+    const last = enterAll(queue, ['b']);
+    calling.abort();
+    const late = enterAll(queue, ['c'], calling.signal);
+    await settled();
+    expect(first.inside).toEqual(['a']);
+    expect(refusals).toHaveLength(2);
+    expect(late.refusals).toHaveLength(1);
+    queue.leave({ teamId: 'a' });
+    await settled();
+    expect([inside, last.inside]).toEqual([[], ['b']]);
+  });
+
+  test('has no share and no limits for the process itself', async () => {
+    const queue = createFairQueue({ places: 3, perTeam: 1, maxWaiting: 0, maxWaitMs: 0 });
+    const { inside, refusals } = enterAll(queue, [null, null, null, null]);
+    await settled();
+    expect([inside.length, refusals.length]).toEqual([3, 0]);
+    queue.leave({ teamId: null });
+    await settled();
+    expect(inside).toHaveLength(4);
+  });
+});
