@@ -8,6 +8,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
+import { isMigrated } from '../../src/db/migrate.ts';
 import { createApp } from '../../src/http/server.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import {
@@ -42,7 +43,9 @@ beforeAll(async () => {
   // One connection of each kind, because statements in parallel on two would count as one wait
   // although they hold two connections of the pool.
   db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
-  // Opens the connection of transactions and that of wake-ups, which are sent at the same time.
+  // Opens the connections of all requests, of transactions and of wake-ups. Each asks once for the
+  // limits of its session.
+  await isMigrated(db, []);
   await db.transaction(() => db.forCaller({ teamId: null }).prisma.$queryRaw`select 1`);
   server = createServer(
     createApp({
