@@ -16,7 +16,7 @@ import { createSender } from './delivery/sender.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
-import { resendTasks } from './features/webhook-deliveries/tasks.ts';
+import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { keepRunning } from './runtime/job-runner.ts';
@@ -123,7 +123,7 @@ function tasksOf({
       allowBaseUrl: config.nodeEnv !== 'production',
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
-    ...resendTasks(shared),
+    ...deliveryTasks(shared),
     ...retentionTasks(shared),
   };
 }

@@ -47,6 +47,50 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
+/** The part of a query that every paged list has; see {@link pageQuery}. */
+export interface PageQuery {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+/** What a store reads for a page. */
+export interface PageSlice {
+  /** One more than the page holds: the extra row shows that another page follows. */
+  readonly limit: number;
+  readonly after: PagePosition | null;
+}
+
+/**
+ * Reads a page of a list by (created_at, id). Its cursors call the list `list`. Throws
+ * `validation_error` for a cursor of another list.
+ */
+export function readPage<T extends { readonly created_at: string; readonly id: string }>(
+  list: string,
+  query: PageQuery,
+  read: (slice: PageSlice) => Promise<T[]>,
+): Promise<Page<T>> {
+  return readPageBy((row: T) => ({ at: row.created_at, id: row.id }), list, query, read);
+}
+
+/** Like {@link readPage}, for a list in another order. */
+export async function readPageBy<T>(
+  positionOf: (row: T) => PagePosition,
+  list: string,
+  { cursor, limit }: PageQuery,
+  read: (slice: PageSlice) => Promise<T[]>,
+): Promise<Page<T>> {
+  const rows = await read({ limit: limit + 1, after: parseCursor(list, cursor) });
+  return toPage(list, rows, limit, positionOf);
+}
+
+/** Makes the response for a page; its shape is {@link pageOf}. */
+export function pageResponse<T, Item>(
+  { rows, nextCursor }: Page<T>,
+  toItem: (row: T) => Item,
+): { data: Item[]; next_cursor: string | null } {
+  return { data: rows.map((row) => toItem(row)), next_cursor: nextCursor };
+}
+
 const CURSOR_FORM = /^([a-z_]+)\|(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|(.+)$/s;
 
 /**

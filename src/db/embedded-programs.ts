@@ -19,8 +19,8 @@ export interface Programs {
 export interface ProgramUser {
   uid: number;
   gid: number;
-  /** True if the user may not enter the folders above (see {@link spawnProgram}). */
-  needsFolderAccess: boolean;
+  /** A folder that the user must pass but may not enter (see {@link spawnProgram}), or null. */
+  closedFolder: string | null;
 }
 
 /**
@@ -56,8 +56,8 @@ export async function chooseProgramUser(
     owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : await findServiceUser();
   await mkdir(dataDir, { recursive: true });
   const folders = [await realpath(dataDir), dirname(program)];
-  const closed = await Promise.all(folders.map((folder) => isClosedTo(folder, ids)));
-  return { ...ids, needsFolderAccess: closed.includes(true) };
+  const closed = await Promise.all(folders.map((folder) => findClosedFolder(folder, ids)));
+  return { ...ids, closedFolder: closed.find((folder) => folder !== null) ?? null };
 }
 
 /**
@@ -92,11 +92,13 @@ export function spawnProgram(
     ...(signal && { signal }),
   };
   if (!user) return spawn(program, args, base);
-  if (!user.needsFolderAccess)
+  if (user.closedFolder === null)
     return spawn(program, args, { ...base, uid: user.uid, gid: user.gid });
   const capability = ['--inh-caps', '+dac_override', '--ambient-caps', '+dac_override'];
+  // Without this, access() ignores the capability, and initdb checks its programs with it.
+  const checks = ['--securebits', '+no_setuid_fixup'];
   const ids = ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
-  return spawn('setpriv', [...ids, ...capability, program, ...args], base);
+  return spawn('setpriv', [...ids, ...checks, ...capability, program, ...args], base);
 }
 
 function isPrograms(value: unknown): value is Programs {
@@ -124,13 +126,16 @@ async function findServiceUser(): Promise<{ uid: number; gid: number }> {
 }
 
 /**
- * Whether the user may not enter the folder or a folder above it. Considers only the primary group
- * of the user.
+ * Returns the folder, or the nearest one above it, that the user may not enter. null: none.
+ * Considers only the primary group of the user.
  */
-async function isClosedTo(folder: string, user: { uid: number; gid: number }): Promise<boolean> {
+async function findClosedFolder(
+  folder: string,
+  user: { uid: number; gid: number },
+): Promise<string | null> {
   const { mode, uid, gid } = await stat(folder);
   const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
-  if ((mode & bit) === 0) return true;
+  if ((mode & bit) === 0) return folder;
   const parent = dirname(folder);
-  return parent === folder ? false : isClosedTo(parent, user);
+  return parent === folder ? null : findClosedFolder(parent, user);
 }

@@ -72,10 +72,11 @@ const START_ATTEMPTS = 5;
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
   const { signal, settings = {} } = options;
+  let user: ProgramUser | null = null;
   try {
     const { initdb, postgres } = await findPrograms();
     await mkdir(dataDir, { recursive: true });
-    const user = await chooseProgramUser(dataDir, postgres);
+    user = await chooseProgramUser(dataDir, postgres);
     const connection = await readConnection(dataDir);
     const { password } = connection;
     const cluster = await ensureCluster({ dataDir, initdb, user, password, signal });
@@ -84,7 +85,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
     return await startServer({ dataDir, cluster, postgres, user, connection, settings, signal });
   } catch (error) {
     throw new Error(
-      `The embedded Postgres in ${dataDir} did not start. ${describeFailure(error, dataDir)}`,
+      `The embedded Postgres in ${dataDir} did not start. ${describeFailure(error, dataDir, user)}`,
       { cause: error },
     );
   }
@@ -241,23 +242,27 @@ async function readLogEnd(dataDir: string): Promise<string> {
   return log.trim().split('\n').slice(-5).join('\n') || 'its log is empty';
 }
 
-function describeFailure(error: unknown, dataDir: string): string {
+/** Says what failed and what to do. `user` is null if Postgres runs as our own user. */
+function describeFailure(error: unknown, dataDir: string, user: ProgramUser | null): string {
   const reason = error instanceof Error ? error.message : String(error);
-  if (reason.includes('setpriv')) {
-    return (
-      'Postgres cannot run as root, and no other user may enter this folder. ' +
-      `Start as an ordinary user, move the project out of ${dataDir}, install util-linux, ` +
-      'or set DATABASE_URL.'
-    );
-  }
-  if (/EACCES|EPERM|Permission denied/i.test(reason)) {
-    return (
-      `${reason}\nThe folder belongs to another user. Start as that user, ` +
-      `remove ${dataDir} (this deletes its data), or set DATABASE_URL.`
-    );
+  if (/setpriv|EACCES|EPERM|Permission denied/i.test(reason)) {
+    return user
+      ? describeRefusal(reason, user)
+      : `${reason}\nThe folder belongs to another user. Start as that user, or set DATABASE_URL.`;
   }
   return (
     `${reason}\nRead ${join(dataDir, 'postgres.log')}. If you do not need the data, ` +
     `remove ${dataDir} and start again. Or set DATABASE_URL to a Postgres 15 or newer.`
+  );
+}
+
+/** We are root, and the system has refused something to the user that runs Postgres. */
+function describeRefusal(reason: string, { uid, closedFolder }: ProgramUser): string {
+  const closed = closedFolder === null ? '' : `, who may not enter ${closedFolder}`;
+  return (
+    `Postgres does not run as root but as the user with the id ${uid}${closed}. ` +
+    `${reason.trim()}\nStart as an ordinary user, move the project out of ` +
+    `${closedFolder ?? 'this folder'}, or set DATABASE_URL to a Postgres 15 or newer. ` +
+    '(The program setpriv of util-linux lets that user in, if this machine or container allows it.)'
   );
 }

@@ -61,10 +61,10 @@ const MOVE = statement<{ readonly moved: number }>(
        limit ${BATCH}
        for update skip locked
      ))
-     returning team_id, id, task, payload, key
+     returning team_id, id, task, payload, key, queue
    ), jobs as (
      select distinct on (coalesce(key, team_id || ' ' || id))
-       row(task, payload, null, null, ${JOB_MAX_ATTEMPTS}, key, null, null)
+       row(task, payload, queue, null, ${JOB_MAX_ATTEMPTS}, key, null, null)
          ::graphile_worker.job_spec as spec
      from taken
      order by coalesce(key, team_id || ' ' || id), id desc

@@ -2,7 +2,7 @@ import type { Actor } from '../core/actor.ts';
 import { isRaisedBy, type NewEvent } from '../core/events.ts';
 import { newId } from '../core/ids.ts';
 import { redactEventData, type Privacy } from '../core/privacy.ts';
-import { statement, type Tx } from './client.ts';
+import { statement, type Db, type Tx } from './client.ts';
 
 /** Who makes a change, in which team, when, and for which request. */
 export interface ChangeContext {
@@ -26,11 +26,15 @@ export interface ChangeRecord {
   readonly makesDeliveryDue?: boolean;
 }
 
-/** A job for the worker. While it waits, a second job with the same `key` replaces it. */
+/**
+ * A job for the worker. While it waits, a second job with the same `key` replaces it. Jobs of one
+ * `queue` run one after the other.
+ */
 export interface NewJob {
   readonly task: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly key?: string;
+  readonly queue?: string;
 }
 
 /**
@@ -51,12 +55,7 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
       type,
       data: { team_id: teamId, ...redactEventData(privacy, type, data) },
     }));
-  const jobs = (change.jobs ?? []).map(({ task, payload, key = null }) => ({
-    id: newId('job'),
-    task,
-    payload,
-    key,
-  }));
+  const jobs = change.jobs ?? [];
   const { action, targetId, details = {} } = change.audit;
   tx.send(RECORD, [
     teamId,
@@ -69,7 +68,7 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
     requestId,
     JSON.stringify(details),
     JSON.stringify(events),
-    JSON.stringify(jobs),
+    jobsText(jobs),
   ]);
   if (events.length > 0 || change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
   if (jobs.length > 0) tx.wakeAfterCommit('jobs');
@@ -86,7 +85,27 @@ const RECORD = statement(
      select $1, $2, e.id, e.type, e.data
      from json_to_recordset($10::json) as e (id text, type text, data json)
    )
-   insert into pending_job (team_id, id, task, payload, key)
-   select $1, j.id, j.task, j.payload, j.key
-   from json_to_recordset($11::json) as j (id text, task text, payload json, key text)`,
+   ${insertJobs('$11')}`,
 );
+
+/** Adds a job without a change, for instance the next step of a job. Opens a transaction. */
+export async function enqueue(db: Db, teamId: string, job: NewJob): Promise<void> {
+  await db.transaction(async (tx) => {
+    tx.send(ENQUEUE, [teamId, jobsText([job])]);
+    tx.wakeAfterCommit('jobs');
+  });
+}
+
+const ENQUEUE = statement('outbox.enqueue', insertJobs('$2'));
+
+/** SQL that inserts the jobs of the team $1 from the text that `jobsText` made. */
+function insertJobs(jobs: string): string {
+  return `insert into pending_job (team_id, id, task, payload, key, queue)
+   select $1, j.id, j.task, j.payload, j.key, j.queue
+   from json_to_recordset(${jobs}::json)
+     as j (id text, task text, payload json, key text, queue text)`;
+}
+
+function jobsText(jobs: readonly NewJob[]): string {
+  return JSON.stringify(jobs.map((job) => ({ id: newId('job'), ...job })));
+}

@@ -65,8 +65,13 @@ const CLAIM_URGENT = statement<ClaimedDelivery>(
   'webhooks.claimUrgent',
   claimText(`
       select ctid
-      from webhook_delivery
+      from webhook_delivery d
       where urgent and claimed_by is null
+        and exists (
+          select
+          from webhook_endpoint
+          where team_id = d.team_id and id = d.endpoint_id
+        )
       order by id
       limit $2
       for update skip locked`),
@@ -129,30 +134,50 @@ export function claimDue(
   return db.query(CLAIM_DUE[status], [worker, teamIds, endpointIds, rooms, now]);
 }
 
-const RELEASE = statement(
+// Whatever releases claims skips rows that another transaction has locked. Otherwise two that lock
+// several rows in different orders would deadlock, and the delivery loop would wait for one tenant.
+const RELEASE = statement<{ readonly id: string }>(
   'webhooks.release',
-  `update webhook_delivery d
+  `update webhook_delivery
    set claimed_by = null
-   from unnest($2::text[], $3::text[]) as n (team_id, id)
-   where d.team_id = n.team_id and d.id = n.id and d.claimed_by = $1`,
+   where ctid = any (array(
+     select d.ctid
+     from unnest($2::text[], $3::text[]) as n (team_id, id)
+     cross join lateral (
+       select ctid
+       from webhook_delivery
+       where team_id = n.team_id and id = n.id and claimed_by = $1
+       limit 1
+       for no key update skip locked
+     ) d
+   ))
+   returning id`,
 );
 
-/** Releases deliveries that were claimed and not attempted. */
+/**
+ * Releases deliveries that were claimed and not attempted. Returns whether all of them are free
+ * now. Others may be locked or gone; `releaseForgotten` finds the locked ones later.
+ */
 export async function releaseClaims(
   db: Db,
   worker: number,
   claims: readonly { team_id: string; id: string }[],
-): Promise<void> {
+): Promise<boolean> {
   const teamIds = claims.map((claim) => claim.team_id);
   const ids = claims.map((claim) => claim.id);
-  await db.query(RELEASE, [worker, teamIds, ids]);
+  return (await db.query(RELEASE, [worker, teamIds, ids])).length === claims.length;
 }
 
 const RELEASE_FORGOTTEN = statement(
   'webhooks.releaseForgotten',
   `update webhook_delivery
    set claimed_by = null
-   where claimed_by = $1 and id <> all ($2::text[])`,
+   where ctid = any (array(
+     select ctid
+     from webhook_delivery
+     where claimed_by = $1 and id <> all ($2::text[])
+     for no key update skip locked
+   ))`,
 );
 
 /**
@@ -198,10 +223,15 @@ const RELEASE_DEAD = statement<EndpointRef & { readonly status: WaitingStatus }>
    )
    update webhook_delivery
    set claimed_by = null
-   where claimed_by = any (array(
-     select number
-     from worker
-     where number not in (select number from alive)
+   where ctid = any (array(
+     select ctid
+     from webhook_delivery
+     where claimed_by = any (array(
+       select number
+       from worker
+       where number not in (select number from alive)
+     ))
+     for no key update skip locked
    ))
    returning team_id, endpoint_id, status`,
 );

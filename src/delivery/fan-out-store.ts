@@ -67,7 +67,8 @@ export interface NewDelivery {
   readonly claimed: boolean;
 }
 
-// The join leaves out endpoints that were deleted since the events were taken.
+// The join leaves out endpoints that were deleted since the events were taken. It locks the others,
+// because a deletion that follows must find these deliveries.
 const INSERT_DELIVERIES = statement(
   'webhooks.insertDeliveries',
   `insert into webhook_delivery
@@ -81,6 +82,7 @@ const INSERT_DELIVERIES = statement(
      from webhook_endpoint
      where team_id = n.team_id and id = n.endpoint_id
      limit 1
+     for key share
    ) w
    on conflict (team_id, endpoint_id, event_id) do nothing`,
 );

@@ -87,7 +87,9 @@ async function recover({ options, queues, state }: Loop): Promise<void> {
 }
 
 /** Releases what was claimed before `sinceMs`, and what slow endpoints cannot use now. */
-export async function releaseUnused({ options, queues }: Loop, sinceMs: number): Promise<void> {
+export async function releaseUnused(loop: Loop, sinceMs: number): Promise<void> {
+  const { options, queues, state } = loop;
   const unused = queues.withdraw(sinceMs);
-  if (unused.length > 0) await releaseClaims(options.db, options.lock.number, unused);
+  if (unused.length === 0) return;
+  if (!(await releaseClaims(options.db, options.lock.number, unused))) state.isInDoubt = true;
 }

@@ -47,12 +47,12 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
     )
     select e.team_id, e.endpoint_id, e.place, w.status = 'active' as is_active, d.next_try_at
     from endpoint e
-    cross join lateral (
+    left join lateral (
       select status
       from webhook_endpoint
       where team_id = e.team_id and id = e.endpoint_id
       limit 1
-    ) w
+    ) w on true
     cross join lateral (
       select next_try_at
       from webhook_delivery

@@ -6,7 +6,7 @@ import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';
 import { memberTasks } from '../../src/features/members/tasks.ts';
 import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-service.ts';
-import { resendTasks } from '../../src/features/webhook-deliveries/tasks.ts';
+import { deliveryTasks } from '../../src/features/webhook-deliveries/tasks.ts';
 import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
 import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
 import { TEST_APP_SECRET, type TestApi } from '../support/api.ts';
@@ -83,7 +83,7 @@ async function work(
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {
     ...memberTasks(shared),
-    ...resendTasks(shared),
+    ...deliveryTasks(shared),
     ...webhookTasks({ ...shared, pauseAfterS: 1 }),
   };
   // None of these tasks uses the helpers of the job runner.

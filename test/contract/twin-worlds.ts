@@ -177,8 +177,9 @@ async function readRows(
   return Object.fromEntries(await Promise.all(changed.map(read)));
 }
 
-/** Columns with random or encrypted bytes, and with what is derived from them. */
+/** Columns with random or encrypted bytes, what is derived from them, or the database's time. */
 const RANDOM_COLUMNS = [
+  'stored_at',
   'prefix',
   'secret_hash',
   'secret_encrypted',

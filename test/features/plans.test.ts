@@ -159,9 +159,12 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
 
   test('the lists of the CRM read one index and stop after the page', async () => {
     for (const after of [null, MIDDLE]) {
-      const deals = await explain((recorder) => listDeals(recorder, TEAM, 51, after), mode);
+      const deals = await explain(
+        (recorder) => listDeals(recorder, TEAM, { limit: 51, after }),
+        mode,
+      );
       const objections = await explain(
-        (recorder) => listObjections(recorder, TEAM, 51, after),
+        (recorder) => listObjections(recorder, TEAM, { limit: 51, after }),
         mode,
       );
       expect(faultsOf(deals, 'crm_deal_list_idx')).toEqual([]);

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { auditOfTarget } from '../support/audit.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
@@ -163,7 +164,7 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
 });
 
 describe('DELETE /webhook-endpoints/{endpoint_id}', () => {
-  test('200: removes the endpoint and its waiting deliveries, but not the event', async () => {
+  test('200: removes the endpoint, and enqueues the removal of its deliveries only', async () => {
     const [id, other] = [await newEndpoint(), await newEndpoint()];
     await api.db.pool.query(
       `insert into event (team_id, id, type, data, created_at)
@@ -181,6 +182,13 @@ describe('DELETE /webhook-endpoints/{endpoint_id}', () => {
       status: 200,
       body: { ok: true },
     });
+    const jobs = await api.db.pool.query(
+      `select payload
+       from pending_job
+       where task = 'remove_deliveries'`,
+    );
+    expect(jobs.rows).toEqual([{ payload: { teamId: 'team_a', endpointId: id } }]);
+    await removeDeletedEndpoint(api.db, { teamId: 'team_a', endpointId: id });
     const { rows } = await api.db.pool.query(
       `select endpoint_id, (select count(*)::int from event where id = 'evt_1') as events
        from webhook_delivery

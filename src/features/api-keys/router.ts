@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { toInstant } from '../../core/shapes.ts';
 import { changeContextOf, type Context } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
@@ -18,10 +19,7 @@ export const apiKeys = {
       ...input,
       now: ctx.services.clock.override(),
     });
-    return {
-      data: page.rows.map((row) => toApiKey(ctx.privacy, row)),
-      next_cursor: page.nextCursor,
-    };
+    return pageResponse(page, (row) => toApiKey(ctx.privacy, row));
   }),
 
   get: appProcedure({ access: 'admins', input: schema.getInput, output: schema.apiKey }).query(

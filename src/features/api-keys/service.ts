@@ -1,6 +1,6 @@
 import { makeApiKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Scope } from '../../core/scopes.ts';
 import type { Db, Tx } from '../../db/client.ts';
@@ -18,19 +18,10 @@ export { TEMPLATES } from './rules.ts';
 export async function listKeys(
   db: Db,
   teamId: string,
-  query: {
-    readonly now: DatabaseTime;
-    readonly cursor?: string | undefined;
-    readonly limit: number;
-  },
+  query: PageQuery & { readonly now: DatabaseTime },
 ): Promise<Page<KeyRow>> {
-  const { now, cursor, limit } = query;
-  const rows = await store.listKeys(db, teamId, {
-    now,
-    limit: limit + 1,
-    after: parseCursor(LIST, cursor),
-  });
-  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
+  const { now } = query;
+  return readPage(LIST, query, (slice) => store.listKeys(db, teamId, { ...slice, now }));
 }
 
 /** Throws `not_found`. */

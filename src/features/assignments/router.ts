@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
@@ -45,10 +46,7 @@ export const assignments = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listAssignments(ctx.db, ctx.team.id, input);
-    return {
-      data: page.rows.map((row) => toAssignment(ctx.privacy, row)),
-      next_cursor: page.nextCursor,
-    };
+    return pageResponse(page, (row) => toAssignment(ctx.privacy, row));
   }),
 
   create: endpoint({

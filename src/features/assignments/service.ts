@@ -1,5 +1,5 @@
 import { newId } from '../../core/ids.ts';
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -16,15 +16,9 @@ const LIST = 'assignments';
 export async function listAssignments(
   db: Db,
   teamId: string,
-  query: { cursor?: string | undefined; limit: number },
+  query: PageQuery,
 ): Promise<Page<AssignmentRow>> {
-  const rows = await store.listAssignments(
-    db,
-    teamId,
-    query.limit + 1,
-    parseCursor(LIST, query.cursor),
-  );
-  return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
+  return readPage(LIST, query, (slice) => store.listAssignments(db, teamId, slice));
 }
 
 /** Throws `not_found`. */

@@ -1,4 +1,4 @@
-import type { PagePosition } from '../../core/page.ts';
+import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { Combination, CombinationFacts, Dimension } from './rules.ts';
@@ -53,8 +53,7 @@ const LIST = statement<AssignmentRow>(
 export function listAssignments(
   db: Db,
   teamId: string,
-  limit: number,
-  after: PagePosition | null,
+  { limit, after }: PageSlice,
 ): Promise<AssignmentRow[]> {
   return db.query(LIST, [teamId, limit, ...positionValues(after)]);
 }

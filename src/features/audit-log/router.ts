@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import { auditPage, listInput } from './schema.ts';
 import * as service from './service.ts';
@@ -8,7 +9,7 @@ export const auditLog = {
   list: appProcedure({ access: 'admins', input: listInput, output: auditPage }).query(
     async ({ ctx, input }) => {
       const page = await service.listEntries(ctx.db, ctx.team.id, input);
-      return { data: page.rows.map(toAuditEntry), next_cursor: page.nextCursor };
+      return pageResponse(page, toAuditEntry);
     },
   ),
 };

@@ -1,4 +1,4 @@
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import * as store from './store.ts';
@@ -13,14 +13,15 @@ const LIST = 'audit_log';
 export async function listEntries(
   db: Db,
   teamId: string,
-  query: AuditFilters & { readonly cursor?: string | undefined; readonly limit: number },
+  query: AuditFilters & PageQuery,
 ): Promise<Page<AuditRow>> {
   const { cursor, limit, since, until, ...filters } = query;
-  const rows = await store.listEntries(
-    db,
-    teamId,
-    { limit: limit + 1, after: parseCursor(LIST, cursor) },
-    { ...filters, since: since && toInstant(since), until: until && toInstant(until) },
+  const inRange = {
+    ...filters,
+    since: since && toInstant(since),
+    until: until && toInstant(until),
+  };
+  return readPage(LIST, { cursor, limit }, (slice) =>
+    store.listEntries(db, teamId, slice, inRange),
   );
-  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }

@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { okOutput } from '../../core/shapes.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
@@ -39,7 +40,7 @@ export const cases = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listCases(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map(toCase), next_cursor: page.nextCursor };
+    return pageResponse(page, toCase);
   }),
 
   create: endpoint({

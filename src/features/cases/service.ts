@@ -1,5 +1,5 @@
 import { newId } from '../../core/ids.ts';
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -13,15 +13,10 @@ const LIST = 'cases';
 export async function listCases(
   db: Db,
   teamId: string,
-  query: { cursor?: string | undefined; limit: number; user_id?: string | undefined },
+  query: PageQuery & { readonly user_id?: string | undefined },
 ): Promise<Page<CaseRow>> {
-  const { cursor, limit, user_id } = query;
-  const rows = await store.listCases(db, teamId, {
-    limit: limit + 1,
-    after: parseCursor(LIST, cursor),
-    userId: user_id ?? null,
-  });
-  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
+  const userId = query.user_id ?? null;
+  return readPage(LIST, query, (slice) => store.listCases(db, teamId, { ...slice, userId }));
 }
 
 /** Throws `not_found`, also for a private case. */

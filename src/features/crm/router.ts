@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { dealPage, listInput, objectionPage } from './schema.ts';
 import * as service from './service.ts';
@@ -47,7 +48,7 @@ export const crm = {
     example: { output: { data: [dealExample], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listDeals(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map((row) => toDeal(ctx.privacy, row)), next_cursor: page.nextCursor };
+    return pageResponse(page, (row) => toDeal(ctx.privacy, row));
   }),
 
   listObjections: endpoint({
@@ -65,6 +66,6 @@ export const crm = {
     example: { output: { data: [objectionExample], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listObjections(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map(toObjection), next_cursor: page.nextCursor };
+    return pageResponse(page, toObjection);
   }),
 };

@@ -1,4 +1,4 @@
-import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
@@ -47,12 +47,7 @@ const LIST_DEALS = statement<DealRow>(
 );
 
 /** Deals of active connections after `after`, newest first. `limit`: a page and one at most. */
-export function listDeals(
-  db: Db,
-  teamId: string,
-  limit: number,
-  after: PagePosition | null,
-): Promise<DealRow[]> {
+export function listDeals(db: Db, teamId: string, { limit, after }: PageSlice): Promise<DealRow[]> {
   return db.query(LIST_DEALS, [teamId, limit, ...positionValues(after)]);
 }
 
@@ -91,8 +86,7 @@ const LIST_OBJECTIONS = statement<ObjectionRow>(
 export function listObjections(
   db: Db,
   teamId: string,
-  limit: number,
-  after: PagePosition | null,
+  { limit, after }: PageSlice,
 ): Promise<ObjectionRow[]> {
   return db.query(LIST_OBJECTIONS, [teamId, limit, ...positionValues(after)]);
 }

@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { evaluation, getInput, listInput } from './schema.ts';
 import * as service from './service.ts';
@@ -53,7 +54,7 @@ export const evaluations = {
     example: { output: { data: [service.trainingExample], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listEvaluated(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map(service.toTraining), next_cursor: page.nextCursor };
+    return pageResponse(page, service.toTraining);
   }),
 
   get: endpoint({

@@ -1,4 +1,4 @@
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
@@ -10,9 +10,7 @@ import type { EvaluationRow } from './store.ts';
 export { toTraining, trainingExample, trainingPage } from '../trainings/service.ts';
 
 /** What a list is asked for. */
-export interface EvaluationQuery {
-  readonly cursor?: string | undefined;
-  readonly limit: number;
+export interface EvaluationQuery extends PageQuery {
   /** A date-time with an offset. */
   readonly updated_since?: string | undefined;
 }
@@ -26,14 +24,12 @@ export async function listEvaluated(
   teamId: string,
   query: EvaluationQuery,
 ): Promise<Page<EvaluatedTrainingRow>> {
-  const { cursor, limit, updated_since } = query;
+  const { updated_since } = query;
   const since = updated_since === undefined ? null : toInstant(updated_since);
-  const rows = await listEvaluatedTrainings(db, teamId, {
-    limit: limit + 1,
-    after: parseCursor(LIST, cursor),
-    since,
-  });
-  return toPage(LIST, rows, limit, (row) => ({ at: row.stored_at, id: row.id }));
+  const positionOf = (row: EvaluatedTrainingRow) => ({ at: row.stored_at, id: row.id });
+  return readPageBy(positionOf, LIST, query, (slice) =>
+    listEvaluatedTrainings(db, teamId, { ...slice, since }),
+  );
 }
 
 /** Throws `not_found`, even for a known training while it is not scored. */

@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import { okOutput } from '../../core/shapes.ts';
@@ -41,10 +42,7 @@ export const members = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listMembers(ctx.db, ctx.team.id, input);
-    return {
-      data: page.rows.map((row) => toMember(ctx.privacy, row)),
-      next_cursor: page.nextCursor,
-    };
+    return pageResponse(page, (row) => toMember(ctx.privacy, row));
   }),
 
   create: endpoint({

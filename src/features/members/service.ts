@@ -1,7 +1,7 @@
 import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -24,15 +24,9 @@ const LIST = 'users';
 export async function listMembers(
   db: Db,
   teamId: string,
-  query: { cursor?: string | undefined; limit: number },
+  query: PageQuery,
 ): Promise<Page<MemberRow>> {
-  const rows = await store.listMembers(
-    db,
-    teamId,
-    query.limit + 1,
-    parseCursor(LIST, query.cursor),
-  );
-  return toPage(LIST, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
+  return readPage(LIST, query, (slice) => store.listMembers(db, teamId, slice));
 }
 
 /** Throws `not_found`. */

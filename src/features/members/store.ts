@@ -1,5 +1,5 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import type { PagePosition } from '../../core/page.ts';
+import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
@@ -32,8 +32,7 @@ const LIST = statement<MemberRow>(
 export function listMembers(
   db: Db,
   teamId: string,
-  limit: number,
-  after: PagePosition | null,
+  { limit, after }: PageSlice,
 ): Promise<MemberRow[]> {
   return db.query(LIST, [teamId, limit, ...positionValues(after)]);
 }

@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import * as schema from './schema.ts';
@@ -14,10 +15,7 @@ export const teamSettings = {
     output: schema.adminPage,
   }).query(async ({ ctx, input }) => {
     const page = await service.listAdmins(ctx.db, ctx.team.id, input);
-    return {
-      data: page.rows.map((row) => toAdmin(ctx.privacy, row)),
-      next_cursor: page.nextCursor,
-    };
+    return pageResponse(page, (row) => toAdmin(ctx.privacy, row));
   }),
 
   grantRight: appProcedure({
@@ -109,9 +107,6 @@ export const teamSettings = {
   }).query(async ({ ctx, input }) => {
     const { cursor, limit, kind = null } = input;
     const page = await service.listCatalog(ctx.db, ctx.team.id, { cursor, limit, kind });
-    return {
-      data: page.rows.map((row) => toCatalogEntry(ctx.language, row)),
-      next_cursor: page.nextCursor,
-    };
+    return pageResponse(page, (row) => toCatalogEntry(ctx.language, row));
   }),
 };

@@ -1,4 +1,4 @@
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -14,24 +14,13 @@ const CATALOG = 'team_catalog';
 /** A cursor holds a time and an id. The catalog is ordered by id only, so its time is constant. */
 const NO_TIME = '1970-01-01T00:00:00.000Z';
 
-interface PageQuery {
-  readonly cursor?: string | undefined;
-  readonly limit: number;
-}
-
 /** Lists the admins that have not left, with their rights, newest first. */
 export async function listAdmins(
   db: Db,
   teamId: string,
   query: PageQuery,
 ): Promise<Page<AdminRow>> {
-  const rows = await store.listAdmins(
-    db,
-    teamId,
-    query.limit + 1,
-    parseCursor(ADMINS, query.cursor),
-  );
-  return toPage(ADMINS, rows, query.limit, (row) => ({ at: row.created_at, id: row.id }));
+  return readPage(ADMINS, query, (slice) => store.listAdmins(db, teamId, slice));
 }
 
 /**
@@ -196,8 +185,9 @@ export async function listCatalog(
   teamId: string,
   query: PageQuery & { readonly kind: string | null },
 ): Promise<Page<CatalogRow>> {
-  const { cursor, limit, kind } = query;
-  const afterId = parseCursor(CATALOG, cursor)?.id ?? '';
-  const rows = await catalogStore.listCatalog(db, teamId, { limit: limit + 1, afterId, kind });
-  return toPage(CATALOG, rows, limit, (row) => ({ at: NO_TIME, id: row.id }));
+  const { kind } = query;
+  const positionOf = (row: CatalogRow) => ({ at: NO_TIME, id: row.id });
+  return readPageBy(positionOf, CATALOG, query, ({ limit, after }) =>
+    catalogStore.listCatalog(db, teamId, { limit, afterId: after?.id ?? '', kind }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import type { PagePosition } from '../../core/page.ts';
+import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
@@ -30,8 +30,7 @@ const LIST_ADMINS = statement<AdminRow>(
 export function listAdmins(
   db: Db,
   teamId: string,
-  limit: number,
-  after: PagePosition | null,
+  { limit, after }: PageSlice,
 ): Promise<AdminRow[]> {
   return db.query(LIST_ADMINS, [teamId, limit, ...positionValues(after)]);
 }

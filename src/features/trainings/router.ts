@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { endpoint } from '../../trpc/endpoint.ts';
 import {
   getInput,
@@ -27,7 +28,7 @@ export const trainings = {
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listTrainings(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map(toTraining), next_cursor: page.nextCursor };
+    return pageResponse(page, toTraining);
   }),
 
   get: endpoint({

@@ -1,4 +1,4 @@
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
@@ -12,9 +12,7 @@ export { listEvaluatedTrainings, type EvaluatedTrainingRow } from './store.ts';
 export { toTraining } from './view.ts';
 
 /** What a list is asked for. */
-export interface TrainingQuery extends TrainingFilters {
-  readonly cursor?: string | undefined;
-  readonly limit: number;
+export interface TrainingQuery extends TrainingFilters, PageQuery {
   /** A date-time with an offset. */
   readonly since?: string | undefined;
 }
@@ -28,14 +26,11 @@ export async function listTrainings(
   teamId: string,
   query: TrainingQuery,
 ): Promise<Page<TrainingRow>> {
-  const { cursor, limit, since, ...filters } = query;
-  const slice = {
-    limit: limit + 1,
-    after: parseCursor(LIST, cursor),
-    since: since === undefined ? null : toInstant(since),
-  };
-  const rows = await store.listTrainings(db, teamId, slice, filters);
-  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
+  const { cursor, limit, since: given, ...filters } = query;
+  const since = given === undefined ? null : toInstant(given);
+  return readPage(LIST, { cursor, limit }, (slice) =>
+    store.listTrainings(db, teamId, { ...slice, since }, filters),
+  );
 }
 
 /** Throws `not_found`. */

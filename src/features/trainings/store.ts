@@ -1,4 +1,4 @@
-import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
@@ -73,9 +73,7 @@ const listOf = statementsByFilters(FILTERS, (named) => {
 });
 
 /** The part of a list that one page shows. */
-export interface Slice {
-  readonly limit: number;
-  readonly after: PagePosition | null;
+export interface Slice extends PageSlice {
   /** ISO, inclusive; null means from the beginning. */
   readonly since: string | null;
 }

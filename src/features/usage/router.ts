@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import { listInput, usagePage } from './schema.ts';
 import * as service from './service.ts';
@@ -8,7 +9,7 @@ export const usage = {
   list: appProcedure({ access: 'admins', input: listInput, output: usagePage }).query(
     async ({ ctx, input }) => {
       const page = await service.listUsage(ctx.db, ctx.services.clock, ctx.team.id, input);
-      return { data: page.rows.map(toKeyUsage), next_cursor: page.nextCursor };
+      return pageResponse(page, toKeyUsage);
     },
   ),
 };

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import type { Db } from '../../db/client.ts';
 import * as store from './store.ts';
 import type { UsageRow } from './store.ts';
@@ -10,9 +10,7 @@ const DAY_MS = 86_400_000;
 const DAYS = 90;
 
 /** What a list is asked for. `since` and `until` are UTC days, `YYYY-MM-DD`, both inclusive. */
-export interface UsageQuery {
-  readonly cursor?: string | undefined;
-  readonly limit: number;
+export interface UsageQuery extends PageQuery {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly key_id?: string | undefined;
@@ -28,10 +26,11 @@ export async function listUsage(
   teamId: string,
   query: UsageQuery,
 ): Promise<Page<UsageRow>> {
-  const { cursor, limit, until, key_id } = query;
+  const { until, key_id } = query;
   const first = new Date(clock.now().getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
   const since = query.since !== undefined && query.since > first ? query.since : first;
-  const slice = { limit: limit + 1, after: parseCursor(LIST, cursor) };
-  const rows = await store.listUsage(db, teamId, slice, { since, until, key_id });
-  return toPage(LIST, rows, limit, (row) => ({ at: `${row.day}T00:00:00.000Z`, id: row.key_id }));
+  const positionOf = (row: UsageRow) => ({ at: `${row.day}T00:00:00.000Z`, id: row.key_id });
+  return readPageBy(positionOf, LIST, query, (slice) =>
+    store.listUsage(db, teamId, slice, { since, until, key_id }),
+  );
 }

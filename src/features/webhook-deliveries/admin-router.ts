@@ -1,3 +1,4 @@
+import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
 import {
@@ -21,7 +22,7 @@ export const adminDeliveries = {
     output: adminDeliveryPage,
   }).query(async ({ ctx, input }) => {
     const page = await service.listDeliveries(ctx.db, ctx.team.id, input);
-    return { data: page.rows.map(toAdminDelivery), next_cursor: page.nextCursor };
+    return pageResponse(page, toAdminDelivery);
   }),
 
   get: appProcedure({

@@ -1,5 +1,5 @@
 /** Deliveries for the team's admins in the app: a list over all endpoints, and one in detail. */
-import { parseCursor, toPage, type Page } from '../../core/page.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
@@ -21,16 +21,17 @@ const LIST = 'admin_deliveries';
 export async function listDeliveries(
   db: Db,
   teamId: string,
-  query: DeliveryFilters & { readonly cursor?: string | undefined; readonly limit: number },
+  query: DeliveryFilters & PageQuery,
 ): Promise<Page<AdminDeliveryRow>> {
   const { cursor, limit, since, until, ...filters } = query;
-  const rows = await store.listDeliveries(
-    db,
-    teamId,
-    { limit: limit + 1, after: parseCursor(LIST, cursor) },
-    { ...filters, since: since && toInstant(since), until: until && toInstant(until) },
+  const inRange = {
+    ...filters,
+    since: since && toInstant(since),
+    until: until && toInstant(until),
+  };
+  return readPage(LIST, { cursor, limit }, (slice) =>
+    store.listDeliveries(db, teamId, slice, inRange),
   );
-  return toPage(LIST, rows, limit, (row) => ({ at: row.created_at, id: row.id }));
 }
 
 /** One delivery with its request and its attempts. */

@@ -20,6 +20,13 @@ export interface ResendRow {
 const COLUMNS = `id, endpoint_id, state, since, total, has_more, sent, position_at, position_id,
   created_at, finished_at`;
 
+/** SQL: the endpoint of `webhook_resend r` was not deleted. */
+const HAS_ENDPOINT = `exists (
+       select
+       from webhook_endpoint w
+       where w.team_id = $1 and w.id = r.endpoint_id
+     )`;
+
 /** Failed deliveries that can be resent. Pings cannot: a new test shows the same. */
 const HAS_FAILED = `status in ('retrying', 'gave_up') and event_type <> 'ping'`;
 
@@ -86,8 +93,9 @@ export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
 const FIND = statement<ResendRow>(
   'webhooks.resend.find',
   `select ${COLUMNS}
-   from webhook_resend
-   where team_id = $1 and id = $2`,
+   from webhook_resend r
+   where team_id = $1 and id = $2
+     and ${HAS_ENDPOINT}`,
 );
 
 /** The resend, or null. */
@@ -103,8 +111,9 @@ export async function findResend(
 const FIND_FOR_UPDATE = statement<ResendRow>(
   'webhooks.resend.findForUpdate',
   `select ${COLUMNS}
-   from webhook_resend
+   from webhook_resend r
    where team_id = $1 and id = $2
+     and ${HAS_ENDPOINT}
    for no key update`,
 );
 

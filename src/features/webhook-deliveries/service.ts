@@ -5,6 +5,8 @@ import { requireRetryable } from './rules.ts';
 import * as store from './store.ts';
 import type { DeliveryRow } from './store.ts';
 
+export { removalJob } from './jobs.ts';
+
 /** Lists an endpoint's last deliveries, newest first. Throws `not_found`. */
 export async function listDeliveries(
   db: Db,

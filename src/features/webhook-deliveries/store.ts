@@ -51,8 +51,9 @@ const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
   'webhooks.findDeliveryForUpdate',
   `select ${COLUMNS}
    from webhook_delivery d
+   join webhook_endpoint w on w.team_id = d.team_id and w.id = d.endpoint_id
    where d.team_id = $1 and d.id = $2
-   for no key update`,
+   for no key update of d`,
 );
 
 /** Finds the delivery and locks it until the transaction ends. Returns null if there is none. */

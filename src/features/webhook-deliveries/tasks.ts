@@ -2,6 +2,8 @@ import type { Task } from 'graphile-worker';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
+import { REMOVE_DELIVERIES } from './jobs.ts';
+import { removeDeletedEndpoint } from './removal.ts';
 import { RESEND_DELIVERIES, resendBatch } from './resend-service.ts';
 
 const resendPayload = z.object({
@@ -10,8 +12,10 @@ const resendPayload = z.object({
   resendId: z.string(),
 });
 
-/** The feature's jobs. Each run resends one batch of failed deliveries. */
-export function resendTasks({
+const removalPayload = z.object({ teamId: z.string(), endpointId: z.string() });
+
+/** The feature's jobs: the next batch of a resend, or of a removal. */
+export function deliveryTasks({
   db,
   clock,
 }: {
@@ -20,5 +24,7 @@ export function resendTasks({
 }): Record<string, Task> {
   return {
     [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
+    [REMOVE_DELIVERIES]: (payload, { abortSignal }) =>
+      removeDeletedEndpoint(db, removalPayload.parse(payload), abortSignal),
   };
 }

@@ -13,8 +13,9 @@
  *  * A creation checks events, then the target, then the limit. The name is resolved before that.
  *  * An empty PATCH changes nothing and writes no audit entry. Audit entries show only the host of
  *    a URL, because path and query may hold a receiver's secret.
- *  * The deletion of an endpoint deletes all its deliveries, and its secret from the response that
- *    is kept for the `Idempotency-Key` of its creation.
+ *  * A deleted endpoint is gone at once, with its deliveries and with its secret in the response
+ *    that is kept for the `Idempotency-Key` of its creation. A job removes the rows of the
+ *    deliveries later.
  */
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';

@@ -11,6 +11,7 @@ import {
   type ParsedTarget,
   type TargetOptions,
 } from '../../delivery/target.ts';
+import { removalJob } from '../webhook-deliveries/service.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
 import type { EndpointRow } from './store.ts';
@@ -117,7 +118,10 @@ export async function updateEndpoint(
   });
 }
 
-/** Deletes the endpoint and its deliveries. Opens a transaction. Throws `not_found`. */
+/**
+ * Deletes the endpoint, and enqueues a job that removes its deliveries. Opens a transaction. Throws
+ * `not_found`.
+ */
 export async function removeEndpoint(
   db: Db,
   context: ChangeContext,
@@ -126,7 +130,10 @@ export async function removeEndpoint(
   await db.transaction(async (tx) => {
     if (!(await store.removeEndpoint(tx, context.teamId, endpointId))) throw notFound();
     forgetKeptDetails(tx, context.teamId, [endpointId]);
-    record(tx, context, { audit: { action: 'webhook_endpoint.deleted', targetId: endpointId } });
+    record(tx, context, {
+      audit: { action: 'webhook_endpoint.deleted', targetId: endpointId },
+      jobs: [removalJob({ teamId: context.teamId, endpointId })],
+    });
   });
 }
 

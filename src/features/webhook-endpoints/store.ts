@@ -111,8 +111,8 @@ export async function updateEndpoint(
 }
 
 /**
- * Deletes the endpoint. Its foreign key deletes its deliveries, too. Returns false if there is no
- * such endpoint.
+ * Deletes the endpoint's row. Its deliveries belong to no endpoint then. Returns false if there is
+ * no such endpoint.
  */
 export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string): Promise<boolean> {
   const { count } = await tx.prisma.webhookEndpoint.deleteMany({

