@@ -49,6 +49,9 @@ export function prismaFor(
   caller: Caller,
 ): PrismaClient {
   return prisma.$extends({
-    query: { $allOperations: ({ args, query }) => scope.run({ caller }, () => query(args)) },
+    query: {
+      // Prisma begins to work when somebody waits, which must happen inside the scope.
+      $allOperations: ({ args, query }) => scope.run({ caller }, async () => await query(args)),
+    },
   }) as unknown as PrismaClient;
 }

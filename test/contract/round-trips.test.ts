@@ -43,10 +43,12 @@ beforeAll(async () => {
   // One connection of each kind, because statements in parallel on two would count as one wait
   // although they hold two connections of the pool.
   db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
-  // Opens the connections of all requests, of transactions and of wake-ups. Each asks once for the
-  // limits of its session.
+  // Opens the connection of each kind of work. A new one asks for the limits of its session.
   await isMigrated(db, []);
-  await db.transaction(() => db.forCaller({ teamId: null }).prisma.$queryRaw`select 1`);
+  await db.transaction(async () => {
+    for (const teamId of ['a team', null])
+      await db.forCaller({ teamId }).prisma.$queryRaw`select 1`;
+  });
   server = createServer(
     createApp({
       db,

@@ -176,6 +176,15 @@ describe('the limit on a statement', () => {
     expect(await team.transaction(valueOf)).toBe('4500ms');
   });
 
+  test('is the same for statements of Prisma', async () => {
+    const read = async ({ prisma }: Pick<Db, 'prisma'>): Promise<unknown> =>
+      prisma.$queryRaw`select current_setting('statement_timeout') as value`;
+    const team = db.forCaller({ teamId: 'c' });
+    expect(await read(team)).toEqual([{ value: '150ms' }]);
+    expect(await read(db)).toEqual([{ value: '4500ms' }]);
+    expect(await team.transaction(read)).toEqual([{ value: '4500ms' }]);
+  });
+
   test('holds behind a pooler that refuses the parameters of a session', async () => {
     const proxy = await startPostgresProxy(database.url, { refused: 'statement_timeout' });
     const pooled = open({ url: proxy.url });
