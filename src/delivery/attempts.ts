@@ -87,7 +87,8 @@ function recordOf({ options }: Loop, row: ClaimedDelivery, result: AttemptResult
   return {
     teamId: row.team_id,
     id: row.id,
-    endpointId: row.event_type === 'ping' ? '' : row.endpoint_id,
+    endpointId: row.endpoint_id,
+    isTest: row.event_type === 'ping',
     ...nextState(before, { ok, at, isExtra, retryAfterS }, options.retryDelaysS),
     wasUrgent: row.urgent,
     at,

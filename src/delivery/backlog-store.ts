@@ -46,9 +46,14 @@ const COUNT = statement<{
      ) as paused`,
 );
 
-/** Reads the figures for the metrics of a worker. */
+/**
+ * Reads the figures for the metrics of a worker. Opens a transaction, to have a connection of its
+ * own: with 100,000 endpoints it takes most of a second.
+ */
 export async function readBacklog(db: Db): Promise<Backlog> {
-  const [[counts], oldestDueAt] = await Promise.all([db.query(COUNT, []), findOldestDue(db)]);
+  const [[counts], oldestDueAt] = await db.transaction((tx) =>
+    Promise.all([tx.query(COUNT, []), findOldestDue(tx)]),
+  );
   if (!counts) throw new Error('metrics.backlog returned no row');
   return {
     // Negative if the clock that dated the event is ahead of the database's.

@@ -168,7 +168,12 @@ export async function releaseClaims(
   return (await db.query(RELEASE, [worker, teamIds, ids])).length === claims.length;
 }
 
-const RELEASE_FORGOTTEN = statement(
+/** A released delivery's endpoint, and its status. */
+export interface ReleasedClaim extends EndpointRef {
+  readonly status: DeliveryStatus;
+}
+
+const RELEASE_FORGOTTEN = statement<ReleasedClaim>(
   'webhooks.releaseForgotten',
   `update webhook_delivery
    set claimed_by = null
@@ -177,23 +182,24 @@ const RELEASE_FORGOTTEN = statement(
      from webhook_delivery
      where claimed_by = $1 and id <> all ($2::text[])
      for no key update skip locked
-   ))`,
+   ))
+   returning team_id, endpoint_id, status`,
 );
 
 /**
  * Releases this worker's claims that are not in `inHand`. The worker does not know of such a claim,
  * because the database's answer was lost.
  */
-export async function releaseForgotten(
+export function releaseForgotten(
   db: Db,
   worker: number,
   inHand: readonly string[],
-): Promise<void> {
-  await db.query(RELEASE_FORGOTTEN, [worker, inHand]);
+): Promise<ReleasedClaim[]> {
+  return db.query(RELEASE_FORGOTTEN, [worker, inHand]);
 }
 
 // Finds the workers that have claims by skipping through the index of claims.
-const RELEASE_DEAD = statement<EndpointRef & { readonly status: WaitingStatus }>(
+const RELEASE_DEAD = statement<ReleasedClaim>(
   'webhooks.releaseDead',
   `with recursive worker as (
      (
@@ -236,7 +242,7 @@ const RELEASE_DEAD = statement<EndpointRef & { readonly status: WaitingStatus }>
    returning team_id, endpoint_id, status`,
 );
 
-/** Releases the claims of dead workers. Returns the endpoints that have something to do now. */
-export function releaseDead(db: Db): Promise<(EndpointRef & { readonly status: WaitingStatus })[]> {
+/** Releases the claims of dead workers. */
+export function releaseDead(db: Db): Promise<ReleasedClaim[]> {
   return db.query(RELEASE_DEAD, []);
 }

@@ -1,30 +1,9 @@
-/** Finds the endpoints with due deliveries and claims these deliveries. */
+/** Claims due deliveries of the endpoints that are known to have some. */
 import { accept } from './attempts.ts';
 import { claimDue } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Loop } from './loop.ts';
-import { findWaiting, type WaitingStatus } from './waiting-store.ts';
-
-/** The search costs 10 µs an endpoint. */
-const ENDPOINTS_PER_SEARCH = 500;
-
-/**
- * Finds the next endpoints with something due, from where the last search ended. These are
- * deliveries whose wake-up was lost, due retries, and deliveries to endpoints whose pause ended.
- */
-export async function findDue(
-  { options, queues, state }: Loop,
-  status: WaitingStatus,
-): Promise<void> {
-  const { due, next } = await findWaiting(options.db, status, {
-    after: state.searchAfter[status],
-    limit: ENDPOINTS_PER_SEARCH,
-    now: options.clock.now(),
-  });
-  state.searchAfter[status] = next;
-  for (const { team_id, endpoint_id } of due)
-    queues.setMore(queues.queueOf(team_id, endpoint_id), status);
-}
+import type { WaitingStatus } from './waiting-store.ts';
 
 /** Claims a share for each queue that has more in the database, and launches what it can. */
 export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {

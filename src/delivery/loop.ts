@@ -4,12 +4,18 @@ import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/session-lock.ts';
+import type { DuePosition } from './due-store.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Limits } from './queues-state.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
-import { FIRST_ENDPOINT, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
+import {
+  FIRST_ENDPOINT,
+  WAITING_STATUSES,
+  type EndpointRef,
+  type WaitingStatus,
+} from './waiting-store.ts';
 
 /** What a delivery loop needs. The caller closes all of it after the loop has stopped. */
 export interface DispatcherOptions {
@@ -76,8 +82,21 @@ export interface LoopState {
    * Written and read by rounds.ts.
    */
   isInDoubt: boolean;
-  /** Where the next search for due deliveries begins. Written and read by claims.ts. */
-  readonly searchAfter: Record<WaitingStatus, EndpointRef>;
+  /** Where the search for due deliveries is. Written and read by search.ts. */
+  readonly search: {
+    /** Where the next look at all endpoints begins. */
+    readonly after: Record<WaitingStatus, EndpointRef>;
+    /** The statuses for which all endpoints must be looked at, without waiting for ticks. */
+    readonly unfinished: Set<WaitingStatus>;
+    /** Where the next look at newly due retries begins; null before the first one. */
+    afterDue: DuePosition | null;
+    /** Whether more retries have become due than one look covers. */
+    hasMoreDue: boolean;
+    /** The activations of endpoints that the last tick has seen. */
+    activated: ReadonlySet<string>;
+    /** The numbers of the workers that were alive at the last tick. */
+    workers: ReadonlySet<number>;
+  };
   /** When the last fan-out began. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
@@ -110,7 +129,14 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       rounds: null,
       ticks: 0,
       isInDoubt: false,
-      searchAfter: { pending: FIRST_ENDPOINT, retrying: FIRST_ENDPOINT },
+      search: {
+        after: { pending: FIRST_ENDPOINT, retrying: FIRST_ENDPOINT },
+        unfinished: new Set(WAITING_STATUSES),
+        afterDue: null,
+        hasMoreDue: false,
+        activated: new Set(),
+        workers: new Set(),
+      },
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
       secrets: new WeakMap(),

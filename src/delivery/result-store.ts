@@ -16,8 +16,9 @@ export const NO_WAIT_FOR_DISK = statement(
 export interface RecordedAttempt {
   readonly teamId: string;
   readonly id: string;
-  /** '' for a `ping`, because tests do not count for the endpoint's health. */
   readonly endpointId: string;
+  /** Whether it was a `ping`: tests do not count for the endpoint's health. */
+  readonly isTest: boolean;
   readonly status: DeliveryStatus;
   readonly attempt: number;
   readonly extraAttempts: number;

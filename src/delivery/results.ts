@@ -30,6 +30,15 @@ async function flushBatch(loop: Loop): Promise<void> {
   const batch = results.splice(0, FLUSH_SIZE);
   await write(loop, batch);
   for (const { id } of batch) unwritten.delete(id);
+  noteDue(loop, batch);
+}
+
+/** A retry that is due when it is written does not become due later, so no search would find it. */
+function noteDue({ options, queues }: Loop, batch: readonly RecordedAttempt[]): void {
+  const now = options.clock.now();
+  for (const { teamId, endpointId, status, nextTryAt } of batch)
+    if (status === 'retrying' && nextTryAt !== null && nextTryAt <= now)
+      queues.setMore(queues.queueOf(teamId, endpointId), 'retrying');
 }
 
 /** Tries until it succeeds or, while the loop stops, LAST_TRIES times. Never rejects. */
@@ -74,8 +83,8 @@ function isUnavailable(error: unknown): boolean {
 /** Sums up a batch for each endpoint. Tests (pings) do not count. */
 function endpointOutcomes(batch: readonly RecordedAttempt[]): EndpointOutcome[] {
   const outcomes = new Map<string, EndpointOutcome>();
-  for (const { teamId, endpointId, status, at } of batch) {
-    if (endpointId === '') continue;
+  for (const { teamId, endpointId, isTest, status, at } of batch) {
+    if (isTest) continue;
     const key = `${teamId}\n${endpointId}`;
     const before = outcomes.get(key);
     const lastSuccessAt = before?.lastSuccessAt ?? null;

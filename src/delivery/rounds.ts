@@ -1,10 +1,17 @@
 /** The part of the loop that uses the database: rounds, one at a time, while there is work. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { accept } from './attempts.ts';
-import { claimUrgent, releaseClaims, releaseDead, releaseForgotten } from './claim-store.ts';
-import { claim, findDue } from './claims.ts';
+import {
+  claimUrgent,
+  releaseClaims,
+  releaseDead,
+  releaseForgotten,
+  type ReleasedClaim,
+} from './claim-store.ts';
+import { claim } from './claims.ts';
 import { fanOut, mayFanOut } from './fan-out.ts';
 import type { Loop } from './loop.ts';
+import { hasSearch, search, searchAll } from './search.ts';
 import { WAITING_STATUSES } from './waiting-store.ts';
 
 const RETRY_MS = 250;
@@ -29,7 +36,8 @@ export function startRounds(loop: Loop): void {
 function hasWork(loop: Loop): boolean {
   const { mode, wanted } = loop.state;
   if (mode !== 'running') return false;
-  return wanted.tick || wanted.release || loop.queues.canClaim() || mayFanOut(loop);
+  if (wanted.tick || wanted.release || loop.queues.canClaim()) return true;
+  return mayFanOut(loop) || hasSearch(loop);
 }
 
 async function runRounds(loop: Loop): Promise<void> {
@@ -50,6 +58,8 @@ async function runRounds(loop: Loop): Promise<void> {
       state.isInDoubt = true;
       wanted.events = true;
       wanted.tick = true;
+      // What it has taken to claim is not noted any more.
+      searchAll(loop);
       await delay(RETRY_MS);
     }
   }
@@ -65,10 +75,8 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
     accept(loop, await claimUrgent(db, lock.number, limits.concurrency));
     accept(loop, await fanOut(loop));
   }
-  for (const status of WAITING_STATUSES) {
-    if (isTick) await findDue(loop, status);
-    await claim(loop, status);
-  }
+  await search(loop, isTick);
+  for (const status of WAITING_STATUSES) await claim(loop, status);
 }
 
 /**
@@ -77,13 +85,16 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
 async function recover({ options, queues, state }: Loop): Promise<void> {
   const { db, lock } = options;
   queues.forgetIdle();
+  const released: ReleasedClaim[] = [];
   if (state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0) {
     const inHand = [...state.unwritten, ...queues.queuedIds()];
-    await releaseForgotten(db, lock.number, inHand);
+    released.push(...(await releaseForgotten(db, lock.number, inHand)));
   }
   state.isInDoubt = false;
-  for (const { team_id, endpoint_id, status } of await releaseDead(db))
-    queues.setMore(queues.queueOf(team_id, endpoint_id), status);
+  released.push(...(await releaseDead(db)));
+  for (const status of WAITING_STATUSES)
+    for (const { team_id, endpoint_id } of released.filter((row) => row.status === status))
+      queues.setMore(queues.queueOf(team_id, endpoint_id), status);
 }
 
 /** Releases what was claimed before `sinceMs`, and what slow endpoints cannot use now. */

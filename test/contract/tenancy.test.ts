@@ -30,7 +30,13 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   },
   { names: ['webhooks.markFannedOut'], why: 'the fan-out marks its batch by team and id' },
   {
-    names: ['webhooks.findPending', 'webhooks.findRetrying', 'webhooks.oldestDue'],
+    names: [
+      'webhooks.findPending',
+      'webhooks.findRetrying',
+      'webhooks.findNewlyDue',
+      'webhooks.findActivated',
+      'webhooks.oldestDue',
+    ],
     why: 'a worker looks for what waits, whosever it is',
   },
   {

@@ -104,7 +104,7 @@ export async function updateEndpoint(
   );
   if (named.length === 0) return getEndpoint(db, teamId, endpointId);
   return db.transaction(async (tx) => {
-    const values = { url, description, events, status };
+    const values = { url, description, events, status, at: context.at };
     const row = await store.updateEndpoint(tx, teamId, endpointId, values);
     if (!row) throw notFound();
     record(tx, context, {

@@ -87,13 +87,13 @@ export interface EndpointChange {
 
 /**
  * Changes the endpoint and returns it, or null if there is none. The status `active` clears
- * `failing_since`.
+ * `failing_since` and makes workers look for deliveries that waited.
  */
 export async function updateEndpoint(
   tx: Tx,
   teamId: string,
   endpointId: string,
-  change: EndpointChange,
+  { at, ...change }: EndpointChange & { readonly at: Date },
 ): Promise<EndpointRow | null> {
   const { url, description, events, status } = change;
   const [changed] = await tx.prisma.webhookEndpoint.updateManyAndReturn({
@@ -103,7 +103,7 @@ export async function updateEndpoint(
       ...(description !== undefined && { description }),
       ...(events !== undefined && { events: [...events] }),
       ...(status !== undefined && { status }),
-      ...(status === 'active' && { failingSince: null }),
+      ...(status === 'active' && { failingSince: null, activatedAt: at }),
     },
     select: SELECT,
   });

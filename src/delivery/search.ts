@@ -1,0 +1,114 @@
+/**
+ * Finds the endpoints that have something due in the database. What this worker does not know of:
+ *
+ *  * retries whose time has come. Each tick looks at those that became due since the last one, in
+ *    the order of their times. So its cost depends on what is due, not on what waits.
+ *  * deliveries that waited while their endpoint was paused. Each tick looks at the endpoints that
+ *    have just been set to active.
+ *  * what another worker knew of and did not finish. When a worker has gone, when this one starts,
+ *    and when a round of its own has failed, it looks at all endpoints with something waiting.
+ *
+ * Whoever makes a delivery waiting again while it is due notes its endpoint in memory (`setMore`).
+ * As a safety net, each tick also looks at some of all endpoints, in turn.
+ */
+import { findActivated, findNewlyDue, listWorkers } from './due-store.ts';
+import type { Loop } from './loop.ts';
+import {
+  findWaiting,
+  FIRST_ENDPOINT,
+  WAITING_STATUSES,
+  type EndpointRef,
+  type WaitingStatus,
+} from './waiting-store.ts';
+
+/** The search costs 10 µs an endpoint. */
+const ENDPOINTS_PER_SEARCH = 500;
+/** About 10 ms. */
+const RETRIES_PER_SEARCH = 5_000;
+/** A transaction may commit a retry this long after the time at which that is due. */
+const COMMIT_MAX_MS = 5_000;
+/** How far the clocks of processes may be apart. Few endpoints are activated in this time. */
+const CLOCKS_APART_MS = 60_000;
+
+/** Looks at all endpoints with something waiting, in the next rounds. */
+export function searchAll({ state }: Loop): void {
+  for (const status of WAITING_STATUSES) {
+    state.search.after[status] = FIRST_ENDPOINT;
+    state.search.unfinished.add(status);
+  }
+}
+
+/** Whether the search must go on before the next tick. */
+export function hasSearch({ state }: Loop): boolean {
+  return state.search.unfinished.size > 0 || state.search.hasMoreDue;
+}
+
+/** Searches for a while. Call it in each round. */
+export async function search(loop: Loop, isTick: boolean): Promise<void> {
+  const { unfinished, hasMoreDue } = loop.state.search;
+  if (isTick) await noticeWorkers(loop);
+  if (isTick || hasMoreDue) await searchNewlyDue(loop);
+  if (isTick) await searchActivated(loop);
+  for (const status of WAITING_STATUSES)
+    if (isTick || unfinished.has(status)) await searchNext(loop, status);
+}
+
+/** Searches everything if a worker has gone, because what it knew has gone with it. */
+async function noticeWorkers(loop: Loop): Promise<void> {
+  const { search: own } = loop.state;
+  const alive = new Set(await listWorkers(loop.options.db));
+  if ([...own.workers].some((number) => !alive.has(number))) searchAll(loop);
+  own.workers = alive;
+}
+
+async function searchNewlyDue(loop: Loop): Promise<void> {
+  const { options, state } = loop;
+  const now = options.clock.now();
+  const looksBack = { at: new Date(now.getTime() - COMMIT_MAX_MS), id: '' };
+  const { due, next } = await findNewlyDue(options.db, {
+    after: state.search.afterDue ?? looksBack,
+    now,
+    limit: RETRIES_PER_SEARCH,
+  });
+  state.search.afterDue = next ?? looksBack;
+  state.search.hasMoreDue = next !== null;
+  note(loop, due, ['retrying']);
+}
+
+async function searchActivated(loop: Loop): Promise<void> {
+  const { options, state } = loop;
+  const since = new Date(options.clock.now().getTime() - CLOCKS_APART_MS);
+  const found = new Map(
+    (await findActivated(options.db, since)).map((row) => [Object.values(row).join('\n'), row]),
+  );
+  const isNew = ([key]: readonly [string, EndpointRef]): boolean =>
+    !state.search.activated.has(key);
+  note(
+    loop,
+    [...found].filter(isNew).map(([, row]) => row),
+    WAITING_STATUSES,
+  );
+  state.search.activated = new Set(found.keys());
+}
+
+async function searchNext(loop: Loop, status: WaitingStatus): Promise<void> {
+  const { options, state } = loop;
+  const { after, unfinished } = state.search;
+  const { due, next } = await findWaiting(options.db, status, {
+    after: after[status],
+    limit: ENDPOINTS_PER_SEARCH,
+    now: options.clock.now(),
+  });
+  after[status] = next;
+  if (next === FIRST_ENDPOINT) unfinished.delete(status);
+  note(loop, due, [status]);
+}
+
+function note(
+  { queues }: Loop,
+  endpoints: readonly EndpointRef[],
+  statuses: readonly WaitingStatus[],
+): void {
+  for (const { team_id, endpoint_id } of endpoints)
+    for (const status of statuses) queues.setMore(queues.queueOf(team_id, endpoint_id), status);
+}

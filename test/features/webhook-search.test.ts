@@ -1,0 +1,181 @@
+// How a worker finds what is due: it visits what is due, however many endpoints wait.
+import pino from 'pino';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Clock } from '../../src/core/clock.ts';
+import { openDatabase, type Database } from '../../src/db/client.ts';
+import { holdSessionLock, type SessionLock } from '../../src/db/session-lock.ts';
+import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
+import { findNewlyDue, listWorkers } from '../../src/delivery/due-store.ts';
+import { newLoop, type Loop } from '../../src/delivery/loop.ts';
+import { hasSearch, search } from '../../src/delivery/search.ts';
+import { createSender, type Sender } from '../../src/delivery/sender.ts';
+import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { RETRY_DELAYS_S } from '../support/deliveries.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const NOW = new Date('2026-11-02T09:00:00.000Z');
+/** More than one search looks at. */
+const ENDPOINTS = 1_200;
+/** The last one in the order in which all are looked at. */
+const LAST = `whe_${ENDPOINTS}`;
+
+let database: TestDatabase;
+let db: Database;
+let lock: SessionLock;
+let sender: Sender;
+let now = NOW;
+const clock: Clock = { override: () => null, now: () => now };
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  lock = await holdSessionLock(database.url, WORKER_LOCK_CLASS);
+  sender = createSender({ allowPrivateTargets: true, timeoutMs: 1_000 });
+  await loadTestSeed(
+    database,
+    makeSeed([
+      makeTeam('x', {
+        webhook_endpoints: [{ id: 'whe_0', url: 'https://a.test/', events: ['member.joined'] }],
+      }),
+    ]),
+  );
+  // One for each endpoint, and its name sorts like its number.
+  await db.pool.query(
+    `insert into webhook_endpoint
+       (team_id, id, url, events, status, api_version, secret_encrypted, created_at)
+     select team_id, 'whe_' || lpad(n::text, 4, '0'), url, events, status, api_version,
+       secret_encrypted, created_at
+     from webhook_endpoint
+     cross join generate_series(1, $1::int) n`,
+    [ENDPOINTS],
+  );
+  await db.pool.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     values ('team_x', 'evt_1', 'member.joined', '{}', now(), now())`,
+  );
+  return async () => {
+    await lock.close();
+    await sender.close();
+    await db.close();
+    await database.drop();
+  };
+});
+
+/** Every endpoint has a retry that is due in a day. */
+beforeEach(async () => {
+  now = NOW;
+  await db.pool.query('delete from webhook_delivery');
+  await db.pool.query(`update webhook_endpoint set status = 'active', activated_at = null`);
+  await db.pool.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at)
+     select 'team_x', 'whd_' || id, id, 'evt_1', 'member.joined', 'retrying', 1, $1::timestamptz,
+       $1::timestamptz + interval '1 day'
+     from webhook_endpoint
+     where id <> 'whe_0'`,
+    [NOW],
+  );
+});
+
+const set = (endpointId: string, columns: string) =>
+  db.pool.query(`update webhook_delivery set ${columns} where endpoint_id = $1`, [endpointId]);
+const dueIn = (endpointId: string, ms: number) =>
+  set(endpointId, `next_try_at = '${new Date(NOW.getTime() + ms).toISOString()}'`);
+
+/** A loop that has looked at everything once, as after its start. */
+async function settledLoop(): Promise<Loop> {
+  const loop = newLoop(
+    {
+      db,
+      lock,
+      sender,
+      clock,
+      secrets: { current: TEST_APP_SECRET, previous: null },
+      logger: pino({ level: 'silent' }),
+      limits: { concurrency: 32, maxPerEndpoint: 8 },
+      retryDelaysS: RETRY_DELAYS_S,
+      observe: () => undefined,
+    },
+    () => undefined,
+  );
+  expect(hasSearch(loop)).toBe(true);
+  for (let rounds = 0; hasSearch(loop); rounds += 1) {
+    expect(rounds).toBeLessThan(10);
+    await search(loop, false);
+  }
+  return loop;
+}
+
+/** The endpoints whose retries would be claimed next. First attempts come before. */
+function found({ queues }: Loop): string[] {
+  queues.takeShares('pending');
+  return queues.takeShares('retrying').map(({ queue }) => queue.endpointId);
+}
+
+test('a retry is found at the first tick after it has become due', async () => {
+  await dueIn(LAST, 60_000);
+  const loop = await settledLoop();
+  await search(loop, true);
+  expect(found(loop)).toEqual([]);
+  now = new Date(NOW.getTime() + 60_000);
+  await search(loop, true);
+  expect(found(loop)).toEqual([LAST]);
+});
+
+test('a retry is found at the first tick after its paused endpoint became active', async () => {
+  await dueIn(LAST, -1_000_000);
+  await db.pool.query(`update webhook_endpoint set status = 'disabled' where id = $1`, [LAST]);
+  const loop = await settledLoop();
+  await search(loop, true);
+  expect(found(loop)).toEqual([]);
+  await db.pool.query(
+    `update webhook_endpoint set status = 'active', activated_at = $2 where id = $1`,
+    [LAST, NOW],
+  );
+  await search(loop, true);
+  expect(found(loop)).toEqual([LAST]);
+});
+
+test('all endpoints are looked at when a worker has gone, because it knew more', async () => {
+  const loop = await settledLoop();
+  const other = await holdSessionLock(database.url, WORKER_LOCK_CLASS);
+  await search(loop, true);
+  expect(hasSearch(loop)).toBe(false);
+  await dueIn(LAST, -1_000_000);
+  await other.close();
+  await until(async () => !(await listWorkers(db)).includes(other.number));
+  await search(loop, true);
+  while (hasSearch(loop)) await search(loop, false);
+  expect(found(loop)).toEqual([LAST]);
+});
+
+test('many retries that become due at once are all found, at one time or not', async () => {
+  const count = 30;
+  const at = new Date(NOW.getTime() + 60_000);
+  for (let n = 1; n <= count; n += 1)
+    await dueIn(`whe_${String(n).padStart(4, '0')}`, 60_000 - (n % 3));
+  const seen: string[] = [];
+  let after: Parameters<typeof findNewlyDue>[1]['after'] | null = { at: NOW, id: '' };
+  while (after) {
+    const { due, next } = await findNewlyDue(db, { after, now: at, limit: 7 });
+    seen.push(...due.map(({ endpoint_id }) => endpoint_id));
+    after = next;
+  }
+  expect(seen.length).toBe(count);
+  expect(new Set(seen).size).toBe(count);
+});
+
+test('retries of paused and deleted endpoints, and claimed ones, are not found', async () => {
+  for (const id of ['whe_0001', 'whe_0002', 'whe_0003', 'whe_0004']) await dueIn(id, -1);
+  await db.pool.query(`update webhook_endpoint set status = 'disabled' where id = 'whe_0001'`);
+  await set('whe_0002', `endpoint_id = 'whe_gone'`);
+  await set('whe_0003', 'claimed_by = 5');
+  const { due } = await findNewlyDue(db, {
+    after: { at: new Date(0), id: '' },
+    now: NOW,
+    limit: 100,
+  });
+  expect(due.map(({ endpoint_id }) => endpoint_id)).toEqual(['whe_0004']);
+});
