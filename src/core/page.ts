@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ProblemError } from './problem.ts';
+import { invalidField } from './problem.ts';
 
 export const PAGE_LIMIT_DEFAULT = 50;
 export const PAGE_LIMIT_MAX = 200;
@@ -106,15 +106,7 @@ export function parseCursor(list: string, cursor: string | undefined): PagePosit
   const position = at && id && isInstant(at) ? { at, id } : null;
   if (position && name === list && !id?.includes('\0') && formatCursor(list, position) === cursor)
     return position;
-  throw new ProblemError('validation_error', {
-    errors: [
-      {
-        path: 'query.cursor',
-        message: 'This list did not issue the cursor.',
-        code: 'invalid_cursor',
-      },
-    ],
-  });
+  throw invalidField('cursor', 'This list did not issue the cursor.', 'invalid_cursor');
 }
 
 /**

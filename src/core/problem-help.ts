@@ -33,10 +33,11 @@ export const PROBLEM_HELP = {
     cause: {
       de:
         'Der API-Schlüssel fehlt, ist unbekannt, falsch, abgelaufen oder widerrufen, oder die ' +
-        'IP-Adresse ist für ihn nicht freigegeben.',
+        'IP-Adresse ist für ihn nicht freigegeben. `detail` sagt, ob er fehlt oder seine Form ' +
+        'nicht stimmt.',
       en:
         'The API key is missing, unknown, wrong, expired or revoked, or it may not be used from ' +
-        'this IP address.',
+        'this IP address. `detail` says whether it is missing or malformed.',
     },
     remedy: {
       de:
@@ -113,8 +114,12 @@ export const PROBLEM_HELP = {
   },
   not_found: {
     cause: {
-      de: 'Es gibt unter dieser Adresse nichts, was dieses Team sehen kann.',
-      en: 'There is nothing at this address that this team can see.',
+      de:
+        'Es gibt unter dieser Adresse nichts, was dieses Team sehen kann, oder nichts zu der Id ' +
+        'im Inhalt, die `field` nennt.',
+      en:
+        'There is nothing at this address that this team can see, or nothing with the id in the ' +
+        'body that `field` names.',
     },
     remedy: {
       de: 'Pfad und Id prüfen; die Listen nennen die gültigen Ids.',
@@ -172,10 +177,10 @@ export const PROBLEM_HELP = {
     cause: {
       de:
         'Ein Wert in Anfragezeile, Pfad, Kopfzeile oder Inhalt ist ungültig: `errors` nennt alle ' +
-        'Stellen, `field` ein einzelnes Feld.',
+        'Stellen, `field` das Feld, wenn es nur eines ist.',
       en:
         'A value of query, path, header or body is invalid: `errors` names every place, ' +
-        '`field` a single field.',
+        '`field` the field if there is only one.',
     },
     remedy: {
       de: 'Die genannten Werte berichtigen.',

@@ -62,11 +62,16 @@ interface Diagnostic {
 /** The fields that a problem may have in addition to the common ones. Others have only `detail`. */
 interface ProblemFields {
   bad_request: Diagnostic & { readonly status?: number };
-  unauthorized: Record<never, never>;
   insufficient_scope: Diagnostic & { readonly required_scope: Scope };
+  /** `field` is the name of the id in the body of the request. */
+  not_found: Diagnostic & { readonly field?: string };
+  /**
+   * A response has `errors` in any case, and `field` and `detail` if there is one fault only.
+   * Without `errors`, the one entry is made of the others; `reason` is its code.
+   */
   validation_error:
-    | (Diagnostic & { readonly errors: readonly FieldError[] })
-    | { readonly field: string; readonly detail: string };
+    | (Diagnostic & { readonly errors: readonly FieldError[]; readonly field?: string })
+    | { readonly field: string; readonly detail: string; readonly reason: string };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
   rate_limited: Diagnostic & { readonly retry_after: number };
   internal: Record<never, never>;
@@ -110,7 +115,18 @@ export function notFound(): ProblemError {
   return new ProblemError('not_found');
 }
 
-/** The problem for a value that has the right shape but that the application refuses. */
-export function invalidField(field: string, detail: string): ProblemError {
-  return new ProblemError('validation_error', { field, detail });
+/**
+ * Like {@link notFound}, for an id in the body of a request. It takes the name of the field and
+ * nothing about the id, for the same reason.
+ */
+export function unknownId(field: string): ProblemError {
+  return new ProblemError('not_found', { field });
+}
+
+/**
+ * The problem for a value that has the right shape but that the application refuses. `reason` is a
+ * code for programs.
+ */
+export function invalidField(field: string, detail: string, reason = 'refused'): ProblemError {
+  return new ProblemError('validation_error', { field, detail, reason });
 }

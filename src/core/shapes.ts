@@ -11,7 +11,7 @@ const inYears = (text: string): boolean => {
 
 /** A date-time in a request. It must have an offset. Read it with `toInstant`. */
 export const dateTimeInput = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, abort: true })
   .refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
 
 /** Converts a date-time of a request for the database: ISO text in UTC with milliseconds. */

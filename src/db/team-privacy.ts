@@ -1,5 +1,5 @@
 import { privacyOf } from '../core/privacy.ts';
-import { notFound } from '../core/problem.ts';
+import { unknownId } from '../core/problem.ts';
 import { statement, type Tx } from './client.ts';
 import type { ChangeContext } from './outbox.ts';
 
@@ -24,7 +24,7 @@ export async function readChangeContext(
   context: PlatformChangeContext,
 ): Promise<ChangeContext> {
   const [row] = await tx.query(READ, [context.teamId]);
-  if (!row) throw notFound();
+  if (!row) throw unknownId('team_id');
   const { member_detail_enabled, leaderboard_enabled } = row;
   return {
     ...context,

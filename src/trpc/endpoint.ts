@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import type { Deprecation } from '../core/deprecation.ts';
 import { requireMemberDetail } from '../core/privacy.ts';
 import { privateFieldsOf } from '../core/private-fields.ts';
-import type { ProblemCode } from '../core/problem.ts';
+import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Context } from './context.ts';
 import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
@@ -85,7 +85,8 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
     // tRPC's own types cannot express that here.
     const resolve = async ({ ctx, input }: { ctx: Context; input: unknown }) => {
       operation.guard(ctx);
-      return (await runCall(operation.parse(ctx, input), ctx.db)) as never;
+      const call = operation.parse(ctx, input);
+      return (await runCall(call, ctx.db).catch(nameParameter(declaration))) as never;
     };
     return { procedure: scoped.input(declaration.input).output(declaration.output), resolve };
   };
@@ -98,6 +99,18 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
       const { procedure, resolve } = declare(work);
       return procedure.mutation(resolve);
     },
+  };
+}
+
+/** Over tRPC the parameter of the path is a field of the input, so `not_found` names it. */
+function nameParameter({ path }: Pick<Declaration<z.ZodType, z.ZodType>, 'path'>) {
+  const parameter = /\{(\w+)\}/.exec(path)?.[1];
+  return (error: unknown): never => {
+    const isUnnamed =
+      error instanceof ProblemError &&
+      error.code === 'not_found' &&
+      error.fields['field'] === undefined;
+    throw isUnnamed && parameter !== undefined ? unknownId(parameter) : error;
   };
 }
 

@@ -227,7 +227,7 @@ describe('POST /users', () => {
       status: 422,
       body: { code: 'validation_error', field: 'role' },
     });
-    expect(refused.body).not.toHaveProperty('errors');
+    expect(refused.body.errors).toMatchObject([{ path: 'body.role' }]);
   });
 
   test('409: no seat is free', async () => {

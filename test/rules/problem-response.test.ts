@@ -135,7 +135,12 @@ describe('the errors of a request', () => {
 });
 
 describe('the body of a problem', () => {
-  const context = { publicUrl: 'https://api.test', language: 'de', requestId: 'req_1' } as const;
+  const context = {
+    publicUrl: 'https://api.test',
+    language: 'de',
+    requestId: 'req_1',
+    route: POST,
+  } as const;
 
   it('links to its documentation and has its title in the language of the request', () => {
     expect(problemBody(invalidField('name', 'Taken.'), context)).toEqual({
@@ -144,6 +149,7 @@ describe('the body of a problem', () => {
       status: 422,
       code: 'validation_error',
       request_id: 'req_1',
+      errors: [{ path: 'body.name', message: 'Taken.', code: 'refused' }],
       field: 'name',
       detail: 'Taken.',
     });

@@ -55,7 +55,7 @@ const problemSchema = z.strictObject({
 /** The codes that may carry each field besides the common ones. */
 const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
   errors: ['validation_error'],
-  field: ['validation_error'],
+  field: ['not_found', 'validation_error'],
   dimension: ['kombination_ungueltig'],
   id: ['kombination_ungueltig'],
   required_scope: ['insufficient_scope'],
@@ -147,16 +147,27 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
     ([field, codes]) => field in problem && !codes.includes(code),
   );
   if (foreign) return `${code} has the field ${foreign[0]}`;
-  if (
-    code === 'validation_error' &&
-    (problem.errors === undefined) === (problem.field === undefined)
-  )
-    return 'exactly one of errors and field must be there';
+  if (code === 'validation_error') return validationFault(problem);
   if (code === 'insufficient_scope' && problem.required_scope === undefined)
     return 'required_scope is missing';
   if (code === 'rate_limited' && headers['retry-after'] !== String(problem.retry_after))
     return 'retry_after and Retry-After differ';
   return null;
+}
+
+/** All faults are in `errors`, one for each place. `field` and `detail` repeat a single one. */
+function validationFault({ errors, field, detail }: z.output<typeof problemSchema>): string | null {
+  const [first, ...others] = errors ?? [];
+  if (!first) return 'a validation_error has no errors';
+  if (new Set(errors?.map(({ path }) => path)).size !== others.length + 1)
+    return 'two errors are about the same place';
+  const [, name] = first.path.split('.');
+  const isNamed = others.length === 0 && name !== undefined && name !== '';
+  if (isNamed !== (field !== undefined)) return 'field is not told for exactly one fault';
+  if (!isNamed) return null;
+  return first.path.includes(`.${field}`) && detail === first.message
+    ? null
+    : 'field and detail differ from the only error';
 }
 
 function undeclaredFault(endpoint: Endpoint | null, code: ProblemCode): string | null {

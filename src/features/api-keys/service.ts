@@ -1,7 +1,7 @@
 import { makeApiKey } from '../../core/api-key.ts';
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound } from '../../core/problem.ts';
+import { unknownId } from '../../core/problem.ts';
 import type { Scope } from '../../core/scopes.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -32,7 +32,7 @@ export async function getKey(
   now: DatabaseTime,
 ): Promise<KeyRow> {
   const row = await store.findKey(db, teamId, keyId, now);
-  if (!row) throw notFound();
+  if (!row) throw unknownId('key_id');
   return row;
 }
 
@@ -197,6 +197,6 @@ async function findKeyForUpdate(
   now: DatabaseTime,
 ): Promise<KeyRow> {
   const row = await store.findKeyForUpdate(tx, teamId, keyId, now);
-  if (!row) throw notFound();
+  if (!row) throw unknownId('key_id');
   return row;
 }

@@ -1,6 +1,6 @@
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound } from '../../core/problem.ts';
+import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
@@ -54,7 +54,7 @@ export async function createAssignment(
   const { memberId, title, combination, note, dueDate } = wanted;
   return db.transaction(async (tx) => {
     const recipient = await store.readRecipient(tx, teamId, memberId, combination);
-    if (!recipient) throw notFound();
+    if (!recipient) throw unknownId('member_id');
     rules.requireAllowed(combination, recipient.facts);
     const row: AssignmentRow = {
       id: newId('assignment'),

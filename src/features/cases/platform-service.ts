@@ -1,4 +1,4 @@
-import { notFound, ProblemError } from '../../core/problem.ts';
+import { ProblemError, unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
@@ -32,7 +32,7 @@ export async function createCase(
       lockActiveMember(tx, teamId, wanted.user_id),
     ]);
     const row: PlatformCaseRow = { ...wanted, created_at: at.toISOString() };
-    if (!stored && !isMember) throw notFound();
+    if (!stored && !isMember) throw unknownId('user_id');
     if (!stored && (await store.insertCase(tx, teamId, row))) {
       const details = { user_id: wanted.user_id, private: wanted.private };
       record(tx, current, { audit: { action: 'case.created', targetId: row.id, details } });
@@ -61,7 +61,7 @@ export async function updateCase(
       readChangeContext(tx, context),
       store.findCaseForUpdate(tx, teamId, caseId),
     ]);
-    if (!before) throw notFound();
+    if (!before) throw unknownId('case_id');
     const row: PlatformCaseRow = { ...before, ...Object.fromEntries(named) };
     if (isSameCase(before, row)) return before;
     store.updateCase(tx, teamId, row);
@@ -84,7 +84,7 @@ export async function removeCase(
       readChangeContext(tx, context),
       store.removeCase(tx, context.teamId, caseId),
     ]);
-    if (!isRemoved) throw notFound();
+    if (!isRemoved) throw unknownId('case_id');
     record(tx, current, { audit: { action: 'case.deleted', targetId: caseId } });
   });
 }

@@ -1,6 +1,6 @@
 import { newId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound } from '../../core/problem.ts';
+import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as rules from './rules.ts';
@@ -48,7 +48,7 @@ export async function createCase(
   const { userId, title, personaId, fields, externalRef } = wanted;
   rules.requireStorable({ fields, external_ref: externalRef });
   return db.transaction(async (tx) => {
-    if (!(await store.lockActiveMember(tx, teamId, userId))) throw notFound();
+    if (!(await store.lockActiveMember(tx, teamId, userId))) throw unknownId('user_id');
     const row: CaseRow = {
       id: newId('case'),
       user_id: userId,

@@ -1,4 +1,4 @@
-import { notFound } from '../../core/problem.ts';
+import { unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record } from '../../db/outbox.ts';
@@ -33,7 +33,7 @@ export async function acceptInvitation(
       readChangeContext(tx, context),
       store.findInvited(tx, teamId, acceptance),
     ]);
-    if (!target) throw notFound();
+    if (!target) throw unknownId(acceptance.memberId === null ? 'email' : 'member_id');
     if (!rules.requireAcceptable(target, userId, target.is_live_already)) return target;
     store.activate(tx, teamId, target.id, { userId, at });
     record(tx, current, {
@@ -59,7 +59,7 @@ export async function deletePerson(
       readChangeContext(tx, context),
       store.listMembershipsOfPerson(tx, teamId, userId),
     ]);
-    if (memberships.length === 0) throw notFound();
+    if (memberships.length === 0) throw unknownId('user_id');
     for (const membership of memberships.filter(({ status }) => status !== 'ended')) {
       if (membership.team_has_ended) endMembership(tx, current, membership, 'member.removed');
       else await removeMember(tx, current, membership.id);

@@ -2,7 +2,7 @@ import type { Language } from '../../core/language.ts';
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound } from '../../core/problem.ts';
+import { notFound, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -139,7 +139,7 @@ export async function resendInvitation(
     lockTeam(tx, teamId);
     const windowStart = new Date(at.getTime() - rules.INVITATION_WINDOW_MS);
     const found = await invitations.findForResend(tx, teamId, memberId, windowStart);
-    if (!found) throw notFound();
+    if (!found) throw unknownId('member_id');
     const { member, limitingInvitedAt } = found;
     rules.requireInvited(member);
     rules.requireBelowInvitationLimit(limitingInvitedAt, at);
@@ -163,7 +163,9 @@ export async function withdrawInvitation(
   memberId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const target = await findTarget(tx, context.teamId, memberId);
+    lockTeam(tx, context.teamId);
+    const target = await store.findTarget(tx, context.teamId, memberId);
+    if (!target) throw unknownId('member_id');
     rules.requireInvited(target);
     if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
     endMembership(tx, context, target, 'member.invitation_withdrawn');

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { newId } from '../../core/ids.ts';
-import { notFound, ProblemError } from '../../core/problem.ts';
+import { ProblemError, unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
 import { lockTeam } from '../../db/team-lock.ts';
@@ -60,7 +60,7 @@ export async function updateTeam(
   const { team_id: teamId, ...named } = input;
   return db.transaction(async (tx) => {
     const before = await store.findTeamForUpdate(tx, teamId);
-    if (!before) throw notFound();
+    if (!before) throw unknownId('team_id');
     const changes = Object.entries(named).filter(
       ([name, value]) => value !== undefined && value !== before[name as keyof typeof named],
     );
@@ -97,7 +97,7 @@ export async function transferOwnership(
     ]);
     const member = found.find(({ id }) => id === memberId);
     const owner = found.find(({ role }) => role === 'owner');
-    if (!member) throw notFound();
+    if (!member) throw unknownId('member_id');
     rules.requireMayOwn(member);
     if (member === owner) return;
     if (owner) store.makeAdmin(tx, teamId, owner.id);

@@ -1,5 +1,5 @@
 import { readPage, readPageBy, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound } from '../../core/problem.ts';
+import { unknownId } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -59,7 +59,7 @@ async function changeRights(
   return db.transaction(async (tx) => {
     lockTeam(tx, teamId);
     const target = await store.findMember(tx, teamId, memberId);
-    if (!target) throw notFound();
+    if (!target) throw unknownId('member_id');
     if (granted) rules.requireActiveAdmin(target);
     if (target.rights.includes(right) === granted) return target.rights;
     const others = target.rights.filter((held) => held !== right);
@@ -117,7 +117,8 @@ export async function getPolicy(
   teamId: string,
   memberId: string | null,
 ): Promise<readonly string[]> {
-  if (memberId !== null && !(await store.findMember(db, teamId, memberId))) throw notFound();
+  if (memberId !== null && !(await store.findMember(db, teamId, memberId)))
+    throw unknownId('member_id');
   return catalogStore.listBlocked(db, teamId, memberId);
 }
 

@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../core/events.ts';
-import { notFound, invalidField, ProblemError } from '../../core/problem.ts';
+import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
@@ -39,7 +39,7 @@ export async function recordStep(
       store.knowsPerson(tx, teamId, wanted.user_id),
       store.findTrainingOfAnybody(tx, teamId, wanted.id),
     ]);
-    if (!isKnown) throw notFound();
+    if (!isKnown) throw unknownId('user_id');
     if (before) rules.requireSameTraining(before, wanted);
     const after = applyStep(before, wanted, assignments, step);
     if (before && isSame(before, after)) return before;
@@ -172,7 +172,7 @@ export async function lockTrainingToScore<T>(
     alongside(),
   ]);
   // A training that was inserted after the lock was requested is not locked. Treat it as not there.
-  if (!isLocked || !training) throw notFound();
+  if (!isLocked || !training) throw unknownId('training_id');
   return { training, context: current, assignment: assignments[0] ?? null, alongside: answer };
 }
 

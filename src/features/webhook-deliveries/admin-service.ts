@@ -1,6 +1,6 @@
 /** Deliveries for the team's admins in the app: a list over all endpoints, and one in detail. */
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { notFound } from '../../core/problem.ts';
+import { unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import { deliveryHeaders, envelopeText } from '../../delivery/envelope.ts';
@@ -54,7 +54,7 @@ export async function getDelivery(
   deliveryId: string,
 ): Promise<DeliveryDetail> {
   const row = await store.findDelivery(db, teamId, deliveryId);
-  if (!row) throw notFound();
+  if (!row) throw unknownId('delivery_id');
   const failed = await store.listFailedAttempts(db, teamId, deliveryId);
   const id = row.event_id;
   const body = envelopeText({

@@ -10,7 +10,7 @@
  * something to cancel, and a receiver that fails again does not get all of them.
  */
 import { newId } from '../../core/ids.ts';
-import { invalidField, notFound, ProblemError } from '../../core/problem.ts';
+import { invalidField, ProblemError, unknownId } from '../../core/problem.ts';
 import { toInstant } from '../../core/shapes.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
@@ -52,7 +52,7 @@ export async function startResend(
     const countMax = TOTAL_MAX + 1;
     const wanted = { endpointId, since: from, at, countMax };
     const facts = await store.readStartFacts(tx, teamId, wanted);
-    if (!facts) throw notFound();
+    if (!facts) throw unknownId('endpoint_id');
     if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
     if (facts.is_running)
       throw new ProblemError('conflict', {
@@ -99,7 +99,7 @@ function newResend(start: {
 /** Throws `not_found`. */
 export async function getResend(db: Db, teamId: string, resendId: string): Promise<ResendRow> {
   const row = await store.findResend(db, teamId, resendId);
-  if (!row) throw notFound();
+  if (!row) throw unknownId('resend_id');
   return row;
 }
 
@@ -115,7 +115,7 @@ export async function cancelResend(
   const { teamId, at } = context;
   return db.transaction(async (tx) => {
     const found = await store.findResendForUpdate(tx, teamId, resendId);
-    if (!found) throw notFound();
+    if (!found) throw unknownId('resend_id');
     if (found.state !== 'running') return found;
     const row: ResendRow = { ...found, state: 'cancelled', finished_at: at.toISOString() };
     store.updateResend(tx, teamId, row);

@@ -110,6 +110,20 @@ function withoutMapping(address: string): string {
   return bytes.join('.');
 }
 
+/**
+ * Says what is wrong with the headers `Authorization` of a request without a valid key. It tells
+ * nothing about a key that has the right form.
+ */
+export function describeRefusal(headers: readonly string[] | undefined): string {
+  const [header = '', ...others] = headers ?? [];
+  if (others.length > 0) return 'There is more than one header Authorization.';
+  if (header === '')
+    return 'The API key is missing. Send it as "Authorization: Bearer svck_live_…".';
+  return parseApiKey(bearerOf(header))
+    ? 'The API key is not valid, or not from this address.'
+    : 'The API key is malformed. Send it as "Authorization: Bearer svck_live_…".';
+}
+
 function bearerOf(authorization: string | null): string {
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
 }

@@ -28,6 +28,7 @@ export function answerBrokenRequest(
         publicUrl,
         language: 'de',
         requestId,
+        route: null,
       }),
     );
     const head = [

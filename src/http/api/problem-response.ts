@@ -1,7 +1,7 @@
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
 import type { Language } from '../../core/language.ts';
-import { PROBLEMS, ProblemError, type FieldError } from '../../core/problem.ts';
+import { PROBLEMS, ProblemError } from '../../core/problem.ts';
 import { isUnavailable } from '../../db/errors.ts';
 import type { RestFacts } from '../../trpc/operation.ts';
 
@@ -14,6 +14,9 @@ export interface ProblemBody {
   readonly request_id: string;
   readonly [field: string]: unknown;
 }
+
+/** What is known about the route of a request: it says where a value was. */
+type Route = Pick<RestFacts, 'method' | 'path'>;
 
 /**
  * What tRPC itself refuses before it calls a procedure: an unknown procedure, a wrong method, a
@@ -32,13 +35,9 @@ const TRPC_STATUSES: Partial<Record<TRPCError['code'], number>> = {
  * Turns any error into a problem. Both APIs use only this function for it. An unexpected error
  * becomes `internal`; the caller logs it.
  */
-export function toProblem(
-  error: unknown,
-  route: Pick<RestFacts, 'method' | 'path'> | null,
-): ProblemError {
+export function toProblem(error: unknown, route: Route | null): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (error instanceof z.ZodError)
-    return new ProblemError('validation_error', { errors: toFieldErrors(error, route) });
+  if (error instanceof z.ZodError) return validationError(error, route);
   if (error instanceof TRPCError) {
     // A bad *output* is an INTERNAL_SERVER_ERROR whose cause is a ZodError too. It is our fault,
     // not the caller's.
@@ -54,10 +53,13 @@ export function toProblem(
   return new ProblemError(isUnavailable(error) ? 'unavailable' : 'internal');
 }
 
-/** Makes the body of a problem. `type` links to the code's section of the errors page. */
+/**
+ * Makes the body of a problem. `type` links to the code's section of the errors page. `route` is
+ * null in the tRPC API.
+ */
 export function problemBody(
   problem: ProblemError,
-  context: { publicUrl: string; language: Language; requestId: string },
+  context: { publicUrl: string; language: Language; requestId: string; route: Route | null },
 ): ProblemBody {
   const { status: _status, ...fields } = problem.fields;
   return {
@@ -66,7 +68,7 @@ export function problemBody(
     status: problem.status,
     code: problem.code,
     request_id: context.requestId,
-    ...fields,
+    ...(problem.code === 'validation_error' ? withErrors(fields, context.route) : fields),
   };
 }
 
@@ -89,34 +91,63 @@ export function retryAfterOf({ code, fields }: ProblemError): number | null {
   return typeof fields['retry_after'] === 'number' ? fields['retry_after'] : null;
 }
 
-/**
- * Turns zod's issues into field errors. Each path begins with where the value was: `path.`,
- * `query.` or `body.`. Each misspelt field gets an entry of its own.
- */
-function toFieldErrors(
-  error: z.ZodError,
-  route: Pick<RestFacts, 'method' | 'path'> | null,
-): FieldError[] {
-  return error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
-        path: locate([...issue.path, key], route),
-        message: `Unknown field: ${key}`,
-        code: issue.code,
-      }));
-    }
-    const code =
-      issue.code === 'custom' && typeof issue.params?.['code'] === 'string'
-        ? issue.params['code']
-        : issue.code;
-    return [{ path: locate(issue.path, route), message: issue.message, code }];
-  });
+/** Makes the entry of `errors` for a value that a rule has refused. A schema's errors have them. */
+function withErrors(
+  fields: Readonly<Record<string, unknown>>,
+  route: Route | null,
+): Readonly<Record<string, unknown>> {
+  const { field, detail, reason } = fields;
+  if (typeof field !== 'string' || reason === undefined) return fields;
+  return {
+    errors: [{ path: locate([field], route), message: detail, code: reason }],
+    field,
+    detail,
+  };
 }
 
-function locate(
-  path: readonly PropertyKey[],
-  route: Pick<RestFacts, 'method' | 'path'> | null,
-): string {
+/** A fault in the input. `path` has the steps to it, without where the input came from. */
+interface Fault {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly code: string;
+}
+
+/**
+ * Turns zod's issues into a problem, with the first fault of each place. Each path begins with
+ * where the value was: `path.`, `query.` or `body.`. A single one is in `field` and `detail`, too.
+ */
+function validationError(error: z.ZodError, route: Route | null): ProblemError {
+  // zod goes on after a wrong type: an empty list is no text, and is too short besides.
+  const byPlace = new Map<string, Fault>();
+  for (const fault of error.issues.flatMap(toFaults)) {
+    const place = locate(fault.path, route);
+    if (!byPlace.has(place)) byPlace.set(place, fault);
+  }
+  const errors = [...byPlace].map(([path, fault]) => ({ ...fault, path }));
+  const [only, ...others] = byPlace.values();
+  const field = String((only?.path[0] === '' ? only.path[1] : only?.path[0]) ?? '');
+  return !only || others.length > 0 || field === ''
+    ? new ProblemError('validation_error', { errors })
+    : new ProblemError('validation_error', { errors, field, detail: only.message });
+}
+
+/** Each misspelt field is a fault of its own. */
+function toFaults(issue: z.core.$ZodIssue): Fault[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: [...issue.path, key],
+      message: `Unknown field: ${key}`,
+      code: issue.code,
+    }));
+  }
+  const code =
+    issue.code === 'custom' && typeof issue.params?.['code'] === 'string'
+      ? issue.params['code']
+      : issue.code;
+  return [{ path: issue.path, message: issue.message, code }];
+}
+
+function locate(path: readonly PropertyKey[], route: Route | null): string {
   // An empty first step marks a body field that has the name of a path parameter.
   const isInBody = path[0] === '' && path.length > 1;
   const steps = path.slice(isInBody ? 1 : 0).map(String);

@@ -5,15 +5,14 @@ import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.t
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
 import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
+import type { Endpoint } from '../../routers/endpoints.ts';
 
 /** Makes the response for a problem. */
 export function problemToResponse(exchange: RestExchange, problem: ProblemError): ApiResponse {
-  const { publicUrl } = exchange.options;
-  const body = problemBody(problem, {
-    publicUrl,
-    language: exchange.language,
-    requestId: exchange.requestId,
-  });
+  const { options, language, requestId } = exchange;
+  const { publicUrl } = options;
+  const route = endpointOf(exchange);
+  const body = problemBody(problem, { publicUrl, language, requestId, route });
   return { status: problem.status, body: JSON.stringify(body), location: null };
 }
 
@@ -31,12 +30,12 @@ const CALLER_HUNG_UP = 499;
  * up gets nothing.
  */
 export function answerProblem(exchange: RestExchange, error: unknown): void {
-  const { match, response, options, requestId } = exchange;
+  const { response, options, requestId } = exchange;
   if (hasHungUp(response)) {
     response.statusCode = CALLER_HUNG_UP;
     return;
   }
-  const problem = toProblem(error, match.kind === 'route' ? match.route.endpoint : null);
+  const problem = toProblem(error, endpointOf(exchange));
   if (isOurFault(error, problem)) options.logger.error({ err: error, requestId }, problem.code);
   const retryAfterS = retryAfterOf(problem);
   if (retryAfterS !== null) response.setHeader('Retry-After', String(retryAfterS));
@@ -96,6 +95,10 @@ export function finish(exchange: RestExchange, startedAt: number): void {
     { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
     'request',
   );
+}
+
+function endpointOf({ match }: RestExchange): Endpoint | null {
+  return match.kind === 'route' ? match.route.endpoint : null;
 }
 
 /** The route template, which has no ids. */

@@ -12,7 +12,7 @@ import type { Db } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
-import { authenticate, type Tenant } from './authenticate.ts';
+import { authenticate, describeRefusal, type Tenant } from './authenticate.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions, type Version } from './exchange.ts';
 import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
 import { hangUpOf } from './hang-up.ts';
@@ -134,7 +134,10 @@ async function admit(exchange: RestExchange, nonce: Buffer): Promise<Tenant | nu
       detail: `This path has ${match.allow.join(', ')}.`,
     });
   }
-  if (!tenant) throw new ProblemError('unauthorized');
+  if (!tenant) {
+    const detail = describeRefusal(request.headersDistinct['authorization']);
+    throw new ProblemError('unauthorized', { detail });
+  }
   return tenant;
 }
 
@@ -240,10 +243,9 @@ function findIdempotencyKey(request: IncomingMessage): string | null {
   const [key = ''] = keys;
   if (keys.length === 1 && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
   const max = IDEMPOTENCY_KEY_MAX_LENGTH;
-  const message = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
-  throw new ProblemError('validation_error', {
-    errors: [{ path: 'header.Idempotency-Key', message, code: 'invalid_length' }],
-  });
+  const detail = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
+  const error = { path: 'header.Idempotency-Key', message: detail, code: 'invalid_length' };
+  throw new ProblemError('validation_error', { errors: [error], field: 'Idempotency-Key', detail });
 }
 
 function toResponse(route: CompiledRoute, output: unknown): ApiResponse {

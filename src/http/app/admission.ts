@@ -78,8 +78,21 @@ export async function admit(
     response.setHeader('RateLimit-Reset', rate.resetS);
   }
   if (rate && !counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
-  if (!caller) throw new ProblemError('unauthorized');
+  if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(token) });
   return caller;
+}
+
+/** Says what is missing. It tells nothing about the person or the team of a token. */
+function refusalOf(token: string | null): string {
+  if (token === null) {
+    return (
+      'There is no token. Send it as "Authorization: Bearer", or open a session; ' +
+      'changes in a session need its CSRF token, too.'
+    );
+  }
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)
+    ? 'The token is not valid, or not for an active member.'
+    : 'The token is malformed. It must be a JWT.';
 }
 
 /** The bearer token of a request, or null. */
@@ -115,5 +128,10 @@ export function describeProblem(
   { options, language, requestId }: AppExchange,
   problem: ProblemError,
 ): ProblemBody {
-  return problemBody(problem, { publicUrl: options.publicUrl, language, requestId });
+  return problemBody(problem, {
+    publicUrl: options.publicUrl,
+    language,
+    requestId,
+    route: null,
+  });
 }

@@ -46,12 +46,16 @@ export const problem = z.object({
     .optional()
     .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
   errors: z.array(fieldError).optional().meta({
-    description: 'Everything that is wrong with the input. Only with `validation_error`.',
+    description: 'Everything that is wrong with the input. Always with `validation_error`.',
   }),
   field: z
     .string()
     .optional()
-    .meta({ description: 'The one field that the service refused. Only with `validation_error`.' }),
+    .meta({
+      description:
+        'The field at fault, if there is only one. With `validation_error`, and with `not_found` ' +
+        'for an id in the body.',
+    }),
   dimension: z
     .string()
     .optional()
@@ -99,7 +103,8 @@ export function problemExample(
   code: ProblemCode,
 ): { readonly component: string | null; readonly example: oas31.ExampleObject } {
   const { error, component } = sample(endpoint, status, code);
-  const value = problemBody(error, { publicUrl, language: 'en', requestId: REQUEST_ID });
+  const context = { publicUrl, language: 'en', requestId: REQUEST_ID, route: endpoint } as const;
+  const value = problemBody(error, context);
   return { component, example: { summary: PROBLEMS[code].title.en, value } };
 }
 
@@ -194,7 +199,11 @@ function validationError(
   code: string,
   variant: string | null,
 ): { error: ProblemError; component: string | null } {
-  const error = new ProblemError('validation_error', { errors: [{ path, message, code }] });
+  const [, field] = path.split('.');
+  const error = new ProblemError('validation_error', {
+    errors: [{ path, message, code }],
+    ...(field !== undefined && { field, detail: message }),
+  });
   return { error, component: variant === null ? null : `validation_error_${variant}` };
 }
 

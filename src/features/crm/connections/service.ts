@@ -1,6 +1,6 @@
 import { encrypt } from '../../../core/encryption.ts';
 import { newId } from '../../../core/ids.ts';
-import { invalidField, notFound, ProblemError } from '../../../core/problem.ts';
+import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
 import type { Db, Tx } from '../../../db/client.ts';
 import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
 import { isProviderError } from '../providers/errors.ts';
@@ -204,6 +204,6 @@ async function requireConnection(
   connectionId: string,
 ): Promise<LockedConnection> {
   const row = await store.findConnectionLocked(tx, teamId, { connectionId, now: at });
-  if (!row) throw notFound();
+  if (!row) throw unknownId('connection_id');
   return row;
 }
