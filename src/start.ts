@@ -55,7 +55,7 @@ async function startAll(): Promise<void> {
       `Another "npm start" is running on ${path}. Stop it first, with Ctrl-C in its terminal.`,
     );
   }
-  const settings = loadConfig(withKeptSecrets(process.env, folder), { mail: true });
+  const settings = loadConfig(withDefaults(process.env, folder), { mail: true });
   const [modules, config] = await Promise.all([importModules(), withDatabase(settings, folder)]);
   await modules.migrate(config.databaseUrl);
   await modules.requireAppSecretAt(config.databaseUrl, appSecretsOf(config));
@@ -99,10 +99,11 @@ async function importModules() {
 type Modules = Awaited<ReturnType<typeof importModules>>;
 
 /**
- * Adds the secrets in `.data` that the environment does not set. The URL of an embedded database is
- * not known yet, so a placeholder stands for it.
+ * Adds what the environment does not set: the secrets in `.data`, and that webhooks may go to
+ * receivers on this machine, which a developer tries first. The URL of an embedded database is not
+ * known yet, so a placeholder stands for it.
  */
-function withKeptSecrets(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
+function withDefaults(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
   const kept = folder.readSecrets();
   const auth =
     env['APP_AUTH_SECRET'] || env['APP_AUTH_JWKS_URL']
@@ -112,6 +113,8 @@ function withKeptSecrets(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.Pro
     ...env,
     ...auth,
     APP_SECRET: env['APP_SECRET'] || kept.appSecret,
+    WEBHOOK_ALLOW_PRIVATE_TARGETS:
+      env['WEBHOOK_ALLOW_PRIVATE_TARGETS'] || (env['NODE_ENV'] === 'production' ? '0' : '1'),
     DATABASE_URL: env['DATABASE_URL'] || EMBEDDED_PLACEHOLDER,
   };
 }

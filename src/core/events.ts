@@ -56,27 +56,27 @@ function integerOrNull(description: string, example: number): z.ZodNullable<z.Zo
     .meta({ description, examples: [example] });
 }
 
-const teamId = text('The team, same as `tenant_id`.', 'team_01');
+const teamId = text('The team, same as `tenant_id`.', 'team_demo');
 const userId = personal(
-  textOrNull('The person; null while an invitation is not accepted.', 'usr_01'),
+  textOrNull('The person; null while an invitation is not accepted.', 'usr_01jc4f40'),
 );
-const trainingId = text('The training session.', 'trn_01');
+const trainingId = text('The training session.', 'trn_01jc4f6b');
 
 const assignmentFields = {
-  assignment_id: text('The assignment.', 'asg_01'),
+  assignment_id: text('The assignment.', 'asg_01jc4f5a'),
   status: text('`open`, `done` or `revoked`.', 'open'),
   title: textOrNull('Title of the assignment; null without one.', 'Practise objections'),
-  member_id: text('The membership of the recipient.', 'mem_01'),
+  member_id: text('The membership of the recipient.', 'mem_01jc4f3x'),
   user_id: userId,
   due_date: textOrNull('Calendar date, `YYYY-MM-DD`; null without one.', '2026-12-01'),
   completed_training_id: textOrNull(
     'The training session that completed it; null when none did.',
-    'trn_01',
+    'trn_01jc4f6b',
   ),
 };
 
 const memberFields = {
-  member_id: text('The membership.', 'mem_01'),
+  member_id: text('The membership.', 'mem_01jc4f3x'),
   role: text('`owner`, `admin` or `member`.', 'member'),
   user_id: userId,
 };
@@ -91,7 +91,10 @@ export const EVENTS = {
     fields: {
       training_id: trainingId,
       user_id: userId,
-      assignment_id: textOrNull('The assignment that it was made for; null without one.', 'asg_01'),
+      assignment_id: textOrNull(
+        'The assignment that it was made for; null without one.',
+        'asg_01jc4f5a',
+      ),
       finished_at: textOrNull('When it ended, ISO 8601 in UTC.', '2026-11-02T09:22:00.000Z'),
       duration_s: integerOrNull('Duration in seconds.', 420),
     },
@@ -139,7 +142,7 @@ export const EVENTS = {
     subscribable: true,
     raisedBy: ANY_ACTOR,
     fields: {
-      connection_id: text('The CRM connection.', 'crm_01'),
+      connection_id: text('The CRM connection.', 'crm_demo'),
       provider: text('The CRM.', 'hubspot'),
       reason: text('Why the attempt failed.', 'unauthorized'),
     },
@@ -148,7 +151,7 @@ export const EVENTS = {
     trigger: 'The test operation of a webhook endpoint was called.',
     subscribable: false,
     raisedBy: ANY_ACTOR,
-    fields: { endpoint_id: text('The webhook endpoint that is tested.', 'whe_01') },
+    fields: { endpoint_id: text('The webhook endpoint that is tested.', 'whe_01jc4f9d') },
   }),
 } as const;
 

@@ -46,8 +46,23 @@ const NOT_PUBLIC: Refusal = {
   detail: 'The URL must lead to public addresses only, and its name must resolve.',
 };
 
-/** Checks a URL without resolving its name. A host that is an address is checked, too. */
+/** What a developer needs to know whose receiver runs on their own machine. */
+const LOCAL_HINT = ' For development, the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it.';
+
+/**
+ * Checks a URL without resolving its name. A host that is an address is checked, too. The refusal
+ * of this machine (`http://localhost`) names the setting that allows it.
+ */
 export function parseTarget(
+  text: string,
+  options: Pick<TargetOptions, 'allowPrivateTargets'>,
+): ParsedTarget {
+  const target = parsePublicTarget(text, options);
+  if (target.ok || options.allowPrivateTargets || !namesThisMachine(text)) return target;
+  return { ok: false, detail: target.detail + LOCAL_HINT };
+}
+
+function parsePublicTarget(
   text: string,
   { allowPrivateTargets }: Pick<TargetOptions, 'allowPrivateTargets'>,
 ): ParsedTarget {
@@ -142,6 +157,14 @@ function textFault(text: string, scheme: RegExp): Refusal | null {
 function literalAddress(hostname: string): string | null {
   const text = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return isIP(text) === 0 ? null : text;
+}
+
+/** Whether the URL leads to this machine, by a name or a loopback address. */
+function namesThisMachine(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
+  const { hostname } = new URL(text);
+  const literal = literalAddress(hostname);
+  return literal === null ? isLocalName(hostname) : /^127\.|^::1$/.test(literal);
 }
 
 /** Whether the name means this machine, however the resolver is set up. */

@@ -33,7 +33,13 @@ export function createApp(options: AppOptions): Express {
     else response.status(503).json({ status: 'not_ready', reason });
   });
   app.use(trpcRouter({ ...options, ipOf }));
-  app.use('/docs', docsRouter({ publicUrl: options.publicUrl }));
+  app.use(
+    docsRouter({
+      publicUrl: options.publicUrl,
+      document: options.document,
+      allowsLocalReceivers: options.services.webhookAllowPrivateTargets,
+    }),
+  );
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('Not found\n');
   });

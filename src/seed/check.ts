@@ -28,6 +28,7 @@ export function checkSeed(seed: SeedFile, known: Known, options: { replace: bool
     checkAssignments(faults, path, team);
     checkUsers(faults, path, team, 'cases', 'user_id');
     checkCrm(faults, path, team);
+    checkDeliveries(faults, path, team);
     checkUniqueIds(faults, path, team);
     checkGenerate(faults, path, team);
   });
@@ -173,6 +174,18 @@ function checkCrm(faults: Faults, path: readonly PathPart[], team: SeedTeam): vo
     faults.add(
       [...path, 'crm_objections', index, 'deal_id'],
       deal === undefined ? 'the team has no deal' : `no deal ${deal}`,
+    );
+  });
+}
+
+function checkDeliveries(faults: Faults, path: readonly PathPart[], team: SeedTeam): void {
+  const endpoints = idsOf(team.webhook_endpoints);
+  team.webhook_deliveries.forEach((delivery, index) => {
+    const endpoint = delivery.endpoint_id ?? team.webhook_endpoints[0]?.id;
+    if (endpoint !== undefined && endpoints.has(endpoint)) return;
+    faults.add(
+      [...path, 'webhook_deliveries', index, 'endpoint_id'],
+      endpoint === undefined ? 'the team has no webhook endpoint' : `no endpoint ${endpoint}`,
     );
   });
 }

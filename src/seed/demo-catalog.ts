@@ -6,7 +6,7 @@ type Entry = NonNullable<SeedFileInput['catalog']>[number];
 type Line = readonly [id: string, de: string, en: string, icon: string];
 
 const SITUATIONS: readonly Line[] = [
-  ['sit_cold_call', 'Kaltakquise', 'Cold call', 'phone'],
+  ['sit_cold', 'Kaltakquise', 'Cold call', 'phone'],
   ['sit_first_meeting', 'Erstgespräch', 'First meeting', 'handshake'],
   ['sit_needs_analysis', 'Bedarfsanalyse', 'Needs analysis', 'search'],
   ['sit_product_demo', 'Produktvorführung', 'Product demo', 'presentation'],
@@ -17,6 +17,7 @@ const SITUATIONS: readonly Line[] = [
 ];
 
 const PERSONALITIES: readonly Line[] = [
+  ['per_calm', 'Ruhig', 'Calm', 'leaf'],
   ['per_analytical', 'Analytisch', 'Analytical', 'chart'],
   ['per_dominant', 'Dominant', 'Dominant', 'bolt'],
   ['per_friendly', 'Freundlich', 'Friendly', 'smile'],
@@ -26,7 +27,7 @@ const PERSONALITIES: readonly Line[] = [
 ];
 
 const INDUSTRIES: readonly Line[] = [
-  ['ind_software', 'Software', 'Software', 'code'],
+  ['ind_saas', 'Software', 'Software', 'code'],
   ['ind_manufacturing', 'Maschinenbau', 'Mechanical engineering', 'gear'],
   ['ind_logistics', 'Logistik', 'Logistics', 'truck'],
   ['ind_health', 'Gesundheitswesen', 'Health care', 'heart'],
@@ -38,7 +39,7 @@ const INDUSTRIES: readonly Line[] = [
 
 const ROLES: readonly Line[] = [
   ['rol_ceo', 'Geschäftsführung', 'Managing director', 'crown'],
-  ['rol_procurement', 'Einkauf', 'Procurement', 'clipboard'],
+  ['rol_buyer', 'Einkauf', 'Procurement', 'clipboard'],
   ['rol_it', 'IT-Leitung', 'Head of IT', 'server'],
   ['rol_sales', 'Vertriebsleitung', 'Head of sales', 'target'],
   ['rol_hr', 'Personalleitung', 'Head of HR', 'people'],
@@ -70,7 +71,7 @@ export const DEMO_CATALOG: readonly Entry[] = [
 ];
 
 export const DEMO_RULES: NonNullable<SeedFileInput['catalog_rules']> = [
-  { situation: 'sit_cold_call', industry: 'ind_public' },
+  { situation: 'sit_cold', industry: 'ind_public' },
   { situation: 'sit_complaint', personality: 'per_friendly' },
   { situation: 'sit_price_talk', personality: 'per_hurried', industry: 'ind_health' },
 ];

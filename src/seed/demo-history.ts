@@ -1,4 +1,5 @@
 // The hand-written history of the demo team: assignments, trainings, cases, deals and objections.
+import { EXAMPLE_IDS } from './demo-team.ts';
 import type { SeedFileInput } from './schema.ts';
 
 /** The demo team as the seed file holds it. */
@@ -15,7 +16,7 @@ export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
   const combination = {
     situation_id: 'sit_price_talk',
     personality_id: 'per_sceptical',
-    industry_id: 'ind_software',
+    industry_id: 'ind_saas',
   };
   const asg = (number: number, title: string, rest: object) => ({
     id: `asg_${number}`,
@@ -25,14 +26,20 @@ export function demoAssignments(now: Date, ago: Ago): Team['assignments'] {
     ...rest,
   });
   return [
-    asg(1, 'Preisgespräch ohne Rabatt', {
-      note: 'Bitte vor dem Teammeeting.',
+    {
+      id: EXAMPLE_IDS.assignment,
+      member_id: EXAMPLE_IDS.member,
+      title: 'Practise objections',
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+      note: 'Before the review, please.',
       due_date: due(7),
       focus_dimension: 'objection_handling',
       created_at: ago(3),
-    }),
+    },
     asg(2, 'Kaltakquise: die ersten 30 Sekunden', {
-      situation_id: 'sit_cold_call',
+      situation_id: 'sit_cold',
       personality_id: 'per_hurried',
       due_date: due(10),
       focus_dimension: 'conversation_control',
@@ -84,6 +91,12 @@ export function demoTrainings(ago: Ago): Team['trainings'] {
     left,
     scoredTraining(ago, { number: 2, days: 10, total: 64 }),
     scoredTraining(ago, { number: 1, days: 6, total: 71 }),
+    {
+      ...scoredTraining(ago, { number: 5, days: 2, total: 71 }),
+      id: EXAMPLE_IDS.training,
+      user_id: EXAMPLE_IDS.user,
+      assignment_id: EXAMPLE_IDS.assignment,
+    },
     running,
   ];
 }
@@ -120,7 +133,7 @@ function scoredTraining(
     duration_s: 840,
     external_ref: { lms: 1000 + number },
     situation_id: number === 1 ? 'sit_closing' : 'sit_needs_analysis',
-    role_id: 'rol_procurement',
+    role_id: 'rol_buyer',
     evaluation: {
       saved_at: ago(days, 15),
       score: {
@@ -146,8 +159,8 @@ function scoredTraining(
 export function demoCases(ago: Ago): Team['cases'] {
   return [
     {
-      id: 'cas_1',
-      user_id: 'usr_4',
+      id: EXAMPLE_IDS.case,
+      user_id: EXAMPLE_IDS.user,
       title: 'Einkauf verlangt 15 % Rabatt',
       fields: { company: 'Nordwerk GmbH', seats: 120, pains: ['Budget', 'Laufzeit'] },
       external_ref: { crm: 'N-4711' },
@@ -163,7 +176,7 @@ export function demoCases(ago: Ago): Team['cases'] {
     { id: 'cas_3', user_id: 'usr_8', title: 'Verlängerung steht an', created_at: ago(5) },
     {
       id: 'cas_4',
-      user_id: 'usr_4',
+      user_id: EXAMPLE_IDS.user,
       title: 'Übung für mich allein',
       private: true,
       created_at: ago(2),
@@ -178,7 +191,7 @@ export function demoDeals(now: Date, ago: Ago): Team['crm_deals'] {
   return [
     {
       ...common,
-      id: 'deal_1',
+      id: EXAMPLE_IDS.deal,
       external_id: '9001',
       outcome: 'open',
       title: 'Nordwerk: Jahreslizenz',
@@ -187,7 +200,7 @@ export function demoDeals(now: Date, ago: Ago): Team['crm_deals'] {
       probability: 60,
       stage_id: 'negotiation',
       industry_id: 'ind_manufacturing',
-      owner_user_id: 'usr_4',
+      owner_user_id: EXAMPLE_IDS.user,
       last_activity_at: ago(2),
       synced_at: ago(1),
     },
@@ -226,8 +239,8 @@ export function demoDeals(now: Date, ago: Ago): Team['crm_deals'] {
 export function demoObjections(ago: Ago): Team['crm_objections'] {
   return [
     {
-      id: 'obj_1',
-      deal_id: 'deal_1',
+      id: EXAMPLE_IDS.objection,
+      deal_id: EXAMPLE_IDS.deal,
       category: 'price',
       text: 'Das ist uns zu teuer.',
       lang: 'de',
@@ -235,7 +248,7 @@ export function demoObjections(ago: Ago): Team['crm_objections'] {
     },
     {
       id: 'obj_2',
-      deal_id: 'deal_1',
+      deal_id: EXAMPLE_IDS.deal,
       category: 'timing',
       text: 'Vor dem nächsten Quartal entscheiden wir nichts.',
       lang: 'de',

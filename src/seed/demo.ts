@@ -10,7 +10,7 @@ import {
   type Ago,
   type Team,
 } from './demo-history.ts';
-import { DEMO_TEAM_ID } from './demo-team.ts';
+import { DEMO_TEAM_ID, EXAMPLE_IDS } from './demo-team.ts';
 import type { SeedFileInput } from './schema.ts';
 
 const DAY_MS = 86_400_000;
@@ -37,6 +37,35 @@ export function demoSeedFile(now: Date = new Date()): SeedFileInput {
     crm_connections: [{ id: 'crm_demo', provider: 'hubspot', status: 'active' }],
     crm_deals: demoDeals(now, ago),
     crm_objections: demoObjections(ago),
+    webhook_endpoints: [
+      {
+        id: EXAMPLE_IDS.webhookEndpoint,
+        // No such name can exist, so the demo never calls a stranger.
+        url: 'https://learning.hansa-vertrieb.example/hooks',
+        events: ['training.completed', 'evaluation.completed'],
+        status: 'disabled',
+        description: 'Learning platform',
+      },
+    ],
+    webhook_deliveries: [
+      {
+        id: EXAMPLE_IDS.webhookDelivery,
+        event_type: 'evaluation.completed',
+        status: 'gave_up',
+        attempt: 8,
+        created_at: ago(3),
+        response_code: 503,
+        response_excerpt: 'Maintenance until Monday',
+        response_ms: 118,
+      },
+      {
+        event_type: 'training.completed',
+        created_at: ago(6),
+        response_code: 204,
+        response_excerpt: '',
+        response_ms: 42,
+      },
+    ],
     generate: { trainings: 240, crm_deals: 12, from: ago(84), to: ago(0), random_seed: 2026 },
   };
   return { catalog: [...DEMO_CATALOG], catalog_rules: DEMO_RULES, teams: [team] };
@@ -55,10 +84,13 @@ const PEOPLE = [
   ['jan.petersen', 'member'],
 ] as const;
 
+/** The position of the person in the examples of the documentation. */
+const EXAMPLE_PERSON = 3;
+
 function demoMembers(ago: Ago): Team['members'] {
   const active = PEOPLE.map(([name, role], index) => ({
-    id: `mem_${index + 1}`,
-    user_id: `usr_${index + 1}`,
+    id: index === EXAMPLE_PERSON ? EXAMPLE_IDS.member : `mem_${index + 1}`,
+    user_id: index === EXAMPLE_PERSON ? EXAMPLE_IDS.user : `usr_${index + 1}`,
     email: `${name}@hansa-vertrieb.example`,
     role,
     created_at: ago(200 - index * 9),

@@ -62,7 +62,7 @@ export function checkGenerate(faults: Faults, path: readonly PathPart[], team: S
     typeof value === 'string' && /^[a-z]+_gen_\d+$/.test(value);
   for (const [list] of LISTS_WITH_IDS) {
     // Webhook endpoints are never generated.
-    if (list === 'webhook_endpoints') continue;
+    if (list === 'webhook_endpoints' || list === 'webhook_deliveries') continue;
     team[list].forEach((row, index) => {
       if (reserved(row.id)) faults.add([...path, list, index, 'id'], RESERVED_ID);
     });

@@ -47,6 +47,7 @@ export const LISTS_WITH_IDS = [
   ['crm_deals', 'crmDeal'],
   ['crm_objections', 'crmObjection'],
   ['webhook_endpoints', 'webhookEndpoint'],
+  ['webhook_deliveries', 'webhookDelivery'],
 ] as const satisfies readonly (readonly [keyof ParsedTeam, IdKind])[];
 
 /**

@@ -1,7 +1,7 @@
 // Makes table rows from the rows of a seed file. Fields that the file leaves out get defaults here.
 import { makeApiKey } from '../core/api-key.ts';
 import { encrypt } from '../core/encryption.ts';
-import { EVENT_API_VERSION, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
+import { EVENT_API_VERSION, EVENTS, SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { makeWebhookSecret, newId } from '../core/ids.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
@@ -144,6 +144,39 @@ export function makeEndpointRow(
     created_at: now,
   };
   return { row, secret };
+}
+
+/** Returns the rows of a delivery and of its event, which is one of the examples. */
+export function deliveryRows(
+  { team, now }: RowContext,
+  input: SeedTeam['webhook_deliveries'][number],
+): { event: Row; delivery: Row } {
+  const { event_type: type } = input;
+  const createdAt = instant(input.created_at) ?? now;
+  const event = {
+    team_id: team.id,
+    id: newId('event'),
+    type,
+    data: { team_id: team.id, ...EVENTS[type].example },
+    created_at: createdAt,
+    fanned_out_at: createdAt,
+  };
+  const delivery = {
+    team_id: team.id,
+    id: input.id,
+    endpoint_id: input.endpoint_id ?? team.webhook_endpoints[0]?.id,
+    event_id: event.id,
+    event_type: type,
+    status: input.status ?? 'ok',
+    attempt: input.attempt ?? 1,
+    created_at: createdAt,
+    response_code: input.response_code ?? null,
+    response_excerpt: input.response_excerpt ?? null,
+    response_ms: input.response_ms ?? null,
+    error: input.error ?? null,
+    last_attempt_at: createdAt,
+  };
+  return { event, delivery };
 }
 
 /** Converts a date-time with any offset to UTC. Null and undefined give null. */

@@ -185,6 +185,20 @@ const webhookEndpoint = z.strictObject({
   description: text.nullish(),
 });
 
+/** Only deliveries that are done: a worker must find nothing to send. */
+const webhookDelivery = z.strictObject({
+  id: id.optional(),
+  endpoint_id: id.optional(),
+  event_type: z.enum(SUBSCRIBABLE_EVENTS),
+  status: z.enum(['ok', 'gave_up']).optional(),
+  attempt: z.int().min(1).max(100).optional(),
+  created_at: instant.optional(),
+  response_code: z.int().min(100).max(599).nullish(),
+  response_excerpt: text.max(1000).nullish(),
+  response_ms: z.int().min(0).max(INT4_MAX).nullish(),
+  error: text.nullish(),
+});
+
 const rowCount = z.int().min(0).max(GENERATE_MAX).optional();
 const dayOrInstant = z.union([dateInput, instant], {
   error: 'must be a date or a date-time with an offset',
@@ -226,6 +240,7 @@ const team = z.strictObject({
   crm_deals: z.array(crmDeal).default([]),
   crm_objections: z.array(crmObjection).default([]),
   webhook_endpoints: z.array(webhookEndpoint).default([]),
+  webhook_deliveries: z.array(webhookDelivery).default([]),
   generate: generate.nullish(),
 });
 

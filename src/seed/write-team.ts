@@ -9,7 +9,14 @@ import {
   objectionRow,
   trainingRow,
 } from './rows-history.ts';
-import { blockRows, makeEndpointRow, makeKeyRow, memberRow, type RowContext } from './rows.ts';
+import {
+  blockRows,
+  deliveryRows,
+  makeEndpointRow,
+  makeKeyRow,
+  memberRow,
+  type RowContext,
+} from './rows.ts';
 
 /**
  * The secrets of a team, which are shown once and never stored in plain text: API keys by name,
@@ -107,6 +114,17 @@ async function writeAccess(client: ClientBase, context: RowContext): Promise<Tea
     client,
     'webhook_endpoint',
     endpoints.map(({ row }) => row),
+  );
+  const deliveries = context.team.webhook_deliveries.map((input) => deliveryRows(context, input));
+  await insertRows(
+    client,
+    'event',
+    deliveries.map(({ event }) => event),
+  );
+  await insertRows(
+    client,
+    'webhook_delivery',
+    deliveries.map(({ delivery }) => delivery),
   );
   return {
     api_keys: Object.fromEntries(keys.map(({ name, key }) => [name, key])),

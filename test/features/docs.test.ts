@@ -1,187 +1,262 @@
-import { createHmac } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+// How the developer pages are served: headers, compression, links, and their twins for programs.
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { request } from 'undici';
 import express from 'express';
+import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { EVENT_TYPES } from '../../src/core/events.ts';
-import { PROBLEMS } from '../../src/core/problem.ts';
-import { isGenuine } from '../../src/http/docs/assets/verify-signature.js';
 import { docsRouter } from '../../src/http/docs/docs.ts';
 import { html, withCode } from '../../src/http/docs/html.ts';
+import { createMarkdown } from '../../src/http/docs/markdown.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { crawl, filesOf, linksOf, plain, type CrawledPage } from '../support/docs.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
+/** What a browser may have to load for one page, compressed. */
+const PAGE_MAX_BYTES = 100_000;
+
 let api: TestApi;
+let pages: readonly CrawledPage[];
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
+  pages = await crawl(api);
 });
 
 const get = (path: string, init?: RequestInit): Promise<Response> => fetch(api.url + path, init);
 const textOf = async (path: string): Promise<string> => (await get(path)).text();
-
-const PAGES = ['/docs', '/docs/', '/docs/errors', '/docs/webhooks'];
+const paths = (): string[] => pages.map(({ path }) => path);
 
 describe('developer pages', () => {
-  it.each(PAGES)(
-    'serves %s without a key as HTML, with a strict content security policy',
-    async (path) => {
-      const response = await get(path);
-      expect(response.status).toBe(200);
-      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-      const policy = response.headers.get('content-security-policy') ?? '';
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).not.toMatch(/unsafe|\*|https?:/);
-    },
-  );
+  it('begin at /docs, where / leads to', async () => {
+    const response = await get('/', { redirect: 'manual' });
+    expect(response.status).toBe(302);
+    expect(response.headers.get('location')).toBe('/docs');
+    expect(paths()).toContain('/docs/quickstart');
+    expect(await textOf('/docs/')).toBe(pages[0]?.html);
+  });
 
-  it('allows scripts and requests only on the page that tries the API', async () => {
-    const policy = (await get('/docs')).headers.get('content-security-policy');
-    expect(policy).toMatch(/script-src 'self'(;|$)/);
-    expect(policy).toMatch(/connect-src 'self'(;|$)/);
-    for (const path of ['/docs/errors', '/docs/webhooks']) {
-      expect((await get(path)).headers.get('content-security-policy')).not.toMatch(
-        /script-src|connect-src|data:/,
-      );
+  it('are HTML without a key, under a content security policy without exceptions', () => {
+    for (const { headers } of pages) {
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('content-security-policy')?.split(';').toSorted()).toEqual([
+        "base-uri 'none'",
+        "connect-src 'self'",
+        "default-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "img-src 'self'",
+        "require-trusted-types-for 'script'",
+        "script-src 'self'",
+        "style-src 'self'",
+      ]);
     }
   });
 
-  it.each(PAGES)(
-    'names no other site, and holds neither inline script nor style on %s',
-    async (path) => {
-      const page = await textOf(path);
-      expect(page).not.toMatch(/https?:\/\/|\/\/[a-z]/i);
-      expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
-    },
-  );
-
-  it.each(PAGES)('has no broken links on %s', async (path) => {
-    const page = await textOf(path);
-    const links = [...page.matchAll(/(?:href|src|data-document)="([^"#][^"]*)"/g)].map(
-      ([, link]) => link ?? '',
-    );
-    expect(links.length).toBeGreaterThan(4);
-    const statuses = await Promise.all(
-      links.map(async (link) => `${link} ${(await get(link)).status}`),
-    );
-    expect(statuses).toEqual(links.map((link) => `${link} 200`));
-    for (const [, fragment] of page.matchAll(/href="#([^"]+)"/g))
-      expect(page).toContain(`id="${fragment}"`);
+  it('load nothing from other sites, and hold neither inline script nor style', () => {
+    for (const { html: page } of pages) {
+      for (const file of filesOf(page)) expect(file).toMatch(/^\/docs\/assets\/[\w.-]+\?v=/);
+      expect(page).not.toMatch(/<style|<script(?![^>]*\ssrc=)/i);
+      expect(page).not.toMatch(/<[^>]*\s(?:style|on\w+)=/i);
+    }
   });
 
-  it('lets versioned files be cached for ever, and others only with a check', async () => {
-    const [, versioned = ''] =
-      /src="([^"]*swagger-ui-bundle\.js[^"]*)"/.exec(await textOf('/docs')) ?? [];
-    expect((await get(versioned)).headers.get('cache-control')).toBe(
+  it('have no broken link, neither to a page nor to a part of one', async () => {
+    const known = new Map(pages.map((page) => [page.path, page.html]));
+    const missing = new Set<string>();
+    for (const { path, html: page } of pages) {
+      for (const link of linksOf(page)) {
+        if (/^https?:/.test(link)) continue;
+        const [target, fragment] = link.startsWith('#') ? [path, link.slice(1)] : link.split('#');
+        const found = known.get(target ?? '');
+        if (fragment !== undefined && !found?.includes(`id="${fragment}"`))
+          missing.add(`${path} → ${link}`);
+        if (found !== undefined) continue;
+        const response = await get(target ?? '');
+        if (response.status !== 200) missing.add(`${path} → ${link}: ${response.status}`);
+        known.set(target ?? '', await response.text());
+      }
+    }
+    expect([...missing]).toEqual([]);
+  });
+
+  it('have one title, one description, and every id once', () => {
+    const titles = pages.map(({ html: page }) => /<title>(.*?)<\/title>/.exec(page)?.[1]);
+    expect(new Set(titles).size).toBe(pages.length);
+    for (const { html: page } of pages) {
+      expect(page.split('<h1')).toHaveLength(2);
+      expect(page).toMatch(/<meta name="description" content="[^"]{10,}"/);
+      const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+      expect(ids).toEqual([...new Set(ids)]);
+    }
+  });
+
+  it('open in less than 100 KB each, with everything that they load', async () => {
+    const sizes = new Map<string, number>();
+    const sizeOf = async (path: string): Promise<number> => {
+      const size = sizes.get(path) ?? (await sizeAs('br', path));
+      sizes.set(path, size);
+      return size;
+    };
+    const scripts = (await sizeOf('/docs/assets/key.js')) + (await sizeOf('/docs/assets/try.js'));
+    const tooLarge: string[] = [];
+    for (const { path, html: page } of pages) {
+      let sum = scripts + (await sizeOf(path));
+      for (const file of filesOf(page)) sum += await sizeOf(file);
+      if (sum > PAGE_MAX_BYTES / 2 || page.length > PAGE_MAX_BYTES) tooLarge.push(`${path} ${sum}`);
+    }
+    expect(tooLarge).toEqual([]);
+  });
+
+  it('show the reader’s own address in samples, and the placeholder for the key', () => {
+    const page = pages.find(({ path }) => path === '/docs/quickstart');
+    expect(plain(page?.html ?? '')).toContain(
+      `curl --fail-with-body "${api.url}/api/public/v1/me"`,
+    );
+    expect(page?.html).toContain('data-key>YOUR_API_KEY<');
+  });
+});
+
+describe('caching', () => {
+  it.each(['br', 'gzip', 'identity'] as const)('serves the same bytes as %s', async (encoding) => {
+    const { body, headers } = await request(`${api.url}/docs/errors`, {
+      headers: { 'accept-encoding': encoding },
+    });
+    const bytes = Buffer.from(await body.arrayBuffer());
+    const decode = { br: brotliDecompressSync, gzip: gunzipSync, identity: (one: Buffer) => one };
+    expect(headers['content-encoding'] ?? 'identity').toBe(encoding);
+    expect(headers['vary']).toBe('Accept-Encoding');
+    expect(decode[encoding](bytes).toString()).toBe(await textOf('/docs/errors'));
+  });
+
+  it('answers 304 to who has the page, and sends it again to others', async () => {
+    const etag = (await get('/docs/errors')).headers.get('etag') ?? '';
+    expect(etag).toMatch(/^W\/"[0-9a-f]{12}"$/);
+    const ask = async (value: string) =>
+      (await get('/docs/errors', { headers: { 'if-none-match': value }, cache: 'no-cache' }))
+        .status;
+    expect([await ask(etag), await ask('W/"0"')]).toEqual([304, 200]);
+  });
+
+  it('lets files be kept for ever if the address names their content', async () => {
+    const file = filesOf(pages[0]?.html ?? '').find((one) => one.includes('docs.css')) ?? '';
+    expect((await get(file)).headers.get('cache-control')).toBe(
       'public, max-age=31536000, immutable',
     );
-    expect((await get('/docs/assets/docs.css?v=old')).headers.get('cache-control')).toBe(
-      'public, max-age=0',
-    );
-    expect((await get('/docs/assets/docs.css')).headers.get('content-type')).toBe(
-      'text/css; charset=utf-8',
-    );
+    for (const path of ['/docs/assets/docs.css?v=old', '/docs/assets/docs.css', '/docs'])
+      expect((await get(path)).headers.get('cache-control')).toBe('public, no-cache');
   });
 
-  it('starts Swagger UI with a script that names no other site and stores no key', async () => {
-    const script = await textOf('/docs/assets/explorer.js');
-    expect(script).not.toMatch(/https?:\/\//);
-    expect(script).toContain('persistAuthorization: false');
+  it('names the content of scripts that scripts import', async () => {
+    const script = await textOf('/docs/assets/docs.js');
+    const imports = [...script.matchAll(/'\.\/([^']+)'/g)].map(([, name]) => name ?? '');
+    expect(imports.length).toBeGreaterThan(3);
+    for (const name of imports)
+      expect((await get(`/docs/assets/${name}`)).headers.get('cache-control')).toContain(
+        'immutable',
+      );
+  });
+});
+
+describe('what does not exist', () => {
+  it('is a page of its own below /docs', async () => {
+    const response = await get('/docs/nothing');
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(await response.text()).toContain('There is no such page');
   });
 
   it.each([
-    '/docs/nothing',
-    '/docs/errors/not_found',
-    '/docs/assets/',
+    '/docs/nothing.md',
     '/docs/assets/index.html',
-    '/docs/assets/verify-signature.js',
+    '/docs/assets/receiver.py',
     '/docs/assets/..%2f..%2fpackage.json',
-    '/docs/assets/constructor',
     '/nothing',
-  ])('answers a plain 404 for %s', async (path) => {
+  ])('is a plain 404 for %s', async (path) => {
     const response = await get(path);
     expect(response.status).toBe(404);
-    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(await response.text()).toBe('Not found\n');
   });
 
-  it('works behind a path in PUBLIC_URL', async () => {
+  it('is every method but GET and HEAD', async () => {
+    expect((await get('/docs', { method: 'POST' })).status).toBe(404);
+    const head = await get('/docs', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+});
+
+describe('behind a path in PUBLIC_URL', () => {
+  it('begins every link with that path', async () => {
+    const publicUrl = 'https://team.example/tools';
+    const document = JSON.stringify(openApiDocument(publicUrl));
     const server = express()
-      .use('/docs', docsRouter({ publicUrl: 'https://team.example/tools' }))
+      .use(docsRouter({ publicUrl, document, allowsLocalReceivers: false }))
       .listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
-    const page = await (
-      await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`)
-    ).text();
-    const links = [...page.matchAll(/(?:href|src|data-document|data-server)="([^"]+)"/g)].map(
-      ([, link]) => link,
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const root = await fetch(url, { redirect: 'manual' });
+    expect(root.headers.get('location')).toBe('/tools/docs');
+    for (const path of [
+      '/docs',
+      '/docs/webhooks',
+      '/docs/reference/members-list',
+      '/docs/search',
+    ]) {
+      const page = await (await fetch(url + path)).text();
+      const links = [...linksOf(page), ...filesOf(page)].filter((link) => !link.startsWith('#'));
+      expect(links.filter((link) => !link.startsWith('/tools/'))).toEqual([]);
+    }
+    const index = (await (await fetch(`${url}/docs/search.json`)).json()) as { base: string };
+    expect(index.base).toBe('/tools');
+    expect(await (await fetch(`${url}/llms.txt`)).text()).toContain(
+      'https://team.example/tools/docs/errors.md',
     );
-    expect(links.filter((link) => !link?.startsWith('/tools/'))).toEqual([]);
   });
 });
 
-describe('/docs/errors', () => {
-  it.each(Object.entries(PROBLEMS))(
-    'explains %s in German and English, in one element of that id',
-    async (code, { status, title, cause, remedy }) => {
-      const page = await textOf('/docs/errors');
-      expect(page.split(`id="${code}"`)).toHaveLength(2);
-      const [, section = ''] =
-        new RegExp(`<section class="problem" id="${code}">(.*?)</section>`, 's').exec(page) ?? [];
-      expect(section).toContain(`>${status}<`);
-      for (const language of ['de', 'en'] as const) {
-        const [, part = ''] =
-          new RegExp(`<div lang="${language}">(.*?)</div>`, 's').exec(section) ?? [];
-        for (const text of [title, cause, remedy])
-          expect(plain(part)).toContain(text[language].replaceAll('`', ''));
-      }
-    },
-  );
-
-  it('is the page that the type of a problem links to', async () => {
-    const { body } = await api.call(null, 'GET', '/me');
-    const { origin, pathname, hash } = new URL(body.type);
-    expect(origin).toBe(api.url);
-    expect(await textOf(pathname)).toContain(`id="${hash.slice(1)}"`);
-  });
-});
-
-describe('/docs/webhooks', () => {
-  it.each(EVENT_TYPES)('shows the event %s', async (type) => {
-    expect(await textOf('/docs/webhooks')).toContain(`id="${type}"`);
+describe('for programs', () => {
+  it('has a Markdown twin of each page, which the page names', async () => {
+    for (const { path, html: page } of pages) {
+      const [, twin] =
+        /<link rel="alternate" href="([^"]*)" type="text\/markdown"/.exec(page) ?? [];
+      expect(twin).toBe(`${path}.md`);
+      const response = await get(`${path}.md`);
+      expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+      const title = plain(/<h1>(.*?)<\/h1>/.exec(page)?.[1] ?? '');
+      const text = await response.text();
+      expect(text.split('\n')[0]).toBe(`# ${title}`);
+      expect(text).not.toMatch(/\{\{|undefined|\[object|<div/);
+    }
   });
 
-  it('shows code that verifies signatures correctly', () => {
-    const body = Buffer.from('{"id":"evt_1"}');
-    const now = Math.floor(Date.now() / 1000);
-    const sign = (t: number, secret = 'whsec_x') =>
-      `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${body.toString()}`).digest('hex')}`;
-    expect(isGenuine('whsec_x', sign(now), body)).toBe(true);
-    expect(isGenuine('whsec_x', sign(now - 290), body)).toBe(true);
-    expect(isGenuine('whsec_x', sign(now - 310), body)).toBe(false);
-    expect(isGenuine('whsec_x', sign(now, 'whsec_y'), body)).toBe(false);
-    expect(isGenuine('whsec_x', sign(now), Buffer.from('{"id":"evt_2"}'))).toBe(false);
-    expect(isGenuine('whsec_x', 'nonsense', body)).toBe(false);
+  it('links from twin to twin, by addresses that exist', async () => {
+    const links = new Set<string>();
+    for (const path of paths())
+      for (const [, link] of (await textOf(`${path}.md`)).matchAll(/\]\(([^)]+)\)/g))
+        links.add(link?.split('#')[0] ?? '');
+    const own = [...links].filter((link) => !link.startsWith('https://keepachangelog.com/'));
+    expect(own.length).toBeGreaterThan(30);
+    const statuses = await Promise.all(
+      own.map(async (link) => `${link} ${(await fetch(link)).status}`),
+    );
+    expect(statuses).toEqual(own.map((link) => `${link} 200`));
+    expect(own.filter((link) => !link.startsWith(`${api.url}/`))).toEqual([]);
   });
 
-  // test/skeleton/package.test.ts shows that the others work.
-  it.each(['verify-signature.js', 'receive-webhook.js', 'verify-delivery.sh', 'send-delivery.sh'])(
-    'shows the sample %s as it is',
-    async (name) => {
-      const source = await readFile(
-        new URL(`../../src/http/docs/assets/${name}`, import.meta.url),
-        'utf8',
-      );
-      expect(plain(await textOf('/docs/webhooks'))).toContain(source);
-    },
-  );
+  it('lists all pages in llms.txt, and holds them in llms-full.txt', async () => {
+    const [index, full] = [await textOf('/llms.txt'), await textOf('/llms-full.txt')];
+    expect(index.startsWith('# Team Customer API\n\n> ')).toBe(true);
+    for (const path of paths()) {
+      expect(index).toContain(`(${api.url}${path}.md)`);
+      expect(full).toContain(await textOf(`${path}.md`));
+    }
+  });
 });
 
 describe('html', () => {
   it('escapes every value in text and in attributes', () => {
-    const { html: text } = html`<p title="${`"'<>&`}">${'<script>'}${7}</p>`;
+    const { html: text } = html`<p title="${`"'<>&`}">${'<script>'}${7}${null}</p>`;
     expect(text).toBe('<p title="&quot;&#39;&lt;&gt;&amp;">&lt;script&gt;7</p>');
   });
 
@@ -190,18 +265,15 @@ describe('html', () => {
       '<p>Send <code>a&lt;b</code> &amp; wait</p>',
     );
   });
+
+  it('shows HTML within Markdown as it is written', () => {
+    const { html: text } = createMarkdown('').html('A <b onclick="x()">tag</b>, `<t>`\n\n<script>');
+    expect(text).not.toMatch(/<(?!\/?(?:p|code)>)/);
+    expect(plain(text)).toContain('<script>');
+  });
 });
 
-/** Returns the text that a reader of the HTML sees. It does not use the escaping of the pages. */
-function plain(page: string): string {
-  const named: Record<string, string> = {
-    '&lt;': '<',
-    '&gt;': '>',
-    '&quot;': '"',
-    '&#39;': "'",
-    '&amp;': '&',
-  };
-  return page
-    .replaceAll(/<[^>]*>/g, '')
-    .replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => named[entity] ?? '');
+async function sizeAs(encoding: string, path: string): Promise<number> {
+  const { body } = await request(api.url + path, { headers: { 'accept-encoding': encoding } });
+  return (await body.arrayBuffer()).byteLength;
 }

@@ -11,6 +11,32 @@ const at =
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 const unasked: Lookup = () => Promise.reject(new Error('a literal address needs no lookup'));
 
+describe('a receiver on this machine', () => {
+  test.each([
+    'http://localhost:4000/hook',
+    'https://localhost/',
+    'http://127.0.0.1:4000/',
+    'http://[::1]:4000/',
+    'http://hooks.localhost/',
+  ])('is refused with the setting that allows it: %s', (url) => {
+    const refused = parseTarget(url, STRICT);
+    expect(refused).toEqual({
+      ok: false,
+      detail: expect.stringContaining('the setting WEBHOOK_ALLOW_PRIVATE_TARGETS=1 allows it'),
+    });
+    expect(parseTarget(url, PRIVATE_TOO).ok).toBe(true);
+  });
+
+  test.each(['http://example.com/', 'https://10.0.0.1/', 'https://localhost.example.com/#a', 'x'])(
+    'is not what is refused at %s, so the setting is not named',
+    (url) => {
+      const refused = parseTarget(url, STRICT);
+      expect(refused.ok).toBe(false);
+      expect(JSON.stringify(refused)).not.toContain('WEBHOOK_ALLOW_PRIVATE_TARGETS');
+    },
+  );
+});
+
 describe('an address', () => {
   test.each([
     '8.8.8.8',

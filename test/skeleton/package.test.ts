@@ -18,7 +18,7 @@ import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import type { WebhookEvent } from '../../src/client/webhook-verification.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const samples = join(root, 'src/http/docs/assets');
+const samples = join(root, 'src/http/docs/examples');
 const run = promisify(execFile);
 
 const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';

@@ -103,6 +103,16 @@ async function pasteAndRead(line: string): Promise<string> {
   return stdout;
 }
 
+/** Registers a receiver of webhooks on this machine. Resolves with the status. */
+async function registerLocalReceiver(base: string, key: string): Promise<number> {
+  const response = await fetch(`${base}/webhook-endpoints`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: 'http://localhost:4000/hook', events: ['member.joined'] }),
+  });
+  return response.status;
+}
+
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-(child.pid ?? 0), signal);
@@ -151,6 +161,7 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
       expect(key).toMatch(/^svck_live_/);
       expect(await paste(curls)).toEqual(['200', '200', '201']);
       expect((await fetch(docs)).status).toBe(200);
+      expect(await registerLocalReceiver(base, key)).toBe(201);
       // The greeting mentions neither.
       expect(text).not.toMatch(/admin|webhook/i);
       keys.push(key);

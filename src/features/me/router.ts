@@ -19,7 +19,7 @@ export const me = {
     outputName: 'Me',
     example: {
       output: {
-        tenant_id: 'team_01jc4acme',
+        tenant_id: 'team_demo',
         kind: 'team',
         scopes: ['users:read', 'trainings:read'],
         rate_limit_per_min: 600,

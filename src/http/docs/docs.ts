@@ -1,130 +1,121 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { Router, type Request, type RequestHandler, type Response } from 'express';
+/**
+ * Serves the developer pages. Everything that they need comes from this process: no page loads
+ * anything from another host. A page is made when it is first asked for, and kept.
+ */
+import { Router, type RequestHandler } from 'express';
 import helmet from 'helmet';
-import { errorsPage, explorerPage, webhooksPage, type PageLinks } from './pages.ts';
+import type { oas31 } from 'zod-openapi';
+import { readAssets } from './assets.ts';
+import { notFoundPage } from './pages/not-found-page.ts';
+import { searchPage } from './pages/search-page.ts';
+import { createResource, sendResource, type Resource } from './resource.ts';
+import { searchEntries } from './search-index.ts';
+import { renderPage, type Frame } from './shell.ts';
+import { createSite, navigationOf, pagesOf } from './site.ts';
+import { llmsFull, llmsIndex, markdownPage } from './text-pages.ts';
 
 export interface DocsOptions {
   /** The service's public URL. Its path, if it has one, precedes every link. */
   readonly publicUrl: string;
+  /** The text of the OpenAPI document as it is served. */
+  readonly document: string;
+  /** Whether webhooks may go to `http://localhost`, as in development. */
+  readonly allowsLocalReceivers: boolean;
 }
 
-interface Asset {
-  readonly folder: string;
-  /** A hash of the content, so that browsers may cache the file forever. */
-  readonly version: string;
-}
+const PATHS = ['/docs{/*path}', '/docs.md', '/llms.txt', '/llms-full.txt'];
 
-const OWN_FOLDER = join(import.meta.dirname, 'assets');
-// swagger-ui-dist's own entry would tell its folder too, but it loads the whole bundle into this
-// process.
-const SWAGGER_FOLDER = dirname(
-  createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'),
-);
+const HTML = 'text/html; charset=utf-8';
+const MARKDOWN = 'text/markdown; charset=utf-8';
+const TEXT = 'text/plain; charset=utf-8';
+const JSON_TYPE = 'application/json';
 
-const FOLDERS: Readonly<Record<string, string>> = {
-  'docs.css': OWN_FOLDER,
-  'explorer.js': OWN_FOLDER,
-  'icon.svg': OWN_FOLDER,
-  'swagger-ui.css': SWAGGER_FOLDER,
-  'swagger-ui-bundle.js': SWAGGER_FOLDER,
-};
-
-/**
- * The developer pages, to be mounted at `/docs`. This process serves everything that they need: no
- * page loads anything from another host.
- */
-export function docsRouter({ publicUrl }: DocsOptions): Router {
+/** The developer pages, to be mounted at `/`. */
+export function docsRouter(options: DocsOptions): Router {
   const router = Router();
-  const assets = new Map(
-    Object.entries(FOLDERS).map(([name, folder]) => [name, readAsset(name, folder)]),
-  );
-  const prefix = new URL(publicUrl).pathname.replace(/\/+$/, '');
-  const links: PageLinks = {
-    prefix,
-    asset: (name) => `${prefix}/docs/assets/${name}?v=${assets.get(name)?.version}`,
-  };
-  const sample = (name: string): string => readFileSync(join(OWN_FOLDER, name), 'utf8');
-  const samples = {
-    receive: sample('receive-webhook.js'),
-    verify: sample('verify-signature.js'),
-    verifyInShell: sample('verify-delivery.sh'),
-    sendInShell: sample('send-delivery.sh'),
-  };
-  router.use(securityHeaders(READING));
-  router.get('/', securityHeaders(TRYING), servePage(explorerPage(links)));
-  router.get('/errors', servePage(errorsPage(links)));
-  router.get('/webhooks', servePage(webhooksPage(links, samples)));
-  router.get('/assets/:name', serveAsset(assets));
-  router.use((_request, response) => {
-    response.status(404).type('text/plain').send('Not found\n');
+  const contents = once(() => readContents(options));
+  router.get('/', (_request, response) => {
+    response.redirect(302, `${new URL(options.publicUrl).pathname.replace(/\/+$/, '')}/docs`);
+  });
+  router.get(PATHS, securityHeaders(), async (request, response, next) => {
+    const { resources, searchResults, notFound } = contents();
+    const path = request.path.replace(/(?<=.)\/$/, '');
+    const resource = resources.get(path);
+    if (resource) await sendResource(request, response, resource());
+    else if (path === '/docs/search') {
+      const { q } = request.query;
+      await sendResource(request, response, searchResults(typeof q === 'string' ? q : ''));
+    } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
+    else next();
   });
   return router;
 }
 
-type Directives = Record<string, readonly string[]>;
+/** Everything that is served. What is the same for every reader is kept once it is made. */
+interface Contents {
+  readonly resources: ReadonlyMap<string, () => Resource>;
+  readonly searchResults: (query: string) => Resource;
+  readonly notFound: () => Resource;
+}
 
-/** The policy of a page to read: only a stylesheet and an icon. */
-const READING: Directives = {
-  'default-src': ["'none'"],
-  'style-src': ["'self'"],
-  'img-src': ["'self'"],
-  'base-uri': ["'none'"],
-  'form-action': ["'none'"],
-  'frame-ancestors': ["'none'"],
-};
+function readContents({ publicUrl, document, allowsLocalReceivers }: DocsOptions): Contents {
+  const assets = readAssets();
+  const site = createSite({
+    publicUrl,
+    document: JSON.parse(document) as oas31.OpenAPIObject,
+    allowsLocalReceivers,
+  });
+  const navigation = navigationOf(site);
+  const pages = pagesOf(navigation);
+  const asset = (name: string): string =>
+    `${site.prefix}/docs/assets/${name}?v=${assets.get(name)?.version}`;
+  const frame: Frame = { site, navigation, pages, asset };
+  const entries = once(() => searchEntries(pages));
+  const resources = new Map<string, () => Resource>([
+    ...[...assets].map(([name, one]) => [`/docs/assets/${name}`, () => one] as const),
+    ...pages.flatMap((page) => [
+      [page.path, once(() => createResource(HTML, renderPage(frame, page)))] as const,
+      [`${page.path}.md`, once(() => createResource(MARKDOWN, markdownPage(site, page)))] as const,
+    ]),
+    ['/llms.txt', once(() => createResource(TEXT, llmsIndex(site, navigation)))],
+    ['/llms-full.txt', once(() => createResource(TEXT, llmsFull(site, pages)))],
+    [
+      '/docs/search.json',
+      once(() =>
+        createResource(JSON_TYPE, JSON.stringify({ base: site.prefix, entries: entries() })),
+      ),
+    ],
+  ]);
+  return {
+    resources,
+    searchResults: (query) =>
+      createResource(HTML, renderPage(frame, searchPage(site, entries(), query.slice(0, 200)))),
+    notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
+  };
+}
 
-/**
- * The policy of the page with Swagger UI. It also needs its script, requests to the API, and icons
- * that its stylesheet holds as data.
- */
-const TRYING: Directives = {
-  ...READING,
-  'script-src': ["'self'"],
-  'connect-src': ["'self'"],
-  'img-src': ["'self'", 'data:'],
-};
-
-function securityHeaders(directives: Directives): RequestHandler {
+function securityHeaders(): RequestHandler {
   return helmet({
-    contentSecurityPolicy: { useDefaults: false, directives },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'"],
+        'connect-src': ["'self'"],
+        'base-uri': ["'none'"],
+        'form-action': ["'self'"],
+        'frame-ancestors': ["'none'"],
+        'require-trusted-types-for': ["'script'"],
+      },
+    },
     // It would cover the whole host with its subdomains, so the owner of the host decides about it.
     strictTransportSecurity: false,
   });
 }
 
-function servePage(page: string): RequestHandler {
-  return (_request, response) => {
-    response.set('Cache-Control', 'no-cache').type('text/html').send(page);
-  };
-}
-
-function serveAsset(assets: ReadonlyMap<string, Asset>): RequestHandler {
-  return (request: Request, response: Response, next) => {
-    const name = String(request.params['name']);
-    const asset = assets.get(name);
-    if (asset === undefined) {
-      next();
-      return;
-    }
-    const isVersioned = request.query['v'] === asset.version;
-    const caching = isVersioned
-      ? ({ immutable: true, maxAge: '1y' } as const)
-      : ({ maxAge: 0 } as const);
-    // The path of the folder may contain a name that begins with a dot.
-    response.sendFile(
-      name,
-      { root: asset.folder, dotfiles: 'allow', ...caching },
-      (error: unknown) => {
-        if (error && !response.headersSent) next(error);
-      },
-    );
-  };
-}
-
-function readAsset(name: string, folder: string): Asset {
-  const content = readFileSync(join(folder, name));
-  return { folder, version: createHash('sha256').update(content).digest('hex').slice(0, 12) };
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }

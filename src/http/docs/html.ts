@@ -1,7 +1,9 @@
-/** Safe HTML. Only {@link html} makes it, so all other text is escaped before it reaches a page. */
+/** Safe HTML. Only {@link html} and {@link trusted} make it, so all other text is escaped. */
 export interface Html {
   readonly html: string;
 }
+
+export type HtmlValue = string | number | Html | readonly Html[] | null;
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -12,14 +14,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A template whose values are escaped, except values that are `Html`. Put attribute values in
- * quotes: escaping does not protect unquoted ones.
+ * A template whose values are escaped, except values that are `Html`. null writes nothing. Put
+ * attribute values in quotes: escaping does not protect unquoted ones.
  */
-export function html(
-  parts: TemplateStringsArray,
-  ...values: readonly (string | number | Html | readonly Html[])[]
-): Html {
+export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return { html: String.raw({ raw: parts }, ...values.map(toText)) };
+}
+
+/** HTML that a library has made and escaped: Markdown, highlighted code. */
+export function trusted(text: string): Html {
+  return { html: text };
 }
 
 /** Plain text to HTML; backticks mark code. */
@@ -29,7 +33,8 @@ export function withCode(text: string): Html[] {
     .map((part, index) => (index % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 }
 
-function toText(value: string | number | Html | readonly Html[]): string {
+function toText(value: HtmlValue): string {
+  if (value === null) return '';
   if (typeof value === 'string' || typeof value === 'number')
     return String(value).replaceAll(/[&<>"']/g, (sign) => ESCAPES[sign] ?? sign);
   return 'html' in value ? value.html : value.map((part) => part.html).join('');

@@ -4,7 +4,7 @@ import { EVENT_API_VERSION, EVENT_TYPES, EVENTS, type EventType } from '../../co
 import { dateTime } from '../../core/shapes.ts';
 import { mapValues, tidySchema } from './schemas.ts';
 
-const TEAM_ID = 'team_01jc4acme';
+const TEAM_ID = 'team_demo';
 const EVENT_ID = 'evt_01jc4f6k2m8q';
 
 const HEADERS = z.object({

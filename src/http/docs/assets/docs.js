@@ -1,0 +1,141 @@
+// @ts-nocheck -- runs in the browser; the project's types are those of Node.
+// What the pages do beyond being read: language tabs, buttons that copy, the reader's key in the
+// samples, and search. All of it is loaded after the page, and no page needs it to be read.
+import { holdKey, keyInUse, onKey } from './key.js';
+
+/** Gives the samples of a page, or of a part that has been loaded later, their functions. */
+export function prepare(root) {
+  for (const group of root.querySelectorAll('.samples')) makeTabs(group);
+  for (const pre of root.querySelectorAll('figure.code pre')) addCopyButton(pre);
+  for (const form of root.querySelectorAll('[data-key-form]')) prepareKeyForm(form);
+  showKey(root);
+  root.querySelector('#menu [aria-current]')?.scrollIntoView({ block: 'nearest' });
+  if (root.querySelector('form.try')) {
+    void import('./try.js').then(({ prepareTry }) => prepareTry(root));
+  }
+}
+
+// Language tabs. Which language is shown is the state of the whole page: `data-lang` of <html>.
+
+function makeTabs(group) {
+  const list = group.querySelector('.tabs');
+  const tabs = [...list.querySelectorAll('button')];
+  list.setAttribute('role', 'tablist');
+  for (const tab of tabs) {
+    const panel = group.querySelector(`.sample[data-language="${tab.dataset.language}"]`);
+    tab.setAttribute('role', 'tab');
+    tab.id = uniqueId('tab');
+    panel.id = uniqueId('panel');
+    panel.setAttribute('role', 'tabpanel');
+    panel.setAttribute('aria-labelledby', tab.id);
+    tab.setAttribute('aria-controls', panel.id);
+    tab.addEventListener('click', () => chooseLanguage(tab.dataset.language, tab));
+  }
+  list.addEventListener('keydown', (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
+    chooseLanguage(next.dataset.language, next);
+    next.focus();
+  });
+  markTabs(group);
+}
+
+/** The group that the reader touches stays where it is, although those above change their height. */
+function chooseLanguage(language, tab) {
+  const before = tab.getBoundingClientRect().top;
+  document.documentElement.dataset.lang = language;
+  try {
+    localStorage.setItem('docs-language', language);
+  } catch {
+    // The browser keeps nothing for this site. The choice holds for this page.
+  }
+  for (const group of document.querySelectorAll('.samples')) markTabs(group);
+  scrollBy(0, tab.getBoundingClientRect().top - before);
+}
+
+function markTabs(group) {
+  const tabs = [...group.querySelectorAll('[role=tab]')];
+  const chosen =
+    tabs.find(({ dataset }) => dataset.language === document.documentElement.dataset.lang) ??
+    tabs[0];
+  for (const tab of tabs) {
+    tab.setAttribute('aria-selected', String(tab === chosen));
+    tab.tabIndex = tab === chosen ? 0 : -1;
+  }
+}
+
+let ids = 0;
+function uniqueId(kind) {
+  ids += 1;
+  return `${kind}-${ids}`;
+}
+
+// Buttons that copy.
+
+function addCopyButton(pre) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy';
+  button.textContent = 'Copy';
+  button.addEventListener('click', () => void copy(pre.textContent, button));
+  pre.after(button);
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+  } catch {
+    // Only a page over https or on localhost may write to the clipboard.
+    button.textContent = 'Not allowed';
+  }
+  setTimeout(() => (button.textContent = 'Copy'), 1500);
+}
+
+// The reader's key.
+
+function prepareKeyForm(form) {
+  form.hidden = false;
+  form.addEventListener('submit', (event) => event.preventDefault());
+  for (const input of form.querySelectorAll('[data-key-input]')) {
+    input.value = keyInUse();
+    input.addEventListener('input', () => holdKey(input.value.trim()));
+  }
+}
+
+function showKey(root) {
+  const key = keyInUse();
+  for (const place of root.querySelectorAll('[data-key]'))
+    place.textContent = key || 'YOUR_API_KEY';
+}
+
+onKey((key) => {
+  showKey(document);
+  for (const input of document.querySelectorAll('[data-key-input]'))
+    if (input.value.trim() !== key) input.value = key;
+  // A page that is loaded anew would forget the key.
+  if (key) void import('./soft-navigation.js').then(({ start }) => start(prepare));
+});
+
+// Search.
+
+const searchInput = document.getElementById('search');
+searchInput.addEventListener('focus', loadSearch, { once: true });
+if (document.activeElement === searchInput) loadSearch();
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.closest('input, textarea, select, [contenteditable]');
+  const isSlash = event.key === '/' && !isTyping;
+  const isPalette = event.key === 'k' && (event.ctrlKey || event.metaKey);
+  if (!isSlash && !isPalette) return;
+  event.preventDefault();
+  searchInput.focus();
+  searchInput.select();
+});
+
+function loadSearch() {
+  void import('./search-box.js').then(({ start }) => start(searchInput));
+}
+
+prepare(document);

@@ -1,0 +1,68 @@
+// @ts-nocheck -- runs in the browser; the project's types are those of Node.
+// While the reader's key is held, links among these pages exchange the content instead of loading
+// a page, because a new page would forget the key. Everything else works as always.
+
+let isStarted = false;
+
+/** `prepare` gives the new content its functions. */
+export function start(prepare) {
+  if (isStarted) return;
+  isStarted = true;
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest('a[href]');
+    if (!link || !isOurs(event, link)) return;
+    event.preventDefault();
+    void visit(link.href, prepare).then((isDone) => {
+      if (isDone) history.pushState(null, '', link.href);
+      else location.assign(link.href);
+      if (isDone) arrive(link.hash);
+    });
+  });
+  addEventListener('popstate', () => {
+    void visit(location.href, prepare).then((isDone) => {
+      if (isDone) arrive(location.hash);
+      else location.reload();
+    });
+  });
+}
+
+function isOurs(event, link) {
+  const isPlain =
+    event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  const isPage = link.origin === location.origin && /\/docs(\/[\w/-]+)?$/.test(link.pathname);
+  const isElsewhere = link.pathname !== location.pathname;
+  return isPlain && isPage && isElsewhere && !event.defaultPrevented;
+}
+
+/** Resolves with whether the page has been exchanged. */
+async function visit(address, prepare) {
+  const loaded = await load(address);
+  const frame = loaded?.querySelector('.frame');
+  if (!frame) return false;
+  document.title = loaded.title;
+  document.querySelector('.frame').replaceWith(document.adoptNode(frame));
+  prepare(document.querySelector('.frame'));
+  return true;
+}
+
+/** XMLHttpRequest parses a document without a sink that Trusted Types refuse. */
+function load(address) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.responseType = 'document';
+    request.addEventListener('load', () =>
+      resolve(request.status === 200 ? request.response : null),
+    );
+    request.addEventListener('error', () => resolve(null));
+    request.open('GET', address);
+    request.send();
+  });
+}
+
+/** Readers of the screen hear the new title; the keyboard goes on from the new content. */
+function arrive(hash) {
+  const target = hash && document.getElementById(decodeURIComponent(hash.slice(1)));
+  if (target) target.scrollIntoView();
+  else scrollTo(0, 0);
+  document.getElementById('content').focus({ preventScroll: true });
+}

@@ -1,0 +1,120 @@
+/** The blocks that a guide can name. Each is made from the declarations or from a file. */
+import { SCOPE_DESCRIPTIONS } from '../../core/scopes.ts';
+import { block, codeBlock, type Block } from './block.ts';
+import { html } from './html.ts';
+import type { Site } from './page.ts';
+import { readEvent } from './reference/events.ts';
+import type { Operation } from './reference/operations.ts';
+import { jsonText } from './samples/literals.ts';
+import { programSamples, readExample, READERS, RECEIVERS } from './samples/programs.ts';
+import { sampleRequest } from './samples/sample-request.ts';
+import { requestTabs, sampleTabs } from './samples/sample-tabs.ts';
+
+export type Directive = (argument: string) => Block;
+
+export function makeDirectives(site: Site): Readonly<Record<string, Directive>> {
+  return {
+    /** `{{request POST /users}}`: the call in every language. */
+    request: (name) => requestTabs(sampleRequest(findOperation(site, name), site)),
+    /** `{{response GET /me}}`: an example of its response. */
+    response: (name) => {
+      const { success } = findOperation(site, name);
+      return codeBlock(`Response ${success.status}`, jsonText(success.example), 'json');
+    },
+    /** `{{problem not_found}}`: an example of an error. */
+    problem: (code) => codeBlock('Response', jsonText(findProblem(site, code)), 'json'),
+    /** `{{event ping}}`: an example of a body. */
+    event: (type) => codeBlock('Body', jsonText(readEvent(site, type).example), 'json'),
+    /** `{{file send-delivery.sh}}`: a file of examples/. */
+    file: (name) =>
+      codeBlock(name, readExample(name), name.endsWith('.sh') ? 'bash' : 'javascript'),
+    /** A program that reads all pages of a list. */
+    pages: () => sampleTabs(programSamples(READERS, site.apiUrl)),
+    /** A program that receives webhooks. */
+    receiver: () => sampleTabs(programSamples(RECEIVERS, site.apiUrl)),
+    /** An HTTP request of our sender. */
+    delivery: () => codeBlock('A delivery', deliveryText(site, 'evaluation.completed'), 'http'),
+    scopes: () => site.markdown.block(scopeTable()),
+    key: keyField,
+    cards: () => cards(site),
+  };
+}
+
+function findOperation({ reference }: Site, name: string): Operation {
+  const [method, path] = name.split(' ');
+  const found = reference.operations.find((one) => one.method === method && one.path === path);
+  if (found === undefined) throw new Error(`A guide names the unknown operation ${name}.`);
+  return found;
+}
+
+function findProblem({ reference }: Site, code: string): object {
+  const errors = reference.operations.flatMap((operation) => operation.errors);
+  const found = errors.find((error) => error.code === code);
+  if (found === undefined) throw new Error(`A guide names the unknown problem ${code}.`);
+  return found.example;
+}
+
+function deliveryText(site: Site, type: string): string {
+  const { headers, example } = readEvent(site, type);
+  const lines = headers.map(({ name, example: value }) => `${name}: ${String(value)}`);
+  return [
+    'POST /webhooks HTTP/1.1',
+    'Content-Type: application/json',
+    ...lines,
+    '',
+    jsonText(example),
+  ].join('\n');
+}
+
+function scopeTable(): string {
+  const rows = Object.entries(SCOPE_DESCRIPTIONS).map(
+    ([scope, description]) => `| \`${scope}\` | ${description} |`,
+  );
+  return ['| Scope | Allows |', '| --- | --- |', ...rows].join('\n');
+}
+
+/** Where the reader types the key that samples show. The script makes it visible. */
+function keyField(): Block {
+  return block(
+    () =>
+      html`<form class="key-field" data-key-form hidden>
+        <label for="your-key">Your API key</label>
+        <input
+          id="your-key"
+          type="password"
+          autocomplete="off"
+          spellcheck="false"
+          placeholder="svck_live_…"
+          data-key-input
+        />
+        <p>
+          It goes into the samples on these pages. It stays in the memory of this tab: nothing is
+          stored.
+        </p>
+      </form>`,
+    '',
+  );
+}
+
+const CARDS = [
+  ['/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in five minutes.'],
+  ['/docs/webhooks', 'Webhooks', 'Receive events, verify them, handle duplicates and retries.'],
+  ['/docs/reference', 'API reference', 'Every operation, to try with your key.'],
+  ['/docs/errors', 'Errors', 'Every error code with its cause and what to do.'],
+] as const;
+
+function cards({ prefix }: Site): Block {
+  return block(
+    () =>
+      html`<ul class="cards">
+        ${CARDS.map(
+          ([path, title, text]) =>
+            html`<li>
+              <a href="${prefix}${path}"><strong>${title}</strong></a>
+              <p>${text}</p>
+            </li> `,
+        )}
+      </ul>`,
+    CARDS.map(([path, title, text]) => `- [${title}](${path}): ${text}`).join('\n'),
+  );
+}

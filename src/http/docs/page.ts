@@ -1,0 +1,54 @@
+/** What pages are made of, and what they know of the service. */
+import type { oas31 } from 'zod-openapi';
+import type { Block } from './block.ts';
+import type { MarkdownRenderer } from './markdown.ts';
+import type { Reference } from './reference/operations.ts';
+
+/** What is the same for all pages. */
+export interface Site {
+  /** The path of PUBLIC_URL, which precedes every path of the service; '' without one. */
+  readonly prefix: string;
+  /** The service's public URL, without a slash at its end. */
+  readonly publicUrl: string;
+  /** The base URL of the API. */
+  readonly apiUrl: string;
+  /** Whether webhooks may go to `http://localhost`, as in development. */
+  readonly allowsLocalReceivers: boolean;
+  readonly document: oas31.OpenAPIObject;
+  readonly reference: Reference;
+  readonly markdown: MarkdownRenderer;
+}
+
+export interface Page {
+  /** For instance `/docs/quickstart`. Permanent: mails, problems and other pages link to it. */
+  readonly path: string;
+  readonly title: string;
+  /** One sentence, for search engines, lists of pages and llms.txt. */
+  readonly description: string;
+  /** Wide pages have code beside the text instead of a table of contents. */
+  readonly isWide?: boolean;
+  /** Makes the content below the title. */
+  readonly content: () => readonly Block[];
+}
+
+/** A group of pages in the navigation. */
+export interface NavigationGroup {
+  readonly title: string;
+  readonly entries: readonly NavigationEntry[];
+}
+
+export type NavigationEntry = NavigationLink | NavigationFolder;
+
+export interface NavigationLink {
+  readonly page: Page;
+  /** If it is not the title of the page. */
+  readonly label?: string;
+  /** An HTTP method, shown before the label. */
+  readonly method?: string;
+}
+
+/** Pages that are shown on demand, or while one of them is open. */
+export interface NavigationFolder {
+  readonly label: string;
+  readonly pages: readonly NavigationLink[];
+}

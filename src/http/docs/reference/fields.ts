@@ -1,0 +1,140 @@
+/** Lists of parameters and fields, from JSON Schema. */
+import type { oas31 } from 'zod-openapi';
+import { block, type Block } from '../block.ts';
+import { html, type Html } from '../html.ts';
+import type { Site } from '../page.ts';
+import { nameOfRef, resolve } from './operations.ts';
+import { pathOfObject } from './paths.ts';
+
+type Schema = oas31.SchemaObject;
+
+/** A field as a page shows it. */
+export interface Field {
+  readonly name: string;
+  readonly schema: Schema | oas31.ReferenceObject;
+  /** null: the question does not arise, as for the fields of a response. */
+  readonly required: boolean | null;
+  /** If it is not the description of the schema. */
+  readonly description?: string;
+}
+
+/** The fields of an object. With `marksRequired` each says whether it must be sent. */
+export function fieldsOf(schema: Schema, marksRequired: boolean): Field[] {
+  const required = new Set(schema.required ?? []);
+  return Object.entries(schema.properties ?? {}).map(([name, one]) => ({
+    name,
+    schema: one as Schema,
+    required: marksRequired || !required.has(name) ? required.has(name) : null,
+  }));
+}
+
+/**
+ * A list of fields. The id of each is `<place>-<name>`, for instance `body-title`, and links to it
+ * stay valid.
+ */
+export function fieldList(site: Site, place: string, fields: readonly Field[]): Block {
+  return block(
+    () => html`<dl class="fields">${fields.map((field) => fieldHtml(site, place, field))}</dl>`,
+    fields.map((field) => fieldMarkdown(site, field, '')).join('\n'),
+  );
+}
+
+function fieldHtml(site: Site, place: string, field: Field): Html {
+  const schema = resolve<Schema>(site.document, field.schema);
+  const id = `${place}-${field.name}`;
+  const text = describe(schema, field);
+  const children = childrenOf(field);
+  return html`<div>
+    <dt id="${id}">
+      <code>${field.name}</code> <span class="type">${typeHtml(site, field.schema)}</span>
+      ${requirement(field)}
+    </dt>
+    <dd>
+      ${text === '' ? null : site.markdown.html(text)}
+      ${
+        children.length === 0
+          ? null
+          : html`<dl class="fields">${children.map((child) => fieldHtml(site, id, child))}</dl>`
+      }
+    </dd>
+  </div>`;
+}
+
+function fieldMarkdown(site: Site, field: Field, indent: string): string {
+  const schema = resolve<Schema>(site.document, field.schema);
+  const required = requirement(field)?.html.replaceAll(/<[^>]*>/g, '');
+  const about = [typeText(field.schema), ...(required === undefined ? [] : [required])].join(', ');
+  const text = describe(schema, field).replaceAll(/\s+/g, ' ').trim();
+  const line = `${indent}- \`${field.name}\` (${about})${text === '' ? '' : `: ${text}`}`;
+  const children = childrenOf(field);
+  return [line, ...children.map((child) => fieldMarkdown(site, child, `${indent}  `))].join('\n');
+}
+
+function requirement({ required }: Field): Html | null {
+  if (required === null) return null;
+  return required
+    ? html`<span class="required">required</span>`
+    : html`<span class="optional">optional</span>`;
+}
+
+/** The description with what else the schema says: values, bounds, default, example. */
+function describe(schema: Schema, field: Field): string {
+  const base = field.description ?? schema.description ?? '';
+  const [example] = (schema.examples ?? []) as unknown[];
+  const isShort = example !== undefined && JSON.stringify(example).length < 60;
+  const facts = [
+    boundsOf(schema),
+    schema.default === undefined || emptyArray(schema.default)
+      ? null
+      : `Default: \`${JSON.stringify(schema.default)}\`.`,
+    isShort
+      ? `Example: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
+      : null,
+  ].filter((fact) => fact !== null);
+  return [base, facts.join(' ')].filter((text) => text !== '').join('\n\n');
+}
+
+function emptyArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function boundsOf({ minLength, maxLength, minimum, maximum, maxItems }: Schema): string | null {
+  if (minimum !== undefined && maximum !== undefined) return `From ${minimum} to ${maximum}.`;
+  if (maxLength !== undefined) return `${minLength ?? 0} to ${maxLength} characters.`;
+  if (maxItems !== undefined) return `${maxItems} entries at most.`;
+  return null;
+}
+
+/** The fields of an object or of the objects in an array. Objects with a page of their own: none. */
+function childrenOf({ schema: one, required }: Field): Field[] {
+  if (nameOfRef(one) !== null) return [];
+  const schema = one as Schema;
+  const items = schema.items as Schema | oas31.ReferenceObject | undefined;
+  if (items !== undefined)
+    return nameOfRef(items) === null ? fieldsOf(items as Schema, required !== null) : [];
+  return fieldsOf(schema, required !== null);
+}
+
+/** `string or null`, `array of Assignment`, with links to the pages of objects. */
+function typeHtml(site: Site, schema: Schema | oas31.ReferenceObject): Html {
+  const name = nameOfRef(schema);
+  if (name !== null) return html`<a href="${site.prefix}${pathOfObject(name)}">${name}</a>`;
+  const { items } = schema as Schema;
+  const itemName = nameOfRef(items as object | undefined);
+  if (itemName !== null)
+    return html`array of <a href="${site.prefix}${pathOfObject(itemName)}">${itemName}</a>`;
+  return html`${typeText(schema)}`;
+}
+
+export function typeText(one: Schema | oas31.ReferenceObject): string {
+  const name = nameOfRef(one);
+  if (name !== null) return name;
+  const schema = one as Schema;
+  const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined;
+  if (choices !== undefined) return [...new Set(choices.map(typeText))].join(' or ');
+  const types = [schema.type ?? 'any'].flat().map((type) => {
+    if (type === 'array') return `array of ${typeText((schema.items ?? {}) as Schema)}`;
+    return type === 'string' && schema.format !== undefined ? schema.format : type;
+  });
+  return types.join(' or ');
+}

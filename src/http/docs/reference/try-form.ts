@@ -1,0 +1,66 @@
+/** The form that calls an operation of the running service. `assets/try.js` sends it. */
+import { BASE_PATH } from '../../api/rest.ts';
+import { block, heading, type Block } from '../block.ts';
+import { html, type Html } from '../html.ts';
+import type { Site } from '../page.ts';
+import { jsonText } from '../samples/literals.ts';
+import { sampleRequest } from '../samples/sample-request.ts';
+import type { Operation, Parameter } from './operations.ts';
+
+export function tryForm(site: Site, operation: Operation): Block[] {
+  const { method, path, parameters, isDeprecated } = operation;
+  const { body, isIdempotent } = sampleRequest(operation, site);
+  const fields = parameters.filter(({ place }) => place !== 'header');
+  const warning = method === 'GET' ? 'reads data' : 'changes data';
+  const form = (): Html =>
+    html`<form
+        class="try"
+        data-method="${method}"
+        data-url="${site.prefix}${BASE_PATH}${path}"
+        ${isIdempotent ? html`data-idempotent` : null}
+        data-key-form
+        hidden
+      >
+        <p>This ${warning} of your team${isDeprecated ? ', by a deprecated operation' : ''}.</p>
+        <label for="try-key">API key</label>
+        <input
+          id="try-key"
+          type="password"
+          autocomplete="off"
+          spellcheck="false"
+          placeholder="svck_live_…"
+          required
+          data-key-input
+        />
+        ${fields.map(parameterField)} ${body === null ? null : bodyField(jsonText(body))}
+        <button type="submit">Send ${method}</button>
+        <div class="answer" role="status"></div>
+      </form>
+      <p class="no-script">Trying it here needs JavaScript. The samples above do the same.</p>`;
+  // Not for programs: they have the samples.
+  return [block(heading(2, 'Try it', 'try').render, ''), block(form, '')];
+}
+
+/** Path parameters begin with their examples. Query parameters are optional, so they are empty. */
+function parameterField({ name, place, required, example }: Parameter): Html {
+  const id = `try-${place}-${name}`;
+  const text = example ?? '';
+  const isPath = place === 'path';
+  return html`<label for="${id}"><code>${name}</code></label>
+    <input
+      id="${id}"
+      name="${name}"
+      data-place="${place}"
+      autocomplete="off"
+      spellcheck="false"
+      value="${isPath ? text : ''}"
+      placeholder="${isPath || text.length > 40 ? '' : text}"
+      ${required ? html`required` : null}
+    /> `;
+}
+
+function bodyField(json: string): Html {
+  return html`<label for="try-body">Body</label>
+    <textarea id="try-body" name="body" rows="${json.split('\n').length}" spellcheck="false">
+${json}</textarea>`;
+}

@@ -1,0 +1,40 @@
+import { KEY_PLACEHOLDER } from '../highlight.ts';
+import { doubleQuoted, literal, type LiteralStyle } from './literals.ts';
+import type { SampleLanguage } from './sample-request.ts';
+
+const STYLE: LiteralStyle = {
+  string: doubleQuoted,
+  key: doubleQuoted,
+  pair: ': ',
+  object: ['{', '}'],
+  list: ['[', ']'],
+  words: { true: 'True', false: 'False', null: 'None' },
+  trailingComma: true,
+  indent: '    ',
+};
+
+/** Python 3 with its own library. */
+export const python: SampleLanguage = {
+  id: 'python',
+  label: 'Python',
+  grammar: 'python',
+  write: ({ method, url, body, isIdempotent }) => {
+    const headers = [
+      `"Authorization": "Bearer ${KEY_PLACEHOLDER}",`,
+      ...(body === null ? [] : [`"Content-Type": "application/json",`]),
+      ...(isIdempotent ? [`"Idempotency-Key": str(uuid.uuid4()),`] : []),
+    ];
+    return `import json
+${isIdempotent ? 'import uuid\n' : ''}from urllib.request import Request, urlopen
+
+request = Request(
+    "${url}",
+    method="${method}",
+    headers={
+${headers.map((line) => `        ${line}\n`).join('')}    },
+${body === null ? '' : `    data=json.dumps(${literal(body, STYLE, '    ')}).encode(),\n`})
+with urlopen(request) as response:
+    print(json.load(response))
+`;
+  },
+};

@@ -1,0 +1,130 @@
+/** All pages, and the navigation that leads to them. */
+import type { oas31 } from 'zod-openapi';
+import { BASE_PATH } from '../api/rest.ts';
+import { guidePage } from './guides.ts';
+import { createMarkdown } from './markdown.ts';
+import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';
+import { changelogPage } from './pages/changelog-page.ts';
+import { errorsPage } from './pages/errors-page.ts';
+import { versionsPage } from './pages/versions-page.ts';
+import { eventsPage } from './reference/events.ts';
+import { referenceIndex } from './reference/index-page.ts';
+import { objectNames, objectPage } from './reference/object-page.ts';
+import { operationPage } from './reference/operation-page.ts';
+import { readReference } from './reference/operations.ts';
+
+export interface SiteOptions {
+  readonly publicUrl: string;
+  /** The OpenAPI document as it is served. */
+  readonly document: oas31.OpenAPIObject;
+  /** Whether webhooks may go to `http://localhost`, as in development. */
+  readonly allowsLocalReceivers: boolean;
+}
+
+export function createSite({ publicUrl, document, allowsLocalReceivers }: SiteOptions): Site {
+  const url = publicUrl.replace(/\/+$/, '');
+  const prefix = new URL(url).pathname.replace(/\/+$/, '');
+  return {
+    prefix,
+    publicUrl: url,
+    apiUrl: url + BASE_PATH,
+    allowsLocalReceivers,
+    document,
+    reference: readReference(document),
+    markdown: createMarkdown(prefix),
+  };
+}
+
+/** The navigation, with every page in it. */
+export function navigationOf(site: Site): NavigationGroup[] {
+  const guide = (path: string, title: string, description: string): NavigationLink => {
+    const file = `${path === '/docs' ? 'introduction' : path.replace('/docs/', '')}.md`;
+    return { page: guidePage(site, { path, title, description, file }) };
+  };
+  return [
+    {
+      title: 'Start',
+      entries: [
+        {
+          ...guide('/docs', 'Team Customer API', 'What the API is, and where to begin.'),
+          label: 'Introduction',
+        },
+        guide('/docs/quickstart', 'Quickstart', 'From a key to a verified webhook in minutes.'),
+      ],
+    },
+    {
+      title: 'Guides',
+      entries: [
+        guide(
+          '/docs/authentication',
+          'Authentication',
+          'API keys, scopes, and how to change them.',
+        ),
+        guide(
+          '/docs/pagination',
+          'Pagination and synchronization',
+          'Read all pages, poll for what is new, catch up after an outage.',
+        ),
+        guide(
+          '/docs/idempotency',
+          'Idempotency and retries',
+          'What can be repeated, and how a POST acts only once.',
+        ),
+        guide(
+          '/docs/rate-limits',
+          'Rate limits',
+          'How many requests are allowed, and what a 429 says.',
+        ),
+        { page: errorsPage(site) },
+        guide(
+          '/docs/privacy',
+          'Privacy switches',
+          'What a team can hide, and how responses change.',
+        ),
+        guide(
+          '/docs/versioning',
+          'Versioning and deprecation',
+          'What can change within v1, and how a version ends.',
+        ),
+      ],
+    },
+    {
+      title: 'Webhooks',
+      entries: [
+        guide(
+          '/docs/webhooks',
+          'Webhooks',
+          'Receive, verify, handle duplicates and retries, test, send again.',
+        ),
+        { page: eventsPage(site) },
+      ],
+    },
+    { title: 'Reference', entries: referenceEntries(site) },
+    {
+      title: 'Releases',
+      entries: [{ page: changelogPage(site) }, { page: versionsPage(site) }],
+    },
+  ];
+}
+
+/** All pages in the order of the navigation. */
+export function pagesOf(groups: readonly NavigationGroup[]): Page[] {
+  const flatten = (entry: NavigationEntry): Page[] =>
+    'pages' in entry ? entry.pages.map(({ page }) => page) : [entry.page];
+  return groups.flatMap(({ entries }) => entries.flatMap(flatten));
+}
+
+function referenceEntries(site: Site): NavigationEntry[] {
+  const { tags, operations } = site.reference;
+  const objects = objectNames(site.reference).map((name) => ({ page: objectPage(site, name) }));
+  return [
+    { page: referenceIndex(site), label: 'All operations' },
+    ...tags.map(({ name }) => ({
+      label: name,
+      pages: operations
+        .filter(({ tag }) => tag === name)
+        .map((one) => ({ page: operationPage(site, one), method: one.method })),
+    })),
+    { label: 'Objects', pages: objects },
+  ];
+}

@@ -1,0 +1,41 @@
+/** What programs read: a Markdown twin of each page, llms.txt and llms-full.txt. */
+import { joinMarkdown } from './block.ts';
+import type { NavigationGroup, Page, Site } from './page.ts';
+import { pagesOf } from './site.ts';
+
+const SUMMARY =
+  "A REST API to read and change a team's members, trainings, evaluations, assignments and cases, " +
+  'with signed webhooks.';
+
+/** The page as Markdown. Links lead to the Markdown of other pages. */
+export function markdownPage(site: Site, page: Page): string {
+  const text = `# ${page.title}\n\n${joinMarkdown(page.content())}\n`;
+  return text.replaceAll(/\]\((\/[^)#\s]*)(#[^)\s]*)?\)/g, (_match, path: string, hash = '') => {
+    const isPage = path.startsWith('/docs');
+    return `](${site.publicUrl}${path}${isPage ? '.md' : ''}${String(hash)})`;
+  });
+}
+
+/** An index of all pages in the form of llmstxt.org. */
+export function llmsIndex(site: Site, navigation: readonly NavigationGroup[]): string {
+  const sections = navigation.map((group) => {
+    const pages = [...new Set(pagesOf([group]))];
+    const lines = pages.map(
+      ({ title, path, description }) => `- [${title}](${site.publicUrl}${path}.md): ${description}`,
+    );
+    return `## ${group.title}\n\n${lines.join('\n')}`;
+  });
+  return [
+    '# Team Customer API',
+    `> ${SUMMARY}`,
+    `Base URL: ${site.apiUrl}. All pages in one file: ${site.publicUrl}/llms-full.txt. ` +
+      `OpenAPI 3.1: ${site.apiUrl}/openapi.v1.json.`,
+    ...sections,
+    '',
+  ].join('\n\n');
+}
+
+/** All pages, one after the other. */
+export function llmsFull(site: Site, pages: readonly Page[]): string {
+  return pages.map((page) => markdownPage(site, page)).join('\n\n---\n\n');
+}

@@ -1,0 +1,166 @@
+// What the developer pages say, compared with the declarations that they are made from.
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_TYPES, EVENTS } from '../../src/core/events.ts';
+import { PROBLEMS } from '../../src/core/problem.ts';
+import { SCOPES } from '../../src/core/scopes.ts';
+import { search, type SearchEntry } from '../../src/http/docs/assets/search.js';
+import { READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { crawl, plain, type CrawledPage } from '../support/docs.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+let api: TestApi;
+let pages: ReadonlyMap<string, CrawledPage>;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
+  pages = new Map((await crawl(api)).map((page) => [page.path, page]));
+});
+
+const htmlOf = (path: string): string => pages.get(path)?.html ?? '';
+const EXAMPLES = new URL('../../src/http/docs/examples/', import.meta.url);
+
+describe('the reference', () => {
+  it.each(ENDPOINTS.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
+    'describes %s with its scope, fields and errors',
+    (_name, endpoint) => {
+      const slug = endpoint.name.replaceAll(/[.-]|(?=[A-Z])/g, '-').toLowerCase();
+      const page = htmlOf(`/docs/reference/${slug}`);
+      const text = plain(page);
+      expect(text).toContain(endpoint.summary);
+      expect(text).toContain(
+        endpoint.scope === null ? 'Needs no scope' : `Needs the scope ${endpoint.scope}`,
+      );
+      for (const field of Object.keys(endpoint.input.shape))
+        expect(page).toMatch(new RegExp(`id="(?:path|query|body)-${field}"`));
+      for (const code of endpoint.errors) expect(page).toContain(`href="/docs/errors#${code}"`);
+      // `bad_request` has a cause for each of its statuses.
+      for (const code of endpoint.errors.filter((one) => one !== 'bad_request'))
+        expect(text).toContain(PROBLEMS[code].cause.en.replaceAll('`', ''));
+      expect(page.split('class="sample"')).toHaveLength(9);
+    },
+  );
+
+  it('lists every operation and every object in its index', () => {
+    const page = htmlOf('/docs/reference');
+    for (const { path, summary } of ENDPOINTS) {
+      expect(plain(page)).toContain(path);
+      expect(plain(page)).toContain(summary);
+    }
+    for (const name of ['assignment', 'webhook-endpoint', 'team-analytics', 'problem'])
+      expect(page).toContain(`href="/docs/objects/${name}"`);
+  });
+
+  it('describes the fields of an object, those within others too', () => {
+    const page = htmlOf('/docs/objects/evaluation');
+    for (const id of ['field-score', 'field-score-dimensions', 'field-tips-issue'])
+      expect(page).toContain(`id="${id}"`);
+    expect(plain(page)).toContain('/trainings/{training_id}/evaluation');
+  });
+});
+
+describe('/docs/errors', () => {
+  it.each(Object.entries(PROBLEMS))(
+    'explains %s in German and English, in one element of that id',
+    (code, { status, title, cause, remedy }) => {
+      const page = htmlOf('/docs/errors');
+      expect(page.split(`id="${code}"`)).toHaveLength(2);
+      const [, section = ''] =
+        new RegExp(`<section class="problem" id="${code}">(.*?)</section>`, 's').exec(page) ?? [];
+      expect(section).toContain(`>${status}<`);
+      for (const language of ['de', 'en'] as const) {
+        const [, part = ''] =
+          new RegExp(`<div lang="${language}">(.*?)</div>`, 's').exec(section) ?? [];
+        for (const text of [title, cause, remedy])
+          expect(plain(part)).toContain(text[language].replaceAll('`', ''));
+      }
+    },
+  );
+
+  it('is the page that the type of a problem links to', async () => {
+    const { body } = await api.call(null, 'GET', '/me');
+    const { origin, pathname, hash } = new URL(body.type);
+    expect(origin).toBe(api.url);
+    expect(htmlOf(pathname)).toContain(`id="${hash.slice(1)}"`);
+  });
+});
+
+describe('the guides', () => {
+  it.each(EVENT_TYPES)('show when %s is raised, its fields, and what is withheld', (type) => {
+    const page = htmlOf('/docs/events');
+    expect(page.split(`id="${type}"`)).toHaveLength(2);
+    expect(plain(page)).toContain(EVENTS[type].trigger);
+    for (const field of Object.keys(EVENTS[type].data.shape))
+      expect(page).toContain(`id="${type}-${field}"`);
+  });
+
+  it('list every scope', () => {
+    const text = plain(htmlOf('/docs/authentication'));
+    for (const scope of SCOPES) expect(text).toContain(scope);
+  });
+
+  it('show the whole changelog', async () => {
+    const text = plain(htmlOf('/docs/changelog'));
+    const source = await readFile(new URL('../../CHANGELOG.md', import.meta.url), 'utf8');
+    const entries = [...source.matchAll(/^- (.*)$/gm)].map(([, line]) => line ?? '');
+    expect(entries.length).toBeGreaterThan(10);
+    for (const entry of entries) expect(text).toContain(entry.replaceAll('`', ''));
+  });
+
+  it('show every program as its file has it', async () => {
+    const shown = plain(htmlOf('/docs/webhooks') + htmlOf('/docs/pagination'));
+    const shell = ['receive-webhook.js', 'send-delivery.sh', 'verify-delivery.sh'];
+    for (const file of [...[...RECEIVERS, ...READERS].map((one) => one.file), ...shell]) {
+      const source = (await readFile(new URL(file, EXAMPLES), 'utf8')).trim();
+      const here = source.replaceAll('https://api.example.com', api.url);
+      expect(shown).toContain(here);
+    }
+  });
+});
+
+describe('search', () => {
+  let entries: SearchEntry[];
+  beforeAll(async () => {
+    const response = await fetch(`${api.url}/docs/search.json`);
+    entries = ((await response.json()) as { entries: SearchEntry[] }).entries;
+  });
+
+  it('leads only to places that exist, and reaches every page', () => {
+    const missing = entries.filter(({ path }) => {
+      const [page = '', fragment] = path.split('#');
+      return fragment === undefined ? !pages.has(page) : !htmlOf(page).includes(`id="${fragment}"`);
+    });
+    expect(missing).toEqual([]);
+    const found = new Set(entries.map(({ path }) => path.split('#')[0]));
+    expect([...pages.keys()].filter((path) => !found.has(path))).toEqual([]);
+  });
+
+  it.each([
+    ['idempotency', '/docs/idempotency'],
+    ['create assignment', '/docs/reference/assignments-create'],
+    ['rate limit', '/docs/rate-limits'],
+    ['seat_limit_reached', '/docs/errors#seat_limit_reached'],
+    ['member_detail_enabled', '/docs/privacy#member-detail-enabled'],
+    ['evaluation.completed', '/docs/events#evaluation.completed'],
+    ['quicks', '/docs/quickstart'],
+  ])('finds %s first at %s', (query, path) => {
+    expect(search(entries, query, 1)[0]?.path).toBe(path);
+  });
+
+  it('finds nothing without words, and nothing where a word is missing', () => {
+    expect(search(entries, ' . ', 5)).toEqual([]);
+    expect(search(entries, 'webhook xyzzy', 5)).toEqual([]);
+  });
+
+  it('works without JavaScript, and shows the query as text', async () => {
+    const page = await (await fetch(`${api.url}/docs/search?q=rate+limits`)).text();
+    expect(page).toContain('href="/docs/rate-limits"');
+    const attack = '"><img src=x onerror=alert(1)>';
+    const shown = await (
+      await fetch(`${api.url}/docs/search?q=${encodeURIComponent(attack)}`)
+    ).text();
+    expect(shown).not.toContain('<img');
+    expect(shown).toContain('value="&quot;&gt;&lt;img');
+  });
+});

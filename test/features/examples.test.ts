@@ -1,0 +1,71 @@
+// The examples of the documentation, called as they are on the demo team of `npm start`.
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { oas31 } from 'zod-openapi';
+import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
+import { createSite } from '../../src/http/docs/site.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
+import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { demoSeedFile } from '../../src/seed/demo.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+});
+
+/** What takes something away comes last, and members after what belongs to them. */
+const ORDER = ['GET', 'POST', 'PATCH', 'DELETE'];
+
+function demoSite() {
+  const document = JSON.parse(JSON.stringify(openApiDocument(api.url))) as oas31.OpenAPIObject;
+  return createSite({ publicUrl: api.url, document, allowsLocalReceivers: true });
+}
+
+async function send({ method, url, body }: { method: string; url: string; body: unknown }) {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      Authorization: `Bearer ${api.key(DEMO_TEAM_ID, 'demo')}`,
+      'Content-Type': 'application/json',
+    },
+    ...(body === null ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as { data?: unknown[] } };
+}
+
+describe('the examples of the documentation', () => {
+  it('filter lists of the demo team in a way that leaves something', async () => {
+    const lists = demoSite().reference.operations.filter(({ method }) => method === 'GET');
+    const filters = lists.flatMap(({ path, parameters }) =>
+      parameters
+        .filter(({ name, place }) => place === 'query' && !['cursor', 'limit'].includes(name))
+        // A date in an example cannot follow the calendar.
+        .filter(({ name }) => !name.endsWith('since'))
+        .map(({ name, example }) => `${path}?${name}=${example}`),
+    );
+    expect(filters.length).toBeGreaterThan(2);
+    for (const filter of filters) {
+      const url = `${api.base}${filter}`;
+      const { body } = await send({ method: 'GET', url, body: null });
+      expect(`${filter}: ${(body.data?.length ?? 0) > 0}`).toBe(`${filter}: true`);
+    }
+  });
+
+  it('work on the demo team, each operation with its own', async () => {
+    const site = demoSite();
+    const operations = site.reference.operations.toSorted(
+      (a, b) =>
+        ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||
+        Number(a.path.startsWith('/users')) - Number(b.path.startsWith('/users')),
+    );
+    const seen: string[] = [];
+    const expected: string[] = [];
+    for (const operation of operations) {
+      const { status, body } = await send(sampleRequest(operation, site));
+      const name = `${operation.method} ${operation.path}`;
+      seen.push(`${name}: ${status}${status < 300 ? '' : ` ${JSON.stringify(body)}`}`);
+      expected.push(`${name}: ${operation.success.status}`);
+    }
+    expect(seen).toEqual(expected);
+  });
+});
