@@ -136,7 +136,7 @@ function placeOf(name: string): Place {
   const shared = { folder, role: roleOf(name), feature: null };
   if (folder === '.') return { ...shared, room: 'entry' };
   if (first === 'features') return { ...shared, room: first, feature: second };
-  return { ...shared, room: first === 'http' ? folder : first };
+  return { ...shared, room: first === 'http' && folder !== 'http' ? join(first, second) : first };
 }
 
 function roleOf(name: string): Role {

@@ -1,4 +1,4 @@
-/** A file or page that is the same for every reader. It is compressed once, when it is asked for. */
+/** A file or page that is the same for every reader, compressed when it is first asked for. */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';

@@ -4,8 +4,8 @@ import type { NavigationGroup, Page, Site } from './page.ts';
 import { pagesOf } from './site.ts';
 
 const SUMMARY =
-  "A REST API to read and change a team's members, trainings, evaluations, assignments and cases, " +
-  'with signed webhooks.';
+  "A REST API to read and change a team's members, trainings, evaluations, assignments and " +
+  'cases, with signed webhooks.';
 
 /** The page as Markdown. Links lead to the Markdown of other pages. */
 export function markdownPage(site: Site, page: Page): string {

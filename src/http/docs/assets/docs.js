@@ -42,7 +42,7 @@ function makeTabs(group) {
   markTabs(group);
 }
 
-/** The group that the reader touches stays where it is, although those above change their height. */
+/** The group that the reader touches stays in its place, although those above change height. */
 function chooseLanguage(language, tab) {
   const before = tab.getBoundingClientRect().top;
   document.documentElement.dataset.lang = language;

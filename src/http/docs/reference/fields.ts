@@ -105,7 +105,7 @@ function boundsOf({ minLength, maxLength, minimum, maximum, maxItems }: Schema):
   return null;
 }
 
-/** The fields of an object or of the objects in an array. Objects with a page of their own: none. */
+/** The fields of an object, or of those in an array. None for objects with a page of their own. */
 function childrenOf({ schema: one, required }: Field): Field[] {
   if (nameOfRef(one) !== null) return [];
   const schema = one as Schema;

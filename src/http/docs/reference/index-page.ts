@@ -37,10 +37,12 @@ export function referenceIndex(site: Site): Page {
 
 function objectList(site: Site): Block {
   const names = objectNames(site.reference);
+  const link = (name: string) =>
+    html`<li><a href="${site.prefix}${pathOfObject(name)}">${name}</a></li> `;
   return block(
     () =>
       html`<ul class="names">
-        ${names.map((name) => html`<li><a href="${site.prefix}${pathOfObject(name)}">${name}</a></li> `)}
+        ${names.map(link)}
       </ul>`,
     names.map((name) => `- [${name}](${pathOfObject(name)})`).join('\n'),
   );

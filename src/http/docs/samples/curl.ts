@@ -7,18 +7,16 @@ export const curl: SampleLanguage = {
   label: 'curl',
   grammar: 'bash',
   write: ({ method, url, body, isIdempotent }) => {
+    // With a body, curl sends a POST.
     const isDefault = method === 'GET' || (method === 'POST' && body !== null);
+    const json = jsonText(body, '  ').replaceAll("'", `'\\''`);
     const options = [
-      ...(isDefault ? [] : [`-X ${method}`]),
+      !isDefault && `-X ${method}`,
       `-H "Authorization: Bearer ${KEY_PLACEHOLDER}"`,
-      ...(isIdempotent ? ['-H "Idempotency-Key: $(openssl rand -hex 16)"'] : []),
-      ...(body === null
-        ? []
-        : [
-            '-H "Content-Type: application/json"',
-            `-d '${jsonText(body, '  ').replaceAll("'", `'\\''`)}'`,
-          ]),
-    ];
+      isIdempotent && '-H "Idempotency-Key: $(openssl rand -hex 16)"',
+      body !== null && '-H "Content-Type: application/json"',
+      body !== null && `-d '${json}'`,
+    ].filter((option) => option !== false);
     return `curl --fail-with-body "${url}" \\\n  ${options.join(' \\\n  ')}\n`;
   },
 };

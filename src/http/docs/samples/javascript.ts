@@ -1,4 +1,5 @@
 import { KEY_PLACEHOLDER } from '../highlight.ts';
+import { indented, lines } from './lines.ts';
 import { literal, singleQuoted, type LiteralStyle } from './literals.ts';
 import type { SampleLanguage } from './sample-request.ts';
 
@@ -21,15 +22,19 @@ export const javascript: SampleLanguage = {
   write: ({ method, url, body, isIdempotent }) => {
     const headers = [
       `Authorization: 'Bearer ${KEY_PLACEHOLDER}',`,
-      ...(body === null ? [] : [`'Content-Type': 'application/json',`]),
-      ...(isIdempotent ? [`'Idempotency-Key': crypto.randomUUID(),`] : []),
+      body !== null && `'Content-Type': 'application/json',`,
+      isIdempotent && `'Idempotency-Key': crypto.randomUUID(),`,
     ];
-    return `const response = await fetch('${url}', {
-${method === 'GET' ? '' : `  method: '${method}',\n`}  headers: {
-${headers.map((line) => `    ${line}\n`).join('')}  },
-${body === null ? '' : `  body: JSON.stringify(${literal(body, STYLE, '  ')}),\n`}});
-if (!response.ok) throw new Error(await response.text());
-console.log(await response.json());
-`;
+    return lines([
+      `const response = await fetch('${url}', {`,
+      method !== 'GET' && `  method: '${method}',`,
+      '  headers: {',
+      indented(headers, '    '),
+      '  },',
+      body !== null && `  body: JSON.stringify(${literal(body, STYLE, '  ')}),`,
+      '});',
+      'if (!response.ok) throw new Error(await response.text());',
+      'console.log(await response.json());',
+    ]);
   },
 };

@@ -1,4 +1,5 @@
 import { KEY_PLACEHOLDER } from '../highlight.ts';
+import { indented, lines } from './lines.ts';
 import { literal, singleQuoted, type LiteralStyle } from './literals.ts';
 import type { SampleLanguage } from './sample-request.ts';
 
@@ -21,21 +22,25 @@ export const php: SampleLanguage = {
   write: ({ method, url, body, isIdempotent }) => {
     const headers = [
       `'Authorization: Bearer ${KEY_PLACEHOLDER}',`,
-      ...(body === null ? [] : [`'Content-Type: application/json',`]),
-      ...(isIdempotent ? [`'Idempotency-Key: ' . bin2hex(random_bytes(16)),`] : []),
+      body !== null && `'Content-Type: application/json',`,
+      isIdempotent && `'Idempotency-Key: ' . bin2hex(random_bytes(16)),`,
     ];
-    const fields = `    CURLOPT_POSTFIELDS => json_encode(${literal(body, STYLE, '    ')}),\n`;
-    return `<?php
-$curl = curl_init('${url}');
-curl_setopt_array($curl, [
-${method === 'GET' ? '' : `    CURLOPT_CUSTOMREQUEST => '${method}',\n`}    CURLOPT_RETURNTRANSFER => true,
-    CURLOPT_HTTPHEADER => [
-${headers.map((line) => `        ${line}\n`).join('')}    ],
-${body === null ? '' : fields}]);
-$response = curl_exec($curl);
-if ($response === false) throw new Exception(curl_error($curl));
-if (curl_getinfo($curl, CURLINFO_RESPONSE_CODE) >= 400) throw new Exception($response);
-print_r(json_decode($response, true));
-`;
+    return lines([
+      '<?php',
+      `$curl = curl_init('${url}');`,
+      'curl_setopt_array($curl, [',
+      method !== 'GET' && `    CURLOPT_CUSTOMREQUEST => '${method}',`,
+      '    CURLOPT_RETURNTRANSFER => true,',
+      '    CURLOPT_HTTPHEADER => [',
+      indented(headers, '        '),
+      '    ],',
+      body !== null && `    CURLOPT_POSTFIELDS => json_encode(${literal(body, STYLE, '    ')}),`,
+      ']);',
+      '$response = curl_exec($curl);',
+      'if ($response === false) throw new Exception(curl_error($curl));',
+      '$status = curl_getinfo($curl, CURLINFO_RESPONSE_CODE);',
+      'if ($status >= 400) throw new Exception($response);',
+      'print_r(json_decode($response, true));',
+    ]);
   },
 };

@@ -1,4 +1,5 @@
 import { KEY_PLACEHOLDER } from '../highlight.ts';
+import { indented, lines } from './lines.ts';
 import { doubleQuoted, literal, type LiteralStyle } from './literals.ts';
 import type { SampleLanguage } from './sample-request.ts';
 
@@ -21,20 +22,24 @@ export const python: SampleLanguage = {
   write: ({ method, url, body, isIdempotent }) => {
     const headers = [
       `"Authorization": "Bearer ${KEY_PLACEHOLDER}",`,
-      ...(body === null ? [] : [`"Content-Type": "application/json",`]),
-      ...(isIdempotent ? [`"Idempotency-Key": str(uuid.uuid4()),`] : []),
+      body !== null && `"Content-Type": "application/json",`,
+      isIdempotent && `"Idempotency-Key": str(uuid.uuid4()),`,
     ];
-    return `import json
-${isIdempotent ? 'import uuid\n' : ''}from urllib.request import Request, urlopen
-
-request = Request(
-    "${url}",
-    method="${method}",
-    headers={
-${headers.map((line) => `        ${line}\n`).join('')}    },
-${body === null ? '' : `    data=json.dumps(${literal(body, STYLE, '    ')}).encode(),\n`})
-with urlopen(request) as response:
-    print(json.load(response))
-`;
+    return lines([
+      'import json',
+      isIdempotent && 'import uuid',
+      'from urllib.request import Request, urlopen',
+      '',
+      'request = Request(',
+      `    "${url}",`,
+      `    method="${method}",`,
+      '    headers={',
+      indented(headers, '        '),
+      '    },',
+      body !== null && `    data=json.dumps(${literal(body, STYLE, '    ')}).encode(),`,
+      ')',
+      'with urlopen(request) as response:',
+      '    print(json.load(response))',
+    ]);
   },
 };

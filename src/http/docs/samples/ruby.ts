@@ -1,4 +1,5 @@
 import { KEY_PLACEHOLDER } from '../highlight.ts';
+import { lines } from './lines.ts';
 import { literal, type LiteralStyle } from './literals.ts';
 import type { SampleLanguage } from './sample-request.ts';
 
@@ -21,18 +22,23 @@ export const ruby: SampleLanguage = {
   grammar: 'ruby',
   write: ({ method, url, body, isIdempotent }) => {
     const type = method.charAt(0) + method.slice(1).toLowerCase();
-    return `require "json"
-require "net/http"
-${isIdempotent ? 'require "securerandom"\n' : ''}
-uri = URI("${url}")
-request = Net::HTTP::${type}.new(uri)
-request["Authorization"] = "Bearer ${KEY_PLACEHOLDER}"
-${body === null ? '' : 'request["Content-Type"] = "application/json"\n'}${isIdempotent ? 'request["Idempotency-Key"] = SecureRandom.uuid\n' : ''}${body === null ? '' : `request.body = JSON.generate(${literal(body, STYLE)})\n`}
-response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") do |http|
-  http.request(request)
-end
-raise response.body unless response.is_a?(Net::HTTPSuccess)
-puts JSON.parse(response.body)
-`;
+    return lines([
+      'require "json"',
+      'require "net/http"',
+      isIdempotent && 'require "securerandom"',
+      '',
+      `uri = URI("${url}")`,
+      `request = Net::HTTP::${type}.new(uri)`,
+      `request["Authorization"] = "Bearer ${KEY_PLACEHOLDER}"`,
+      body !== null && 'request["Content-Type"] = "application/json"',
+      isIdempotent && 'request["Idempotency-Key"] = SecureRandom.uuid',
+      body !== null && `request.body = JSON.generate(${literal(body, STYLE)})`,
+      '',
+      'response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") do |http|',
+      '  http.request(request)',
+      'end',
+      'raise response.body unless response.is_a?(Net::HTTPSuccess)',
+      'puts JSON.parse(response.body)',
+    ]);
   },
 };
