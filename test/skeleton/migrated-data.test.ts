@@ -61,3 +61,28 @@ test('an evaluation of the version before counts as stored when it was saved', a
     { training_id: 'old', was_at_once: true, is_new: false },
   ]);
 });
+
+test('an objection of the version before has the connection of its deal', async () => {
+  await migrateUpTo('20261120001100_keep_connection_of_objections');
+  await client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into crm_connection (team_id, id, provider, created_at)
+    values ('t', 'one', 'hubspot', now()), ('t', 'two', 'hubspot', now());
+    insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at)
+    select 't', 'deal_' || id, id, 'x', 'open', now()
+    from crm_connection`);
+  const add = (id: string, deal: string): Promise<unknown> =>
+    client.query(
+      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
+       values ('t', $1, $2, 'price', 'too dear', 'en', now())`,
+      [id, deal],
+    );
+  await add('old', 'deal_two');
+  await migrate(database.url);
+  await add('late', 'deal_one');
+  const { rows } = await client.query('select id, connection_id from crm_objection order by id');
+  expect(rows).toEqual([
+    { id: 'late', connection_id: 'one' },
+    { id: 'old', connection_id: 'two' },
+  ]);
+});

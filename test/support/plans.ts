@@ -1,0 +1,65 @@
+// How Postgres runs a list: its plan, and how many rows it reads.
+import type { Client } from 'pg';
+import type { Db, Statement } from '../../src/db/client.ts';
+
+/** A node of EXPLAIN (FORMAT JSON). */
+export interface PlanNode {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Relation Name'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+/** `generic`: the plan that a prepared statement keeps; it is made without the values. */
+export type Mode = 'generic' | 'custom';
+
+/** Returns the statement that a store function sends, and its values. */
+async function capture(
+  list: (recorder: Db) => Promise<unknown>,
+): Promise<{ statement: Statement<unknown>; values: readonly unknown[] }> {
+  let sent: { statement: Statement<unknown>; values: readonly unknown[] } | null = null;
+  const query = (statement: Statement<unknown>, values: readonly unknown[]) => {
+    sent = { statement, values };
+    return Promise.resolve([]);
+  };
+  await list({ query } as unknown as Db);
+  return sent ?? Promise.reject(new Error('the list sent no statement'));
+}
+
+/** Returns the nodes of the plan with which the statement of a store function ran. */
+export async function explain(
+  client: Client,
+  list: (recorder: Db) => Promise<unknown>,
+  mode: Mode,
+): Promise<PlanNode[]> {
+  const { statement, values } = await capture(list);
+  const literals = values.map((value) =>
+    value === null ? 'null' : `'${JSON.stringify(value).replaceAll('"', '')}'`,
+  );
+  await client.query(`set plan_cache_mode = force_${mode}_plan`);
+  await client.query(`prepare explained as ${statement.text}`);
+  const { rows } = await client.query(
+    `explain (analyze, format json) execute explained (${literals.join(', ')})`,
+  );
+  await client.query('deallocate explained');
+  return flatten(rows[0]['QUERY PLAN'][0].Plan as PlanNode);
+}
+
+function flatten(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(flatten)];
+}
+
+/** Returns how many rows of tables and indexes the statement read, wanted or not. */
+export function rowsRead(nodes: readonly PlanNode[]): number {
+  const scans = nodes.filter((node) => 'Relation Name' in node);
+  return scans.reduce((sum, node) => sum + rowsOf(node), 0);
+}
+
+/** The rows that a node has made or dropped, in all its loops. */
+export function rowsOf(node: PlanNode): number {
+  const once = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
+  return once * (node['Actual Loops'] ?? 1);
+}
