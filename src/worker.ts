@@ -16,6 +16,7 @@ import { createSender } from './delivery/sender.ts';
 import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
 import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
 import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
+import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
 import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
 import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
@@ -96,7 +97,13 @@ async function requireMigrated(db: Database, migrations: readonly Migration[]): 
 }
 
 /** The scheduled jobs. */
-const CRON: readonly CronItem[] = [...MEMBER_CRON, ...WEBHOOK_CRON, ...RETENTION_CRON, ...CRM_CRON];
+const CRON: readonly CronItem[] = [
+  ...MEMBER_CRON,
+  ...WEBHOOK_CRON,
+  ...RETENTION_CRON,
+  ...CRM_CRON,
+  ...TEAM_CRON,
+];
 
 interface WorkerOptions {
   readonly config: Config;
@@ -125,6 +132,7 @@ function tasksOf({
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(shared),
     ...retentionTasks(shared),
+    ...teamTasks(shared),
   };
 }
 

@@ -27,12 +27,20 @@ export interface ChangeRecord {
 }
 
 /**
+ * The payload of a job: nothing, or ids of one team. The erasure of a team finds its jobs by
+ * `teamId`.
+ */
+export type JobPayload =
+  | Readonly<Record<string, never>>
+  | { readonly teamId: string; readonly [name: string]: unknown };
+
+/**
  * A job for the worker. While it waits, a second job with the same `key` replaces it. Jobs of one
  * `queue` run one after the other.
  */
 export interface NewJob {
   readonly task: string;
-  readonly payload: Readonly<Record<string, unknown>>;
+  readonly payload: JobPayload;
   readonly key?: string;
   readonly queue?: string;
 }

@@ -11,13 +11,15 @@ export type PlatformChangeContext = Omit<ChangeContext, 'privacy'>;
 
 const READ = statement<{ member_detail_enabled: boolean; leaderboard_enabled: boolean }>(
   'db.readTeamPrivacy',
-  'select member_detail_enabled, leaderboard_enabled from team where id = $1',
+  `select member_detail_enabled, leaderboard_enabled
+   from team
+   where id = $1 and erasing_since is null`,
 );
 
 /**
  * Adds the team's current privacy switches to the context. Call it after the transaction has waited
- * for its locks, so that its events follow the latest switches. Throws `not_found` for an unknown
- * team. The team may be suspended: the host application goes on recording.
+ * for its locks, so that its events follow the latest switches. Throws `not_found` for a team that
+ * is unknown or being erased. The team may be suspended: the host application goes on recording.
  */
 export async function readChangeContext(
   tx: Tx,

@@ -1,39 +1,6 @@
 import type { ClientBase } from 'pg';
 import { statement } from '../db/statement.ts';
-
-/**
- * The tables with rows of one team, children before parents: foreign keys do not cascade here.
- * test/seed/replace.test.ts fails when one is missing.
- */
-export const TENANT_TABLES = [
-  'webhook_attempt',
-  'webhook_delivery',
-  'webhook_resend',
-  'webhook_endpoint',
-  'event',
-  'pending_job',
-  'idempotency_record',
-  'audit_log',
-  'api_key_usage',
-  'api_key',
-  'crm_objection',
-  'crm_deal',
-  'crm_connection',
-  'analytics_person_week',
-  'analytics_person',
-  'training_case',
-  'evaluation',
-  'training',
-  'assignment',
-  'member_block',
-  'invitation_resend',
-  'announcement_mail',
-  'member',
-  'person',
-  'team_block',
-  'catalog_release',
-  'team_catalog_entry',
-] as const;
+import { TENANT_TABLE_NAMES } from '../db/tenant-tables.ts';
 
 const REMOVALS = [
   statement(
@@ -51,7 +18,7 @@ const REMOVALS = [
          WHERE team_id = $1
        )`,
   ),
-  ...TENANT_TABLES.map((table) =>
+  ...TENANT_TABLE_NAMES.map((table) =>
     statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
   ),
   statement('seed.removeTeam', 'DELETE FROM team WHERE id = $1'),

@@ -5,6 +5,7 @@ import { removeRows } from '../../src/features/crm/connections/service.ts';
 import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';
 import { memberTasks } from '../../src/features/members/tasks.ts';
+import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { deliveryTasks } from '../../src/features/webhook-deliveries/tasks.ts';
 import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
@@ -39,6 +40,7 @@ const JOBS: readonly Job[] = [
     task: 'remove rows of a connection',
     payloads: connections.map((connectionId) => ({ connectionId })),
   },
+  { task: 'erase the team', payloads: [{}] },
   {
     task: 'synchronize a connection',
     payloads: connections.map((connectionId) => ({ connectionId })),
@@ -73,6 +75,13 @@ async function work(
   const clock = fixedClock(TWINS_NOW);
   const mailer = async (mail: Mail): Promise<void> => void mails.push(mail);
   const connection = { teamId: job.teamId, connectionId: job['connectionId'] ?? '' };
+  if (task === 'erase the team') {
+    await db.pool.query(`update team set status = 'ended', erasing_since = $2 where id = $1`, [
+      job.teamId,
+      TWINS_NOW,
+    ]);
+    return eraseTeams(db, { batch: 5 });
+  }
   if (task === 'remove rows of a connection') return removeRows(db, connection);
   if (task === 'synchronize a connection') {
     const secrets = { current: TEST_APP_SECRET, previous: null };

@@ -51,7 +51,13 @@ const EVENT: ChangeRecord = {
 };
 const withJob = (key?: string, n = 0): ChangeRecord => ({
   audit: { action: 'test.changed', targetId: 'asg_1' },
-  jobs: [{ task: 'send_invitation', payload: { n }, ...(key !== undefined && { key }) }],
+  jobs: [
+    {
+      task: 'send_invitation',
+      payload: { teamId: 'team_a', n },
+      ...(key !== undefined && { key }),
+    },
+  ],
 });
 
 const change = (what: ChangeRecord, work = async (): Promise<void> => undefined): Promise<void> =>

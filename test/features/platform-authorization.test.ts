@@ -16,6 +16,7 @@ const INPUTS: Record<string, object> = {
   'teams.update': { ...team, seats: 5 },
   'members.accept': { ...team, user_id: 'usr_x', member_id: 'mem_x' },
   'teams.transferOwnership': { ...team, member_id: 'mem_x' },
+  'teams.erase': team,
   'members.deletePerson': { ...team, user_id: 'usr_x' },
   'trainings.start': training,
   'trainings.end': { ...training, finished_at: training.created_at },
@@ -34,11 +35,13 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
 });
 
-function callAs(app: TRPCClient<AppRouter>, name: string): Promise<string> {
+function callAs(app: TRPCClient<AppRouter>, name: string, teamId = team.team_id): Promise<string> {
   const steps = name.split('.');
   let at: unknown = app.platform;
   for (const step of steps) at = (at as Record<string, unknown>)[step];
-  return codeOf((at as { mutate(input: unknown): Promise<unknown> }).mutate(INPUTS[name]));
+  const given = INPUTS[name];
+  const input = given && 'team_id' in given ? { ...given, team_id: teamId } : given;
+  return codeOf((at as { mutate(input: unknown): Promise<unknown> }).mutate(input));
 }
 
 describe.each(Object.keys(INPUTS))('platform.%s', (name) => {
@@ -62,6 +65,23 @@ describe.each(Object.keys(INPUTS))('platform.%s', (name) => {
          p as (delete from person where team_id = 'team_nowhere')
        delete from team where id = 'team_nowhere'`,
     );
+  });
+});
+
+test('a team that is being erased is unknown, and cannot be created', async () => {
+  await api.db.pool.query(
+    `update team set status = 'ended', erasing_since = now() where id = 'team_a'`,
+  );
+  const app = await appAsPlatform(api);
+  const outcomes: Record<string, string> = {};
+  for (const name of Object.keys(INPUTS)) outcomes[name] = await callAs(app, name, 'team_a');
+  const others = Object.fromEntries(Object.keys(INPUTS).map((name) => [name, 'not_found']));
+  expect(outcomes).toEqual({
+    ...others,
+    'teams.create': 'conflict',
+    'teams.erase': 'ok',
+    'catalog.saveEntries': 'ok',
+    'catalog.saveRules': 'ok',
   });
 });
 

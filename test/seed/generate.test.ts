@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSeed } from '../../src/seed/load.ts';
-import { TENANT_TABLES } from '../../src/seed/remove-store.ts';
+import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, openClient, tinyTeam, type Team } from './full-file.ts';
 
@@ -50,7 +50,7 @@ async function load(generate: NonNullable<Team['generate']>): Promise<void> {
 /** Returns a hash of all rows of each table. */
 async function hashTables(): Promise<Record<string, unknown>> {
   const hashes: Record<string, unknown> = {};
-  for (const table of TENANT_TABLES.filter((name) => !NOT_GENERATED.has(name))) {
+  for (const table of TENANT_TABLE_NAMES.filter((name) => !NOT_GENERATED.has(name))) {
     const { rows } = await client.query<{ hash: string }>(
       `SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text COLLATE "C")) AS hash
        FROM "${table}" t`,

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
-import { TENANT_TABLES } from '../../src/seed/remove-store.ts';
+import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 
@@ -95,7 +95,7 @@ describe('--replace', () => {
        WHERE table_schema = 'public' AND column_name = 'team_id'
        ORDER BY 1`,
     );
-    expect(rows.map((row) => row.name)).toEqual(TENANT_TABLES.toSorted());
+    expect(rows.map((row) => row.name)).toEqual(TENANT_TABLE_NAMES.toSorted());
   });
 });
 

@@ -465,7 +465,7 @@ function twinRows(side: Side): Rows {
       {
         id: 'job_1',
         task: 'send_invitation',
-        payload: JSON.stringify({ teamId: `team_${side}`, memberId: 'mem_5' }),
+        payload: { teamId: `team_${side}`, memberId: 'mem_5' },
       },
     ],
     announcement_mail: [

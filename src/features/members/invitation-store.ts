@@ -171,10 +171,11 @@ export async function findInvitation(
 
 const LIST_EXPIRED = statement<{ team_id: string; id: string }>(
   'members.listExpired',
-  `select team_id, id
-   from member
-   where status = 'invited' and invitation_sent_at < $1
-   order by invitation_sent_at
+  `select m.team_id, m.id
+   from member m
+   join team t on t.id = m.team_id and t.erasing_since is null
+   where m.status = 'invited' and m.invitation_sent_at < $1
+   order by m.invitation_sent_at
    limit $2`,
 );
 

@@ -1,9 +1,18 @@
+import { okOutput } from '../../core/shapes.ts';
 import { platformChangeContextOf } from '../../trpc/context.ts';
 import { platformProcedure } from '../../trpc/procedures.ts';
-import { createInput, ownedTeam, team, transferOwnershipInput, updateInput } from './schema.ts';
+import {
+  createInput,
+  eraseInput,
+  ownedTeam,
+  team,
+  transferOwnershipInput,
+  updateInput,
+} from './schema.ts';
+import { requestErasure } from './erasure-service.ts';
 import * as service from './service.ts';
 
-/** Teams as the host application reports them: created, updated, suspended, ended, handed over. */
+/** Teams as the host application reports them, from their creation to their erasure. */
 export const teamLifecycle = {
   create: platformProcedure({ input: createInput, output: ownedTeam }).mutation(
     async ({ ctx, input }) => {
@@ -25,4 +34,11 @@ export const teamLifecycle = {
     await service.transferOwnership(ctx.db, platformChangeContextOf(ctx, teamId), memberId);
     return { team_id: teamId, owner_member_id: memberId };
   }),
+
+  erase: platformProcedure({ input: eraseInput, output: okOutput }).mutation(
+    async ({ ctx, input }) => {
+      await requestErasure(ctx.db, platformChangeContextOf(ctx, input.team_id));
+      return { ok: true };
+    },
+  ),
 };

@@ -11,13 +11,18 @@
  *    The old owner stays an active member with the role `admin`, without rights, as after every
  *    change of role. Passed to the owner of now, nothing changes. A team whose owner was deleted
  *    (see `deletePerson`) gets one in the same way.
+ *  * A team that has ended can be erased. From the request on it is `not_found` to all other calls,
+ *    and a `conflict` for a creation with its id. Repeated, the request changes nothing. When all
+ *    is gone it is `not_found`, too, and the id is free again: nothing is left that could tell an
+ *    erased team from one that never was. To erase a team that has not ended is a `conflict`,
+ *    because an erasure cannot be undone.
  *  * A suspended or ended team is closed to its keys and admins. The host application goes on
  *    recording what happens in it.
  */
 import { createHash } from 'node:crypto';
 import type { MemberStatus } from '../../core/actor.ts';
 import { canonicalJson } from '../../core/json.ts';
-import { invalidField } from '../../core/problem.ts';
+import { invalidField, ProblemError } from '../../core/problem.ts';
 
 /** Hashes the input, to recognize a repeated creation. */
 export function hashCreation(input: object): Buffer {
@@ -27,4 +32,9 @@ export function hashCreation(input: object): Buffer {
 /** Throws `validation_error` (field `member_id`) unless the member has accepted the invitation. */
 export function requireMayOwn({ status }: { readonly status: MemberStatus }): void {
   if (status !== 'active') throw invalidField('member_id', 'An owner is an active member.');
+}
+
+/** Throws `conflict` unless the team has ended. */
+export function requireEnded(status: string): void {
+  if (status !== 'ended') throw new ProblemError('conflict', { detail: 'The team has not ended.' });
 }

@@ -32,6 +32,8 @@ export const createInput = z.strictObject({
 /** The ids of a team and of its owner's membership. */
 export const ownedTeam = z.object({ team_id: z.string(), owner_member_id: z.string() });
 
+export const eraseInput = z.strictObject(teamInput);
+
 export const transferOwnershipInput = z.strictObject({ ...teamInput, member_id: hostId });
 
 /** The given fields are set, the others stay. */

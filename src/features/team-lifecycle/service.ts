@@ -32,7 +32,7 @@ export async function createTeam(
       const creation = await store.findCreation(tx, teamId);
       if (!creation.hash?.equals(hash))
         throw new ProblemError('conflict', {
-          detail: 'The team already exists and was created with other input.',
+          detail: 'The team already exists and was created with other input, or is being erased.',
         });
       return { teamId, ownerMemberId: creation.ownerMemberId };
     }

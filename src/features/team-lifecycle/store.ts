@@ -101,13 +101,13 @@ const FIND_FOR_UPDATE = statement<TeamRow>(
   'teams.findForUpdate',
   `select id, name, plan, status, seats, language, rate_limit_per_min
    from team
-   where id = $1
+   where id = $1 and erasing_since is null
    for no key update`,
 );
 
 /**
- * The team, or null. Takes the lock that writers of memberships take, so that the number of seats
- * cannot change during an invitation.
+ * The team, or null; null also while it is being erased. Takes the lock that writers of memberships
+ * take, so that the number of seats cannot change during an invitation.
  */
 export async function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | null> {
   const [row] = await tx.query(FIND_FOR_UPDATE, [teamId]);

@@ -1,0 +1,96 @@
+/**
+ * Erases whole teams: every row and every job that belongs to them, in all tables.
+ *
+ * The request only marks the team. From then on it is unknown to the host application, closed to
+ * its keys and members, and nothing is sent for it. A job removes the rows in batches, those of all
+ * marked teams in turn. It may be killed at any moment: the mark stays until nothing else is left,
+ * and goes with the team's own row.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import { record } from '../../db/outbox.ts';
+import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
+import * as steps from './erasure-steps-store.ts';
+import * as store from './erasure-store.ts';
+import { eraseJob } from './jobs.ts';
+import * as rules from './rules.ts';
+
+/**
+ * Marks the team for its erasure and enqueues the job. A repeated call changes nothing. Opens a
+ * transaction. Throws `not_found`, and `conflict` unless the team has ended.
+ */
+export async function requestErasure(db: Db, context: PlatformChangeContext): Promise<void> {
+  const { teamId, at } = context;
+  await db.transaction(async (tx) => {
+    const team = await store.findForErasure(tx, teamId);
+    if (!team) throw notFound();
+    if (team.is_erasing) return;
+    rules.requireEnded(team.status);
+    const current = await readChangeContext(tx, context);
+    store.markErasing(tx, teamId, at);
+    record(tx, current, {
+      audit: { action: 'team.erasure_requested', targetId: teamId },
+      jobs: [eraseJob()],
+    });
+  });
+}
+
+/** How an erasure runs; tests make it small. */
+export interface ErasureOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** After this time a run lets other jobs have their turn. */
+  readonly runMs?: number;
+  /** The number of rows in a batch. */
+  readonly batch?: number;
+}
+
+const RUN_MS = 5_000;
+const BATCH = 500;
+/** At most so many teams are erased in turn. */
+const TEAMS_MAX = 20;
+const PAUSE_MIN_MS = 5;
+
+/**
+ * Erases the marked teams for a while, a batch of each in turn. Returns whether there is more to
+ * do. If the erasure of a team fails, the others go on, and then an error is thrown.
+ */
+export async function eraseTeams(db: Db, options: ErasureOptions = {}): Promise<boolean> {
+  const { signal, runMs = RUN_MS, batch = BATCH } = options;
+  const until = performance.now() + runMs;
+  const teamIds = await store.listErasing(db, TEAMS_MAX);
+  const running = new Set(teamIds.map((teamId) => eraseTeam(db, teamId, batch)));
+  const failures: unknown[] = [];
+  do {
+    const startedAt = performance.now();
+    for (const erasure of running) {
+      const step = await erasure.next().catch((error: unknown) => {
+        failures.push(error);
+        return { done: true };
+      });
+      if (step.done) running.delete(erasure);
+    }
+    // Half of the time belongs to others.
+    await delay(Math.max(PAUSE_MIN_MS, performance.now() - startedAt));
+  } while (running.size > 0 && performance.now() < until && !signal?.aborted);
+  if (failures.length > 0) throw new AggregateError(failures, 'A team could not be erased yet.');
+  return running.size > 0 || teamIds.length === TEAMS_MAX;
+}
+
+/**
+ * Removes everything of a team. Yields after each batch. A change that began before the mark may
+ * still add rows, and a job may still run, so the steps are repeated until nothing is left.
+ */
+async function* eraseTeam(db: Db, teamId: string, batch: number): AsyncGenerator<void, void> {
+  for (;;) {
+    for (const step of steps.STEPS) {
+      while (!(await steps.isDone(db, teamId, step))) {
+        let after: steps.Position | null = step.start;
+        while ((after = await steps.runBatch(db, teamId, step, { after, limit: batch }))) yield;
+      }
+    }
+    while ((await store.removeJobs(db, teamId, batch)) === batch) yield;
+    if (await db.transaction((tx) => store.removeTeam(tx, teamId))) return;
+    yield;
+  }
+}

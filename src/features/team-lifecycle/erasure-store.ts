@@ -1,0 +1,130 @@
+import { statement, type Db, type Tx } from '../../db/client.ts';
+import { TENANT_TABLE_NAMES } from '../../db/tenant-tables.ts';
+
+/** A team to erase. */
+export interface ErasableRow {
+  readonly status: 'active' | 'suspended' | 'ended';
+  readonly is_erasing: boolean;
+}
+
+const FIND_FOR_ERASURE = statement<ErasableRow>(
+  'erasure.find',
+  `select status, erasing_since is not null as is_erasing
+   from team
+   where id = $1
+   for no key update`,
+);
+
+/** The team, or null. Takes the lock that writers of memberships and settings take. */
+export async function findForErasure(tx: Tx, teamId: string): Promise<ErasableRow | null> {
+  const [row] = await tx.query(FIND_FOR_ERASURE, [teamId]);
+  return row ?? null;
+}
+
+// Without the hash, a creation of a team with this id is a conflict until the team is gone.
+const MARK = statement(
+  'erasure.mark',
+  `update team
+   set erasing_since = $2, creation_hash = null
+   where id = $1`,
+);
+// In the order of their keys, as the delivery loop locks them.
+const STOP_WEBHOOKS = statement(
+  'erasure.stopWebhooks',
+  `with found as materialized (
+     select id
+     from webhook_endpoint
+     where team_id = $1
+     order by id
+     for no key update
+   )
+   update webhook_endpoint w
+   set status = 'disabled'
+   from found
+   where w.team_id = $1 and w.id = found.id`,
+);
+// A synchronization that runs finds another token in the row, and applies no page any more.
+const STOP_SYNCS = statement(
+  'erasure.stopSyncs',
+  `update crm_connection
+   set status = 'disconnected', credentials_encrypted = null, sync_token = null,
+     sync_lease_until = null, next_sync_at = null
+   where team_id = $1`,
+);
+
+/** Marks the team: it is unknown from now on, and nothing is sent or synchronized for it. */
+export function markErasing(tx: Tx, teamId: string, at: Date): void {
+  tx.send(MARK, [teamId, at]);
+  tx.send(STOP_WEBHOOKS, [teamId]);
+  tx.send(STOP_SYNCS, [teamId]);
+}
+
+const LIST_ERASING = statement<{ id: string }>(
+  'erasure.list',
+  `select id
+   from team
+   where erasing_since is not null
+   order by erasing_since
+   limit $1`,
+);
+
+/** The teams that are being erased, the first one first. */
+export async function listErasing(db: Db, limit: number): Promise<string[]> {
+  return (await db.query(LIST_ERASING, [limit])).map(({ id }) => id);
+}
+
+const JOBS_OF_TEAM = `from graphile_worker._private_jobs
+     where payload ->> 'teamId' = $1`;
+
+const REMOVE_JOBS = statement(
+  'erasure.removeJobs',
+  `select
+   from graphile_worker.complete_jobs(array(
+     select id
+     ${JOBS_OF_TEAM} and locked_at is null
+     limit $2
+   ))`,
+);
+
+/** Removes jobs of the team that no worker runs. Returns how many. */
+export async function removeJobs(db: Db, teamId: string, limit: number): Promise<number> {
+  return (await db.query(REMOVE_JOBS, [teamId, limit])).length;
+}
+
+// Rows that other transactions add wait for this lock, by their foreign keys. If such a transaction
+// came first, there will be rows, so there is no need to wait for it.
+const LOCK = statement<object>(
+  'erasure.lock',
+  `select
+   from team
+   where id = $1 and erasing_since is not null
+   for update skip locked`,
+);
+const HAS_ROWS = statement<{ has_rows: boolean }>(
+  'erasure.hasRows',
+  `select ${TENANT_TABLE_NAMES.map(
+    (table) => `exists (select from ${table} where team_id = $1)`,
+  ).join('\n     or ')}
+     or exists (
+       select
+       ${JOBS_OF_TEAM}
+     ) as has_rows`,
+);
+const REMOVE_COUNTERS = statement(
+  'erasure.removeCounters',
+  `delete from rate_counter where bucket = any (array['team:' || $1, 'app:' || $1])`,
+);
+const REMOVE_TEAM = statement('erasure.removeTeam', 'delete from team where id = $1');
+
+/**
+ * Removes the team itself, unless something of it is left. Returns whether it is gone. Needs a
+ * transaction.
+ */
+export async function removeTeam(tx: Tx, teamId: string): Promise<boolean> {
+  if ((await tx.query(LOCK, [teamId])).length === 0) return false;
+  const [left] = await tx.query(HAS_ROWS, [teamId]);
+  if (left?.has_rows !== false) return false;
+  tx.send(REMOVE_COUNTERS, [teamId]);
+  tx.send(REMOVE_TEAM, [teamId]);
+  return true;
+}

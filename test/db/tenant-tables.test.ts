@@ -1,0 +1,72 @@
+// The list of the tables with rows of one team, from which the removal of a whole team derives.
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keyOf, TENANT_TABLE_NAMES, TENANT_TABLES } from '../../src/db/tenant-tables.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+test('has every table with a team, and its primary key behind the team', async () => {
+  const { rows } = await client.query<{ table: string; key: Record<string, string> }>(
+    `select c.relname as table,
+       json_object_agg(a.attname, format_type(a.atttypid, null) order by k.place)
+         filter (where a.attname <> 'team_id') as key
+     from pg_class c
+     join pg_index i on i.indrelid = c.oid and i.indisprimary
+     cross join lateral unnest(i.indkey) with ordinality as k (number, place)
+     join pg_attribute a on a.attrelid = c.oid and a.attnum = k.number
+     where c.relnamespace = 'public'::regnamespace
+       and exists (
+         select
+         from pg_attribute t
+         where t.attrelid = c.oid and t.attname = 'team_id'
+       )
+     group by c.oid, c.relname`,
+  );
+  const found = Object.fromEntries(rows.map(({ table, key }) => [table, key]));
+  const types = { text: 'text', int: 'integer', date: 'date' } as const;
+  const listed = Object.fromEntries(
+    Object.entries(TENANT_TABLES).map(([table, key]) => [
+      table,
+      Object.fromEntries(Object.entries(key).map(([name, type]) => [name, types[type]])),
+    ]),
+  );
+  expect(listed).toEqual(found);
+  // The order of the columns in the index, too: a batch is one range of it.
+  expect(Object.values(listed).map((key) => Object.keys(key))).toEqual(
+    Object.keys(listed).map((table) => Object.keys(found[table] ?? {})),
+  );
+});
+
+test('has children before parents', async () => {
+  const { rows } = await client.query<{ child: string; parent: string }>(
+    `select conrelid::regclass::text as child, confrelid::regclass::text as parent
+     from pg_constraint
+     where contype = 'f' and not condeferrable and conrelid <> confrelid`,
+  );
+  const place = (table: string) => TENANT_TABLE_NAMES.indexOf(table as 'member');
+  const wrong = rows.filter(
+    ({ child, parent }) => place(parent) >= 0 && place(child) > place(parent),
+  );
+  expect(rows.length).toBeGreaterThan(20);
+  expect(wrong).toEqual([]);
+});
+
+test('makes SQL of a key', () => {
+  expect(keyOf('webhook_attempt')).toEqual({
+    columns: 'delivery_id, attempt',
+    position: '($2::text[])[1]::text, ($2::text[])[2]::int',
+    asPosition: 'array[delivery_id::text, attempt::text]',
+    start: ['', '-2147483648'],
+  });
+});

@@ -1,0 +1,249 @@
+// oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
+// Whole teams are erased: nothing of them is left in any table, and nothing of others is touched.
+import { beforeEach, expect, test } from 'vitest';
+import { movePendingJobs } from '../../src/db/job-intake.ts';
+import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
+import { ERASE_TEAMS } from '../../src/features/team-lifecycle/jobs.ts';
+import { TEAM_CRON } from '../../src/features/team-lifecycle/tasks.ts';
+import { loadTestSeed, startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
+import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { holdLock } from '../support/locks.ts';
+import { platformOf, type Platform } from '../support/platform.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { addTwinRows, teamIdOf, twinSeed } from '../support/twins.ts';
+import { until } from '../support/until.ts';
+
+const TEAM = teamIdOf('a');
+/** One round of small batches, as if the worker were killed after it. */
+const SMALL = { runMs: 0, batch: 3 };
+const TO_THE_END = { runMs: 100_000 };
+
+let api: TestApi;
+let platform: Platform;
+let otherKey: string;
+beforeEach(async () => {
+  api = await startTestApi({ seed: twinSeed(['a']), allowPrivateTargets: true });
+  platform = await platformOf(api);
+  await addTwinRows(api.db, 'https://crm.example.com', ['a']);
+  const other = makeSeed([makeFullTeam('other')]);
+  const { teams } = await loadTestSeed({ url: api.databaseUrl }, other);
+  otherKey = teams['team_other']?.api_keys['full'] ?? '';
+  return () => api.stop();
+});
+
+/** Calls the API of both teams in many ways, so that more than the seeds is stored. */
+async function useTeams(): Promise<void> {
+  for (const key of [api.key(TEAM), otherKey]) {
+    const post = (path: string, body: object) =>
+      api.call(key, 'POST', path, { body, headers: { 'idempotency-key': path } });
+    expect((await post('/users', { email: `${key.slice(-9)}@kim.test` })).status).toBe(201);
+    const endpoint = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
+    expect((await post('/webhook-endpoints', endpoint)).status).toBe(201);
+  }
+  const owner = { kind: 'user', userId: 'usr_owner', teamId: TEAM } as const;
+  await appAs(api, await tokenOf(owner)).admin.apiKeys.list.query({});
+  // Jobs that graphile-worker has, and one that no worker has handed to it yet.
+  await movePendingJobs(api.db);
+  await api.db.pool.query(
+    `insert into pending_job (team_id, id, task, payload)
+     values ($1, 'job_1', 'send_invitation', json_build_object('teamId', $1::text))`,
+    [TEAM],
+  );
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+}
+
+interface Rows {
+  /** Rows of the team to erase. Tables without a team have none. */
+  readonly own: readonly string[];
+  readonly others: readonly string[];
+}
+
+/** Reads every table of every schema, so that a new one cannot be forgotten. */
+async function dump(): Promise<Map<string, Rows>> {
+  const { rows: tables } = await api.db.pool.query<{ name: string; team: string | null }>(
+    `select format('%I.%I', t.table_schema, t.table_name) as name,
+       case when t.table_name = 'team' then 'id' else min(c.column_name) end as team
+     from information_schema.tables t
+     left join information_schema.columns c
+       on c.table_schema = t.table_schema and c.table_name = t.table_name
+         and c.column_name = 'team_id'
+     where t.table_type = 'BASE TABLE'
+       and t.table_schema not in ('pg_catalog', 'information_schema')
+     group by t.table_schema, t.table_name
+     order by 1`,
+  );
+  const dumped = new Map<string, Rows>();
+  for (const { name, team } of tables) {
+    const { rows } = await api.db.pool.query<{ row: string; is_own: boolean }>(
+      `select t::text as row, ${team === null ? 'false' : `t.${team} = '${TEAM}'`} as is_own
+       from ${name} t
+       order by 1`,
+    );
+    const select = (isOwn: boolean) =>
+      rows.filter(({ is_own }) => is_own === isOwn).map(({ row }) => row);
+    dumped.set(name, { own: select(true), others: select(false) });
+  }
+  return dumped;
+}
+
+/** The words in rows: ids, names, addresses, hosts, prefixes of keys. */
+const wordsIn = (rows: readonly string[]): Set<string> =>
+  new Set(rows.flatMap((row) => row.match(/[\w.@-]{4,}/g) ?? []));
+
+/** The words that only the team to erase has, besides its jobs and rate counters. */
+function ownWords(tables: ReadonlyMap<string, Rows>): string[] {
+  const others = [...tables].flatMap(([name, rows]) =>
+    name === 'public.rate_counter' ? [] : rows.others.filter((row) => !row.includes(TEAM)),
+  );
+  const known = wordsIn(others);
+  const own = wordsIn([...tables.values()].flatMap((rows) => rows.own));
+  return [...own].filter((word) => !known.has(word));
+}
+
+test('leaves nothing of a team in any table, and nothing else changes', async () => {
+  await useTeams();
+  const before = await dump();
+  const words = ownWords(before);
+  expect(words).toEqual(
+    expect.arrayContaining([TEAM, 'usr_owner', 'mem_1', 'mem_1@twin.test', 'key_full']),
+  );
+  const without = [...before].filter(([, { own }]) => own.length === 0).map(([name]) => name);
+  expect(without.filter((name) => name.startsWith('public.'))).toEqual([
+    'public._prisma_migrations',
+    'public.app_secret_canary',
+    'public.catalog_entry',
+    'public.catalog_rule',
+    'public.rate_counter',
+  ]);
+
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  let rounds = 1;
+  while (await eraseTeams(api.db, SMALL)) rounds += 1;
+  expect(rounds).toBeGreaterThan(50);
+
+  const after = await dump();
+  for (const [name, rows] of after) {
+    expect(rows.own, name).toEqual([]);
+    if (without.includes(name)) continue;
+    expect(rows.others, name).toEqual(before.get(name)?.others);
+  }
+  const left = wordsIn(without.flatMap((name) => after.get(name)?.others ?? []));
+  expect(words.filter((word) => left.has(word))).toEqual([]);
+  expect(left).toContain('team_other');
+  expect(await codeOf(platform.teams.erase.mutate({ team_id: TEAM }))).toBe('not_found');
+});
+
+test('is refused unless the team has ended; then it is unknown at once', async () => {
+  const me = () => api.call(api.key(TEAM), 'GET', '/me');
+  for (const status of ['active', 'suspended'] as const) {
+    await platform.teams.update.mutate({ team_id: TEAM, status });
+    expect(await codeOf(platform.teams.erase.mutate({ team_id: TEAM }))).toBe('conflict');
+  }
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+  expect(await platform.teams.erase.mutate({ team_id: TEAM })).toEqual({ ok: true });
+  const { rows } = await api.db.pool.query('select * from audit_log where team_id = $1', [TEAM]);
+  expect(await platform.teams.erase.mutate({ team_id: TEAM })).toEqual({ ok: true });
+  expect(
+    (await api.db.pool.query('select * from audit_log where team_id = $1', [TEAM])).rows,
+  ).toEqual(rows);
+  expect(await codeOf(platform.teams.update.mutate({ team_id: TEAM, status: 'active' }))).toBe(
+    'not_found',
+  );
+  expect((await me()).body).toMatchObject({ code: 'api_disabled' });
+  const codes = new Set<string>();
+  while (await eraseTeams(api.db, { runMs: 0 })) {
+    codes.add(((await me()).body as { code: string }).code);
+    codes.add(await codeOf(platform.teams.update.mutate({ team_id: TEAM, seats: 1 })));
+  }
+  expect(codes).toEqual(new Set(['api_disabled', 'not_found', 'unauthorized']));
+  expect((await me()).status).toBe(401);
+});
+
+test('frees the id of the team for another one', async () => {
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+  const creation = {
+    team_id: TEAM,
+    name: 'Next',
+    owner: { member_id: 'mem_1', user_id: 'usr_1', email: 'next@next.test' },
+  };
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  expect(await codeOf(platform.teams.create.mutate(creation))).toBe('conflict');
+  await eraseTeams(api.db, TO_THE_END);
+  expect(await platform.teams.create.mutate(creation)).toEqual({
+    team_id: TEAM,
+    owner_member_id: 'mem_1',
+  });
+});
+
+test('waits for a change that began before, and for a job of the team that runs', async () => {
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+  await api.db.pool.query(
+    `select graphile_worker.add_job('remove_connection', json_build_object('teamId', $1::text))`,
+    [TEAM],
+  );
+  await api.db.pool.query(
+    `update graphile_worker._private_jobs set locked_at = now(), locked_by = 'somebody'`,
+  );
+  const persons = async () =>
+    (await api.db.pool.query('select id from person where team_id = $1', [TEAM])).rows;
+  /** Erases until no person is left that can be seen, and then once more. */
+  const erase = async () => {
+    while ((await persons()).length > 0) await eraseTeams(api.db, { runMs: 0 });
+    expect(await eraseTeams(api.db, { runMs: 0 })).toBe(true);
+  };
+  const client = await api.db.pool.connect();
+  await client.query('begin');
+  await client.query(`insert into person (team_id, id) values ($1, 'usr_late')`, [TEAM]);
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  await erase();
+  await client.query('commit');
+  client.release();
+  expect(await persons()).toEqual([{ id: 'usr_late' }]);
+  await erase();
+  await api.db.pool.query(
+    `update graphile_worker._private_jobs set locked_at = null, locked_by = null`,
+  );
+  expect(await eraseTeams(api.db, TO_THE_END)).toBe(false);
+  expect((await api.db.pool.query('select from team where id = $1', [TEAM])).rowCount).toBe(0);
+});
+
+test('several teams are erased in turn; one that fails does not hold up the others', async () => {
+  const more = ['b', 'c'].map((name) => makeFullTeam(name));
+  await loadTestSeed({ url: api.databaseUrl }, makeSeed(more));
+  for (const team of [TEAM, 'team_b', 'team_c']) {
+    await platform.teams.update.mutate({ team_id: team, status: 'ended' });
+    await platform.teams.erase.mutate({ team_id: team });
+  }
+  await api.db.pool.query(
+    `create function refuse() returns trigger language plpgsql as $$
+     begin
+       raise 'the row cannot be removed';
+     end $$;
+     create trigger refuse before delete on member
+     for each row when (old.team_id = 'team_b') execute function refuse()`,
+  );
+  await expect(eraseTeams(api.db, TO_THE_END)).rejects.toThrow('A team could not be erased yet.');
+  const { rows } = await api.db.pool.query(`select id from team order by id`);
+  expect(rows).toEqual([{ id: 'team_b' }, { id: 'team_other' }]);
+  await api.db.pool.query('drop trigger refuse on member');
+  expect(await eraseTeams(api.db, TO_THE_END)).toBe(false);
+});
+
+test('a worker erases the team, and another goes on where one was killed', async () => {
+  expect(TEAM_CRON).toMatchObject([{ task: ERASE_TEAMS, match: '* * * * *' }]);
+  await useTeams();
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  const left = async (table: string, id = 'team_id') =>
+    (await api.db.pool.query(`select from ${table} where ${id} = $1`, [TEAM])).rowCount;
+  // The erasure skips the locked entry, and cannot come to its end.
+  const release = await holdLock(api, `select from audit_log where id = 'aud_0' for update`);
+  const first = await startWorkerProcess(api.databaseUrl);
+  await until(async () => (await left('audit_log')) === 1);
+  await first.kill('SIGKILL');
+  expect(await left('team', 'id')).toBe(1);
+  await release();
+  const second = await startWorkerProcess(api.databaseUrl);
+  await until(async () => (await left('team', 'id')) === 0);
+  await second.kill('SIGTERM');
+  expect((await api.call(otherKey, 'GET', '/users')).status).toBe(200);
+});
