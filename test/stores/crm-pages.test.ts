@@ -1,0 +1,105 @@
+// Which deals and objections a page of a synchronization removes.
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Tx } from '../../src/db/client.ts';
+import * as pages from '../../src/features/crm/sync/page-store.ts';
+import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
+
+const AT = new Date('2026-11-20T10:00:00.000Z');
+const OF = { teamId: 'team_a', connectionId: 'crm_1' };
+
+let twins: TwinStores;
+/** Three deals of `crm_1`, one of `crm_2`, each with an objection, in both teams. */
+beforeEach(async () => {
+  twins = await openTwinStores();
+  await twins.pool.query(
+    `delete from crm_deal where id not in ('deal_1', 'deal_2', 'deal_3', 'deal_4')`,
+  );
+  await twins.pool.query(
+    `update crm_deal
+     set connection_id = case when id = 'deal_4' then 'crm_2' else 'crm_1' end,
+       external_id = 'of ' || case when id = 'deal_4' then 'deal_1' else id end,
+       synced_at = '2026-10-01Z'`,
+  );
+  await twins.pool.query(
+    `update crm_objection set source = 'lost_reason', synced_at = '2026-10-01Z'`,
+  );
+});
+
+async function removedBy(work: (tx: Tx) => unknown): Promise<Record<string, readonly string[]>> {
+  return twins.changes(() =>
+    twins.db.transaction(async (tx) => {
+      await work(tx);
+    }),
+  );
+}
+
+test('deleteDeals removes those with the given ids in the CRM, of its connection', async () => {
+  const removed = await removedBy((tx) => pages.deleteDeals(tx, OF, ['of deal_1', 'unknown']));
+  expect(removed).toEqual({
+    crm_deal: ['- team_a deal_1'],
+    crm_objection: ['- team_a obj_1'],
+  });
+});
+
+test('replaceLostReasons removes those of the deals that are not lost any more', async () => {
+  await twins.pool.query(`update crm_objection set source = 'note:1' where deal_id = 'deal_2'`);
+  const read = { dealIds: ['of deal_1', 'of deal_2'], objections: [], at: AT };
+  const removed = await removedBy((tx) => pages.replaceLostReasons(tx, OF, read));
+  expect(removed).toEqual({ crm_objection: ['- team_a obj_1'] });
+});
+
+test('replaceNotes removes what a note does not say any more', async () => {
+  await twins.pool.query(
+    `update crm_objection
+     set source = case when deal_id = 'deal_3' then 'note:2' else 'note:1' end`,
+  );
+  const objections = [
+    {
+      source: 'note:1',
+      dealId: 'of deal_2',
+      category: 'price',
+      text: 'obj_2 of a',
+      lang: 'en' as const,
+    },
+  ];
+  const read = { sources: ['note:1'], objections, at: AT };
+  const removed = await removedBy((tx) => pages.replaceNotes(tx, OF, read));
+  expect(removed).toEqual({
+    crm_objection: ['- team_a obj_1', expect.stringMatching(/^team_a obj_2: synced_at /)],
+  });
+});
+
+describe('sweep', () => {
+  const since = '2026-11-01T00:00:00.000Z';
+
+  test('removes deals that no page contained since then, or ever', async () => {
+    await twins.pool.query(
+      `update crm_deal
+       set synced_at = case id when 'deal_2' then null when 'deal_3' then $1::timestamptz
+         else synced_at end`,
+      [since],
+    );
+    await twins.pool.query(`delete from crm_objection`);
+    let isDone = true;
+    const removed = await removedBy(async (tx) => {
+      isDone = await pages.sweep(tx, OF, since);
+    });
+    expect(removed).toEqual({ crm_deal: ['- team_a deal_1', '- team_a deal_2'] });
+    expect(isDone).toBe(false);
+    await twins.db.transaction(async (tx) => {
+      expect(await pages.sweep(tx, OF, since)).toBe(true);
+    });
+  });
+
+  test('removes notes that no page contained since then', async () => {
+    await twins.pool.query(`update crm_deal set synced_at = '2026-11-20Z'`);
+    await twins.pool.query(
+      `update crm_objection
+       set source = case when deal_id = 'deal_2' then 'lost_reason' else 'note:1' end,
+         synced_at = case when deal_id = 'deal_3' then $1::timestamptz else synced_at end`,
+      [since],
+    );
+    const removed = await removedBy((tx) => pages.sweep(tx, OF, since));
+    expect(removed).toEqual({ crm_objection: ['- team_a obj_1'] });
+  });
+});

@@ -1,0 +1,214 @@
+// What a synchronization writes to its connection, and only while it owns it. Every connection of
+// both teams has the same token, so each condition has a row that only this one leaves out.
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Tx } from '../../src/db/client.ts';
+import * as connections from '../../src/features/crm/connections/store.ts';
+import * as runs from '../../src/features/crm/sync/run-store.ts';
+import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
+
+const AT = new Date('2026-11-20T10:00:00.000Z');
+const LATER = new Date('2026-11-20T10:02:00.000Z');
+const RUN = { teamId: 'team_a', connectionId: 'crm_3', token: 'mine' };
+const STATE = { since: { deals: '2026-11-01T00:00:00.000Z' }, fullAt: null, round: null };
+
+let twins: TwinStores;
+beforeEach(async () => {
+  twins = await openTwinStores();
+  await twins.pool.query(
+    `update crm_connection
+     set status = 'active', sync_token = 'mine', sync_lease_until = $1, next_sync_at = $1,
+       sync_state = '{"round": {}}', failure_streak = 2`,
+    [AT],
+  );
+});
+
+const set = (text: string) =>
+  twins.pool.query(`update crm_connection set ${text} where team_id = 'team_a' and id = 'crm_3'`);
+/** Columns of `team_a crm_3` that changed; throws if another row changed. */
+async function columnsChangedBy(work: (tx: Tx) => unknown): Promise<string[]> {
+  const { crm_connection: lines = [], ...others } = await twins.changes(() =>
+    twins.db.transaction(async (tx) => {
+      await work(tx);
+    }),
+  );
+  expect(others).toEqual({});
+  return lines.map((line) => {
+    const [, column = line] = /^team_a crm_3: (\w+) /.exec(line) ?? [];
+    return column;
+  });
+}
+
+/** The states in which a run has lost its connection. */
+const LOST = ["sync_token = 'of another run'", "status = 'paused'"];
+
+describe.each([
+  {
+    name: 'holdRun',
+    write: (tx: Tx) => runs.holdRun(tx, RUN, STATE, LATER),
+    columns: ['sync_lease_until', 'sync_state'],
+    lost: LOST,
+  },
+  {
+    name: 'endRound',
+    write: (tx: Tx) => runs.endRound(tx, RUN, { state: STATE, next: LATER, at: AT }),
+    columns: [
+      'failure_streak',
+      'last_synced_at',
+      'next_sync_at',
+      'sync_lease_until',
+      'sync_state',
+      'sync_token',
+    ],
+    lost: LOST,
+  },
+  {
+    name: 'failRun',
+    write: async (tx: Tx) =>
+      (await runs.failRun(tx, RUN, { reason: 'timeout', forgetRound: true })) !== null,
+    columns: ['failure_streak', 'last_error', 'sync_lease_until', 'sync_state', 'sync_token'],
+    lost: LOST,
+  },
+])('$name', ({ write, columns, lost }) => {
+  test('writes the row of its connection', async () => {
+    expect(await columnsChangedBy(async (tx) => expect(await write(tx)).toBe(true))).toEqual(
+      columns,
+    );
+  });
+
+  test.each(lost)('writes nothing while %s', async (state) => {
+    await set(state);
+    expect(await columnsChangedBy(async (tx) => expect(await write(tx)).toBe(false))).toEqual([]);
+  });
+});
+
+describe('release', () => {
+  test('gives the connection of this run back, also when it was paused meanwhile', async () => {
+    await set(`status = 'paused'`);
+    const changed = await columnsChangedBy(() => runs.release(twins.db, RUN, LATER));
+    expect(changed).toEqual(['next_sync_at', 'sync_lease_until', 'sync_token']);
+  });
+
+  test('leaves when it is due next if the run says nothing', async () => {
+    const changed = await columnsChangedBy(() => runs.release(twins.db, RUN, null));
+    expect(changed).toEqual(['sync_lease_until', 'sync_token']);
+  });
+
+  test('leaves a connection that another run has', async () => {
+    await set(`sync_token = 'of another run'`);
+    expect(await columnsChangedBy(() => runs.release(twins.db, RUN, LATER))).toEqual([]);
+  });
+});
+
+describe('claim', () => {
+  const claim = () => runs.claim(twins.db, { ...RUN, token: 'new' }, AT, LATER);
+
+  test('takes a connection that is due and whose lease has ended', async () => {
+    expect(await columnsChangedBy(claim)).toEqual(['sync_lease_until', 'sync_token']);
+    expect(await claim()).toBeNull();
+  });
+
+  test.each([
+    `sync_lease_until = '2026-11-20T10:00:01Z'`,
+    `next_sync_at = '2026-11-20T10:00:01Z'`,
+    `status = 'paused'`,
+    'credentials_encrypted = null',
+  ])('takes nothing while %s', async (state) => {
+    await set(state);
+    expect(await columnsChangedBy(async () => expect(await claim()).toBeNull())).toEqual([]);
+  });
+
+  test('takes nothing of a suspended team', async () => {
+    await twins.pool.query(`update team set status = 'suspended' where id = 'team_a'`);
+    expect(await columnsChangedBy(async () => expect(await claim()).toBeNull())).toEqual([]);
+  });
+});
+
+test.each([
+  {
+    name: 'setNext',
+    write: (tx: Tx) => runs.setNext(tx, RUN, LATER),
+    columns: ['next_sync_at'],
+  },
+  {
+    name: 'pauseConnection',
+    write: (tx: Tx) => connections.pauseConnection(tx, 'team_a', 'crm_3'),
+    columns: ['next_sync_at', 'status', 'sync_lease_until', 'sync_token'],
+  },
+  {
+    name: 'makeDue',
+    write: (tx: Tx) => connections.makeDue(tx, 'team_a', { connectionId: 'crm_3', at: LATER }),
+    columns: ['next_sync_at'],
+  },
+  {
+    name: 'resumeConnection',
+    write: (tx: Tx) =>
+      connections.resumeConnection(tx, 'team_a', { connectionId: 'crm_3', at: LATER }),
+    columns: ['next_sync_at', 'sync_state'],
+  },
+  {
+    name: 'disconnect',
+    write: (tx: Tx) => connections.disconnect(tx, 'team_a', 'crm_3'),
+    columns: [
+      'base_url',
+      'credentials_encrypted',
+      'next_sync_at',
+      'status',
+      'sync_lease_until',
+      'sync_state',
+      'sync_token',
+    ],
+  },
+])('$name writes the row of its connection', async ({ write, columns }) => {
+  expect(await columnsChangedBy(write)).toEqual(columns);
+});
+
+describe('the removal of a disconnected connection', () => {
+  const removedBy = async (work: () => Promise<unknown>) => {
+    const { crm_connection = [], crm_deal = [] } = await twins.changes(work);
+    return [...crm_connection, ...crm_deal];
+  };
+  const deals = async () =>
+    (
+      await twins.pool.query<{ line: string }>(
+        `select '- team_a ' || id as line
+         from crm_deal
+         where team_id = 'team_a' and connection_id = 'crm_3'
+         order by 1`,
+      )
+    ).rows.map(({ line }) => line);
+
+  test('removes its deals', async () => {
+    // All others are disconnected too.
+    await twins.pool.query(`update crm_connection set status = 'disconnected'`);
+    const expected = await deals();
+    expect(expected).not.toEqual([]);
+    expect(await removedBy(() => connections.removeDeals(twins.db, 'team_a', 'crm_3'))).toEqual(
+      expected,
+    );
+  });
+
+  test('removes no deals of a connection that is not disconnected', async () => {
+    await twins.pool.query(`update crm_connection set status = 'disconnected' where id <> 'crm_3'`);
+    expect(await removedBy(() => connections.removeDeals(twins.db, 'team_a', 'crm_3'))).toEqual([]);
+  });
+
+  test('removes its row once it has no deals', async () => {
+    await twins.pool.query(`update crm_connection set status = 'disconnected'`);
+    const remove = () => connections.removeConnection(twins.db, 'team_a', 'crm_3');
+    expect(await removedBy(remove)).toEqual([]);
+    await twins.pool.query(
+      `delete from crm_deal where team_id = 'team_a' and connection_id in ('crm_3', 'crm_4')`,
+    );
+    await twins.pool.query(
+      `delete from crm_deal where team_id = 'team_b' and connection_id = 'crm_3'`,
+    );
+    expect(await removedBy(remove)).toEqual(['- team_a crm_3']);
+  });
+
+  test('leaves the row of a connection that is not disconnected', async () => {
+    await twins.pool.query(`delete from crm_deal`);
+    expect(
+      await removedBy(() => connections.removeConnection(twins.db, 'team_a', 'crm_3')),
+    ).toEqual([]);
+  });
+});
