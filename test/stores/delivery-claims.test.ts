@@ -5,7 +5,7 @@ import { openTwinStores } from '../support/twin-stores.ts';
 
 const NOW = new Date('2026-11-18T12:00:00.000Z');
 
-test('claimDue takes the oldest due deliveries of the given endpoints, up to their room', async () => {
+test('claimDue takes the oldest due deliveries of its endpoints, up to their room', async () => {
   const { changes, db, pool } = await openTwinStores();
   await pool.query(
     `update webhook_delivery
