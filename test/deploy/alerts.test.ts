@@ -1,0 +1,205 @@
+// Each alert of scripts/deploy/prometheus fires when its cause happens to real processes, and each
+// figure of the dashboard is there.
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Pool } from 'pg';
+import { describe, expect, test } from 'vitest';
+import { because, run, whyNot } from '../support/debian.ts';
+import { findFreePort } from '../support/ports.ts';
+import { status } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+import { startPrometheus, untilFiring } from './prometheus.ts';
+import { ASSIGNMENT, createWorld, type Process, type World } from './world.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const DASHBOARD = new URL('../../scripts/deploy/grafana/dashboard.json', import.meta.url);
+
+/** Holds a lock on a table while `work` runs. */
+async function whileLocked(pool: Pool, lock: string, work: () => Promise<unknown>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(`begin; lock table ${lock}`);
+    await work();
+    await client.query('rollback');
+  } finally {
+    client.release();
+  }
+}
+
+/** Kills a process that Prometheus has seen, and resolves when the alert fires. */
+async function killAndWait(
+  { prometheus }: World,
+  alert: string,
+  [job, running]: readonly [string, Process],
+): Promise<void> {
+  await until(async () => (await prometheus.count(`up{job="${job}"} == 1`)) === 1);
+  await until(async () => !(await prometheus.firing()).includes(alert));
+  await running.kill('SIGKILL');
+  await untilFiring(prometheus, alert);
+}
+
+/** How each alert's cause comes about. Resolves when the alert fires. */
+const causes: Readonly<Record<string, (world: World, alert: string) => Promise<void>>> = {
+  ApiGone: async (world, alert) => killAndWait(world, alert, ['api', await world.startApi()]),
+  ApiProcessDown: async (world, alert) =>
+    killAndWait(world, alert, ['api', await world.startApi()]),
+  WorkersGone: async (world, alert) =>
+    killAndWait(world, alert, ['worker', await world.startWorker()]),
+  WorkerProcessDown: async (world, alert) =>
+    killAndWait(world, alert, ['worker', await world.startWorker()]),
+  ProcessRestarts: async ({ startApi, prometheus }, alert) =>
+    untilFiring(prometheus, alert, async () => {
+      const api = await startApi();
+      // Long enough for Prometheus to see it.
+      await delay(1_200);
+      await api.kill('SIGKILL');
+    }),
+  ProcessMemory: async ({ startApi, prometheus }, alert) => {
+    const hoard = 'globalThis.hoard = Buffer.alloc(900e6, 1)';
+    await startApi({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURI(hoard)}` });
+    await untilFiring(prometheus, alert);
+  },
+  EventLoopBlocked: async ({ startWorker, prometheus }, alert) => {
+    const { pid } = await startWorker();
+    await untilFiring(prometheus, alert, async () => {
+      process.kill(pid, 'SIGSTOP');
+      await delay(400);
+      process.kill(pid, 'SIGCONT');
+      await delay(200);
+    });
+  },
+  ApiFaults: async ({ startApi, pool, prometheus, ask }, alert) => {
+    await startApi();
+    await pool.query('alter table training rename to training_of_somebody_else');
+    await untilFiring(prometheus, alert, () => ask('GET', '/trainings'));
+  },
+  ApiUnavailable: async ({ startApi, loseDatabase, prometheus, ask }, alert) => {
+    await startApi();
+    await loseDatabase();
+    await untilFiring(prometheus, alert, () => ask('GET', '/me'));
+  },
+  ApiSlow: async ({ startApi, pool, prometheus, ask }, alert) => {
+    await startApi();
+    await untilFiring(prometheus, alert, () =>
+      whileLocked(pool, 'training in access exclusive mode', async () => {
+        const asked = [1, 2, 3, 4].map(() => ask('GET', '/trainings').catch(() => 0));
+        await delay(1_000);
+        void Promise.all(asked);
+      }),
+    );
+  },
+  ManyRequestsRateLimited: async ({ startApi, prometheus, ask }, alert) => {
+    await startApi({ API_KEY_RATE_LIMIT_PER_MIN: '10' });
+    await untilFiring(prometheus, alert, () => ask('GET', '/me'));
+  },
+  DeliveriesLate: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
+    await startApi();
+    await ask('POST', '/assignments', ASSIGNMENT);
+    await startWorker({ WEBHOOK_RETRY_DELAYS_S: '3600' });
+    const late = `update webhook_delivery
+      set next_try_at = now() - interval '2 minutes', status = 'retrying', claimed_by = null`;
+    await untilFiring(prometheus, alert, () => pool.query(late));
+  },
+  FanOutLate: async ({ startApi, startWorker, pool, prometheus, ask }, alert) => {
+    await startApi();
+    await startWorker();
+    // What removes the lock: nobody, as after a forgotten `begin` in psql.
+    await whileLocked(pool, 'webhook_delivery in share row exclusive mode', async () => {
+      await ask('POST', '/assignments', ASSIGNMENT);
+      await pool.query(`update event set created_at = now() - interval '1 minute'`);
+      await untilFiring(prometheus, alert);
+    });
+  },
+  DeliveriesFail: async ({ startApi, startWorker, prometheus, receiver, ask }, alert) => {
+    receiver.on('/hook', status(500));
+    await startApi();
+    await startWorker({ WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 90 }, () => 1).join(',') });
+    await ask('POST', '/assignments', ASSIGNMENT);
+    await untilFiring(prometheus, alert);
+  },
+  ManyWebhookEndpointsPaused: async ({ startWorker, pool, prometheus }, alert) => {
+    await startWorker();
+    await untilFiring(prometheus, alert, async () => {
+      await delay(3_000);
+      await pool.query(`update webhook_endpoint set status = 'disabled_failures'`);
+    });
+  },
+  JobsLate: async ({ startWorker, pool, prometheus }, alert) => {
+    await startWorker();
+    await pool.query(
+      `select graphile_worker.add_job('a_task_of_a_newer_release') from generate_series(1, 600)`,
+    );
+    await untilFiring(prometheus, alert);
+  },
+  JobsFail: async ({ startApi, startWorker, prometheus, ask }, alert) => {
+    await startApi();
+    await startWorker({ SMTP_URL: `smtp://127.0.0.1:${await findFreePort()}` });
+    let invited = 0;
+    await untilFiring(prometheus, alert, async () => {
+      invited += 1;
+      await ask('POST', '/users', { email: `guest-${invited}@example.com` });
+    });
+  },
+};
+
+const reason = whyNot(['prometheus', 'promtool']);
+
+describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_000 }, () => {
+  test('fire at their thresholds and not before', async () => {
+    const said = await run('promtool', ['test', 'rules', 'alerts.promtool.yml'], { cwd: here });
+    expect(said).toContain('SUCCESS');
+  });
+
+  test('are all provoked here', async () => {
+    const prometheus = await startPrometheus({});
+    expect((await prometheus.alerts()).toSorted()).toEqual(Object.keys(causes).toSorted());
+  });
+
+  test.each(Object.entries(causes))('%s fires when its cause happens', async (alert, provoke) => {
+    const world = await createWorld();
+    await provoke(world, alert);
+    expect(await world.prometheus.firing()).toContain(alert);
+  });
+
+  test('stay silent while nothing is wrong', async () => {
+    const { startApi, startWorker, prometheus, ask } = await createWorld();
+    await startApi();
+    await startWorker();
+    // Longer than any alert of the above needs.
+    for (let second = 0; second < 40; second += 1) {
+      await ask('POST', '/assignments', ASSIGNMENT);
+      await ask('GET', '/assignments');
+      await delay(1_000);
+    }
+    expect(await prometheus.firing()).toEqual([]);
+  });
+});
+
+describe.skipIf(reason !== null)(`the dashboard${because(reason)}`, { timeout: 300_000 }, () => {
+  test('asks only for figures that processes serve', async () => {
+    const { startApi, startWorker, prometheus, ask } = await createWorld();
+    await startApi();
+    await startWorker({ SMTP_URL: `smtp://127.0.0.1:${await findFreePort()}` });
+    const queries = await readQueries();
+    expect(queries.length).toBeGreaterThan(20);
+    const missing = new Set(queries);
+    for (let number = 0; missing.size > 0 && number < 120; number += 1) {
+      await ask('POST', '/assignments', ASSIGNMENT);
+      await ask('POST', '/users', { email: `guest-${number}@example.com` });
+      await delay(500);
+      for (const query of missing) if ((await prometheus.count(query)) > 0) missing.delete(query);
+    }
+    expect([...missing]).toEqual([]);
+  });
+
+  /** The queries of all panels, over the few seconds that a test has. */
+  async function readQueries(): Promise<string[]> {
+    const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8')) as {
+      panels: { targets?: { expr: string }[] }[];
+    };
+    return panels
+      .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+      .map((query) => query.replaceAll('$__rate_interval', '10s'));
+  }
+});

@@ -1,0 +1,124 @@
+// A real Prometheus over processes of ours, with the rules of scripts/deploy/prometheus. A minute of
+// a rule takes two seconds here, so that a test need not wait for half an hour.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { findFreePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
+
+const RULES = fileURLToPath(new URL('../../scripts/deploy/prometheus/alerts.yml', import.meta.url));
+const SECONDS_PER_MINUTE = 2;
+
+/** A running Prometheus. It stops with the test. */
+export interface Prometheus {
+  /** The names of all alerts. */
+  readonly alerts: () => Promise<string[]>;
+  /** The names of the alerts that fire now. */
+  readonly firing: () => Promise<string[]>;
+  /** Resolves with the number of series that the query returns. Rejects if it is not valid. */
+  readonly count: (query: string) => Promise<number>;
+}
+
+/** Starts Prometheus over these metrics ports, by job. */
+export async function startPrometheus(
+  jobs: Readonly<Record<string, readonly number[]>>,
+): Promise<Prometheus> {
+  const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
+  await writeFile(join(folder, 'alerts.yml'), faster(await readFile(RULES, 'utf8')));
+  await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(configuration(jobs)));
+  const port = await findFreePort();
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${folder}/prometheus.yml`,
+      `--storage.tsdb.path=${folder}/data`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: 'ignore' },
+  );
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    await rm(folder, { recursive: true, force: true });
+  });
+  const ask = async (path: string): Promise<unknown> => {
+    const response = await fetch(`http://127.0.0.1:${port}/${path}`);
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+    return ((await response.json()) as { data: unknown }).data;
+  };
+  await until(() =>
+    fetch(`http://127.0.0.1:${port}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return {
+    alerts: async () => {
+      const { groups } = (await ask('api/v1/rules')) as { groups: { rules: { name: string }[] }[] };
+      return groups.flatMap(({ rules }) => rules.map(({ name }) => name));
+    },
+    firing: async () => {
+      const { alerts } = (await ask('api/v1/alerts')) as {
+        alerts: { state: string; labels: { alertname: string } }[];
+      };
+      return alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname);
+    },
+    count: async (query) => {
+      const { result } = (await ask(`api/v1/query?query=${encodeURIComponent(query)}`)) as {
+        result: unknown[];
+      };
+      return result.length;
+    },
+  };
+}
+
+/** Does something over and over, until the alert fires. */
+export async function untilFiring(
+  { firing }: Prometheus,
+  alert: string,
+  provoke?: () => Promise<unknown>,
+): Promise<void> {
+  let isOver = false;
+  const provoking = async (): Promise<void> => {
+    while (provoke && !isOver) {
+      await provoke();
+      await delay(20);
+    }
+  };
+  const done = provoking();
+  try {
+    await until(async () => {
+      await delay(200);
+      return (await firing()).includes(alert);
+    });
+  } finally {
+    isOver = true;
+    await done;
+  }
+}
+
+/** YAML is a superset of JSON. */
+function configuration(jobs: Readonly<Record<string, readonly number[]>>): unknown {
+  return {
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    rule_files: ['alerts.yml'],
+    scrape_configs: Object.entries(jobs).map(([job, ports]) => ({
+      job_name: job,
+      static_configs: [{ targets: ports.map((port) => `127.0.0.1:${port}`) }],
+    })),
+  };
+}
+
+/** Shortens the durations of the rules: `for: 5m`, `[15m]`, `[1h]`. */
+function faster(rules: string): string {
+  const seconds = (count: string, unit: string): string =>
+    `${Number(count) * (unit === 'h' ? 60 : 1) * SECONDS_PER_MINUTE}s`;
+  return rules
+    .replaceAll(/(for: )(\d+)([mh])$/gm, (_, start, count, unit) => start + seconds(count, unit))
+    .replaceAll(/\[(\d+)([mh])\]/g, (_, count, unit) => `[${seconds(count, unit)}]`);
+}

@@ -1,0 +1,105 @@
+// Processes of ours that Prometheus watches, on a database that can get lost.
+import { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
+import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { findFreePort } from '../support/ports.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { startPrometheus, type Prometheus } from './prometheus.ts';
+
+export type Process = Awaited<ReturnType<typeof startWorkerProcess>>;
+
+/** A database with one team, and Prometheus over the ports of the processes to come. */
+export interface World {
+  /** The database, also when the processes have lost it. */
+  readonly pool: Pool;
+  readonly prometheus: Prometheus;
+  /** Where the team's webhook endpoints are. */
+  readonly receiver: Receiver;
+  readonly startApi: (env?: Record<string, string>) => Promise<Process>;
+  readonly startWorker: (env?: Record<string, string>) => Promise<Process>;
+  /** From now on the processes cannot reach the database. */
+  readonly loseDatabase: () => Promise<void>;
+  /** Sends a request to the API. Resolves with the status. */
+  readonly ask: (method: string, path: string, body?: unknown) => Promise<number>;
+}
+
+/** The body of a request that raises an event. */
+export const ASSIGNMENT = {
+  member_id: memberId('a', 'member'),
+  title: 'Practise',
+  situation_id: 'sit_cold',
+  personality_id: 'per_calm',
+  industry_id: 'ind_saas',
+};
+
+/** Creates a world, which ends with the test. */
+export async function createWorld(): Promise<World> {
+  const database = await createTestDatabase();
+  const proxy = await startPostgresProxy(database.url);
+  const receiver = await startReceiver();
+  const pool = openPool(database);
+  const key = await seedTeam(database, receiver);
+  const port = String(await findFreePort());
+  const [api, worker] = [await findFreePort(), await findFreePort()];
+  const prometheus = await startPrometheus({ api: [api], worker: [worker] });
+  const processes: Process[] = [];
+  onTestFinished(async () => {
+    await Promise.all(processes.map((one) => one.kill('SIGKILL')));
+    await pool.end();
+    await receiver.stop();
+    await proxy.stop();
+    await database.drop();
+  });
+  const kept = async (starting: Promise<Process>): Promise<Process> => {
+    const one = await starting;
+    processes.push(one);
+    return one;
+  };
+  const own = (metricsPort: number) => ({
+    PORT: port,
+    METRICS_PORT: String(metricsPort),
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+  });
+  return {
+    pool,
+    prometheus,
+    receiver,
+    startApi: (env) => kept(startApiProcess(proxy.url, { ...own(api), ...env })),
+    startWorker: (env) => kept(startWorkerProcess(proxy.url, { ...own(worker), ...env })),
+    loseDatabase: () => proxy.stop(),
+    ask: async (method, path, body) => {
+      const request = {
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      };
+      const url = `http://127.0.0.1:${port}${BASE_PATH}${path}`;
+      const response = await fetch(url, { ...request, method });
+      await response.arrayBuffer();
+      return response.status;
+    },
+  };
+}
+
+/** Opens a pool that survives the loss of its connections. */
+function openPool(database: TestDatabase): Pool {
+  const pool = new Pool({ connectionString: database.url, max: 8 });
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
+/** Seeds a team with five webhook endpoints. Resolves with its key. */
+async function seedTeam(database: TestDatabase, { url }: Receiver): Promise<string> {
+  const endpoints = [1, 2, 3, 4, 5].map((number) => ({
+    id: `whe_${number}`,
+    url: `${url}/hook`,
+    events: ['assignment.created' as const],
+  }));
+  const team = makeTeam('a', { webhook_endpoints: endpoints });
+  const { teams } = await loadTestSeed(database, makeSeed([team]));
+  return teams['team_a']?.api_keys['full'] ?? '';
+}
