@@ -1,5 +1,5 @@
-// A real Prometheus over processes of ours, with the rules of scripts/deploy/prometheus. A minute of
-// a rule takes two seconds here, so that a test need not wait for half an hour.
+// A real Prometheus over processes of ours, with the rules of scripts/deploy/prometheus. A minute
+// of a rule takes two seconds here, so that a test need not wait for half an hour.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
