@@ -1,0 +1,142 @@
+// What the results of attempts write: rows of this worker's claims at this attempt, and the health
+// of their endpoints.
+import { beforeEach, expect, test } from 'vitest';
+import {
+  recordAttempts,
+  type EndpointOutcome,
+  type RecordedAttempt,
+} from '../../src/delivery/result-store.ts';
+import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
+
+const AT = new Date('2026-11-20T10:00:00.000Z');
+const seconds = (count: number): Date => new Date(AT.getTime() + count * 1000);
+const WORKER = 7;
+
+let twins: TwinStores;
+/** Every delivery of both teams waits for its fourth attempt, claimed by this worker. */
+beforeEach(async () => {
+  twins = await openTwinStores();
+  await twins.pool.query(`delete from webhook_attempt`);
+  await twins.pool.query(
+    `update webhook_delivery
+     set status = 'retrying', attempt = 3, claimed_by = $1, next_try_at = $2,
+       last_attempt_at = $2, response_code = 500, extra_attempts = 0, urgent = true`,
+    [WORKER, AT],
+  );
+  await twins.pool.query(`update webhook_endpoint set last_success_at = $1, failing_since = null`, [
+    AT,
+  ]);
+});
+
+const ok = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt => ({
+  teamId: 'team_a',
+  id: 'whd_2',
+  endpointId: 'whe_2',
+  isTest: false,
+  status: 'ok',
+  attempt: 4,
+  extraAttempts: 0,
+  nextTryAt: null,
+  wasUrgent: true,
+  at: AT,
+  responseCode: 200,
+  responseExcerpt: null,
+  responseMs: 12,
+  error: null,
+  ...fields,
+});
+const failed = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt =>
+  ok({ status: 'retrying', responseCode: 502, nextTryAt: seconds(60), ...fields });
+const record = (attempts: RecordedAttempt[], endpoints: EndpointOutcome[] = []) =>
+  twins.changes(() => recordAttempts(twins.db, WORKER, attempts, endpoints));
+const outcome = (fields: Partial<EndpointOutcome>): EndpointOutcome => ({
+  teamId: 'team_a',
+  endpointId: 'whe_2',
+  lastSuccessAt: null,
+  failingSince: null,
+  ...fields,
+});
+
+test('a success ends the delivery and leaves no attempt of its own', async () => {
+  const changed = await record([ok()]);
+  expect(changed).toEqual({
+    webhook_delivery: [
+      'team_a whd_2: attempt 3 → 4',
+      'team_a whd_2: claimed_by 7 → null',
+      'team_a whd_2: next_try_at 2026-11-20T10:00:00+00:00 → null',
+      'team_a whd_2: response_code 500 → 200',
+      expect.stringMatching(/^team_a whd_2: response_ms .* → 12$/),
+      'team_a whd_2: status retrying → ok',
+      'team_a whd_2: urgent true → false',
+    ],
+  });
+});
+
+test('a failure is kept as an attempt, and only the last ten of its delivery are', async () => {
+  await twins.pool.query(
+    `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, response_ms)
+     select team_id, delivery_id, attempt, $1, 1
+     from unnest(array['team_a', 'team_b']) team_id,
+       unnest(array['whd_1', 'whd_2']) delivery_id,
+       generate_series(1, 11) attempt`,
+    [AT],
+  );
+  await twins.pool.query(`update webhook_delivery set attempt = 11`);
+  const { webhook_attempt } = await record([failed({ attempt: 12 })]);
+  expect(webhook_attempt).toEqual(['+ team_a whd_2 12', '- team_a whd_2 1', '- team_a whd_2 2']);
+});
+
+test('a first failure removes no attempts', async () => {
+  const { webhook_attempt } = await record([failed()]);
+  expect(webhook_attempt).toEqual(['+ team_a whd_2 4']);
+});
+
+test.each([
+  ['another worker has it', `claimed_by = 8`],
+  ['it is at another attempt', `attempt = 4`],
+])('nothing is written when %s', async (_case, state) => {
+  await twins.pool.query(
+    `update webhook_delivery set ${state} where team_id = 'team_a' and id = 'whd_2'`,
+  );
+  expect(await record([failed()])).toEqual({});
+});
+
+test('a request for one more attempt that came during this one stays', async () => {
+  const { webhook_delivery } = await record([failed({ wasUrgent: false })]);
+  expect(webhook_delivery?.filter((line) => line.includes('urgent'))).toEqual([]);
+});
+
+test('a success after failures, or more than a second after the last, is noted', async () => {
+  expect(await record([], [outcome({ lastSuccessAt: seconds(1) })])).toEqual({});
+  expect(await record([], [outcome({ lastSuccessAt: seconds(2) })])).toEqual({
+    webhook_endpoint: [
+      'team_a whe_2: last_success_at 2026-11-20T10:00:00+00:00 → 2026-11-20T10:00:02+00:00',
+    ],
+  });
+  await twins.pool.query(`update webhook_endpoint set failing_since = $1`, [seconds(1)]);
+  expect(await record([], [outcome({ lastSuccessAt: seconds(2) })])).toEqual({
+    webhook_endpoint: ['team_a whe_2: failing_since 2026-11-20T10:00:01+00:00 → null'],
+  });
+});
+
+test('the first success of an endpoint is noted, and an older one never goes back', async () => {
+  await twins.pool.query(`update webhook_endpoint set last_success_at = null`);
+  expect(await record([], [outcome({ lastSuccessAt: AT })])).toEqual({
+    webhook_endpoint: ['team_a whe_2: last_success_at null → 2026-11-20T10:00:00+00:00'],
+  });
+  await twins.pool.query(`update webhook_endpoint set last_success_at = $1, failing_since = $1`, [
+    seconds(9),
+  ]);
+  expect(await record([], [outcome({ lastSuccessAt: AT, failingSince: seconds(10) })])).toEqual({
+    webhook_endpoint: [
+      'team_a whe_2: failing_since 2026-11-20T10:00:09+00:00 → 2026-11-20T10:00:10+00:00',
+    ],
+  });
+});
+
+test('the first failure is noted, and later ones leave it', async () => {
+  expect(await record([], [outcome({ failingSince: seconds(1) })])).toEqual({
+    webhook_endpoint: ['team_a whe_2: failing_since null → 2026-11-20T10:00:01+00:00'],
+  });
+  expect(await record([], [outcome({ failingSince: seconds(5) })])).toEqual({});
+});
