@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf, eventsOf, platformOf, type Platform } from '../support/platform.ts';
-import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
 let api: TestApi;
 let platform: Platform;
@@ -91,6 +91,19 @@ describe('creating a team', () => {
     expect(await codeOf(platform.teams.create.mutate(creation('team_a')))).toBe('conflict');
     expect(await readTeam('team_again')).toMatchObject({ seats: 99, members: 1 });
     expect(await eventsOf(api, 'team_again')).toHaveLength(1);
+  });
+
+  test('may use the ids of members and people of other teams', async () => {
+    const owner = {
+      member_id: memberId('a', 'owner'),
+      user_id: userId('a', 'owner'),
+      email: 'owner@a.test',
+    };
+    expect(await platform.teams.create.mutate(creation('team_shared', { owner }))).toEqual({
+      team_id: 'team_shared',
+      owner_member_id: owner.member_id,
+    });
+    expect(await readTeam('team_shared')).toMatchObject({ role: 'owner', members: 1 });
   });
 
   test('at once makes it once: same input, same answer; another input is a conflict', async () => {
