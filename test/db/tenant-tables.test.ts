@@ -62,6 +62,24 @@ test('has children before parents', async () => {
   expect(wrong).toEqual([]);
 });
 
+test('has an index for each foreign key, so that removing a parent stays cheap', async () => {
+  // An index with another condition than that the columns are set does not serve the check.
+  const { rows } = await client.query<{ name: string }>(
+    `select c.conname as name
+     from pg_constraint c
+     where c.contype = 'f'
+       and c.connamespace = 'public'::regnamespace
+       and not exists (
+         select
+         from pg_index i
+         where i.indrelid = c.conrelid
+           and (i.indkey::int2[])[0:cardinality(c.conkey) - 1] @> c.conkey
+           and coalesce(pg_get_expr(i.indpred, i.indrelid) ~ '^[(]\\w+ IS NOT NULL[)]$', true)
+       )`,
+  );
+  expect(rows).toEqual([]);
+});
+
 test('makes SQL of a key', () => {
   expect(keyOf('webhook_attempt')).toEqual({
     columns: 'delivery_id, attempt',
