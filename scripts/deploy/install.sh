@@ -21,9 +21,6 @@ find @prisma/client/runtime -type f \( -name '*mysql*' -o -name '*sqlite*' -o -n
 rm -rf typescript .bin/tsc .bin/tsserver
 # Sources beside what was built from them.
 rm -rf zod/src
-# The pages load two files of Swagger UI.
-find swagger-ui-dist -type f ! -name package.json ! -name LICENSE ! -name NOTICE \
-  ! -name swagger-ui.css ! -name swagger-ui-bundle.js -delete
 # The download that node/bin/node was made from.
 rm -rf node/node_modules
 find . -type d -empty -delete

@@ -148,7 +148,7 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
       expect(String(delivered?.body)).toContain('"type":"assignment.created"');
     });
 
-    test('serves the pages with Swagger UI', async () => {
+    test('serves the developer pages', async () => {
       const { url } = await startApi();
       const page = await (await fetch(`${url}/docs`)).text();
       const assets = [...page.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g)];

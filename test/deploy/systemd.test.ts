@@ -1,0 +1,55 @@
+// The systemd units, as systemd itself reads them.
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { because, run, whyNot } from '../support/debian.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const INSTALLED = '/opt/team-customer-api/current';
+/** systemd's own measure, from 0 (confined) to 100 (a program that may do everything). */
+const MOST_EXPOSED = 40;
+const reason = whyNot(['systemd-analyze']);
+
+describe.skipIf(reason !== null)(`the systemd units${because(reason)}`, () => {
+  let folder: string;
+  let units: string[];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'units-'));
+    await cp(join(root, 'scripts/deploy/systemd'), folder, { recursive: true });
+    units = (await readdir(folder)).map((name) => join(folder, name));
+    // systemd checks that the program exists.
+    for (const unit of units) {
+      const text = await readFile(unit, 'utf8');
+      await writeFile(unit, text.replaceAll(`${INSTALLED}/`, root));
+    }
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test('have no fault', async () => {
+    expect(units).toHaveLength(3);
+    for (const unit of units) {
+      const instance = unit.replace('@.', '@3001.');
+      if (instance !== unit) await cp(unit, instance);
+      // It warns on standard error, and succeeds.
+      const verify = ['-c', 'exec systemd-analyze verify --man=no "$1" 2>&1', 'sh', instance];
+      expect(await run('sh', verify)).toBe('');
+    }
+  });
+
+  test('leave their process few rights', async () => {
+    for (const unit of units) {
+      const limit = ['--offline=true', `--threshold=${MOST_EXPOSED}`];
+      const said = await run('systemd-analyze', ['security', ...limit, unit]);
+      expect(said).toContain('Overall exposure level');
+    }
+  });
+
+  test('give a process longer to stop than it may take', async () => {
+    for (const unit of units.filter((name) => name.includes('@')))
+      expect(await readFile(unit, 'utf8')).toContain('TimeoutStopSec=30');
+  });
+});
