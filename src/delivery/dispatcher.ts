@@ -25,7 +25,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { launch } from './attempts.ts';
 import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
-import { drainResults } from './results.ts';
+import { drainResults, writePostponed } from './results.ts';
 import { releaseUnused, startRounds } from './rounds.ts';
 
 /** A running delivery loop. */
@@ -75,6 +75,7 @@ function tick(loop: Loop): void {
   state.wanted.events = true;
   state.wanted.tick = true;
   startRounds(loop);
+  writePostponed(loop);
 }
 
 function park(loop: Loop): void {

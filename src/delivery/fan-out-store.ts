@@ -14,14 +14,18 @@ export interface FanOutRow {
   readonly url: string;
   readonly api_version: string;
   readonly secret_encrypted: Buffer;
+  /** Somebody has locked the endpoint. The event must wait, and others must not. */
+  readonly is_busy: boolean;
 }
 
 // `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
-// hashes the endpoints of all teams.
+// hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
+// must find the deliveries. One that is locked already is not waited for.
 function takeEventsText(order: 'asc' | 'desc'): string {
   return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at,
-      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted
+      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted,
+      w.id is not null and own.is_held is null as is_busy
     from (
       select *
       from event
@@ -36,6 +40,13 @@ function takeEventsText(order: 'asc' | 'desc'): string {
       where team_id = e.team_id and status = 'active' and e.type = any (events)
       offset 0
     ) w on true
+    left join lateral (
+      select true as is_held
+      from webhook_endpoint
+      where team_id = e.team_id and id = w.id
+      limit 1
+      for key share skip locked
+    ) own on true
     order by e.created_at, e.id`;
 }
 
@@ -67,8 +78,6 @@ export interface NewDelivery {
   readonly claimed: boolean;
 }
 
-// The join leaves out endpoints that were deleted since the events were taken. It locks the others,
-// because a deletion that follows must find these deliveries.
 const INSERT_DELIVERIES = statement(
   'webhooks.insertDeliveries',
   `insert into webhook_delivery
@@ -77,13 +86,6 @@ const INSERT_DELIVERIES = statement(
      case when n.claimed then $2::int end
    from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
      as n (team_id, id, endpoint_id, event_id, event_type, claimed)
-   cross join lateral (
-     select
-     from webhook_endpoint
-     where team_id = n.team_id and id = n.endpoint_id
-     limit 1
-     for key share
-   ) w
    on conflict (team_id, endpoint_id, event_id) do nothing`,
 );
 

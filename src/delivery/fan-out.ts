@@ -30,19 +30,28 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   const at = options.clock.now();
   state.fannedOutAtMs = performance.now();
-  const { taken, claimed } = await options.db.transaction(async (tx) => {
-    const rows = await takeEvents(tx, state.fanOutNext, EVENTS_PER_FAN_OUT);
+  const { taken, made, claimed } = await options.db.transaction(async (tx) => {
+    const all = await takeEvents(tx, state.fanOutNext, EVENTS_PER_FAN_OUT);
+    const rows = withoutBusy(all);
     const planned = planDeliveries(loop, rows, at);
     const events = eventsOf(rows);
     const { deliveries } = planned;
     const worker = options.lock.number;
     if (rows.length > 0) insertDeliveries(tx, { at, worker, events, deliveries });
-    return { taken: events.length, claimed: planned.claimed };
+    return { taken: eventsOf(all).length, made: events.length, claimed: planned.claimed };
   });
   const isAll = taken < EVENTS_PER_FAN_OUT;
   state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
-  if (!isAll) state.wanted.events = true;
+  // If all of them were busy, the next tick takes others.
+  if (!isAll && made > 0) state.wanted.events = true;
   return claimed;
+}
+
+/** Leaves out the events with a busy subscriber. They are taken again later. */
+function withoutBusy(rows: readonly FanOutRow[]): readonly FanOutRow[] {
+  const keyOf = (row: FanOutRow): string => `${row.team_id}\n${row.event_id}`;
+  const busy = new Set(rows.filter((row) => row.is_busy).map(keyOf));
+  return busy.size === 0 ? rows : rows.filter((row) => !busy.has(keyOf(row)));
 }
 
 function eventsOf(rows: readonly FanOutRow[]): { teamId: string; id: string }[] {

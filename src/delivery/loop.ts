@@ -113,6 +113,11 @@ export interface LoopState {
   readonly unwritten: Set<string>;
   /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
   readonly results: RecordedAttempt[];
+  /**
+   * Results of endpoints that somebody has locked. The next tick tries again. Written and read by
+   * results.ts.
+   */
+  readonly postponed: RecordedAttempt[];
   /** The writing of results that runs now, or null. Written by results.ts; awaited by stop. */
   flushing: Promise<void> | null;
 }
@@ -142,6 +147,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],
+      postponed: [],
       flushing: null,
     },
   };

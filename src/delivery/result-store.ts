@@ -1,6 +1,7 @@
 import { statement, type Db, type Tx } from '../db/client.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
+import type { EndpointRef } from './waiting-store.ts';
 
 /**
  * Lets the transaction commit without waiting for the disk. A crash of the database can then lose a
@@ -173,31 +174,66 @@ const RECORD_ENDPOINTS = statement(
    where w.team_id = n.team_id and w.id = n.endpoint_id`,
 );
 
-// The deletion of an endpoint locks the endpoint and then its deliveries. Results lock in the same
-// order, or the two would deadlock.
-const HOLD_ENDPOINTS = statement(
+// A transaction that locks many deliveries of an endpoint locks the endpoint before. So the results
+// of endpoints that are held here wait for nobody long. Those of the others are written later: a
+// batch has results of many teams, and none of them may wait for one.
+const HOLD_ENDPOINTS = statement<EndpointRef>(
   'webhooks.holdEndpoints',
-  `select
-   from webhook_endpoint w
-   join unnest($1::text[], $2::text[]) as n (team_id, endpoint_id)
-     on w.team_id = n.team_id and w.id = n.endpoint_id
-   order by w.team_id, w.id
-   for key share of w`,
+  `select n.team_id, n.endpoint_id
+   from unnest($1::text[], $2::text[]) as n (team_id, endpoint_id)
+   cross join lateral (
+     select
+     from webhook_endpoint
+     where team_id = n.team_id and id = n.endpoint_id
+     limit 1
+   ) w
+   left join lateral (
+     select true as is_held
+     from webhook_endpoint
+     where team_id = n.team_id and id = n.endpoint_id
+     limit 1
+     for key share skip locked
+   ) own on true
+   where own.is_held is null`,
 );
 
-/** Writes a batch of results and what they say about their endpoints. Opens a transaction. */
+/**
+ * Writes a batch of results and what they say about their endpoints. Returns the results that it
+ * left out, because somebody has locked their endpoints. Opens a transaction.
+ */
 export async function recordAttempts(
   db: Db,
   worker: number,
   attempts: readonly RecordedAttempt[],
-  endpoints: readonly EndpointOutcome[],
-): Promise<void> {
-  await db.transaction(async (tx) => {
+  outcomes: readonly EndpointOutcome[],
+): Promise<readonly RecordedAttempt[]> {
+  return db.transaction(async (tx) => {
     tx.send(NO_WAIT_FOR_DISK, []);
-    if (endpoints.length > 0)
-      tx.send(HOLD_ENDPOINTS, columnsOf(endpoints, ['teamId', 'endpointId']));
-    keepFailed(tx, worker, attempts);
-    tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
-    if (endpoints.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(endpoints, ENDPOINT_COLUMNS));
+    const refs = new Map([...attempts, ...outcomes].map((ref) => [keyOf(ref), ref]));
+    const locked = await tx.query(
+      HOLD_ENDPOINTS,
+      columnsOf([...refs.values()], ['teamId', 'endpointId']),
+    );
+    const busy = new Set(
+      locked.map((row) => keyOf({ teamId: row.team_id, endpointId: row.endpoint_id })),
+    );
+    const isFree = (ref: RecordedAttempt | EndpointOutcome): boolean => !busy.has(keyOf(ref));
+    recordHeld(tx, worker, attempts.filter(isFree), outcomes.filter(isFree));
+    return attempts.filter((attempt) => !isFree(attempt));
   });
+}
+
+function recordHeld(
+  tx: Tx,
+  worker: number,
+  attempts: readonly RecordedAttempt[],
+  outcomes: readonly EndpointOutcome[],
+): void {
+  keepFailed(tx, worker, attempts);
+  if (attempts.length > 0) tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
+  if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
+}
+
+function keyOf({ teamId, endpointId }: Pick<EndpointOutcome, 'teamId' | 'endpointId'>): string {
+  return `${teamId}\n${endpointId}`;
 }

@@ -19,18 +19,35 @@ export function flush(loop: Loop): void {
   });
 }
 
-/** Waits until every result is written. */
-export async function drainResults({ state }: Loop): Promise<void> {
+/** Tries again to write the results whose endpoints were locked. Call it at each tick. */
+export function writePostponed(loop: Loop): void {
+  const { state } = loop;
+  if (state.postponed.length === 0) return;
+  state.results.push(...state.postponed.splice(0));
+  flush(loop);
+}
+
+/** Waits until every result is written or has been tried LAST_TRIES times. */
+export async function drainResults(loop: Loop): Promise<void> {
+  const { state } = loop;
+  for (let tries = 1; tries <= LAST_TRIES; tries += 1) {
+    while (state.flushing) await state.flushing;
+    if (state.postponed.length === 0) return;
+    await delay(RETRY_MS);
+    writePostponed(loop);
+  }
   while (state.flushing) await state.flushing;
 }
 
 async function flushBatch(loop: Loop): Promise<void> {
-  const { results, unwritten } = loop.state;
+  const { results, unwritten, postponed } = loop.state;
   if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
   const batch = results.splice(0, FLUSH_SIZE);
-  await write(loop, batch);
-  for (const { id } of batch) unwritten.delete(id);
-  noteDue(loop, batch);
+  const left = new Set(await write(loop, batch));
+  postponed.push(...left);
+  const written = batch.filter((result) => !left.has(result));
+  for (const { id } of written) unwritten.delete(id);
+  noteDue(loop, written);
 }
 
 /** A retry that is due when it is written does not become due later, so no search would find it. */
@@ -41,8 +58,14 @@ function noteDue({ options, queues }: Loop, batch: readonly RecordedAttempt[]): 
       queues.setMore(queues.queueOf(teamId, endpointId), 'retrying');
 }
 
-/** Tries until it succeeds or, while the loop stops, LAST_TRIES times. Never rejects. */
-async function write(loop: Loop, batch: readonly RecordedAttempt[]): Promise<void> {
+/**
+ * Tries until it succeeds or, while the loop stops, LAST_TRIES times. Returns the results that must
+ * be tried again later. Never rejects.
+ */
+async function write(
+  loop: Loop,
+  batch: readonly RecordedAttempt[],
+): Promise<readonly RecordedAttempt[]> {
   const { options, state } = loop;
   const { db, lock, logger } = options;
   for (let tries = 1; state.mode === 'running' || tries <= LAST_TRIES; tries += 1) {
@@ -54,6 +77,7 @@ async function write(loop: Loop, batch: readonly RecordedAttempt[]): Promise<voi
       await delay(RETRY_MS);
     }
   }
+  return [];
 }
 
 /**
@@ -64,15 +88,14 @@ async function writeApart(
   loop: Loop,
   batch: readonly RecordedAttempt[],
   error: unknown,
-): Promise<void> {
+): Promise<readonly RecordedAttempt[]> {
   if (batch.length === 1) {
     const details = { err: error, delivery: batch[0]?.id };
     loop.options.logger.error(details, 'the database refused the result of a delivery');
-    return;
+    return [];
   }
   const half = batch.length >> 1;
-  await write(loop, batch.slice(0, half));
-  await write(loop, batch.slice(half));
+  return [...(await write(loop, batch.slice(0, half))), ...(await write(loop, batch.slice(half)))];
 }
 
 /** Whether the database is unavailable, so that the same statement may succeed later. */

@@ -36,7 +36,7 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
     if (batch.size === 0) return;
     counted = new Map();
     try {
-      await addUsage(db, [...batch.values()]);
+      for (const later of await addUsage(db, [...batch.values()])) addBack(counted, later);
     } catch (error) {
       onError(error);
       for (const unwritten of batch.values()) addBack(counted, unwritten);

@@ -68,33 +68,56 @@ export interface Counts {
   count5xx: number;
 }
 
-// The join leaves out keys that were deleted. Rows are written in the order of their keys, so that
-// two processes wait for each other instead of deadlocking.
-const ADD = statement(
+// Writes the counts of the keys that it can lock. Keys that were deleted are left out; those that
+// somebody has locked are returned, because the counts of other teams must not wait for them. Rows
+// are written in the order of their keys, so that two processes wait for each other instead of
+// deadlocking.
+const ADD = statement<{ readonly team_id: string; readonly day: number; readonly key_id: string }>(
   'usage.add',
-  `insert into api_key_usage as u
-     (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
-   select n.team_id, date '1970-01-01' + n.day, n.key_id,
-     n.count_2xx, n.count_4xx, n.count_429, n.count_5xx
-   from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[])
-     as n (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
-   join api_key k on k.team_id = n.team_id and k.id = n.key_id
-   order by n.team_id, n.day, n.key_id
-   on conflict (team_id, day, key_id) do update
-   set count_2xx = u.count_2xx + excluded.count_2xx,
-     count_4xx = u.count_4xx + excluded.count_4xx,
-     count_429 = u.count_429 + excluded.count_429,
-     count_5xx = u.count_5xx + excluded.count_5xx`,
+  `with given as materialized (
+     select *
+     from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[])
+       as n (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
+   ), known as materialized (
+     select n.*, own.is_held
+     from given n
+     join api_key k on k.team_id = n.team_id and k.id = n.key_id
+     left join lateral (
+       select true as is_held
+       from api_key
+       where team_id = n.team_id and id = n.key_id
+       limit 1
+       for key share skip locked
+     ) own on true
+   ), added as (
+     insert into api_key_usage as u
+       (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
+     select team_id, date '1970-01-01' + day, key_id, count_2xx, count_4xx, count_429, count_5xx
+     from known
+     where is_held
+     order by team_id, day, key_id
+     on conflict (team_id, day, key_id) do update
+     set count_2xx = u.count_2xx + excluded.count_2xx,
+       count_4xx = u.count_4xx + excluded.count_4xx,
+       count_429 = u.count_429 + excluded.count_429,
+       count_5xx = u.count_5xx + excluded.count_5xx
+   )
+   select team_id, day, key_id
+   from known
+   where is_held is null`,
 );
 
 /**
- * Adds the counts to the stored ones, in one statement. Covers all teams, because the process
- * counts for all of them and this is no team's request.
+ * Adds the counts to the stored ones, in one statement. Returns those that must be added later.
+ * Covers all teams, because the process counts for all of them and this is no team's request.
  */
-export async function addUsage(db: Db, counts: readonly Counts[]): Promise<void> {
+export async function addUsage(db: Db, counts: readonly Counts[]): Promise<readonly Counts[]> {
   const names = ['teamId', 'day', 'keyId', 'count2xx', 'count4xx', 'count429', 'count5xx'] as const;
-  await db.query(
+  const busy = await db.query(
     ADD,
     names.map((name) => counts.map((count) => count[name])),
+  );
+  return counts.filter(({ teamId, day, keyId }) =>
+    busy.some((row) => row.team_id === teamId && row.day === day && row.key_id === keyId),
   );
 }

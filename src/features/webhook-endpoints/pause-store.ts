@@ -5,8 +5,8 @@ import { SEND_PAUSE_MAIL } from './jobs.ts';
 const JOB_MAX_ATTEMPTS = 25;
 
 // Status, audit entries and mail jobs are one statement, so each admin is mailed once about a
-// pause. Locks endpoints in the order of their keys, as the delivery loop does, or the two could
-// deadlock.
+// pause. An endpoint that somebody has locked is paused a minute later, because the others must not
+// wait for it.
 const PAUSE = statement<{ team_id: string; id: string }>(
   'webhooks.pause',
   `with due as materialized (
@@ -14,7 +14,7 @@ const PAUSE = statement<{ team_id: string; id: string }>(
      from webhook_endpoint
      where status = 'active' and failing_since <= $1
      order by team_id, id
-     for no key update
+     for no key update skip locked
    ), paused as (
      update webhook_endpoint w
      set status = 'disabled_failures'
