@@ -7,6 +7,8 @@ import type { ClientBase } from 'pg';
 export type Row = Readonly<Record<string, unknown>>;
 
 const BATCH_ROWS = 5_000;
+/** Below this, even a plan that reads all rows each time costs nothing. */
+const ANALYZE_FROM_ROWS = 100;
 /** A row may hold 128 KiB of free-form JSON, so the size of a batch is limited too. */
 const BATCH_CHARACTERS = 4_000_000;
 
@@ -48,7 +50,22 @@ export async function insertRows(
   }
   if (batch.length > 0) await flush();
   await sent;
+  if (total >= ANALYZE_FROM_ROWS) await refreshStatistics(client, table, total);
   return total;
+}
+
+/**
+ * Analyzes a table that holds more rows than its statistics say. Whoever inserts rows that refer to
+ * it looks each one up, with a plan that is made once. For a table that was empty, Postgres might
+ * choose an index that finds the team but not the row, and would read the whole team each time.
+ * Other loads are not waited for.
+ */
+async function refreshStatistics(client: ClientBase, table: string, rows: number): Promise<void> {
+  const { rowCount } = await client.query(
+    'SELECT FROM pg_class WHERE oid = $1::regclass AND reltuples < $2',
+    [`public."${table}"`, rows],
+  );
+  if (rowCount) await client.query(`ANALYZE (SKIP_LOCKED) "${table}"`);
 }
 
 /** Returns an INSERT whose parameter `$1` is a JSON array of rows with these columns. */

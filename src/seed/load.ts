@@ -1,13 +1,14 @@
 import pg from 'pg';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
-import { collectFaults, SeedFault } from './fault.ts';
+import { SeedFault } from './fault.ts';
 import { generateRows } from './generate.ts';
-import { insertRows, insertStatement } from './insert.ts';
+import { insertRows } from './insert.ts';
 import { lockTeams, readKnown } from './known.ts';
 import { prepareSeed, type SeedFile } from './prepare.ts';
-import { removeTeam } from './remove-store.ts';
-import { catalogRows, catalogRuleRows, teamRow } from './rows.ts';
+import { lockExistingTeams, removeCounters, removeRows } from './remove-store.ts';
+import { catalogRows, catalogRuleRows, releaseRows } from './rows.ts';
+import { writeTeamRows } from './team-rows.ts';
 import { writeTeam, type TeamSecrets } from './write-team.ts';
 
 /** How to load a seed file. */
@@ -40,7 +41,6 @@ const WRITTEN_TABLES = [
   'crm_deal',
   'crm_objection',
 ].join(', ');
-
 /**
  * Loads a seed file (see README.md here) on its own connection, in one transaction. Throws a
  * {@link SeedFault} with every fault if the file is wrong, if one of its teams exists already, or
@@ -65,7 +65,7 @@ export async function loadSeed(
     await client.query('BEGIN');
     const { result, rows } = await writeSeed(client, seed, options);
     await client.query('COMMIT');
-    if (rows >= VACUUM_ROWS) await client.query(`VACUUM (ANALYZE) ${WRITTEN_TABLES}`);
+    if (rows >= VACUUM_ROWS) await client.query(`VACUUM (ANALYZE, SKIP_LOCKED) ${WRITTEN_TABLES}`);
     return result;
   } finally {
     // Ending the session rolls back a transaction that is not committed.
@@ -81,11 +81,13 @@ async function writeSeed(
   await lockTeams(client, seed);
   const faults = checkSeed(seed, await readKnown(client, seed), options);
   if (faults.length > 0) throw new SeedFault(faults);
-  if (options.replace) for (const team of seed.teams) await removeTeam(client, team.id);
 
   const now = new Date().toISOString();
-  await writeTeams(client, seed, now);
-  await writeCatalog(client, seed);
+  const ids = seed.teams.map((team) => team.id);
+  const replaced = options.replace ? await lockExistingTeams(client, ids) : [];
+  const counters: string[] = [];
+  for (const id of replaced) counters.push(...(await removeRows(client, id)));
+  await writeTeamRows(client, seed, { now, replaced });
   const results: [string, TeamSecrets][] = [];
   let rows = 0;
   for (const team of seed.teams) {
@@ -94,48 +96,43 @@ async function writeSeed(
     const generated = await generateRows(client, context, seed.catalog);
     rows += team.trainings.length + generated;
     // Without fresh statistics, the planner would expect the rollups' joins to be tiny.
-    if (rows >= VACUUM_ROWS) await client.query('ANALYZE training, evaluation');
+    if (rows >= VACUUM_ROWS) await client.query('ANALYZE (SKIP_LOCKED) training, evaluation');
     if (team.trainings.length + generated > 0) await rebuildRollups(client, team.id);
   }
+  await writeShared(client, seed, counters);
   return { result: { teams: Object.fromEntries(results) }, rows };
 }
 
 /**
- * Throws a {@link SeedFault} if a team was created since the checks. The app can do that, because
- * it does not take the locks of {@link lockTeams}.
+ * Writes what other teams use too. This comes last, so that nobody waits longer than for a COMMIT.
+ * Deferred constraints are checked before, because that takes long.
  */
-async function writeTeams(client: pg.ClientBase, seed: SeedFile, now: string): Promise<void> {
-  // Every load inserts in the same order, so that two loads cannot deadlock.
-  const rows = seed.teams
-    .map((team) => teamRow(team, now))
-    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  const statement = insertStatement(
-    'team',
-    Object.keys(rows[0] ?? { id: '' }),
-    'ON CONFLICT DO NOTHING RETURNING id',
+async function writeShared(
+  client: pg.ClientBase,
+  seed: SeedFile,
+  counters: readonly string[],
+): Promise<void> {
+  await client.query('SET CONSTRAINTS ALL IMMEDIATE');
+  const { global, own } = catalogRows(seed);
+  await insertRows(
+    client,
+    'team_catalog_entry',
+    own,
+    upsertOf('team_catalog_entry', 'team_id, id'),
   );
-  const { rows: written } = await client.query<{ id: string }>(statement, [JSON.stringify(rows)]);
-  const ids = new Set(written.map((row) => row.id));
-  const faults = collectFaults();
-  seed.teams.forEach((team, index) => {
-    if (!ids.has(team.id))
-      faults.add(
-        ['teams', index, 'id'],
-        `the team ${team.id} was created by someone else just now`,
-      );
-  });
-  if (faults.list.length > 0) throw new SeedFault(faults.list);
+  await insertRows(client, 'catalog_entry', global, upsertOf('catalog_entry', 'id'));
+  await insertRows(client, 'catalog_release', releaseRows(seed));
+  await insertRows(client, 'catalog_rule', catalogRuleRows(seed), 'ON CONFLICT DO NOTHING');
+  await removeCounters(client, counters);
 }
 
-async function writeCatalog(client: pg.ClientBase, seed: SeedFile): Promise<void> {
-  const { global, own } = catalogRows(seed);
-  const update = `
-    DO UPDATE SET
-      kind = excluded.kind,
-      name_de = excluded.name_de,
-      name_en = excluded.name_en,
-      icon = excluded.icon`;
-  await insertRows(client, 'catalog_entry', global, `ON CONFLICT (id) ${update}`);
-  await insertRows(client, 'team_catalog_entry', own, `ON CONFLICT (team_id, id) ${update}`);
-  await insertRows(client, 'catalog_rule', catalogRuleRows(seed), 'ON CONFLICT DO NOTHING');
+/** The entry's columns are replaced, unless they are the same already. */
+function upsertOf(table: string, key: string): string {
+  const columns = ['kind', 'name_de', 'name_en', 'icon'];
+  const listOf = (source: string): string =>
+    columns.map((column) => `${source}.${column}`).join(', ');
+  return `
+    ON CONFLICT (${key}) DO UPDATE SET
+      ${columns.map((column) => `${column} = excluded.${column}`).join(',\n      ')}
+    WHERE (${listOf(table)}) IS DISTINCT FROM (${listOf('excluded')})`;
 }

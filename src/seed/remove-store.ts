@@ -1,30 +1,113 @@
 import type { ClientBase } from 'pg';
 import { statement } from '../db/statement.ts';
-import { TENANT_TABLE_NAMES } from '../db/tenant-tables.ts';
+import { TENANT_TABLE_NAMES, type TenantTable } from '../db/tenant-tables.ts';
 
-const REMOVALS = [
-  statement(
-    'seed.removeCounters',
-    `DELETE FROM rate_counter
-     WHERE bucket IN ('team:' || $1, 'app:' || $1)
-       OR bucket IN (
-         SELECT 'key:' || prefix
-         FROM api_key
-         WHERE team_id = $1
-       )
-       OR bucket IN (
-         SELECT 'person:' || jsonb_build_array(team_id, id)::text
-         FROM person
-         WHERE team_id = $1
-       )`,
-  ),
-  ...TENANT_TABLE_NAMES.map((table) =>
-    statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
-  ),
-  statement('seed.removeTeam', 'DELETE FROM team WHERE id = $1'),
+/**
+ * The tables whose rows are locked before anything is deleted, in this order. Every other write of
+ * the team needs one of these rows, or the team's row, before it changes anything. It has ended
+ * when its row is locked here, or it waits without holding anything that is needed here. Those that
+ * others lock one after the other stand in the order of theirs: a connection and a case before
+ * people, a member before their person, a webhook endpoint before its resends and deliveries.
+ */
+const LOCKED_TABLES = [
+  'crm_connection',
+  'training_case',
+  'member',
+  'person',
+  'assignment',
+  'api_key',
+  'webhook_endpoint',
+  'webhook_resend',
+  'webhook_delivery',
+] as const satisfies readonly TenantTable[];
+
+const LOCK_TEAM = statement(
+  'seed.lockTeam',
+  `SELECT
+   FROM team
+   WHERE id = $1
+   FOR NO KEY UPDATE`,
+);
+
+/**
+ * Locks those of the teams that exist until the transaction ends, and returns their ids in the
+ * order in which to remove their rows, which is the same in each load. Nobody else can check a
+ * team-wide limit meanwhile.
+ */
+export async function lockExistingTeams(
+  client: ClientBase,
+  ids: readonly string[],
+): Promise<string[]> {
+  const existing: string[] = [];
+  for (const id of ids.toSorted())
+    if ((await client.query(LOCK_TEAM.text, [id])).rowCount) existing.push(id);
+  return existing;
+}
+
+const FIND_COUNTERS = statement<{ bucket: string }>(
+  'seed.findCounters',
+  `SELECT bucket
+   FROM rate_counter
+   WHERE bucket IN ('team:' || $1, 'app:' || $1)
+     OR bucket IN (
+       SELECT 'key:' || prefix
+       FROM api_key
+       WHERE team_id = $1
+     )
+     OR bucket IN (
+       SELECT 'person:' || jsonb_build_array(team_id, id)::text
+       FROM person
+       WHERE team_id = $1
+     )`,
+);
+
+// The events that wait for their fan-out come first: it locks an event and then its subscribers.
+const LOCKS = [
+  statement('seed.lock.event', lockText('event', 'AND fanned_out_at IS NULL')),
+  ...LOCKED_TABLES.map((table) => statement(`seed.lock.${table}`, lockText(table))),
 ];
 
-/** Removes the team with all its rows and rate counters. Needs a transaction. */
-export async function removeTeam(client: ClientBase, teamId: string): Promise<void> {
-  for (const { text } of REMOVALS) await client.query(text, [teamId]);
+function lockText(table: string, condition = ''): string {
+  return `SELECT count(*)
+     FROM (
+       SELECT
+       FROM "${table}"
+       WHERE team_id = $1 ${condition}
+       ORDER BY id
+       FOR UPDATE
+     ) locked`;
+}
+
+const REMOVALS = TENANT_TABLE_NAMES.map((table) =>
+  statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
+);
+
+/**
+ * Removes all rows of the team but its own, which must be locked, and returns its rate counters.
+ * The team's row stays: a transaction that locks it for a deletion, and one that has written a row
+ * of the team and waits for another, would deadlock.
+ */
+export async function removeRows(client: ClientBase, teamId: string): Promise<string[]> {
+  const { rows: counters } = await client.query<{ bucket: string }>(FIND_COUNTERS.text, [teamId]);
+  for (const { text } of [...LOCKS, ...REMOVALS]) await client.query(text, [teamId]);
+  return counters.map(({ bucket }) => bucket);
+}
+
+const REMOVE_COUNTERS = statement(
+  'seed.removeCounters',
+  'DELETE FROM rate_counter WHERE bucket = ANY ($1)',
+);
+
+/**
+ * Removes rate counters. Call it last: a request that is to be counted waits until the transaction
+ * ends, on a connection that requests of other teams share.
+ */
+export async function removeCounters(
+  client: ClientBase,
+  buckets: readonly string[],
+): Promise<void> {
+  // A request locks the counter of its key or person before the team's.
+  const isOfTeam = (bucket: string): boolean => /^(team|app):/.test(bucket);
+  await client.query(REMOVE_COUNTERS.text, [buckets.filter((bucket) => !isOfTeam(bucket))]);
+  await client.query(REMOVE_COUNTERS.text, [buckets.filter(isOfTeam)]);
 }

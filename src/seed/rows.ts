@@ -42,6 +42,15 @@ export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
   };
 }
 
+/** The releases of global entries to the teams that name theirs. */
+export function releaseRows(seed: SeedFile): Row[] {
+  return seed.teams.flatMap(({ id, released }) =>
+    Array.isArray(released)
+      ? [...new Set(released)].map((entryId) => ({ team_id: id, entry_id: entryId }))
+      : [],
+  );
+}
+
 export function catalogRuleRows(seed: SeedFile): Row[] {
   return seed.catalog_rules.map((rule) => ({
     id: newId('catalogRule'),

@@ -28,19 +28,16 @@ export interface TeamSecrets {
 }
 
 /**
- * Writes the listed rows of the team. The team's own row and the catalog must exist already. Needs
- * a transaction.
+ * Writes the listed rows of the team, but its releases. The team's own row must exist already.
+ * Needs a transaction.
  */
 export async function writeTeam(client: ClientBase, context: RowContext): Promise<TeamSecrets> {
   const { team } = context;
-  const entries = (ids: Iterable<string>) =>
-    [...new Set(ids)].map((entryId) => ({ team_id: team.id, entry_id: entryId }));
   await insertRows(
     client,
-    'catalog_release',
-    entries(Array.isArray(team.released) ? team.released : []),
+    'team_block',
+    [...new Set(team.blocked)].map((entryId) => ({ team_id: team.id, entry_id: entryId })),
   );
-  await insertRows(client, 'team_block', entries(team.blocked ?? []));
   const people = new Set(team.members.flatMap((member) => member.user_id ?? []));
   await insertRows(
     client,

@@ -116,6 +116,26 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   },
 ];
 
+const THE_ENDPOINT_IS_HELD =
+  'it writes rows of webhook endpoints that its transaction holds, and whoever locks rows of an ' +
+  'endpoint for long locks the endpoint before';
+const BY_THE_OPERATOR = "the operator's command may wait";
+
+/**
+ * The statements over all teams that do not skip what others have locked, and why they wait for no
+ * long transaction of one team. If they did, all teams would.
+ */
+const WAITING: Readonly<Record<string, string>> = {
+  'webhooks.insertDeliveries': THE_ENDPOINT_IS_HELD,
+  'webhooks.markFannedOut': 'its transaction has locked the events when it took them',
+  'webhooks.keepFailed': THE_ENDPOINT_IS_HELD,
+  'webhooks.record': THE_ENDPOINT_IS_HELD,
+  'webhooks.recordEndpoints': THE_ENDPOINT_IS_HELD,
+  'rotation.write.webhook_endpoint.secret_encrypted': BY_THE_OPERATOR,
+  'rotation.write.idempotency_record.body': BY_THE_OPERATOR,
+  'rotation.write.crm_connection.credentials_encrypted': BY_THE_OPERATOR,
+};
+
 const BY_THE_SEED = "texts of declared statements, in the seed's transaction";
 
 /** The files that may send SQL without `statement`. */
@@ -130,10 +150,11 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/db/migrate.ts': [10, 'migrations and their ledger'],
   'src/db/session-lock.ts': [2, 'settings and an advisory lock of a session of its own'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],
-  'src/seed/insert.ts': [1, 'rows of a seed file that has passed its checks'],
+  'src/seed/insert.ts': [3, 'rows of a seed file that has passed its checks, and statistics'],
   'src/seed/known.ts': [3, 'which ids of a seed file exist, teams among them'],
   'src/seed/load.ts': [5, 'a transaction, the teams of a seed file, VACUUM and ANALYZE'],
-  'src/seed/remove-store.ts': [1, BY_THE_SEED],
+  'src/seed/remove-store.ts': [5, BY_THE_SEED],
+  'src/seed/team-rows.ts': [3, 'the rows of the teams of a seed file'],
   'src/start.ts': [1, 'whether a database is empty or has the demo team'],
   'src/trpc/endpoint.ts': [1, 'no SQL: a tRPC procedure also has a `query`'],
 };
@@ -199,6 +220,22 @@ describe('a statement', () => {
       keepsToOneTeam(checkTenancy(`delete from ${table}`, tables)),
     );
     expect(passing).toEqual([]);
+  });
+});
+
+describe('a statement over all teams', () => {
+  it('skips what others have locked, or is listed', () => {
+    const locking = /\bfor (?:no key )?update\b|\bfor (?:key )?share\b/gi;
+    const writing = /\binsert into\b|\bupdate \w+|\bdelete from\b/i;
+    const mayWait = (text: string): boolean => {
+      const locks = text.match(locking)?.length ?? 0;
+      const skips = text.match(/skip locked/gi)?.length ?? 0;
+      return skips < locks || (locks === 0 && writing.test(text));
+    };
+    const found = declaredStatements().filter(
+      ({ name, text }) => exceptions.has(name) && mayWait(text),
+    );
+    expect(found.map(({ name }) => name).toSorted()).toEqual(Object.keys(WAITING).toSorted());
   });
 });
 

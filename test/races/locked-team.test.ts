@@ -1,0 +1,256 @@
+// A transaction that locks all rows of one team for long, as `seed --replace` does: other teams do
+// not notice, and nothing deadlocks with it.
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
+import { removeOld } from '../../src/features/retention/service.ts';
+import { addUsage } from '../../src/features/usage/store.ts';
+import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
+import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
+import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
+import { codeOf } from '../support/app.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import { describeEvaluation, describeTraining, platformOf } from '../support/platform.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { makeFullTeam, makeSeed, memberId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+let api: TestApi;
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  api = await startTestApi({ seed: seedOf('a', 'b'), allowPrivateTargets: true });
+});
+
+function seedOf(...names: string[]) {
+  return makeSeed(
+    names.map((name) =>
+      makeFullTeam(name, {
+        webhook_endpoints: [
+          {
+            id: `whe_${name}`,
+            url: `${receiver.url}/${name}`,
+            events: ['assignment.created', 'member.joined'],
+          },
+        ],
+      }),
+    ),
+  );
+}
+
+const query = async (sql: string, values: unknown[] = []) =>
+  (await api.db.pool.query(sql, values)).rows;
+const replace = () =>
+  loadTestSeed({ url: api.databaseUrl }, seedOf('a'), { replace: true }).then(() => 'replaced');
+const lockRowsOf = (teamId: string) =>
+  [
+    `select from team where id = '${teamId}' for no key update`,
+    ...TENANT_TABLE_NAMES.map((table) => `select from ${table} where team_id = '${teamId}' for update`),
+  ].join('; ');
+const assign = (name: string, key = api.key(`team_${name}`)) =>
+  api.call(key, 'POST', '/assignments', {
+    body: {
+      member_id: memberId(name, 'member'),
+      title: 'Practise',
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+    },
+  });
+const addEvent = (team: string, id: string) =>
+  query(
+    `insert into event (team_id, id, type, data, created_at)
+     values ($1, $2, 'member.joined', '{}', now())`,
+    [team, id],
+  );
+const countDeliveries = async (team: string, status: string) =>
+  (await query('select from webhook_delivery where team_id = $1 and status = $2', [team, status]))
+    .length;
+
+describe('while all rows of a team are locked', () => {
+  test('the webhooks of others are delivered and recorded; its own follow later', async () => {
+    let answer = (): void => undefined;
+    receiver.on('/a', (response) => {
+      answer = () => response.end('ok');
+    });
+    await startDeliveries(api, { clock: systemClock });
+    await assign('a');
+    await receiver.arrived('/a');
+    const unlock = await holdLock(api, lockRowsOf('team_a'));
+    answer();
+    receiver.on('/a', (response) => response.end('ok'));
+    await addEvent('team_a', 'evt_meanwhile');
+    for (let count = 1; count <= 5; count += 1) {
+      await assign('b');
+      await until(async () => (await countDeliveries('team_b', 'ok')) === count);
+    }
+    expect(await countDeliveries('team_a', 'ok')).toBe(0);
+    expect(receiver.requestsTo('/a')).toHaveLength(1);
+    await unlock();
+    await until(async () => (await countDeliveries('team_a', 'ok')) === 2);
+    expect(receiver.requestsTo('/a')).toHaveLength(2);
+  });
+
+  test('usage of others is added, and its own is given back', async () => {
+    const keys = await query(`select id, team_id from api_key where name = 'full'`);
+    const counts = keys.map(({ id, team_id }) => ({
+      teamId: team_id as string,
+      keyId: id as string,
+      day: 20_000,
+      count2xx: 3,
+      count4xx: 0,
+      count429: 0,
+      count5xx: 0,
+    }));
+    const unlock = await holdLock(api, lockRowsOf('team_a'));
+    const busy = await addUsage(api.db, counts);
+    expect(busy).toEqual(counts.filter(({ teamId }) => teamId === 'team_a'));
+    const read = () => query('select team_id, count_2xx from api_key_usage order by team_id');
+    expect(await read()).toEqual([{ team_id: 'team_b', count_2xx: 3 }]);
+    await unlock();
+    expect(await addUsage(api.db, busy)).toEqual([]);
+    expect(await read()).toEqual([
+      { team_id: 'team_a', count_2xx: 3 },
+      { team_id: 'team_b', count_2xx: 3 },
+    ]);
+  });
+
+  test('failing endpoints of others are paused, and its own later', async () => {
+    await query(`update webhook_endpoint set failing_since = '2026-01-01'`);
+    const pause = (auditId: string) => {
+      const now = new Date();
+      return pauseEndpoints(api.db, { failingUntil: now, now, auditId, requestId: 'r' });
+    };
+    const unlock = await holdLock(api, lockRowsOf('team_a'));
+    expect(await pause('aud_1')).toBe(1);
+    await unlock();
+    expect(await pause('aud_2')).toBe(1);
+  });
+});
+
+describe('a replacement', () => {
+  test('waits for results that are being written, instead of deadlocking with them', async () => {
+    await addEvent('team_a', 'evt_1');
+    await addEvent('team_a', 'evt_2');
+    await query(
+      `insert into webhook_delivery
+         (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, claimed_by)
+       select team_id, replace(id, 'evt', 'whd'), 'whe_a', id, type, now(), now(), 7
+       from event
+       where id in ('evt_1', 'evt_2')`,
+    );
+    const unlock = await holdLock(
+      api,
+      `select from webhook_delivery where id = 'whd_2' for update`,
+    );
+    // The results lock the second delivery first, the removal of rows takes them as they come.
+    const writing = recordAttempts(api.db, 7, [resultOf('whd_2'), resultOf('whd_1')]);
+    await untilWaiting(api, 1);
+    const replacing = replace();
+    await untilWaiting(api, 2);
+    await unlock();
+    expect(await Promise.all([writing, replacing])).toEqual([[], 'replaced']);
+  });
+
+  test('leaves the fan-out alone, instead of deadlocking with it', async () => {
+    await addEvent('team_a', 'evt_1');
+    await addEvent('team_b', 'evt_1');
+    const unlock = await holdLock(
+      api,
+      `select from webhook_endpoint where id = 'whe_a' for update`,
+    );
+    const replacing = replace();
+    await untilWaiting(api, 1);
+    const deliveries = await startDeliveries(api, { clock: systemClock });
+    await receiver.arrived('/b');
+    await unlock();
+    expect(await replacing).toBe('replaced');
+    expect(deliveries.logged).toEqual([]);
+  });
+
+  test('does not delay the requests of the team itself that only read', async () => {
+    const key = api.key('team_a');
+    expect((await api.call(key, 'GET', '/me')).status).toBe(200);
+    const unlock = await holdLock(
+      api,
+      `select from catalog_entry where id = 'sit_cold' for update`,
+    );
+    const replacing = replace();
+    await untilWaiting(api, 1);
+    expect((await api.call(key, 'GET', '/me')).status).toBe(200);
+    await unlock();
+    expect(await replacing).toBe('replaced');
+    expect((await api.call(key, 'GET', '/me')).status).toBe(401);
+  });
+});
+
+const resultOf = (id: string): RecordedAttempt => ({
+  teamId: 'team_a',
+  id,
+  endpointId: 'whe_a',
+  isTest: false,
+  status: 'ok',
+  attempt: 1,
+  extraAttempts: 0,
+  nextTryAt: null,
+  wasUrgent: false,
+  at: new Date(),
+  responseCode: 200,
+  responseExcerpt: 'ok',
+  responseMs: 1,
+  error: null,
+});
+
+test('replacements while the team does everything it can deadlock with nothing', async () => {
+  const deliveries = await startDeliveries(api, { clock: systemClock });
+  const platform = await platformOf(api);
+  let key = api.key('team_a');
+  let isOver = false;
+  const seen = new Map<string, number>();
+  const repeat = async (work: (count: number) => Promise<unknown>): Promise<void> => {
+    for (let count = 0; !isOver; count += 1) {
+      const outcome = String(await work(count));
+      seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+      await delay(1);
+    }
+  };
+  const send = async (method: string, path: string, body?: object) =>
+    (await api.call(key, method, path, body === undefined ? {} : { body })).status;
+  const working = Promise.all([
+    repeat(async () => (await assign('a', key)).status),
+    repeat(() => send('PATCH', '/assignments/asg_a', { status: 'done' })),
+    repeat(() => send('DELETE', '/assignments/asg_a')),
+    repeat(() => send('PATCH', '/cases/cas_a', { title: 'Other' })),
+    repeat((count) => send('POST', '/users', { email: `new${count}@a.test` })),
+    repeat(() => send('DELETE', `/users/${memberId('a', 'member')}`)),
+    repeat(() => send('POST', '/webhook-endpoints/whe_a/test')),
+    repeat(() => send('PATCH', '/webhook-endpoints/whe_a', { description: 'Other' })),
+    repeat((count) =>
+      codeOf(
+        platform.trainings.end.mutate(
+          describeTraining('a', `trn_${count}`, {
+            finished_at: '2026-11-17T09:12:00Z',
+            assignment_id: 'asg_a',
+          }),
+        ),
+      ),
+    ),
+    repeat((count) =>
+      codeOf(platform.evaluations.save.mutate(describeEvaluation('a', `trn_${count}`, 50))),
+    ),
+    repeat(() => removeOld(api.db, systemClock).then(() => 'removed')),
+  ]);
+  for (let round = 0; round < 8; round += 1) {
+    const { teams } = await loadTestSeed({ url: api.databaseUrl }, seedOf('a'), { replace: true });
+    key = teams['team_a']?.api_keys['full'] ?? '';
+    await delay(100);
+  }
+  isOver = true;
+  await working;
+  expect([...seen.keys()].filter((outcome) => /^50\d|unavailable|internal/.test(outcome))).toEqual(
+    [],
+  );
+  expect(deliveries.logged).toEqual([]);
+});
