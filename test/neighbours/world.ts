@@ -34,6 +34,7 @@ export interface World {
   /** The API's address, without the base path. */
   readonly url: string;
   readonly pool: Pool;
+  readonly databaseUrl: string;
   /** Calls the REST API with up to 64 requests at once. */
   readonly call: Call;
   /** Returns a key of a seeded team with every scope, by default the attacker's. */
@@ -82,7 +83,14 @@ export async function attackOnce(attack: Attack): Promise<Noticed> {
       });
       await delay(QUIET_MS);
       const call = createCall(api.url, { connections: 64 });
-      await attack.run({ url: api.url, pool, call, key, end: AbortSignal.timeout(ATTACK_MS) });
+      await attack.run({
+        url: api.url,
+        pool,
+        databaseUrl: database.url,
+        call,
+        key,
+        end: AbortSignal.timeout(ATTACK_MS),
+      });
       tell(victim, { kind: 'stop' });
       const { seen } = await answerOf(victim, 'saw');
       return { ...seen, memoryMb: peakMemoryMb(api.pid) };

@@ -1,0 +1,111 @@
+// What the operator does to one team, or for all: the others go on with their work.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CATALOG, makeSeed, makeTeam, memberId, type TeamSeed } from '../../support/seed.ts';
+import { runScript } from '../../support/api.ts';
+import { REMOVE_OLD } from '../../../src/features/retention/tasks.ts';
+import type { Attack, World } from '../world.ts';
+
+/** A team of this many members, and twice as many of everything else. */
+const largeTeam = (members: number): TeamSeed =>
+  makeTeam('attacker', {
+    seats: 4 * members,
+    crm_connections: [{ id: 'crm_attacker' }],
+    // Nobody listens there, so its results are failures.
+    webhook_endpoints: [
+      { id: 'whe_attacker', url: 'http://127.0.0.1:9/', events: ['assignment.created'] },
+    ],
+    generate: {
+      members,
+      trainings: 2 * members,
+      assignments: 2 * members,
+      cases: 2 * members,
+      crm_deals: 2 * members,
+      from: '2025-01-01',
+      to: '2026-11-01',
+      random_seed: 7,
+    },
+  });
+
+/** Runs `npm run seed -- FILE --replace` with these teams. */
+async function replace({ databaseUrl }: World, teams: TeamSeed[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'replace-'));
+  try {
+    const file = join(folder, 'seed.json');
+    await writeFile(file, JSON.stringify(makeSeed(teams)));
+    const seeding = runScript(databaseUrl, ['seed', file, '--replace']);
+    const { code } = await seeding.exited;
+    if (code !== 0) throw new Error(seeding.output());
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Works on as the team until `isOver`: requests, changes and their webhooks. */
+async function workOn({ call, key }: World, isOver: () => boolean): Promise<void> {
+  const repeat = async (once: () => Promise<unknown>): Promise<void> => {
+    while (!isOver()) {
+      await once();
+      await delay(20);
+    }
+  };
+  const create = () =>
+    call(key(), 'POST', '/assignments', {
+      body: {
+        member_id: memberId('attacker', 'member'),
+        title: 'Meanwhile',
+        situation_id: CATALOG[0].id,
+        personality_id: CATALOG[2].id,
+        industry_id: CATALOG[4].id,
+      },
+    });
+  await Promise.all([
+    ...Array.from({ length: 4 }, () => repeat(() => call(key(), 'GET', '/me'))),
+    ...Array.from({ length: 4 }, () => repeat(create)),
+  ]);
+}
+
+export const byOperators: readonly Attack[] = [
+  {
+    name: 'seed --replace of a team of 10,000 members and 20,000 deals that works meanwhile',
+    teams: [largeTeam(10_000)],
+    run: async (world) => {
+      let isOver = false;
+      const working = workOn(world, () => isOver);
+      await delay(1_000);
+      await replace(world, [largeTeam(10_000)]).finally(() => {
+        isOver = true;
+      });
+      await working;
+    },
+  },
+  {
+    name: 'the hourly removal over 300,000 old events that wait for a paused endpoint',
+    teams: [
+      makeTeam('attacker', {
+        webhook_endpoints: [{ id: 'whe_paused', url: 'http://127.0.0.1:9/', status: 'disabled' }],
+      }),
+    ],
+    prepare: async ({ pool }) => {
+      await pool.query(
+        `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+         select 'team_attacker', 'evt_p' || n, 'member.joined', '{}',
+           now() - interval '60 days' + n * interval '1 millisecond', now()
+         from generate_series(1, 300000) n`,
+      );
+      await pool.query(
+        `insert into webhook_delivery
+           (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at)
+         select team_id, 'whd_' || id, 'whe_paused', id, type, created_at, created_at
+         from event`,
+      );
+      await pool.query('analyze');
+    },
+    run: async ({ pool, end }) => {
+      await pool.query(`select graphile_worker.add_job('${REMOVE_OLD}')`);
+      while (!end.aborted) await delay(100);
+    },
+  },
+];
