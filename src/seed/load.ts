@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
-import { SeedFault } from './fault.ts';
+import { collectFaults, SeedFault } from './fault.ts';
 import { generateRows } from './generate.ts';
 import { insertRows } from './insert.ts';
 import { lockTeams, readKnown } from './known.ts';
@@ -83,8 +83,7 @@ async function writeSeed(
   if (faults.length > 0) throw new SeedFault(faults);
 
   const now = new Date().toISOString();
-  const ids = seed.teams.map((team) => team.id);
-  const replaced = options.replace ? await lockExistingTeams(client, ids) : [];
+  const replaced = options.replace ? await lockReplaced(client, seed) : [];
   const counters: string[] = [];
   for (const id of replaced) counters.push(...(await removeRows(client, id)));
   await writeTeamRows(client, seed, { now, replaced });
@@ -101,6 +100,17 @@ async function writeSeed(
   }
   await writeShared(client, seed, counters);
   return { result: { teams: Object.fromEntries(results) }, rows };
+}
+
+/** Throws a {@link SeedFault} for a team that is being erased. */
+async function lockReplaced(client: pg.ClientBase, seed: SeedFile): Promise<string[]> {
+  const ids = seed.teams.map((team) => team.id);
+  const existing = await lockExistingTeams(client, ids);
+  const faults = collectFaults();
+  for (const { id } of existing.filter(({ isErasing }) => isErasing))
+    faults.add(['teams', ids.indexOf(id), 'id'], `the team ${id} is being erased; load it later`);
+  if (faults.list.length > 0) throw new SeedFault(faults.list);
+  return existing.map(({ id }) => id);
 }
 
 /**

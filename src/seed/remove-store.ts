@@ -21,26 +21,33 @@ const LOCKED_TABLES = [
   'webhook_delivery',
 ] as const satisfies readonly TenantTable[];
 
-const LOCK_TEAM = statement(
+/** A team that a load replaces. */
+export interface ExistingTeam {
+  readonly id: string;
+  /** A job removes its rows, and would go on with those of the new team. */
+  readonly isErasing: boolean;
+}
+
+const LOCK_TEAM = statement<ExistingTeam>(
   'seed.lockTeam',
-  `SELECT
+  `SELECT id, erasing_since IS NOT NULL AS "isErasing"
    FROM team
    WHERE id = $1
    FOR NO KEY UPDATE`,
 );
 
 /**
- * Locks those of the teams that exist until the transaction ends, and returns their ids in the
- * order in which to remove their rows, which is the same in each load. Nobody else can check a
- * team-wide limit meanwhile.
+ * Locks those of the teams that exist until the transaction ends, and returns them in the order in
+ * which to remove their rows, which is the same in each load. Nobody else can check a team-wide
+ * limit meanwhile, or begin to erase the team.
  */
 export async function lockExistingTeams(
   client: ClientBase,
   ids: readonly string[],
-): Promise<string[]> {
-  const existing: string[] = [];
+): Promise<ExistingTeam[]> {
+  const existing: ExistingTeam[] = [];
   for (const id of ids.toSorted())
-    if ((await client.query(LOCK_TEAM.text, [id])).rowCount) existing.push(id);
+    existing.push(...(await client.query<ExistingTeam>(LOCK_TEAM.text, [id])).rows);
   return existing;
 }
 

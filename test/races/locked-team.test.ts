@@ -47,7 +47,9 @@ const replace = () =>
 const lockRowsOf = (teamId: string) =>
   [
     `select from team where id = '${teamId}' for no key update`,
-    ...TENANT_TABLE_NAMES.map((table) => `select from ${table} where team_id = '${teamId}' for update`),
+    ...TENANT_TABLE_NAMES.map(
+      (table) => `select from ${table} where team_id = '${teamId}' for update`,
+    ),
   ].join('; ');
 const assign = (name: string, key = api.key(`team_${name}`)) =>
   api.call(key, 'POST', '/assignments', {
@@ -146,7 +148,7 @@ describe('a replacement', () => {
       `select from webhook_delivery where id = 'whd_2' for update`,
     );
     // The results lock the second delivery first, the removal of rows takes them as they come.
-    const writing = recordAttempts(api.db, 7, [resultOf('whd_2'), resultOf('whd_1')]);
+    const writing = recordAttempts(api.db, 7, [resultOf('whd_2'), resultOf('whd_1')], []);
     await untilWaiting(api, 1);
     const replacing = replace();
     await untilWaiting(api, 2);

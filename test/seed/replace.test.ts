@@ -126,6 +126,16 @@ describe('--replace', () => {
     expect(await read('team_a')).toEqual(await read('team_b'));
   });
 
+  it('refuses a team that is being erased, because the job would go on', async () => {
+    await load(fullFile(), false);
+    await client.query(`UPDATE team SET status = 'ended', erasing_since = now()`);
+    const before = await countRows(client);
+    await expect(load({ teams: [tinyTeam('team_a')] }, true)).rejects.toMatchObject({
+      faults: [{ path: '$.teams[0].id' }],
+    });
+    expect(await countRows(client)).toEqual(before);
+  });
+
   it('visits a few pages for each row, however many there are', async () => {
     const size = 2_000;
     const generate = {
