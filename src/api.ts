@@ -1,5 +1,5 @@
 import './runtime/node-version.ts';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -13,6 +13,7 @@ import type { TokenKey } from './http/app/token.ts';
 import { openApiDocument } from './http/openapi/document.ts';
 import { createApp } from './http/server.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
+import { createGuardedServer } from './runtime/connections.ts';
 import { drain, trackRequests } from './runtime/drain.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics, type Metrics } from './runtime/metrics.ts';
@@ -37,7 +38,9 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     clock: systemClock,
     onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });
-  const server = createServer();
+  const server = createGuardedServer({
+    onFull: () => logger.warn('there is no room for more connections'),
+  });
   const requests = trackRequests(server);
   let readiness: Readiness | undefined;
   try {

@@ -1,19 +1,28 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Express, type Request } from 'express';
+import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
 import type { NotReady } from '../runtime/readiness.ts';
-import { normalizeIp } from './api/authenticate.ts';
+import type { Entrance } from './api/entrance.ts';
 import type { RestOptions } from './api/exchange.ts';
+import { isBodySmall } from './api/request-body.ts';
 import { BASE_PATH, createRest } from './api/rest.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 import { docsRouter } from './docs/docs.ts';
+import { createGate } from './gate.ts';
+import { createPace } from './pace.ts';
 
 export interface AppOptions
-  extends Omit<RestOptions, 'ipOf'>, Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
+  extends
+    Omit<RestOptions, 'ipOf' | 'entrance'>,
+    Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
   /** Returns why the process should get no requests at the moment. null: it is ready. */
   readonly whyNotReady: () => Promise<NotReady | null>;
 }
+
+/** A file of the docs is up to 1.5 MB. */
+const ASSET_COST = 20;
 
 /** Everything that the API process serves. The routes are tried in this order. */
 export function createApp(options: AppOptions): Express {
@@ -22,7 +31,21 @@ export function createApp(options: AppOptions): Express {
   app.set('etag', false);
   app.set('trust proxy', trusted(options.trustProxy));
   const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
-  const rest = createRest({ ...options, ipOf });
+  const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
+  const gate = createGate();
+  const pace = createPace();
+  const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
+    gate.known(request);
+    return pace(networkOfCaller(request), cost);
+  };
+  const refused: Entrance['refused'] = (request) => slowDown(request, 1);
+  const shared = { ...options, ipOf, entrance: { known: gate.known, refused } };
+  const rest = createRest(shared);
+  app.use((request, response, next) => {
+    // Node reads a body that nobody wants to its end, unless the connection closes.
+    if (!takesBody(request) && !isBodySmall(request)) response.setHeader('Connection', 'close');
+    gate.enter(networkOfCaller(request), request, response, next);
+  });
   app.use(BASE_PATH, (request, response) => rest(request, response));
   app.get('/healthz', (_request, response) => {
     response.json({ status: 'ok' });
@@ -32,7 +55,12 @@ export function createApp(options: AppOptions): Express {
     if (reason === null) response.json({ status: 'ready' });
     else response.status(503).json({ status: 'not_ready', reason });
   });
-  app.use(trpcRouter({ ...options, ipOf }));
+  app.use(trpcRouter(shared));
+  // Anybody may have what follows, so it has the pace of answers to strangers.
+  app.use(async (request, _response, next) => {
+    await slowDown(request, request.path.startsWith('/docs/assets/') ? ASSET_COST : 1);
+    next();
+  });
   app.use(
     docsRouter({
       publicUrl: options.publicUrl,
@@ -44,6 +72,12 @@ export function createApp(options: AppOptions): Express {
     response.status(404).type('text/plain').send('Not found\n');
   });
   return app;
+}
+
+/** Whether the request can have a use for its body. */
+function takesBody({ method, path }: Request): boolean {
+  const isApi = path.startsWith(`${BASE_PATH}/`) || path.startsWith('/trpc/');
+  return isApi && (method === 'POST' || method === 'PATCH');
 }
 
 function trusted(setting: Config['trustProxy']): boolean | number | string[] {

@@ -1,6 +1,7 @@
 import { Server as NetServer } from 'node:net';
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { trackExchanges } from './exchanges.ts';
 
 /** A little less than the 15 s of a stop, because closing the database takes time, too. */
 const DRAIN_MS = 14_000;
@@ -26,13 +27,13 @@ export function trackRequests(server: Server): Requests {
   const closeAfter = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
   };
-  server.on('request', (_request, response: ServerResponse) => {
+  trackExchanges(server, (_request, response) => {
     inFlight.add(response);
     if (isClosing) closeAfter(response);
-    response.once('close', () => {
+    return () => {
       inFlight.delete(response);
       if (inFlight.size === 0) onDone();
-    });
+    };
   });
   return {
     closeConnections: () => {

@@ -83,7 +83,13 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   'http/app': [core, db, routers, pipeline, ...typesOf([trpc])],
   'http/openapi': [core, routers, pipeline],
   'http/docs': [core, pipeline, { room: 'http/openapi' }],
-  http: [pipeline, { room: 'http/app' }, { room: 'http/docs' }, ...typesOf([{ room: 'runtime' }])],
+  http: [
+    core,
+    pipeline,
+    { room: 'http/app' },
+    { room: 'http/docs' },
+    ...typesOf([{ room: 'runtime' }]),
+  ],
   'admin-ui': typesOf([
     core,
     db,

@@ -2,7 +2,7 @@
 // (`startApiProcess`, `startWorkerProcess`), always with real HTTP and a real database. Everything
 // that a test file starts is stopped when the file ends.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { createApp, type AppOptions } from '../../src/http/server.ts';
 import { answerBrokenRequest } from '../../src/http/api/broken-request.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
 import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { createGuardedServer, type ConnectionLimits } from '../../src/runtime/connections.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -89,6 +90,7 @@ export interface TestApiOptions {
   /** The most requests that `call` sends at once; 8 by default. */
   readonly connections?: number;
   readonly services?: Partial<AppOptions['services']>;
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly developmentTeamId?: string;
   /** Options that a real process gets from its environment or its own code. */
   readonly app?: Partial<Pick<AppOptions, 'tokenKey' | 'version'>>;
@@ -106,7 +108,7 @@ afterAll(async () => {
 export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const database = await createTestDatabase();
   const db = openDatabase({ url: database.url, poolMax: 16, onError: () => undefined });
-  const server = createServer();
+  const server = createGuardedServer({ limits: options.connectionLimits ?? {} });
   const stop = once(async () => {
     server.closeAllConnections();
     if (server.listening) await new Promise((done) => server.close(done));

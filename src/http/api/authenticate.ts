@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { isIP } from 'node:net';
 import { hashSecret, parseApiKey } from '../../core/api-key.ts';
 import type { ApiKeyActor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -82,32 +81,6 @@ export async function authenticate(
     rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
     counted: row.counted,
   };
-}
-
-/**
- * Returns the address in a form that Postgres' `inet` takes. An IPv4-mapped IPv6 address becomes
- * the IPv4 address. Returns null if a proxy sent something that is no address: then only keys
- * without an IP allow-list are valid.
- */
-export function normalizeIp(address: string | undefined): string | null {
-  const bare = (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  if (isIP(bare) === 0) return null;
-  return MAYBE_MAPPED.test(bare) ? withoutMapping(bare) : bare;
-}
-
-/** Matches every mapped address, in any notation. Few other addresses have this beginning. */
-const MAYBE_MAPPED = /^[0:]+:ffff:/i;
-
-/** A URL parser writes every mapped address as `::ffff:` and two groups. ipaddr.js costs 12 µs. */
-function withoutMapping(address: string): string {
-  const { hostname } = new URL(`http://[${address}]`);
-  const groups = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(hostname);
-  if (!groups) return address;
-  const bytes = groups.slice(1).flatMap((group) => {
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 255];
-  });
-  return bytes.join('.');
 }
 
 /**

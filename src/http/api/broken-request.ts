@@ -9,9 +9,13 @@ const STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
+/** How long a client has to read that its request was broken. */
+const LINGER_MS = 1_000;
+
 /**
  * Responds with a documented problem when Node's HTTP parser refuses the input before there is a
  * request: the headers are too large, the request takes too long, or it is not HTTP at all.
+ * Closes the connection, whether or not the client does.
  */
 export function answerBrokenRequest(
   publicUrl: string,
@@ -45,5 +49,7 @@ export function answerBrokenRequest(
       'Connection: close',
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(timer));
   };
 }

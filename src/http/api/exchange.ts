@@ -6,6 +6,7 @@ import type { Database } from '../../db/client.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { Authentication, RateLimits } from './authenticate.ts';
+import type { Entrance } from './entrance.ts';
 import type { Match } from './routes.ts';
 
 /** The path of the OpenAPI document, below `BASE_PATH`. */
@@ -21,6 +22,7 @@ export interface RestOptions {
   readonly document: string;
   /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: IncomingMessage) => string | null;
+  readonly entrance: Entrance;
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number) => void;

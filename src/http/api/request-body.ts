@@ -4,6 +4,13 @@ import { ProblemError } from '../../core/problem.ts';
 
 /** The largest accepted body, in both APIs. */
 export const BODY_MAX_BYTES = 1024 * 1024;
+const SMALL_BYTES = 16 * 1024;
+
+/** Whether the body is known to be short, or there is none. */
+export function isBodySmall({ headers }: IncomingMessage): boolean {
+  if (headers['transfer-encoding'] !== undefined) return false;
+  return Number(headers['content-length'] ?? 0) <= SMALL_BYTES;
+}
 
 /**
  * Resolves with the parsed JSON body, or with undefined if there is none. Unlike the usual parsers,

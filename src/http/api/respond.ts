@@ -1,6 +1,7 @@
 /** How the REST pipeline responds, and what it records about a request. */
 import type { ProblemError } from '../../core/problem.ts';
 import type { Authentication } from './authenticate.ts';
+import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
@@ -40,9 +41,10 @@ export function answerProblem(exchange: RestExchange, error: unknown): void {
   const retryAfterS = retryAfterOf(problem);
   if (retryAfterS !== null) response.setHeader('Retry-After', String(retryAfterS));
   if (problem.code === 'unauthorized') response.setHeader('WWW-Authenticate', 'Bearer');
-  // The rest of the body is not read, so the connection cannot be reused.
-  if (!exchange.request.complete && problem.status !== 401)
-    response.setHeader('Connection', 'close');
+  // The rest of the body is not read, so the connection cannot be reused. Only the small body of a
+  // client that forgot its key is skipped.
+  const skips = problem.status === 401 && isBodySmall(exchange.request);
+  if (!exchange.request.complete && !skips) response.setHeader('Connection', 'close');
   answer(exchange, problemToResponse(exchange, problem));
 }
 

@@ -44,7 +44,7 @@ export function createRest(
     const exchange = begin(options, { request, response, matchRoute });
     headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
     try {
-      const tenant = await admit(exchange, nonce);
+      const tenant = await admit(exchange, nonce).catch((error: unknown) => hold(exchange, error));
       await operate(exchange, tenant);
     } catch (error) {
       answerProblem(exchange, error);
@@ -121,6 +121,7 @@ async function admit(exchange: RestExchange, nonce: Buffer): Promise<Tenant | nu
     clock: options.services.clock,
     nonce,
   });
+  options.entrance.known(request);
   const { tenant, counted, rate } = exchange.authentication;
   if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
   if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
@@ -139,6 +140,12 @@ async function admit(exchange: RestExchange, nonce: Buffer): Promise<Tenant | nu
     throw new ProblemError('unauthorized', { detail });
   }
   return tenant;
+}
+
+/** Throws the refusal again when it may be sent. A fault of ours is told at once. */
+async function hold({ options, request }: RestExchange, error: unknown): Promise<never> {
+  if (error instanceof ProblemError && error.status < 500) await options.entrance.refused(request);
+  throw error;
 }
 
 /** Removes the scheme and the host from a request target. Clients send them to proxies. */

@@ -7,6 +7,7 @@ import { ProblemError } from '../../core/problem.ts';
 import type { Database } from '../../db/client.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits } from '../api/authenticate.ts';
+import type { Entrance } from '../api/entrance.ts';
 import { hasHungUp } from '../api/hang-up.ts';
 import { negotiateLanguage } from '../api/language.ts';
 import {
@@ -27,6 +28,7 @@ export interface TrpcOptions {
   readonly logger: Logger;
   /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: Request) => string | null;
+  readonly entrance: Entrance;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
   /** Development only: allows a login as any member of this team, without a password. */
@@ -72,6 +74,7 @@ export async function admit(
     limits: options.limits,
     clock: options.services.clock,
   });
+  options.entrance.known(request);
   if (rate) {
     response.setHeader('RateLimit-Limit', rate.limit);
     response.setHeader('RateLimit-Remaining', rate.remaining);
@@ -102,11 +105,12 @@ export function bearerOf({ headers }: Request): string | null {
 
 /**
  * Sets the status and the headers of a refusal that comes before the work, and logs it if the fault
- * is ours.
+ * is ours. Resolves when the refusal may be sent.
  */
-export function beginRefusal(exchange: AppExchange, error: unknown): ProblemError {
+export async function beginRefusal(exchange: AppExchange, error: unknown): Promise<ProblemError> {
   const { options, request, response, requestId } = exchange;
   const problem = toProblem(error, null);
+  if (problem.status < 500) await options.entrance.refused(request);
   if (isOurFault(error, problem) && !hasHungUp(response))
     options.logger.error({ err: error, requestId }, problem.code);
   response.status(problem.status);

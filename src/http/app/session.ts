@@ -82,7 +82,7 @@ function handle(
     try {
       await work(exchange);
     } catch (error) {
-      const problem = beginRefusal(exchange, error);
+      const problem = await beginRefusal(exchange, error);
       const body = JSON.stringify(describeProblem(exchange, problem));
       response.type('application/problem+json').send(body);
     }

@@ -66,7 +66,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     if (body !== undefined) Object.assign(request, { body });
     await perform(exchange, path, { ...shared, ...caller });
   } catch (error) {
-    beginRefusal(exchange, error);
+    await beginRefusal(exchange, error);
     const shape = getTRPCErrorShape({
       config: appRouter._def._config,
       error: getTRPCErrorFromUnknown(error),

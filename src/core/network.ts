@@ -1,0 +1,42 @@
+/** Addresses of callers. */
+import { isIP } from 'node:net';
+
+/**
+ * Returns the address in a form that Postgres' `inet` takes. An IPv4-mapped IPv6 address becomes
+ * the IPv4 address. Returns null if a proxy sent something that is no address: then only keys
+ * without an IP allow-list are valid.
+ */
+export function normalizeIp(address: string | undefined): string | null {
+  const bare = (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  if (isIP(bare) === 0) return null;
+  return MAYBE_MAPPED.test(bare) ? withoutMapping(bare) : bare;
+}
+
+/** Matches every mapped address, in any notation. Few other addresses have this beginning. */
+const MAYBE_MAPPED = /^[0:]+:ffff:/i;
+
+/** A URL parser writes every mapped address as `::ffff:` and two groups. ipaddr.js costs 12 µs. */
+function withoutMapping(address: string): string {
+  const { hostname } = new URL(`http://[${address}]`);
+  const groups = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(hostname);
+  if (!groups) return address;
+  const bytes = groups.slice(1).flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 255];
+  });
+  return bytes.join('.');
+}
+
+/**
+ * Returns whose address it is, for limits: an IPv4 address, or the /64 network of an IPv6 address,
+ * which is the least that a caller has. The database groups them in the same way.
+ */
+export function networkOf(address: string | null): string {
+  if (address === null || !address.includes(':')) return address ?? '-';
+  const [before = '', after] = address.toLowerCase().split('::');
+  const first = before === '' ? [] : before.split(':');
+  const last = after === undefined || after === '' ? [] : after.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
+  const groups = [...first, ...zeros, ...last].slice(0, 4);
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+}

@@ -1,0 +1,12 @@
+import type { IncomingMessage } from 'node:http';
+
+/** What both APIs tell about a request once they know who sent it (see `http/server.ts`). */
+export interface Entrance {
+  /** The caller was looked up and counted. The next request of the same address may come in. */
+  readonly known: (request: IncomingMessage) => void;
+  /**
+   * The caller is a stranger or over the limit. Resolves when the refusal may be sent: an address
+   * gets only so many of them a second.
+   */
+  readonly refused: (request: IncomingMessage) => Promise<void> | undefined;
+}

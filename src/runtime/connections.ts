@@ -1,0 +1,183 @@
+/**
+ * The connections of the API process. Nobody may hold one for free: there is a deadline for sending
+ * a request, one for the whole exchange, and a limit to what clients leave unread. When there is no
+ * room for a new connection, the one that has been silent for longest makes room: a stranger who
+ * opens thousands and sends nothing keeps nobody out.
+ */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { networkOf, normalizeIp } from '../core/network.ts';
+import { trackExchanges } from './exchanges.ts';
+
+export interface ConnectionLimits {
+  /** The most open connections. */
+  readonly openMax: number;
+  /** The most requests in flight on one connection. Only a client that pipelines sends several. */
+  readonly pipelinedMax: number;
+  /** How often the address of a client that sent more may open a connection, for a while. */
+  readonly suspectEveryMs: number;
+  /** From the first byte of a request, or from the connection, to the end of its headers. */
+  readonly headersTimeoutMs: number;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestTimeoutMs: number;
+  /** From the end of a request's headers to the last byte of the response. */
+  readonly exchangeTimeoutMs: number;
+  /** The most bytes of responses that wait for clients to read, over all connections. */
+  readonly unreadMaxBytes: number;
+  /** How often deadlines are checked. */
+  readonly checkEveryMs: number;
+}
+
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  openMax: 2000,
+  pipelinedMax: 16,
+  suspectEveryMs: 250,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  exchangeTimeoutMs: 60_000,
+  unreadMaxBytes: 64 * 1024 * 1024,
+  checkEveryMs: 1_000,
+};
+
+/** After so many requests a client connects anew, so that clients spread over new processes. */
+const REQUESTS_PER_CONNECTION_MAX = 1000;
+
+const TELL_EVERY_MS = 10_000;
+
+/**
+ * Creates a server that keeps the limits. `onFull` is called when connections have to make room, at
+ * most every ten seconds.
+ */
+export function createGuardedServer(
+  options: { readonly limits?: Partial<ConnectionLimits>; readonly onFull?: () => void } = {},
+): Server {
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const server = createServer({
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+  });
+  server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
+  const silence = makeRoom(server, limits, options.onFull);
+  const flooding = slowDownFloods(server, limits);
+  const reading = closeUnread(limits);
+  const deadline = closeLate(server, limits);
+  trackExchanges(server, ({ socket }, response, open) => {
+    silence.end(socket);
+    deadline.begin(response, socket);
+    response.once('prefinish', () => reading.begin(socket));
+    if (open > limits.pipelinedMax) flooding.stop(socket);
+    return (left) => {
+      deadline.end(response);
+      reading.end(socket);
+      if (left === 0 && !socket.destroyed) silence.begin(socket);
+    };
+  });
+  return server;
+}
+
+/**
+ * Closes a silent connection when there are too many: first those that never sent a request, then
+ * those between two requests, the longest silence first. If all are busy, the new one goes.
+ */
+function makeRoom(server: Server, { openMax }: ConnectionLimits, onFull?: () => void) {
+  // Sets keep the order of insertion, so the first one has been silent for longest.
+  const unused = new Set<Socket>();
+  const idle = new Set<Socket>();
+  const end = (socket: Socket): void => {
+    unused.delete(socket);
+    idle.delete(socket);
+  };
+  let open = 0;
+  let toldAt = -Infinity;
+  server.on('connection', (socket: Socket) => {
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+      end(socket);
+    });
+    if (open > openMax) {
+      if (performance.now() - toldAt > TELL_EVERY_MS) {
+        toldAt = performance.now();
+        onFull?.();
+      }
+      const [silent = socket] = [...unused.values().take(1), ...idle.values().take(1)];
+      end(silent);
+      silent.destroy();
+    }
+    if (!socket.destroyed) unused.add(socket);
+  });
+  return { begin: (socket: Socket) => void idle.add(socket), end };
+}
+
+/** How long an address that flooded a connection may open only few new ones. */
+const SUSPECT_MS = 10_000;
+
+/**
+ * Closes a connection that has too many requests in flight. Node has then parsed hundreds more of
+ * them at once, so the client must not come back with a new connection each time.
+ */
+function slowDownFloods(server: Server, { suspectEveryMs }: ConnectionLimits) {
+  const suspects = new Map<string, { until: number; nextAt: number }>();
+  const networkOfSocket = ({ remoteAddress }: Socket): string =>
+    networkOf(normalizeIp(remoteAddress));
+  server.on('connection', (socket: Socket) => {
+    if (suspects.size === 0) return;
+    const network = networkOfSocket(socket);
+    const suspect = suspects.get(network);
+    if (!suspect) return;
+    const now = performance.now();
+    if (suspect.until < now) suspects.delete(network);
+    else if (suspect.nextAt > now) socket.destroy();
+    else suspect.nextAt = now + suspectEveryMs;
+  });
+  const stop = (socket: Socket): void => {
+    const now = performance.now();
+    const network = networkOfSocket(socket);
+    suspects.set(network, { until: now + SUSPECT_MS, nextAt: now + suspectEveryMs });
+    // Node makes an error for each of them. Stack traces would be four fifths of the cost.
+    const traces = Error.stackTraceLimit;
+    socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
+    socket.once('close', () => (Error.stackTraceLimit = traces));
+    socket.destroy();
+  };
+  return { stop };
+}
+
+/** Closes the connections of exchanges that take too long. */
+function closeLate(server: Server, { exchangeTimeoutMs, checkEveryMs }: ConnectionLimits) {
+  /** The oldest first. */
+  const inFlight = new Map<ServerResponse, { socket: Socket; until: number }>();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    for (const { socket, until } of inFlight.values()) {
+      if (until > now) break;
+      socket.destroy();
+    }
+  }, checkEveryMs);
+  timer.unref();
+  server.once('close', () => clearInterval(timer));
+  return {
+    begin: (response: ServerResponse, socket: Socket) =>
+      void inFlight.set(response, { socket, until: performance.now() + exchangeTimeoutMs }),
+    end: (response: ServerResponse) => void inFlight.delete(response),
+  };
+}
+
+/** Closes the connections that have left a response unread for longest, until the others fit. */
+function closeUnread({ unreadMaxBytes }: ConnectionLimits) {
+  const unread = new Set<Socket>();
+  const begin = (socket: Socket): void => {
+    if (socket.writableLength === 0) return;
+    unread.add(socket);
+    let bytes = 0;
+    for (const { writableLength } of unread) bytes += writableLength;
+    for (const slow of unread) {
+      if (bytes <= unreadMaxBytes) return;
+      bytes -= slow.writableLength;
+      unread.delete(slow);
+      slow.destroy();
+    }
+  };
+  return { begin, end: (socket: Socket) => void unread.delete(socket) };
+}

@@ -1,0 +1,194 @@
+// What holds a connection of the API process for free, and when it ends. Deadlines are short here,
+// and the tests wait for the end, however long it takes.
+import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { answerBrokenRequest } from '../../src/http/api/broken-request.ts';
+import { createGuardedServer, type ConnectionLimits } from '../../src/runtime/connections.ts';
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x');
+const FAST = { checkEveryMs: 20 };
+const WAIT = { timeout: 60_000 };
+
+/** A client that reads only what it is told to. */
+interface Client {
+  readonly socket: Socket;
+  readonly closed: Promise<unknown>;
+  /** Resolves when the text has been received. */
+  receives(text: string): Promise<void>;
+}
+
+async function serve(
+  limits: Partial<ConnectionLimits>,
+  listener: RequestListener = (_request, response) => response.end('ok'),
+) {
+  const full: number[] = [];
+  const server = createGuardedServer({ limits, onFull: () => full.push(1) });
+  server.on('request', listener);
+  server.on('clientError', answerBrokenRequest('http://x'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const open = async ({ allowHalfOpen = false } = {}): Promise<Client> => {
+    const { port } = server.address() as AddressInfo;
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen });
+    socket.on('error', () => undefined);
+    onTestFinished(() => void socket.destroy());
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await Promise.all([once(socket, 'connect'), once(server, 'connection')]);
+    const receives = async (text: string): Promise<void> => {
+      let received = '';
+      while (!received.includes(text))
+        received += String(((await once(socket, 'data')) as [Buffer])[0]);
+    };
+    return { socket, closed, receives };
+  };
+  return { server, open, full };
+}
+
+async function ask(client: Client): Promise<void> {
+  client.socket.write(GET);
+  await client.receives('ok');
+}
+
+/** Reads what the server sends until it closes the connection. */
+async function readToEnd({ socket, closed }: Client): Promise<string> {
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += String(chunk)));
+  await closed;
+  return received;
+}
+
+describe('when there is no room for a new connection', () => {
+  test('the one that has never sent a request for longest makes room', async () => {
+    const { open, full } = await serve({ openMax: 3 });
+    const used = await open();
+    await ask(used);
+    const [first, second] = [await open(), await open()];
+    expect(full).toEqual([]);
+    const late = await open();
+    await readToEnd(first);
+    await ask(late);
+    await ask(used);
+    await ask(second);
+    expect(full).toEqual([1]);
+  });
+
+  test('one that is between two requests makes room, if all have sent one', async () => {
+    const { open } = await serve({ openMax: 2 });
+    const [first, second] = [await open(), await open()];
+    await ask(second);
+    await ask(first);
+    const late = await open();
+    expect(await readToEnd(second)).toBe('');
+    await ask(late);
+    await ask(first);
+  });
+
+  test('it is closed itself if all others wait for a response', async () => {
+    const answers: (() => void)[] = [];
+    const { open, server } = await serve({ openMax: 1 }, (_request, response) => {
+      answers.push(() => response.end('ok'));
+    });
+    const busy = await open();
+    busy.socket.write(GET);
+    await once(server, 'request');
+    const late = await open();
+    expect(await readToEnd(late)).toBe('');
+    answers.forEach((answer) => answer());
+    await busy.receives('ok');
+  });
+});
+
+describe('a connection is closed', () => {
+  test('that sends nothing, or half of its headers', async () => {
+    const { open } = await serve({ ...FAST, headersTimeoutMs: 200 });
+    const [silent, half] = [await open(), await open()];
+    half.socket.write('GET / HTTP/1.1\r\nHost');
+    expect(await readToEnd(half)).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await readToEnd(silent)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('whose body does not end', async () => {
+    const { open } = await serve(
+      { ...FAST, headersTimeoutMs: 200, requestTimeoutMs: 300 },
+      (request) => {
+        request.resume();
+      },
+    );
+    const client = await open();
+    client.socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
+    expect(await readToEnd(client)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('whose client is told so, and does not close its side', async () => {
+    const { open, server } = await serve({ ...FAST, headersTimeoutMs: 200 });
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const client = await open({ allowHalfOpen: true });
+    const [socket] = await accepted;
+    const ended = once(socket, 'close');
+    await client.receives('408');
+    await ended;
+    expect(socket.destroyed).toBe(true);
+  });
+
+  test('whose client does not read its response', async () => {
+    const responses: ServerResponse[] = [];
+    const { open } = await serve({ ...FAST, exchangeTimeoutMs: 200 }, (_request, response) => {
+      responses.push(response.end(LARGE));
+    });
+    const client = await open();
+    client.socket.pause();
+    client.socket.write(GET);
+    await vi.waitUntil(() => responses[0]?.destroyed, WAIT);
+    expect(responses[0]?.writableFinished).toBe(false);
+  });
+
+  test('that left its response unread for longest, when clients leave too much', async () => {
+    const { open, server } = await serve(
+      { unreadMaxBytes: 1.5 * LARGE.length },
+      (_request, response) => response.end(LARGE),
+    );
+    const clients = [await open(), await open()];
+    for (const { socket } of clients) {
+      socket.pause();
+      socket.write(GET);
+      await once(server, 'request');
+    }
+    const [first, second] = clients as [Client, Client];
+    second.socket.resume();
+    await vi.waitUntil(() => second.socket.bytesRead > LARGE.length, WAIT);
+    first.socket.resume();
+    await first.closed;
+    expect(first.socket.bytesRead).toBeLessThan(LARGE.length);
+  });
+
+  test('that sends many requests at once without waiting for a response', async () => {
+    let started = 0;
+    const { open } = await serve({ pipelinedMax: 3 }, ({ socket }) => {
+      if (!socket.destroyed) started += 1;
+    });
+    const client = await open();
+    client.socket.write(GET.repeat(50));
+    await readToEnd(client);
+    expect(started).toBe(3);
+  });
+
+  test('that comes back at once after such a flood', async () => {
+    const limits = { pipelinedMax: 3, suspectEveryMs: 1_000_000 };
+    const { open } = await serve(limits, (_request, response) =>
+      setImmediate(() => response.end('ok')),
+    );
+    const known = await open();
+    const client = await open();
+    client.socket.write(GET.repeat(50));
+    await readToEnd(client);
+    expect(await readToEnd(await open())).toBe('');
+    await ask(known);
+  });
+});

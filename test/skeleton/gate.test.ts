@@ -1,0 +1,107 @@
+// The gate lets the requests of an address in by turns.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createGate } from '../../src/http/gate.ts';
+
+const PLACES = 16;
+const WAIT = { timeout: 60_000 };
+
+interface Entered {
+  readonly name: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** A server whose requests name their address and themselves: `/<address>/<name>`. */
+async function serve() {
+  const gate = createGate();
+  const arrived = new Map<string, IncomingMessage>();
+  const entered: Entered[] = [];
+  const server = createServer((request, response) => {
+    const [, address = '', name = ''] = request.url?.split('/') ?? [];
+    arrived.set(name, request);
+    gate.enter(address, request, response, () => entered.push({ name, request, response }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  /** Sends requests over a connection of their own, and resolves when they have arrived. */
+  const send = async (address: string, ...names: string[]): Promise<Socket> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const lines = names.map((name) => `GET /${address}/${name} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(lines.join(''));
+    await vi.waitUntil(() => names.every((name) => arrived.has(name)), WAIT);
+    return socket;
+  };
+  const fill = (address: string): Promise<Socket[]> =>
+    Promise.all(Array.from({ length: PLACES }, (_, index) => send(address, `${address}${index}`)));
+  const names = (): string[] => entered.map(({ name }) => name);
+  const find = (name: string): Entered => {
+    const found = entered.find((each) => each.name === name);
+    if (!found) throw new Error(`${name} was not let in`);
+    return found;
+  };
+  const isIn = (name: string): Promise<unknown> => vi.waitUntil(() => names().includes(name), WAIT);
+  return { gate, arrived, send, fill, names, find, isIn };
+}
+
+test('requests of one address wait for each other, and those of another do not', async () => {
+  const { send, fill, names } = await serve();
+  await fill('a');
+  await send('a', 'late');
+  await send('b', 'other');
+  expect(names()).toHaveLength(PLACES + 1);
+  expect(names()).toContain('other');
+  expect(names()).not.toContain('late');
+});
+
+test('the next request comes in when one was admitted or answered, in order', async () => {
+  const { gate, send, fill, names, find, isIn } = await serve();
+  await fill('a');
+  await send('a', 'first');
+  await send('a', 'second');
+  gate.known(find('a3').request);
+  await isIn('first');
+  expect(names()).not.toContain('second');
+  find('a5').response.end();
+  await isIn('second');
+});
+
+test('a request that was admitted and answered gives its place back only once', async () => {
+  const { gate, send, fill, names, find, isIn } = await serve();
+  await fill('a');
+  const { request, response } = find('a0');
+  gate.known(request);
+  gate.known(request);
+  response.end();
+  await once(response, 'close');
+  await send('a', 'one');
+  await send('a', 'two');
+  await isIn('one');
+  gate.known(find('a1').request);
+  await isIn('two');
+  await send('a', 'three');
+  expect(names()).not.toContain('three');
+});
+
+test('a client that goes takes its requests along, wherever they wait', async () => {
+  const { arrived, send, names, isIn } = await serve();
+  const all = Array.from({ length: PLACES }, (_, index) => `x${index}`);
+  const first = await send('a', ...all);
+  const waiting = await send('a', 'waiting');
+  await send('a', 'patient');
+  waiting.destroy();
+  await vi.waitUntil(() => arrived.get('waiting')?.socket.destroyed, WAIT);
+  first.destroy();
+  await isIn('patient');
+  expect(names()).not.toContain('waiting');
+  const more = Array.from({ length: PLACES - 1 }, (_, index) => `y${index}`);
+  await send('a', ...more);
+  await isIn(`y${PLACES - 2}`);
+});
