@@ -42,7 +42,7 @@ export function demoSeedFile(now: Date = new Date()): SeedFileInput {
         id: EXAMPLE_IDS.webhookEndpoint,
         // No such name can exist, so the demo never calls a stranger.
         url: 'https://learning.hansa-vertrieb.example/hooks',
-        events: ['training.completed', 'evaluation.completed'],
+        events: ['assignment.created', 'evaluation.completed'],
         status: 'disabled',
         description: 'Learning platform',
       },
@@ -59,7 +59,7 @@ export function demoSeedFile(now: Date = new Date()): SeedFileInput {
         response_ms: 118,
       },
       {
-        event_type: 'training.completed',
+        event_type: 'assignment.created',
         created_at: ago(6),
         response_code: 204,
         response_excerpt: '',

@@ -95,6 +95,13 @@ describe('the guides', () => {
       expect(page).toContain(`id="${type}-${field}"`);
   });
 
+  it('lead to a webhook: the quickstart subscribes to the event that it lets happen', async () => {
+    const text = await (await fetch(`${api.url}/docs/quickstart.md`)).text();
+    const [, subscribed = ''] = /"events": (\[[^\]]*\])/.exec(text) ?? [];
+    expect(JSON.parse(subscribed)).toContain('assignment.created');
+    expect(text).toContain('"type": "assignment.created"');
+  });
+
   it('list every scope', () => {
     const text = plain(htmlOf('/docs/authentication'));
     for (const scope of SCOPES) expect(text).toContain(scope);

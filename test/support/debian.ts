@@ -42,6 +42,7 @@ export async function run(
   }
 }
 
-function isInstalled(program: string): boolean {
+/** Whether a shell finds the program. */
+export function isInstalled(program: string): boolean {
   return spawnSync('sh', ['-c', 'command -v "$1"', 'sh', program]).status === 0;
 }

@@ -17,7 +17,7 @@ import { toEndpoint } from './view.ts';
 const example = {
   id: 'whe_01jc4f9d',
   url: 'https://example.com/hooks/team',
-  events: ['training.completed', 'evaluation.completed'],
+  events: ['assignment.created', 'evaluation.completed'],
   status: 'active',
   api_version: '2026-11',
   description: 'Learning platform',

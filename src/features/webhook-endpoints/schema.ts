@@ -49,7 +49,7 @@ const url = z.string().meta({
 const eventTypes = SUBSCRIBABLE_EVENTS.map((type) => `\`${type}\``).join(', ');
 const events = z.array(z.string()).meta({
   description: `Event types to deliver, at least one of: ${eventTypes}.`,
-  examples: [['training.completed', 'evaluation.completed']],
+  examples: [['assignment.created', 'evaluation.completed']],
 });
 const description = z
   .string()

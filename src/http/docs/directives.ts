@@ -73,11 +73,11 @@ function scopeTable(): string {
   return ['| Scope | Allows |', '| --- | --- |', ...rows].join('\n');
 }
 
-/** Where the reader types the key that samples show. The script makes it visible. */
+/** Where the reader types the key that samples show. It is shown only with JavaScript. */
 function keyField(): Block {
   return block(
     () =>
-      html`<form class="key-field" data-key-form hidden>
+      html`<form class="key-field" data-key-form>
         <label for="your-key">Your API key</label>
         <input
           id="your-key"

@@ -7,7 +7,7 @@ import { listFields } from './webhooks.ts';
 /** Returns the introduction. `docsUrl` is the address of the developer pages. */
 export function introduction(docsUrl: string): string {
   return [
-    OVERVIEW,
+    describeOverview(docsUrl),
     AUTHENTICATION,
     PAGINATION,
     describeErrors(docsUrl),
@@ -21,13 +21,19 @@ export function introduction(docsUrl: string): string {
     .join('\n\n');
 }
 
-const OVERVIEW = `
+function describeOverview(docsUrl: string): string {
+  return `
 With this API, your program reads and changes the data of **one team**: members, trainings,
 evaluations, assignments, cases, the catalog, analytics, CRM data and webhooks.
 
 Bodies are JSON in UTF-8. Dates and times are ISO 8601; in responses they are in UTC, with
 milliseconds and \`Z\`.
+
+The [quickstart](${docsUrl}/quickstart) leads to a first webhook in minutes. The guides explain how
+to [keep a copy of the data](${docsUrl}/pagination), [retry](${docsUrl}/idempotency) and
+[handle webhooks](${docsUrl}/webhooks).
 `;
+}
 
 const SCOPES = Object.entries(SCOPE_DESCRIPTIONS)
   .map(([scope, description]) => `| \`${scope}\` | ${description} |`)

@@ -97,7 +97,6 @@ async function copy(text, button) {
 // The reader's key.
 
 function prepareKeyForm(form) {
-  form.hidden = false;
   form.addEventListener('submit', (event) => event.preventDefault());
   for (const input of form.querySelectorAll('[data-key-input]')) {
     input.value = keyInUse();

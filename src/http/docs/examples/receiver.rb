@@ -3,6 +3,7 @@ require "openssl"
 require "webrick"
 
 SECRET = ENV.fetch("WEBHOOK_SECRET")
+$stdout.sync = true
 
 def genuine?(signature, body)
   t = signature[/\At=(\d+)/, 1]

@@ -81,7 +81,7 @@ function requirement({ required }: Field): Html | null {
 function describe(schema: Schema, field: Field): string {
   const base = field.description ?? schema.description ?? '';
   const [example] = (schema.examples ?? []) as unknown[];
-  const isShort = example !== undefined && JSON.stringify(example).length < 60;
+  const isShort = example !== undefined && JSON.stringify(example).length < 45;
   const facts = [
     boundsOf(schema),
     schema.default === undefined || emptyArray(schema.default)
@@ -98,11 +98,9 @@ function emptyArray(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function boundsOf({ minLength, maxLength, minimum, maximum, maxItems }: Schema): string | null {
-  if (minimum !== undefined && maximum !== undefined) return `From ${minimum} to ${maximum}.`;
-  if (maxLength !== undefined) return `${minLength ?? 0} to ${maxLength} characters.`;
-  if (maxItems !== undefined) return `${maxItems} entries at most.`;
-  return null;
+/** Other bounds are in the descriptions. */
+function boundsOf({ minLength, maxLength }: Schema): string | null {
+  return maxLength === undefined ? null : `${minLength ?? 0} to ${maxLength} characters.`;
 }
 
 /** The fields of an object, or of those in an array. None for objects with a page of their own. */

@@ -19,7 +19,6 @@ export function tryForm(site: Site, operation: Operation): Block[] {
         data-url="${site.prefix}${BASE_PATH}${path}"
         ${isIdempotent ? html`data-idempotent` : null}
         data-key-form
-        hidden
       >
         <p>This ${warning} of your team${isDeprecated ? ', by a deprecated operation' : ''}.</p>
         <label for="try-key">API key</label>

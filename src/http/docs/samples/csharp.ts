@@ -30,7 +30,7 @@ export const csharp: SampleLanguage = {
       '',
       'class Example',
       '{',
-      '    static async Task Main()',
+      '    public static async Task Main()',
       '    {',
       '        using (var client = new HttpClient())',
       `        using (var request = new HttpRequestMessage(new HttpMethod("${method}"),`,

@@ -1,0 +1,134 @@
+// Every program of the documentation, run as a reader would run it: on the demo team, and against
+// deliveries that our own sender makes.
+import { createHmac } from 'node:crypto';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { oas31 } from 'zod-openapi';
+import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { KEY_PLACEHOLDER } from '../../src/http/docs/highlight.ts';
+import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';
+import { programSamples, READERS, RECEIVERS } from '../../src/http/docs/samples/programs.ts';
+import { sampleRequest } from '../../src/http/docs/samples/sample-request.ts';
+import { createSite } from '../../src/http/docs/site.ts';
+import { openApiDocument } from '../../src/http/openapi/document.ts';
+import { eventExample } from '../../src/http/openapi/webhooks.ts';
+import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { demoSeedFile } from '../../src/seed/demo.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { because } from '../support/debian.ts';
+import { findFreePort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
+import { missingPrograms, runProgram, startProgram } from './runtimes.ts';
+
+/** What takes something away comes last, and members after what belongs to them. */
+const ORDER = ['GET', 'POST', 'PATCH', 'DELETE'];
+const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
+const BODY = JSON.stringify(eventExample('evaluation.completed'));
+
+const stops: (() => unknown)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+for (const { id, label, write } of LANGUAGES) {
+  const missing = missingPrograms(id);
+  const why = missing.length === 0 ? null : `missing on this machine: ${missing.join(', ')}`;
+
+  describe.skipIf(why !== null)(`${label}${because(why)}`, { timeout: 1_800_000 }, () => {
+    let api: TestApi;
+    beforeAll(async () => {
+      api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+    });
+
+    const withKey = (code: string): string =>
+      code.replaceAll(KEY_PLACEHOLDER, api.key(DEMO_TEAM_ID, 'demo'));
+
+    test('calls every operation', async () => {
+      const document = JSON.parse(JSON.stringify(openApiDocument(api.url)));
+      const site = createSite({
+        publicUrl: api.url,
+        document: document as oas31.OpenAPIObject,
+        allowsLocalReceivers: true,
+      });
+      const operations = site.reference.operations.toSorted(
+        (a, b) =>
+          ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||
+          Number(a.path.startsWith('/users')) - Number(b.path.startsWith('/users')),
+      );
+      const failed: string[] = [];
+      for (const operation of operations) {
+        const code = withKey(write(sampleRequest(operation, site)));
+        // What it prints differs by language. The names of fields are in all of them.
+        const [field = ''] = Object.keys(operation.success.schema.properties ?? {});
+        await runProgram(id, code).then(
+          (printed) => {
+            if (!printed.includes(field)) failed.push(`${operation.summary}: ${printed}`);
+          },
+          (error: unknown) => failed.push(`${operation.summary}: ${String(error)}`),
+        );
+      }
+      expect(failed).toEqual([]);
+    });
+
+    const reader = READERS.find((one) => one.id === id);
+    test.skipIf(!reader)('reads all pages of a list', async () => {
+      const [sample] = programSamples(
+        READERS.filter((one) => one === reader),
+        api.base,
+      );
+      // A page of three, so that there are several.
+      const code = withKey(sample?.code ?? '').replaceAll('200', '3');
+      const listed = (await runProgram(id, code)).match(/mem_\w+/g) ?? [];
+      const page = await api.call(api.key(DEMO_TEAM_ID, 'demo'), 'GET', '/users?limit=200');
+      const ids = (page.body as { data: { id: string }[] }).data.map((member) => member.id);
+      expect(listed).toEqual(ids);
+      expect(ids.length).toBeGreaterThan(6);
+    });
+
+    const receiver = RECEIVERS.find((one) => one.id === id);
+    test.skipIf(!receiver)('receives deliveries, and refuses forged and old ones', async () => {
+      const { file = '' } = receiver ?? {};
+      const port = await findFreePort();
+      const [sample] = programSamples(
+        RECEIVERS.filter((one) => one === receiver),
+        api.base,
+      );
+      const { child, output } = await startProgram(
+        id,
+        (sample?.code ?? '').replaceAll('4000', String(port)),
+        {
+          file,
+          env: { WEBHOOK_SECRET: SECRET },
+          ...(id === 'php' ? { args: ['-S', `127.0.0.1:${port}`, file] } : {}),
+        },
+      );
+      stops.push(() => child.kill('SIGKILL'));
+      const sender = createSender({ allowPrivateTargets: true, timeoutMs: 10_000 });
+      stops.push(() => sender.close());
+      const send = async (headers: Record<string, string>, body = BODY) =>
+        (await sender.send(`http://localhost:${port}/webhooks`, headers, body)).responseCode;
+      const sign = (at: Date, secret = SECRET) =>
+        deliveryHeaders(BODY, { secret, eventId: 'evt_01', at });
+
+      await until(async () => {
+        if (child.exitCode !== null) throw new Error(`it has ended: ${output()}`);
+        return (await send({})) !== null;
+      });
+      expect(await send(sign(new Date()))).toBe(204);
+      await until(() => output().includes('evaluation.completed'));
+      expect(output()).toContain('trn_01jc4f6b');
+
+      const rotated = sign(new Date(), 'whsec_new');
+      const t = /t=(\d+)/.exec(rotated['svc-signature'] ?? '')?.[1];
+      const old = createHmac('sha256', SECRET).update(`${t}.${BODY}`).digest('hex');
+      const both = { ...rotated, 'svc-signature': `${rotated['svc-signature']},v1=${old}` };
+      expect(await send(both)).toBe(204);
+
+      expect(await send(sign(new Date(), 'whsec_forged'))).toBe(400);
+      expect(await send(sign(new Date()), BODY.replace('71', '99'))).toBe(400);
+      expect(await send(sign(new Date(Date.now() - 301_000)))).toBe(400);
+      expect(await send({ 'svc-signature': 'nonsense' })).toBe(400);
+      expect(child.exitCode).toBeNull();
+    });
+  });
+}
