@@ -12,6 +12,11 @@ declare const row: unique symbol;
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
+  /**
+   * True: planned at each call, with its values. For searches whose best index depends on how
+   * common the values are, which the one plan of a prepared statement cannot know.
+   */
+  readonly isSearch: boolean;
   readonly [row]: Row;
 }
 
@@ -22,9 +27,13 @@ const declared = new Map<string, Statement<unknown>>();
  * Throws if the name is taken: pg would notice two texts with one name only on a connection that
  * has prepared the other text.
  */
-export function statement<Row = Record<never, never>>(name: string, text: string): Statement<Row> {
+export function statement<Row = Record<never, never>>(
+  name: string,
+  text: string,
+  { isSearch = false } = {},
+): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = { name, text } as Statement<Row>;
+  const made = { name, text, isSearch } as Statement<Row>;
   declared.set(name, made);
   return made;
 }
@@ -72,7 +81,9 @@ export function ask<Row>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   return new Promise<pg.QueryResult>((resolve, reject) => {
-    const config = { name: what.name, text: what.text, values: values as unknown[] };
+    const { name, text, isSearch } = what;
+    const query = { text, values: values as unknown[] };
+    const config = isSearch ? query : { ...query, name };
     client.query(config, (error: Error | null, result: pg.QueryResult) =>
       error ? reject(error) : resolve(result),
     );

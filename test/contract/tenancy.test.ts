@@ -107,7 +107,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'a trigger on deleted deliveries, of whichever teams one statement has deleted some',
   },
   {
-    names: ['set_connection_of_objection()'],
+    names: ['set_connection_of_objection()', 'set_person_of_evaluation()'],
     why: 'the team is that of the row that a trigger completes',
   },
   {

@@ -41,6 +41,7 @@ afterAll(async () => {
   await database.drop();
 });
 
+// A page may be sorted, but no more: see MOST_ROWS.
 const FORBIDDEN = ['Incremental Sort', 'Bitmap Heap Scan', 'Hash', 'Materialize', 'Gather'];
 
 /** The rows of a page, and the few that it may skip. */
@@ -50,12 +51,9 @@ const MOST_ROWS = 60;
  * Returns what is wrong with a plan that should read a page from this index, and apart from that
  * only single rows that belong to the page.
  */
-function faultsOf(
-  nodes: readonly PlanNode[],
-  index: string,
-  forbidden: readonly string[] = ['Sort', ...FORBIDDEN],
-): string[] {
-  const faults = forbidden.filter((type) => nodes.some((node) => node['Node Type'] === type));
+function faultsOf(nodes: readonly PlanNode[], index: string): string[] {
+  const used = nodes.filter((node) => (node['Actual Loops'] ?? 0) > 0);
+  const faults = FORBIDDEN.filter((type) => used.some((node) => node['Node Type'] === type));
   if (!nodes.some((node) => node['Index Name'] === index)) faults.push(`does not use ${index}`);
   for (const node of nodes) {
     const read = rowsOf(node);
@@ -71,7 +69,7 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     ['no filter', {}, 'training_list_idx'],
     ['user_id', { user_id: USER }, 'training_user_idx'],
     ['status', { status: 'scored' }, 'training_status_idx'],
-    ['user_id and status', { user_id: USER, status: 'scored' }, 'training_user_idx'],
+    ['user_id and status', { user_id: USER, status: 'scored' }, 'training_user_status_idx'],
     ['assignment_id', { assignment_id: 'asg_gen_0000001' }, 'training_assignment_idx'],
     [
       'user_id and assignment_id',
@@ -117,7 +115,6 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     }
   });
 
-  // The pages of several connections are sorted together.
   test('the lists of the CRM read one index and stop after the page', async () => {
     for (const after of [null, MIDDLE]) {
       const deals = await explain(
@@ -130,8 +127,8 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
         (recorder) => listObjections(recorder, TEAM, { limit: 51, after }),
         mode,
       );
-      expect(faultsOf(deals, 'crm_deal_list_idx', FORBIDDEN)).toEqual([]);
-      expect(faultsOf(objections, 'crm_objection_list_idx', FORBIDDEN)).toEqual([]);
+      expect(faultsOf(deals, 'crm_deal_list_idx')).toEqual([]);
+      expect(faultsOf(objections, 'crm_objection_list_idx')).toEqual([]);
     }
   });
 });

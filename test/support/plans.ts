@@ -39,7 +39,9 @@ export async function explain(
   const literals = values.map((value) =>
     value === null ? 'null' : `'${JSON.stringify(value).replaceAll('"', '')}'`,
   );
-  await client.query(`set plan_cache_mode = force_${mode}_plan`);
+  // The plan of a search is always made with its values.
+  const planned = statement.isSearch ? 'custom' : mode;
+  await client.query(`set plan_cache_mode = force_${planned}_plan`);
   await client.query(`prepare explained as ${statement.text}`);
   const { rows } = await client.query(
     `explain (analyze, format json) execute explained (${literals.join(', ')})`,

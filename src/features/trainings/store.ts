@@ -47,30 +47,139 @@ const FILTERS = [
   'assignment_id',
 ] as const satisfies readonly (keyof TrainingFilters)[];
 
-const TRAININGS = ['t.created_at', 't.id'] as const;
-const EVALUATIONS = ['e.stored_at', 'e.training_id'] as const;
+const EVALUATIONS = ['stored_at', 'training_id'] as const;
 
-// The constant limit tells the planner that only one page will be read. For a parameter, it would
-// assume a tenth of the team's rows, and a sort or JIT compilation would seem worth it.
+/**
+ * How many rows a list reads in its own order. If too few of them are of active members, it asks
+ * for the trainings of each active member instead, so people who left cost nothing.
+ */
+const NEAR = 1000;
+
+/** What `pageText` reads: trainings, or the evaluations of trainings. */
+interface Source {
+  readonly table: 'training' | 'evaluation';
+  readonly order: readonly [at: string, id: string];
+  /** SQL that narrows the rows, or nothing. */
+  readonly where: string;
+}
+
+/**
+ * SQL: the positions of one page over all active members, as `page`. The constant limits tell the
+ * planner that only a page will be read. For a parameter, it would assume a tenth of the team's
+ * rows, and a sort or JIT compilation would seem worth it.
+ *
+ * `near` is the page if it is full or the list ends there. Otherwise the members whose latest rows
+ * come first lead to the page: whatever is on it belongs to one of them.
+ */
+function pageText({ table, order, where }: Source): string {
+  const [at, id] = order;
+  const inRange = `team_id = $1
+             and ${isAfter(order, ['$3', '$4'])}
+             and ${at} >= coalesce($5::timestamptz, '-infinity')${where}`;
+  const most = PAGE_LIMIT_MAX + 1;
+  return `with near as materialized (
+     select *
+     from (
+       select r.${at} as at, r.${id} as id
+       from (
+         select ${at}, ${id}, user_id
+         from ${table}
+         where ${inRange}
+         ${newestFirst(order, NEAR)}
+       ) r
+       where ${isActive('r.user_id')}
+       ${newestFirst([`r.${at}`, `r.${id}`], most)}
+     ) found
+     limit $2
+   ), incomplete as materialized (
+     select case
+       when (select count(*) from near) < $2 then exists (
+         select
+         from ${table}
+         where ${inRange}
+         ${newestFirst(order)}
+         offset ${NEAR}
+         limit 1
+       )
+       else false
+     end as yes
+   ), page as (
+     select at, id
+     from near
+     where not (select yes from incomplete)
+     union all
+     (
+       select found.at, found.id
+       from (
+         select m.user_id
+         from member m
+         cross join lateral (
+           select ${at} as at, ${id} as id
+           from ${table}
+           where ${inRange}
+             and user_id = m.user_id
+           ${newestFirst(order, 1)}
+         ) latest
+         where m.team_id = $1
+           and m.status = 'active'
+           and (select yes from incomplete)
+         ${newestFirst(['latest.at', 'latest.id'], most)}
+       ) newest
+       cross join lateral (
+         select ${at} as at, ${id} as id
+         from ${table}
+         where ${inRange}
+           and user_id = newest.user_id
+         ${newestFirst(order, most)}
+       ) found
+       ${newestFirst(['found.at', 'found.id'], most)}
+     )
+   )`;
+}
+
 const listOf = statementsByFilters(FILTERS, (named) => {
-  const equalities = named.map((name, place) => ` and t.${name} = $${place + 6}`).join('');
-  // For one person, the lookup is made once and not for each of their trainings.
-  const isOfActiveMember = isActive(named[0] === 'user_id' ? '$6' : 't.user_id');
+  const equalities = named.map((each, place) => ` and ${each} = $${place + 6}`).join('');
+  const isOfOnePerson = named.includes('user_id') || named.includes('assignment_id');
   return statement<TrainingRow>(
     ['trainings.list', ...named].join('.'),
-    `select *
+    isOfOnePerson ? ofOnePersonText(named, equalities) : ofAllText(equalities),
+    // A status may be rare among a person's trainings.
+    { isSearch: named.includes('user_id') && named.includes('status') },
+  );
+});
+
+/** SQL: the page over all active members. */
+function ofAllText(equalities: string): string {
+  return `${pageText({ table: 'training', order: BY_CREATION, where: equalities })}
+     select t.id, ${DETAILS}
+     from (
+       select *
+       from page
+       ${newestFirst(['at', 'id'], '$2')}
+     ) p
+     cross join lateral (
+       select *
+       from training
+       where team_id = $1 and id = p.id
+       limit 1
+     ) t
+     ${newestFirst(['p.at', 'p.id'])}`;
+}
+
+/** SQL: the page of one person, or of one assignment, which is of one person. All or none shows. */
+function ofOnePersonText(named: readonly string[], equalities: string): string {
+  return `select *
      from (
        select t.id, ${DETAILS}
        from training t
        where t.team_id = $1
-         and ${isAfter(TRAININGS, ['$3', '$4'])}
+         and ${isAfter(['t.created_at', 't.id'], ['$3', '$4'])}
          and t.created_at >= coalesce($5::timestamptz, '-infinity')${equalities}
-         and ${isOfActiveMember}
-       ${newestFirst(TRAININGS, PAGE_LIMIT_MAX + 1)}
+         and ${isActive(named[0] === 'user_id' ? '$6' : 't.user_id')}
+       ${newestFirst(['t.created_at', 't.id'], PAGE_LIMIT_MAX + 1)}
      ) page
-     ${newestFirst(BY_CREATION, '$2')}`,
-  );
-});
+     ${newestFirst(BY_CREATION, '$2')}`;
+}
 
 /** The part of a list that one page shows. */
 export interface Slice extends PageSlice {
@@ -117,28 +226,22 @@ export interface EvaluatedTrainingRow extends TrainingRow {
   readonly stored_at: string;
 }
 
-// The index of evaluations gives the order. `offset 0` makes the planner look up the training of
-// each row that is read, instead of joining whole tables.
 const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
   'trainings.listEvaluated',
-  `select *
+  `${pageText({ table: 'evaluation', order: EVALUATIONS, where: '' })}
+   select p.at as stored_at, p.id, ${DETAILS}
    from (
-     select e.stored_at, e.training_id as id, t.*
-     from evaluation e
-     cross join lateral (
-       select ${DETAILS}
-       from training t
-       where t.team_id = $1
-         and t.id = e.training_id
-         and ${isActive('t.user_id')}
-       offset 0
-     ) t
-     where e.team_id = $1
-       and ${isAfter(EVALUATIONS, ['$3', '$4'])}
-       and e.stored_at >= coalesce($5::timestamptz, '-infinity')
-     ${newestFirst(EVALUATIONS, PAGE_LIMIT_MAX + 1)}
-   ) page
-   ${newestFirst(['stored_at', 'id'], '$2')}`,
+     select *
+     from page
+     ${newestFirst(['at', 'id'], '$2')}
+   ) p
+   cross join lateral (
+     select *
+     from training
+     where team_id = $1 and id = p.id
+     limit 1
+   ) t
+   ${newestFirst(['p.at', 'p.id'])}`,
 );
 
 /**
