@@ -3,7 +3,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
+import {
+  recordAttempts,
+  type EndpointOutcome,
+  type RecordedAttempt,
+} from '../../src/delivery/result-store.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { addUsage } from '../../src/features/usage/store.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
@@ -133,7 +137,8 @@ describe('while all rows of a team are locked', () => {
 });
 
 describe('a replacement', () => {
-  test('waits for results that are being written, instead of deadlocking with them', async () => {
+  /** Adds two deliveries that worker 7 has claimed. */
+  const addClaimed = async (): Promise<void> => {
     await addEvent('team_a', 'evt_1');
     await addEvent('team_a', 'evt_2');
     await query(
@@ -143,12 +148,34 @@ describe('a replacement', () => {
        from event
        where id in ('evt_1', 'evt_2')`,
     );
+  };
+
+  test('makes results wait that come meanwhile, instead of deadlocking with them', async () => {
+    await addClaimed();
+    await query(
+      `insert into webhook_resend
+         (team_id, id, endpoint_id, since, total, has_more, created_at)
+       values ('team_a', 'whr_1', 'whe_a', now(), 0, false, now())`,
+    );
+    const unlock = await holdLock(api, `select from webhook_resend where id = 'whr_1' for update`);
+    const replacing = replace();
+    await untilWaiting(api, 1);
+    const result = resultOf('whd_1');
+    const writing = recordAttempts(api.db, 7, [result], [healthy]);
+    await Promise.race([writing, untilWaiting(api, 2)]);
+    await unlock();
+    expect(await Promise.all([writing, replacing])).toEqual([[result], 'replaced']);
+    expect(await recordAttempts(api.db, 7, [result], [healthy])).toEqual([]);
+  });
+
+  test('waits for results that are being written, instead of deadlocking with them', async () => {
+    await addClaimed();
     const unlock = await holdLock(
       api,
       `select from webhook_delivery where id = 'whd_2' for update`,
     );
     // The results lock the second delivery first, the removal of rows takes them as they come.
-    const writing = recordAttempts(api.db, 7, [resultOf('whd_2'), resultOf('whd_1')], []);
+    const writing = recordAttempts(api.db, 7, [resultOf('whd_2'), resultOf('whd_1')], [healthy]);
     await untilWaiting(api, 1);
     const replacing = replace();
     await untilWaiting(api, 2);
@@ -188,6 +215,12 @@ describe('a replacement', () => {
   });
 });
 
+const healthy: EndpointOutcome = {
+  teamId: 'team_a',
+  endpointId: 'whe_a',
+  lastSuccessAt: new Date(),
+  failingSince: null,
+};
 const resultOf = (id: string): RecordedAttempt => ({
   teamId: 'team_a',
   id,
