@@ -5,6 +5,7 @@ import { byCallers } from './attacks/callers.ts';
 import { byDeliveries } from './attacks/deliveries.ts';
 import { byOperators } from './attacks/operators.ts';
 import { byStrangers } from './attacks/strangers.ts';
+import { byLists } from './attacks/lists.ts';
 import { attackOnce, percentile, summary, type Attack } from './world.ts';
 
 const P95_MS = 250;
@@ -12,7 +13,13 @@ const SLOWEST_MS = 1_000;
 const WEBHOOK_MS = 1_000;
 const MEMORY_MB = 500;
 
-const attacks: readonly Attack[] = [...byCallers, ...byDeliveries, ...byOperators, ...byStrangers];
+const attacks: readonly Attack[] = [
+  ...byCallers,
+  ...byDeliveries,
+  ...byOperators,
+  ...byStrangers,
+  ...byLists,
+];
 
 // A second try, because another process of the machine may take a second of its time.
 test.each(attacks)('$name', { retry: 1, timeout: 600_000 }, async (attack) => {
