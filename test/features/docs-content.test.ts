@@ -163,6 +163,10 @@ describe('search', () => {
   it('works without JavaScript, and shows the query as text', async () => {
     const page = await (await fetch(`${api.url}/docs/search?q=rate+limits`)).text();
     expect(page).toContain('href="/docs/rate-limits"');
+    const compressible = { 'accept-encoding': 'br, gzip' };
+    const response = await fetch(`${api.url}/docs/search?q=x`, { headers: compressible });
+    // Each query is its own page. To compress it would take four times as long as to make it.
+    expect(response.headers.get('content-encoding')).toBeNull();
     const attack = '"><img src=x onerror=alert(1)>';
     const shown = await (
       await fetch(`${api.url}/docs/search?q=${encodeURIComponent(attack)}`)

@@ -25,6 +25,8 @@ export interface DocsOptions {
 
 const PATHS = ['/docs{/*path}', '/docs.md', '/llms.txt', '/llms-full.txt'];
 
+const QUERY_MAX_CHARACTERS = 200;
+
 const HTML = 'text/html; charset=utf-8';
 const MARKDOWN = 'text/markdown; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
@@ -88,8 +90,10 @@ function readContents({ publicUrl, document, allowsLocalReceivers }: DocsOptions
   ]);
   return {
     resources,
-    searchResults: (query) =>
-      createResource(HTML, renderPage(frame, searchPage(site, entries(), query.slice(0, 200)))),
+    searchResults: (query) => {
+      const page = searchPage(site, entries(), query.slice(0, QUERY_MAX_CHARACTERS));
+      return createResource(HTML, renderPage(frame, page), false);
+    },
     notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
   };
 }

@@ -23,13 +23,16 @@ export interface Resource {
   /** A hash of the content. */
   readonly version: string;
   readonly bodyAs: (encoding: Encoding) => Promise<Buffer>;
+  /** False for what only one reader gets: compressing it would cost more than making it. */
+  readonly isShared: boolean;
 }
 
-export function createResource(type: string, text: string): Resource {
+export function createResource(type: string, text: string, isShared = true): Resource {
   const body = Buffer.from(text);
   const encoded = new Map<Encoding, Promise<Buffer>>();
   return {
     type,
+    isShared,
     version: createHash('sha256').update(body).digest('hex').slice(0, 12),
     bodyAs: (encoding) => {
       const known = encoded.get(encoding) ?? COMPRESS[encoding](body);
@@ -63,7 +66,8 @@ export async function sendResource(
     response.status(304).end();
     return;
   }
-  const encoding = ENCODINGS.find((one) => request.acceptsEncodings(one)) ?? 'identity';
+  const accepted = ENCODINGS.find((one) => request.acceptsEncodings(one)) ?? 'identity';
+  const encoding = resource.isShared ? accepted : 'identity';
   const body = await resource.bodyAs(encoding);
   if (encoding !== 'identity') response.set('Content-Encoding', encoding);
   response.status(status).type(resource.type).send(body);

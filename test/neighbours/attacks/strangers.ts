@@ -77,7 +77,11 @@ export const byStrangers: readonly Attack[] = [
   },
   {
     name: 'a stranger who reads the docs as fast as he can',
-    run: flood(200, { path: '/docs/assets/swagger-ui-bundle.js' }),
+    run: flood(200, { path: '/llms-full.txt' }),
+  },
+  {
+    name: 'a stranger who searches the docs as fast as he can',
+    run: flood(200, { path: '/docs/search?q=webhook+retries' }),
   },
   { name: 'a stranger with 1500 connections that send nothing', run: hold(1500, () => undefined) },
   {
