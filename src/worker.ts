@@ -1,9 +1,7 @@
 import './runtime/node-version.ts';
-import { parseCronItems, type CronItem, type TaskList } from 'graphile-worker';
-import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import { requireAppSecret } from './db/app-secret.ts';
-import { openDatabase, type Caller, type Database, type Db } from './db/client.ts';
+import { openDatabase, type Caller, type Database } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
@@ -13,25 +11,19 @@ import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
 import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
-import { CRM_CRON, crmTasks } from './features/crm/sync/tasks.ts';
-import { MEMBER_CRON, memberTasks } from './features/members/tasks.ts';
-import { RETENTION_CRON, retentionTasks } from './features/retention/tasks.ts';
-import { TEAM_CRON, teamTasks } from './features/team-lifecycle/tasks.ts';
-import { deliveryTasks } from './features/webhook-deliveries/tasks.ts';
-import { WEBHOOK_CRON, webhookTasks } from './features/webhook-endpoints/tasks.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
-import { keepRunning } from './runtime/job-runner.ts';
-import { createLogger } from './runtime/log.ts';
-import { createMailer } from './runtime/mail.ts';
+import { startJobThread } from './runtime/job-thread.ts';
+import { createLogger, type ProcessLogger } from './runtime/log.ts';
 import { serveMetrics } from './runtime/metrics.ts';
 import { fail, runUntilSignal, type Part } from './runtime/process.ts';
 import { startReadiness } from './runtime/readiness.ts';
 import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metrics.ts';
 
 /**
- * Starts the worker process. It runs deliveries, the jobs that API processes enqueue, and scheduled
- * jobs. A running worker survives an outage of the database. Rejects if the database cannot be
- * reached or is not migrated to this version: a worker does not migrate.
+ * Starts the worker process. It runs deliveries. A thread of it (`jobs.ts`) runs the jobs that API
+ * processes enqueue, and scheduled jobs. A running worker survives an outage of the database.
+ * Rejects if the database cannot be reached or is not migrated to this version: a worker does not
+ * migrate.
  */
 export async function startWorker(config: Config): Promise<Part> {
   const logger = createLogger(config.logLevel);
@@ -45,16 +37,13 @@ export async function startWorker(config: Config): Promise<Part> {
     const secrets = appSecretsOf(config);
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
-    const background = db.forCaller(JOBS);
-    const metrics = createWorkerMetrics(() => readBacklog(background));
+    const metrics = createWorkerMetrics(() => readBacklog(db.forCaller(METRICS)));
     const deliveries = await startDeliveries({ config, db, logger, metrics });
-    const jobs = await keepRunning({
-      db,
-      databaseUrl: config.databaseUrl,
+    const jobs = await startJobThread({
+      entry: new URL('./jobs.ts', import.meta.url),
+      data: config,
       logger,
-      taskList: tasksOf({ config, db: background, logger }),
       onFailure: metrics.countJobFailure,
-      cronItems: parseCronItems([...CRON]),
     });
     const intake = startJobIntake(db, (error) =>
       logger.warn({ err: error }, 'new jobs could not be handed to the job runner yet'),
@@ -87,8 +76,8 @@ export async function startWorker(config: Config): Promise<Part> {
   }
 }
 
-/** All jobs together have one share of the connections, so that deliveries do not wait for them. */
-const JOBS: Caller = { teamId: 'jobs', background: true };
+/** Has a share of its own, so that deliveries do not wait for it. */
+const METRICS: Caller = { teamId: 'metrics', background: true };
 
 /** Checks the version first, because graphile-worker would create its schema in any database. */
 async function requireMigrated(db: Database, migrations: readonly Migration[]): Promise<void> {
@@ -96,44 +85,10 @@ async function requireMigrated(db: Database, migrations: readonly Migration[]): 
   throw new Error('The database is not of this version. Run "npm run migrate" first.');
 }
 
-/** The scheduled jobs. */
-const CRON: readonly CronItem[] = [
-  ...MEMBER_CRON,
-  ...WEBHOOK_CRON,
-  ...RETENTION_CRON,
-  ...CRM_CRON,
-  ...TEAM_CRON,
-];
-
 interface WorkerOptions {
   readonly config: Config;
   readonly db: Database;
-  readonly logger: Logger;
-}
-
-function tasksOf({
-  config,
-  db,
-  logger,
-}: Omit<WorkerOptions, 'db'> & { readonly db: Db }): TaskList {
-  const shared = {
-    db,
-    clock: systemClock,
-    mailer: createMailer(config, logger),
-    publicUrl: config.publicUrl,
-  };
-  return {
-    ...memberTasks(shared),
-    ...crmTasks({
-      ...shared,
-      secrets: appSecretsOf(config),
-      allowBaseUrl: config.nodeEnv !== 'production',
-    }),
-    ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
-    ...deliveryTasks(shared),
-    ...retentionTasks(shared),
-    ...teamTasks(shared),
-  };
+  readonly logger: ProcessLogger;
 }
 
 /**

@@ -2,6 +2,7 @@
 // goes on as if alone. A new attack is one row in attacks/.
 import { expect, test } from 'vitest';
 import { byCallers } from './attacks/callers.ts';
+import { byCrms } from './attacks/crm.ts';
 import { byDeliveries } from './attacks/deliveries.ts';
 import { byOperators } from './attacks/operators.ts';
 import { byStrangers } from './attacks/strangers.ts';
@@ -15,6 +16,7 @@ const MEMORY_MB = 500;
 
 const attacks: readonly Attack[] = [
   ...byCallers,
+  ...byCrms,
   ...byDeliveries,
   ...byOperators,
   ...byStrangers,

@@ -62,7 +62,10 @@ describe('a note', () => {
       'äÜß <5 > "x" \' &',
     ],
     ['Objection: &#228; &#xE4; &#XE4;', 'ä ä ä'],
-    ['Objection: a&#0;b &unknown; &#1114112;c', 'ab &unknown; c'],
+    ['Objection: a&#0;b &unknown; &#1114112;c', 'a\ufffdb &unknown; \ufffdc'],
+    ['Objection: 3 < 4 &euro; and <a title=">">more</a>', '3 < 4 € and more'],
+    ['<style>p { color: red }</style>Objection: late<!-- > no -->', 'late'],
+    ['Objection: <b>late', 'late'],
     ['Objection: &#1114111;', '\u{10ffff}'],
     ['Objection: a\0b', 'ab'],
     ['Objection: a&#1;b', 'a\u0001b'],
@@ -70,6 +73,22 @@ describe('a note', () => {
   ])('%j has the objection %j', (html, text) => {
     expect(objectionInNote(html, 'Objection')).toBe(text);
   });
+
+  test('is cut, between two characters', () => {
+    const text = objectionInNote(`Objection: x${'😀'.repeat(5_000)}`, 'Objection');
+    expect(text).toHaveLength(4_999);
+    expect(text?.isWellFormed()).toBe(true);
+  });
+
+  // What is quadratic takes minutes for these.
+  test.each(['<', '<a ', '<!--', '&', '&#', '</', '<a b="', ' ', '<b></i>', 'x '])(
+    'of nothing but %j is read in a moment',
+    (part) => {
+      const startedAt = performance.now();
+      objectionInNote(`Objection ${part.repeat(300_000)}`, 'Objection');
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+    },
+  );
 
   test.each(['Objection', '<p>Objection: </p>', 'An Objection: late', '', 'Objectio'])(
     '%j has none',

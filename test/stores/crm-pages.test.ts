@@ -33,12 +33,31 @@ async function removedBy(work: (tx: Tx) => unknown): Promise<Record<string, read
   );
 }
 
-test('deleteDeals removes those with the given ids in the CRM, of its connection', async () => {
-  const removed = await removedBy((tx) => pages.deleteDeals(tx, OF, ['of deal_1', 'unknown']));
+test('removeDeals removes those with the given ids in the CRM, of its connection', async () => {
+  const removed = await removedBy((tx) => pages.removeDeals(tx, OF, ['of deal_1', 'unknown']));
   expect(removed).toEqual({
     crm_deal: ['- team_a deal_1'],
     crm_objection: ['- team_a obj_1'],
   });
+});
+
+test('removeDeals removes a batch of objections before their deal', async () => {
+  await twins.pool.query(
+    `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
+     select 'team_a', 'obj_many' || n, 'deal_1', 'price', 'x', 'en', now()
+     from generate_series(1, 1500) n`,
+  );
+  const remove = () => twins.db.transaction((tx) => pages.removeDeals(tx, OF, ['of deal_1']));
+  const left = async () =>
+    (
+      await twins.pool.query(
+        `select
+         from crm_deal
+         where team_id = 'team_a' and id = 'deal_1'`,
+      )
+    ).rowCount;
+  expect([await remove(), await left()]).toEqual([false, 1]);
+  expect([await remove(), await left()]).toEqual([true, 0]);
 });
 
 test('replaceLostReasons removes those of the deals that are not lost any more', async () => {

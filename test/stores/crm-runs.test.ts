@@ -11,6 +11,8 @@ const LATER = new Date('2026-11-20T10:02:00.000Z');
 const RUN = { teamId: 'team_a', connectionId: 'crm_3', token: 'mine' };
 const STATE = { since: { deals: '2026-11-01T00:00:00.000Z' }, fullAt: null, round: null };
 
+const OF_CRM_3 = { teamId: 'team_a', connectionId: 'crm_3' };
+
 let twins: TwinStores;
 beforeEach(async () => {
   twins = await openTwinStores();
@@ -182,19 +184,19 @@ describe('the removal of a disconnected connection', () => {
     await twins.pool.query(`update crm_connection set status = 'disconnected'`);
     const expected = await deals();
     expect(expected).not.toEqual([]);
-    expect(await removedBy(() => connections.removeDeals(twins.db, 'team_a', 'crm_3'))).toEqual(
+    expect(await removedBy(() => connections.removeDeals(twins.db, OF_CRM_3, ''))).toEqual(
       expected,
     );
   });
 
   test('removes no deals of a connection that is not disconnected', async () => {
     await twins.pool.query(`update crm_connection set status = 'disconnected' where id <> 'crm_3'`);
-    expect(await removedBy(() => connections.removeDeals(twins.db, 'team_a', 'crm_3'))).toEqual([]);
+    expect(await removedBy(() => connections.removeDeals(twins.db, OF_CRM_3, ''))).toEqual([]);
   });
 
   test('removes its row once it has no deals', async () => {
     await twins.pool.query(`update crm_connection set status = 'disconnected'`);
-    const remove = () => connections.removeConnection(twins.db, 'team_a', 'crm_3');
+    const remove = () => connections.removeConnection(twins.db, OF_CRM_3);
     expect(await removedBy(remove)).toEqual([]);
     await twins.pool.query(
       `delete from crm_deal where team_id = 'team_a' and connection_id in ('crm_3', 'crm_4')`,
@@ -207,8 +209,6 @@ describe('the removal of a disconnected connection', () => {
 
   test('leaves the row of a connection that is not disconnected', async () => {
     await twins.pool.query(`delete from crm_deal`);
-    expect(
-      await removedBy(() => connections.removeConnection(twins.db, 'team_a', 'crm_3')),
-    ).toEqual([]);
+    expect(await removedBy(() => connections.removeConnection(twins.db, OF_CRM_3))).toEqual([]);
   });
 });

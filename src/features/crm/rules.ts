@@ -8,8 +8,12 @@
  *    cursor.
  *  * Deals are not member details. They are listed while `member_detail_enabled` is off, but
  *    without `owner_user_id`.
- *  * Money and `close_date` are text, as the CRM gave them.
+ *  * Money and `close_date` are text, as the CRM gave them. A text is cut after 10,000 characters,
+ *    an objection after 5,000. A note is an objection of 20 deals at most.
  */
+
+export const OBJECTION_MAX_CHARACTERS = 5_000;
+export const DEALS_PER_NOTE_MAX = 20;
 
 /** The names of the lists in cursors. */
 export const DEALS_LIST = 'deals';

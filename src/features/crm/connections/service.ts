@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { encrypt } from '../../../core/encryption.ts';
 import { newId } from '../../../core/ids.ts';
 import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
 import type { Db, Tx } from '../../../db/client.ts';
-import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
+import { enqueue, record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
 import { isProviderError } from '../providers/errors.ts';
 import { serializeCredentials } from '../providers/provider.ts';
 import { openProvider, type ProviderName } from '../providers/registry.ts';
@@ -161,11 +162,6 @@ export async function disconnect(
   connectionId: string,
 ): Promise<void> {
   const { teamId } = context;
-  const job: NewJob = {
-    task: REMOVE_CONNECTION,
-    payload: { teamId, connectionId },
-    key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
-  };
   await db.transaction(async (tx) => {
     const { provider } = await requireConnection(tx, context, connectionId);
     store.disconnect(tx, teamId, connectionId);
@@ -175,15 +171,42 @@ export async function disconnect(
         targetId: connectionId,
         details: { provider },
       },
-      jobs: [job],
+      jobs: [removalJob({ teamId, connectionId })],
     });
   });
 }
 
-/** Removes the deals of a disconnected connection, a batch per transaction, then the connection. */
-export async function removeRows(db: Db, { teamId, connectionId }: ConnectionKey): Promise<void> {
-  while (!(await store.removeDeals(db, teamId, connectionId)));
-  await store.removeConnection(db, teamId, connectionId);
+/** After this time a removal lets those of others have their turn. */
+const REMOVAL_MS = 5_000;
+
+/**
+ * Removes the deals of a disconnected connection in batches, then the connection. If that takes
+ * long, it enqueues the next run.
+ */
+export async function removeRows(
+  db: Db,
+  connection: ConnectionKey,
+  signal?: AbortSignal,
+): Promise<void> {
+  const until = performance.now() + REMOVAL_MS;
+  let after: string | null = '';
+  while (after !== null && performance.now() < until && !signal?.aborted) {
+    const startedAt = performance.now();
+    after = await store.removeDeals(db, connection, after);
+    // Half of the time belongs to others.
+    await delay(performance.now() - startedAt);
+  }
+  if (after === null) await store.removeConnection(db, connection);
+  else await enqueue(db, connection.teamId, removalJob(connection));
+}
+
+function removalJob({ teamId, connectionId }: ConnectionKey): NewJob {
+  return {
+    task: REMOVE_CONNECTION,
+    payload: { teamId, connectionId },
+    key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
+    queue: 'removals',
+  };
 }
 
 function change(

@@ -22,7 +22,7 @@ import {
   type ProviderNote,
   type ProviderPage,
 } from './provider.ts';
-import { decimalOf, instantOf, textOf } from './values.ts';
+import { decimalOf, htmlOf, instantOf, textOf } from './values.ts';
 
 const SEARCH_PAGE = 200;
 const LIST_PAGE = 100;
@@ -160,7 +160,7 @@ async function toNotes(
   return results.map(({ id, properties }) => ({
     id,
     dealIds: deals.get(id) ?? [],
-    html: textOf(properties['hs_note_body']) ?? '',
+    html: htmlOf(properties['hs_note_body']),
   }));
 }
 

@@ -24,7 +24,7 @@ import {
   type ProviderDeal,
   type ProviderPage,
 } from './provider.ts';
-import { decimalOf, instantOf, parseExactly, textOf } from './values.ts';
+import { decimalOf, htmlOf, instantOf, parseExactly, textOf } from './values.ts';
 
 const OWN_ADDRESS = 'https://api.pipedrive.com';
 const DEALS_PAGE = 500;
@@ -194,7 +194,7 @@ async function readNotes(
     notes: rows.map((row) => ({
       id: String(row.id),
       dealIds: dealIdsOf(row),
-      html: textOf(row.content) ?? '',
+      html: htmlOf(row.content),
     })),
     next: hasMore && last !== null ? JSON.stringify(next) : null,
     modifiedUntil: last,

@@ -1,16 +1,36 @@
 /** Values of a CRM in the form that the database keeps. */
 
+/** A CRM's texts are cut at this length. */
+const TEXT_MAX_CHARACTERS = 10_000;
+/** A note is read up to this length of its HTML. */
+const HTML_MAX_CHARACTERS = 32_768;
+const TIME_MAX_CHARACTERS = 64;
+const NUMBER_MAX_CHARACTERS = 100;
+
+/** The text's beginning, with whole characters only. */
+export function cut(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text;
+  const end = text.slice(0, maxCharacters);
+  return end.isWellFormed() ? end : end.slice(0, -1);
+}
+
 /** Without what Postgres or UTF-8 cannot hold; null for an empty text. */
-export function textOf(value: unknown): string | null {
+export function textOf(value: unknown, maxCharacters = TEXT_MAX_CHARACTERS): string | null {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string') return null;
-  const text = value.replaceAll('\0', '').toWellFormed();
+  const text = cut(value.replaceAll('\0', '').toWellFormed(), maxCharacters);
   return text.trim() === '' ? null : text;
+}
+
+/** A note's HTML; '' for none. */
+export function htmlOf(value: unknown): string {
+  return textOf(value, HTML_MAX_CHARACTERS) ?? '';
 }
 
 /** ISO 8601 in UTC; null for a text that is no time Postgres could hold. */
 export function instantOf(value: unknown): string | null {
-  const time = typeof value === 'string' && value !== '' ? Date.parse(value) : Number.NaN;
+  const isTime = typeof value === 'string' && value !== '' && value.length <= TIME_MAX_CHARACTERS;
+  const time = isTime ? Date.parse(value) : Number.NaN;
   const iso = Number.isNaN(time) ? '' : new Date(time).toISOString();
   return /^\d{4}-/.test(iso) && !iso.startsWith('0000') ? iso : null;
 }
@@ -29,7 +49,8 @@ const NUMBER_FORM = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** Plain decimal text, digit for digit: money must not pass through a float. Null for no number. */
 export function decimalOf(value: string | null | undefined): string | null {
-  const parts = NUMBER_FORM.exec((value ?? '').trim()) ?? [];
+  const text = (value ?? '').trim();
+  const parts = (text.length <= NUMBER_MAX_CHARACTERS && NUMBER_FORM.exec(text)) || [];
   const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
   if (whole === '' && fraction === '') return null;
   const shift = Number(exponent);

@@ -2,7 +2,10 @@
  * What counts as an objection: the reason why a deal was lost, and a note on a deal that begins
  * with the connection's marker. Category and language are guessed from short word lists.
  */
+import { Tokenizer } from 'htmlparser2';
 import type { Language } from '../../../core/language.ts';
+import { cut } from '../providers/values.ts';
+import { OBJECTION_MAX_CHARACTERS } from '../rules.ts';
 
 export interface ObjectionText {
   readonly category: string;
@@ -47,7 +50,8 @@ const STOP_WORDS: Readonly<Record<Language, ReadonlySet<string>>> = {
 };
 
 /** The text with its guessed category and language. */
-export function describeObjection(text: string): ObjectionText {
+export function describeObjection(whole: string): ObjectionText {
+  const text = cut(whole, OBJECTION_MAX_CHARACTERS);
   const category = CATEGORIES.find(([, words]) => words.test(text))?.[0] ?? 'other';
   return { category, text, lang: detectLanguage(text) };
 }
@@ -69,41 +73,49 @@ export function objectionInNote(html: string, marker: string): string | null {
   const text = plainText(html);
   if (!text.toLowerCase().startsWith(marker.toLowerCase())) return null;
   const objection = text.slice(marker.length).replace(/^[\s:–-]+/u, '');
-  return objection === '' ? null : objection;
+  return objection === '' ? null : cut(objection, OBJECTION_MAX_CHARACTERS);
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-};
-const UMLAUTS: Readonly<Record<string, string>> = {
-  auml: 'ä',
-  ouml: 'ö',
-  uuml: 'ü',
-  Auml: 'Ä',
-  Ouml: 'Ö',
-  Uuml: 'Ü',
-  szlig: 'ß',
-};
+/** Elements whose text is not shown to a reader. */
+const HIDDEN = ['script', 'style'];
+const ignore = (): void => undefined;
 
-/** The text of a note's HTML on one line. */
+/**
+ * The text of a note's HTML on one line. Takes time in proportion to its length, whatever it holds.
+ * The package's parser does not: it looks for the opening tag of each closing one.
+ */
 function plainText(html: string): string {
-  return html
-    .replace(/<[^>]*>/g, ' ')
-    .replace(
-      /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,8}));/gi,
-      (whole, decimal: string, hex: string, name: string) => {
-        if (name) return ENTITIES[name] ?? UMLAUTS[name] ?? whole;
-        const point = decimal ? Number(decimal) : Number.parseInt(hex, 16);
-        return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : '';
+  const texts: string[] = [];
+  let isHidden = false;
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      ontext: (start, end) => {
+        if (!isHidden) texts.push(html.slice(start, end));
       },
-    )
-    .replace(/\s+/g, ' ')
-    .trim()
-    .replaceAll('\0', '')
-    .toWellFormed();
+      ontextentity: (codepoint) => texts.push(String.fromCodePoint(codepoint)),
+      onopentagname: (start, end) => {
+        isHidden = HIDDEN.includes(html.slice(start, end).toLowerCase());
+        texts.push(' ');
+      },
+      onclosetag: () => {
+        isHidden = false;
+        texts.push(' ');
+      },
+      onattribdata: ignore,
+      onattribend: ignore,
+      onattribentity: ignore,
+      onattribname: ignore,
+      oncdata: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
+    },
+  );
+  tokenizer.write(html);
+  tokenizer.end();
+  return texts.join('').replaceAll(/\s+/g, ' ').trim().replaceAll('\0', '').toWellFormed();
 }

@@ -67,21 +67,70 @@ export function upsertDeals(
   ]);
 }
 
-const DELETE_DEALS = statement(
-  'crm.deleteDeals',
-  `delete from crm_deal
-   where team_id = $1
-     and connection_id = $2
-     and external_id = any ($3::text[])`,
+const REMOVE_BATCH = 1000;
+
+interface Removed {
+  readonly deals: number;
+  readonly objections: number;
+}
+
+/**
+ * SQL that removes the deals that `stale` selects, with their objections: a batch of objections
+ * first, and the deals once none is left. A cascade could take any time.
+ */
+function removalText(stale: string): string {
+  return `with stale as materialized (
+     ${stale}
+     limit ${REMOVE_BATCH}
+   ), objection as (
+     delete from crm_objection
+     where team_id = $1
+       and id = any (array(
+         select o.id
+         from stale s
+         cross join lateral (
+           select id
+           from crm_objection
+           where team_id = $1 and deal_id = s.id
+           limit ${REMOVE_BATCH}
+         ) o
+         limit ${REMOVE_BATCH}
+       ))
+     returning id
+   ), deal as (
+     delete from crm_deal
+     where team_id = $1
+       and id = any (array(select id from stale))
+       and (select count(*) from objection) < ${REMOVE_BATCH}
+     returning id
+   )
+   select (select count(*)::int from deal) as deals,
+     (select count(*)::int from objection) as objections`;
+}
+
+function isFull(removed: Removed | undefined): boolean {
+  return removed?.deals === REMOVE_BATCH || removed?.objections === REMOVE_BATCH;
+}
+
+const REMOVE_DEALS = statement<Removed>(
+  'crm.removeDeletedDeals',
+  removalText(
+    `select id
+     from crm_deal
+     where team_id = $1
+       and connection_id = $2
+       and external_id = any ($3::text[])`,
+  ),
 );
 
-/** Deletes deals by their `externalId`, with their objections. */
-export function deleteDeals(
+/** Removes a batch of these deals, by `externalId`, and of their objections. True: none is left. */
+export async function removeDeals(
   tx: Tx,
-  connection: ConnectionKey,
+  { teamId, connectionId }: ConnectionKey,
   externalIds: readonly string[],
-): void {
-  tx.send(DELETE_DEALS, [connection.teamId, connection.connectionId, externalIds]);
+): Promise<boolean> {
+  const [removed] = await tx.query(REMOVE_DEALS, [teamId, connectionId, externalIds]);
+  return !isFull(removed);
 }
 
 export interface SourcedObjection extends ObjectionText {
@@ -179,20 +228,15 @@ function upsertObjections(
   tx.send(UPSERT_OBJECTIONS, [teamId, connectionId, at, JSON.stringify(rows)]);
 }
 
-const SWEEP_BATCH = 1000;
-const SWEEP_DEALS = statement<{ id: string }>(
+const SWEEP_DEALS = statement<Removed>(
   'crm.sweepDeals',
-  `delete from crm_deal
-   where team_id = $1
-     and id = any (array(
-       select id
-       from crm_deal
-       where team_id = $1
-         and connection_id = $2
-         and (synced_at is null or synced_at < $3)
-       limit ${SWEEP_BATCH}
-     ))
-   returning id`,
+  removalText(
+    `select id
+     from crm_deal
+     where team_id = $1
+       and connection_id = $2
+       and (synced_at is null or synced_at < $3)`,
+  ),
 );
 const SWEEP_NOTES = statement<{ id: string }>(
   'crm.sweepNotes',
@@ -206,7 +250,7 @@ const SWEEP_NOTES = statement<{ id: string }>(
          and d.connection_id = $2
          and o.source like 'note:%'
          and o.synced_at < $3
-       limit ${SWEEP_BATCH}
+       limit ${REMOVE_BATCH}
      ))
    returning id`,
 );
@@ -218,9 +262,9 @@ export async function sweep(
   since: string,
 ): Promise<boolean> {
   const values = [teamId, connectionId, since];
-  const [deals, notes] = await Promise.all([
+  const [[removed], notes] = await Promise.all([
     tx.query(SWEEP_DEALS, values),
     tx.query(SWEEP_NOTES, values),
   ]);
-  return deals.length + notes.length === 0;
+  return (removed?.deals ?? 0) + (removed?.objections ?? 0) + notes.length === 0;
 }

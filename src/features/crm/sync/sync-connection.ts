@@ -15,10 +15,10 @@ import { credentialsContext } from '../connections/rules.ts';
 import { isProviderError, providerError } from '../providers/errors.ts';
 import type { ProviderClient, ProviderPage } from '../providers/provider.ts';
 import { openProvider, requireProviderName, type ProviderSettings } from '../providers/registry.ts';
-import { applyPage } from './apply-page.ts';
+import { applyPage, preparePage } from './apply-page.ts';
 import { giveUp } from './give-up.ts';
 import type { ConnectionKey } from './jobs.ts';
-import { sweep } from './page-store.ts';
+import * as pageStore from './page-store.ts';
 import * as store from './run-store.ts';
 import type { ClaimedConnection, RunKey } from './run-store.ts';
 import {
@@ -162,12 +162,12 @@ interface Step {
 }
 
 /** Writes a page, or sweeps a batch, and returns the next place. Null: the connection is lost. */
-function applyStep(
-  { dependencies, run, row, client }: RunParts,
-  step: Step,
-): Promise<Round | null> {
+async function applyStep(parts: RunParts, step: Step): Promise<Round | null> {
+  const { dependencies, run, row, client } = parts;
   const { db, clock } = dependencies;
   const { round, page, state, owners } = step;
+  const prepared = page && (await preparePage(page, row.objection_marker));
+  if (prepared && !(await removeDeleted(parts, step, prepared.deletedDealIds))) return null;
   // Not before the round began, even if this worker's clock is behind that of the worker which
   // began it: the sweep compares the two.
   const at = new Date(Math.max(clock.now().getTime(), Date.parse(round.startedAt)));
@@ -175,11 +175,33 @@ function applyStep(
     const next = page === null ? round : roundAfter(round, client.lists, page);
     const isHeld = await store.holdRun(tx, run, { ...state, round: next }, leaseFrom(clock.now()));
     if (!isHeld) return null;
-    if (page === null)
-      return (await sweep(tx, run, round.startedAt)) ? { ...round, list: END } : round;
-    applyPage(tx, page, { connection: run, owners, objectionMarker: row.objection_marker, at });
+    if (prepared === null)
+      return (await pageStore.sweep(tx, run, round.startedAt)) ? { ...round, list: END } : round;
+    applyPage(tx, prepared, { connection: run, owners, at });
     return next;
   });
+}
+
+/**
+ * Removes deals that the CRM has deleted, a batch per transaction: a deal may have any number of
+ * objections. False: the connection is lost.
+ */
+async function removeDeleted(
+  { dependencies: { db, clock }, run }: RunParts,
+  { state, round }: Step,
+  dealIds: readonly string[],
+): Promise<boolean> {
+  let isDone = dealIds.length === 0;
+  while (!isDone) {
+    const isHeld = await db.transaction(async (tx) => {
+      if (!(await store.holdRun(tx, run, { ...state, round }, leaseFrom(clock.now()))))
+        return false;
+      isDone = await pageStore.removeDeals(tx, run, dealIds);
+      return true;
+    });
+    if (!isHeld) return false;
+  }
+  return true;
 }
 
 async function endRound(

@@ -44,8 +44,8 @@ export function crmTasks({
       // Continue now, not at the next minute.
       if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock);
     },
-    [REMOVE_CONNECTION]: async (payload) => {
-      await removeRows(db, connectionPayload.parse(payload));
+    [REMOVE_CONNECTION]: async (payload, { abortSignal: signal }) => {
+      await removeRows(db, connectionPayload.parse(payload), signal);
     },
   };
 }

@@ -1,0 +1,105 @@
+/**
+ * Runs the jobs of a worker in a thread of their own. Deliveries share the process with them, and a
+ * job that computes for long, for instance over a large page of a CRM, must not stop the event loop
+ * of the deliveries. A thread that ends by itself is replaced; its jobs are given back within
+ * seconds, as those of a killed worker are (`db/job-locks.ts`).
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { ProcessLogger } from './log.ts';
+import type { Part } from './process.ts';
+
+/** What the thread says to the process. */
+export type JobThreadMessage =
+  | { readonly kind: 'running' }
+  | { readonly kind: 'failed'; readonly task: string }
+  /** A line for the log of the process: two writers would mix their lines. */
+  | { readonly kind: 'log'; readonly line: string };
+
+/** What the process says to the thread. */
+export const STOP = 'stop';
+
+export interface JobThreadOptions {
+  /** The module that the thread runs. */
+  readonly entry: URL;
+  /** What the module needs to know; its `workerData`. */
+  readonly data: unknown;
+  readonly logger: ProcessLogger;
+  /** Called with the name of a task whose job has failed. */
+  readonly onFailure: (task: string) => void;
+}
+
+const RESTART_DELAY_MS = 1_000;
+/** A thread that does not stop is ended after this time. Longer than the jobs in flight may run. */
+const STOP_LIMIT_MS = 12_500;
+
+/** Runs the thread until `stop`. Rejects if the first one cannot start. */
+export async function startJobThread(options: JobThreadOptions): Promise<Part> {
+  const { logger } = options;
+  const stopping = new AbortController();
+  let current = await startThread(options);
+  const watch = async (): Promise<void> => {
+    const error = await current.ended;
+    if (stopping.signal.aborted) return;
+    logger.error({ err: error }, 'the thread of the jobs ended by itself; starting another');
+    await restart();
+    await watch();
+  };
+  const restart = async (): Promise<void> => {
+    await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
+    try {
+      current = await startThread(options);
+      // If `stop` was called meanwhile, it has stopped only the previous thread.
+      if (stopping.signal.aborted) current.stop();
+    } catch (error) {
+      logger.warn({ err: error }, 'the thread of the jobs cannot be started yet');
+      await restart();
+    }
+  };
+  // Only the delay that `stop` aborts can reject here.
+  const watching = watch().catch(() => undefined);
+  return {
+    stop: async () => {
+      stopping.abort();
+      current.stop();
+      await watching;
+      await current.ended;
+    },
+  };
+}
+
+interface Thread {
+  stop(): void;
+  /** Resolves when it has ended, with the error that ended it. */
+  readonly ended: Promise<Error | null>;
+}
+
+/** Resolves when the thread runs jobs. Rejects if it ends before. */
+async function startThread({ entry, data, logger, onFailure }: JobThreadOptions): Promise<Thread> {
+  const worker = new Worker(entry, { workerData: data });
+  const ended = new Promise<Error | null>((resolve) => {
+    worker.on('error', resolve);
+    worker.on('exit', () => resolve(null));
+  });
+  const running = new Promise<void>((resolve) => {
+    worker.on('message', (message: JobThreadMessage) => {
+      if (message.kind === 'running') resolve();
+      else if (message.kind === 'failed') onFailure(message.task);
+      else logger.write(message.line);
+    });
+  });
+  const early = ended.then((error) => {
+    throw error ?? new Error('the thread of the jobs ended while it started');
+  });
+  // It is awaited only until the thread runs.
+  early.catch(() => undefined);
+  await Promise.race([running, early]);
+  return {
+    stop: () => {
+      worker.postMessage(STOP);
+      const limit = setTimeout(() => void worker.terminate(), STOP_LIMIT_MS);
+      void ended.then(() => clearTimeout(limit));
+    },
+    ended,
+  };
+}

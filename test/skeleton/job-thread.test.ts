@@ -1,0 +1,70 @@
+// The thread that runs a worker's jobs, with modules of the test instead of `src/jobs.ts`.
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import type { Part } from '../../src/runtime/process.ts';
+import { startJobThread } from '../../src/runtime/job-thread.ts';
+import { createLogger } from '../../src/runtime/log.ts';
+import { until } from '../support/until.ts';
+
+/** A module with `say`, which sends to the process, and `threads`, the number of its thread. */
+const moduleOf = (code: string): URL =>
+  new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort, workerData } from 'node:worker_threads';
+      const say = (message) => parentPort.postMessage(message);
+      const shared = new Int32Array(workerData);
+      const threads = Atomics.add(shared, 0, 1) + 1;
+      ${code}`)}`,
+  );
+
+let failures: string[] = [];
+let threads = new Int32Array(new SharedArrayBuffer(8));
+afterEach(() => {
+  failures = [];
+  threads = new Int32Array(new SharedArrayBuffer(8));
+});
+
+async function start(code: string): Promise<Part> {
+  const part = await startJobThread({
+    entry: moduleOf(code),
+    data: threads.buffer,
+    logger: createLogger('silent'),
+    onFailure: (task) => failures.push(task),
+  });
+  onTestFinished(() => part.stop());
+  return part;
+}
+
+const STOPS = `parentPort.once('message', () => parentPort.close());`;
+
+test('runs until it is stopped, and tells of jobs that fail', async () => {
+  const part = await start(`
+    ${STOPS}
+    say({ kind: 'running' });
+    say({ kind: 'failed', task: 'send_invitation' });
+  `);
+  await until(async () => failures.length === 1);
+  expect(failures).toEqual(['send_invitation']);
+  await part.stop();
+  expect(threads[0]).toBe(1);
+});
+
+test('is replaced when it ends by itself', async () => {
+  const part = await start(`
+    ${STOPS}
+    say({ kind: 'running' });
+    if (threads === 1)
+      setInterval(() => {
+        if (Atomics.load(shared, 1) === 1) throw new Error('a fault of a job');
+      }, 1);
+    else say({ kind: 'failed', task: 'of the second thread' });
+  `);
+  Atomics.store(threads, 1, 1);
+  await until(async () => failures.length === 1);
+  await part.stop();
+  expect(threads[0]).toBe(2);
+});
+
+test('cannot be started: says why', async () => {
+  await expect(start(`throw new Error('no such setting');`)).rejects.toThrow('no such setting');
+  await expect(start('')).rejects.toThrow('ended while it started');
+});
