@@ -51,11 +51,13 @@ async function runJobs(config: Config): Promise<void> {
     onFailure: (task) => say({ kind: 'failed', task }),
     cronItems: parseCronItems([...CRON]),
   });
-  parentPort?.on('message', async (message: unknown) => {
-    if (message !== STOP) return;
+  const stop = async (): Promise<void> => {
     await jobs.stop();
     await db.close();
     parentPort?.close();
+  };
+  parentPort?.on('message', (message: unknown) => {
+    if (message === STOP) void stop();
   });
   say({ kind: 'running' });
 }
