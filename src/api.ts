@@ -116,7 +116,7 @@ function appOf(options: {
     countUse: usage.count,
     trustProxy: config.trustProxy,
     tokenKey: tokenKeyOf(config),
-    developmentTeamId: config.nodeEnv === 'production' ? null : DEMO_TEAM_ID,
+    developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,
     whyNotReady: () => readiness.check(),
   });
 }

@@ -82,7 +82,7 @@ function tasksOf({
     ...crmTasks({
       ...shared,
       secrets: appSecretsOf(config),
-      allowBaseUrl: config.nodeEnv !== 'production',
+      allowBaseUrl: config.webhookAllowPrivateTargets,
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
     ...deliveryTasks(shared),

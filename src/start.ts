@@ -99,12 +99,13 @@ async function importModules() {
 type Modules = Awaited<ReturnType<typeof importModules>>;
 
 /**
- * Adds what the environment does not set: the secrets in `.data`, and that webhooks may go to
- * receivers on this machine, which a developer tries first. The URL of an embedded database is not
- * known yet, so a placeholder stands for it.
+ * Adds what the environment does not set: the secrets in `.data`, and what helps a developer: a
+ * login without a password, and webhooks to receivers on this machine. The URL of an embedded
+ * database is not known yet, so a placeholder stands for it.
  */
 function withDefaults(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.ProcessEnv {
   const kept = folder.readSecrets();
+  const forDevelopment = env['NODE_ENV'] === 'production' ? '0' : '1';
   const auth =
     env['APP_AUTH_SECRET'] || env['APP_AUTH_JWKS_URL']
       ? {}
@@ -113,8 +114,8 @@ function withDefaults(env: NodeJS.ProcessEnv, folder: DataFolder): NodeJS.Proces
     ...env,
     ...auth,
     APP_SECRET: env['APP_SECRET'] || kept.appSecret,
-    WEBHOOK_ALLOW_PRIVATE_TARGETS:
-      env['WEBHOOK_ALLOW_PRIVATE_TARGETS'] || (env['NODE_ENV'] === 'production' ? '0' : '1'),
+    DEVELOPMENT_LOGIN: env['DEVELOPMENT_LOGIN'] || forDevelopment,
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: env['WEBHOOK_ALLOW_PRIVATE_TARGETS'] || forDevelopment,
     DATABASE_URL: env['DATABASE_URL'] || EMBEDDED_PLACEHOLDER,
   };
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Localized } from './language.ts';
 import { PROBLEM_HELP } from './problem-help.ts';
 import type { Scope } from './scopes.ts';
@@ -129,4 +130,17 @@ export function unknownId(field: string): ProblemError {
  */
 export function invalidField(field: string, detail: string, reason = 'refused'): ProblemError {
   return new ProblemError('validation_error', { field, detail, reason });
+}
+
+/**
+ * The error for input that a schema cannot check, in the form of a schema's own errors. `path` has
+ * the steps to the place. It is a `ZodRealError`: zod's plain one is no `Error`, so tRPC wraps it.
+ */
+export function invalidInput(
+  path: readonly (string | number)[],
+  message: string,
+  code: string,
+): z.ZodError {
+  const issue = { code: 'custom', path: [...path], message, params: { code }, input: undefined };
+  return new z.ZodRealError([issue as z.core.$ZodIssue]);
 }

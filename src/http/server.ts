@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import express, { type Express, type Request } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
+import type { Logger } from 'pino';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
 import type { NotReady } from '../runtime/readiness.ts';
 import type { Entrance } from './api/entrance.ts';
 import type { RestOptions } from './api/exchange.ts';
+import { hasHungUp } from './api/hang-up.ts';
 import { isBodySmall } from './api/request-body.ts';
 import { BASE_PATH, createRest } from './api/rest.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
@@ -71,6 +73,7 @@ export function createApp(options: AppOptions): Express {
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('Not found\n');
   });
+  app.use(refuse(options.logger));
   return app;
 }
 
@@ -78,6 +81,30 @@ export function createApp(options: AppOptions): Express {
 function takesBody({ method, path }: Request): boolean {
   const isApi = path.startsWith(`${BASE_PATH}/`) || path.startsWith('/trpc/');
   return isApi && (method === 'POST' || method === 'PATCH');
+}
+
+/**
+ * Answers what no route has answered for itself: a path that cannot be decoded, or a fault of ours.
+ * Express's own answer has the stack of the error in it.
+ */
+function refuse(logger: Logger): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
+    const status = statusOf(error);
+    if (status === 500 && !hasHungUp(response))
+      logger.error({ err: error, method: request.method }, 'internal');
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const text = status === 500 ? 'Internal error' : 'Bad request';
+    response.status(status).type('text/plain').send(`${text}\n`);
+  };
+}
+
+/** The status that Express gives to an error of the caller; 500 for every other error. */
+function statusOf(error: unknown): number {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : 500;
 }
 
 function trusted(setting: Config['trustProxy']): boolean | number | string[] {

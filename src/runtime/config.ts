@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { AppSecrets } from '../core/encryption.ts';
+import { isLoopbackHost } from '../core/loopback.ts';
 
 /** The configuration of a process. Only {@link parseConfig} reads the environment. */
 export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
@@ -64,6 +65,12 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
   const faults: string[] = [];
   if (flag.safeParse(set['WEBHOOK_ALLOW_PRIVATE_TARGETS']).data)
     faults.push('WEBHOOK_ALLOW_PRIVATE_TARGETS must not be on when NODE_ENV is production');
+  if (flag.safeParse(set['DEVELOPMENT_LOGIN']).data)
+    faults.push('DEVELOPMENT_LOGIN must not be on when NODE_ENV is production');
+  for (const name of ['PUBLIC_URL', 'APP_AUTH_JWKS_URL']) {
+    if (isOpenHttp(set[name]))
+      faults.push(`${name} must be https when NODE_ENV is production, or a loopback address`);
+  }
   if (uses.mail && set['SMTP_URL'] === undefined && set['MAIL_DIR'] === undefined) {
     faults.push(
       'SMTP_URL is required when NODE_ENV is production, ' +
@@ -71,6 +78,12 @@ function faultsInProduction(set: Environment, uses: Uses): string[] {
     );
   }
   return faults;
+}
+
+/** Whether a URL leaves this machine without encryption. */
+function isOpenHttp(value: string | undefined): boolean {
+  const url = URL.parse(value ?? '');
+  return url?.protocol === 'http:' && !isLoopbackHost(url.hostname);
 }
 
 /** Returns the secrets that this process encrypts and decrypts with. */
@@ -155,6 +168,7 @@ const environment = z
     APP_SECRET_PREVIOUS: secret.optional(),
     APP_AUTH_SECRET: secret.optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
+    DEVELOPMENT_LOGIN: flag.prefault('false'),
     TRUST_PROXY: trustProxy.prefault('0'),
     API_KEY_RATE_LIMIT_PER_MIN: integer(1, 2_000_000_000).prefault('120'),
     // At least ten, because a request of the app may hold ten calls.
@@ -190,6 +204,7 @@ const environment = z
     appSecretPrevious: env.APP_SECRET_PREVIOUS,
     appAuthSecret: env.APP_AUTH_SECRET,
     appAuthJwksUrl: env.APP_AUTH_JWKS_URL,
+    developmentLogin: env.DEVELOPMENT_LOGIN,
     trustProxy: env.TRUST_PROXY,
     apiKeyRateLimitPerMinute: env.API_KEY_RATE_LIMIT_PER_MIN,
     personRateLimitPerMinute: env.PERSON_RATE_LIMIT_PER_MIN,

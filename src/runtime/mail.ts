@@ -10,7 +10,7 @@ const SMTP_TIMEOUT_MS = 20_000;
 
 /**
  * Creates a mailer for the server at SMTP_URL. If SMTP_URL is not set, each mail becomes an `.eml`
- * file in MAIL_DIR, so that development needs no mail server.
+ * file in MAIL_DIR, so that development needs no mail server. Only our user may read the files.
  */
 export function createMailer(
   config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'mailDir'>,
@@ -32,9 +32,9 @@ export function createMailer(
   return async (mail) => {
     const { message } = await transport.sendMail({ from, ...mail });
     const file = path.resolve(config.mailDir, `${newRequestId()}.eml`);
-    await mkdir(config.mailDir, { recursive: true });
+    await mkdir(config.mailDir, { recursive: true, mode: 0o700 });
     // Rename the complete file, so that a program that watches the folder never reads half a mail.
-    await writeFile(`${file}.part`, message as Buffer);
+    await writeFile(`${file}.part`, message as Buffer, { mode: 0o600 });
     await rename(`${file}.part`, file);
     logger.info({ file }, 'mail written');
   };

@@ -1,9 +1,8 @@
 /** The checks that run before an operation or procedure does its work. */
-import { z } from 'zod';
 import { requireAccess, type Access } from '../core/access.ts';
 import type { Actor } from '../core/actor.ts';
 import { findJsonFault } from '../core/json.ts';
-import { ProblemError } from '../core/problem.ts';
+import { invalidInput, ProblemError } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { CallerContext, Context } from './context.ts';
 
@@ -44,14 +43,5 @@ export function requireScope(actor: Actor, scope: Scope | null): void {
  */
 export function refuseUnstorableJson(input: unknown): void {
   const fault = findJsonFault(input);
-  if (!fault) return;
-  throw new z.ZodError([
-    {
-      code: 'custom',
-      path: [...fault.path],
-      message: fault.message,
-      params: { code: fault.code },
-      input: undefined,
-    },
-  ]);
+  if (fault) throw invalidInput(fault.path, fault.message, fault.code);
 }

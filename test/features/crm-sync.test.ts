@@ -112,7 +112,9 @@ describe('the worker', () => {
         while (isHeld && crm.pages().length === 2) await delay(20);
         return false;
       };
-      const first = await startWorkerProcess(api().databaseUrl);
+      const first = await startWorkerProcess(api().databaseUrl, {
+        WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+      });
       while (crm.pages().length < 2) await delay(50);
       await first.kill('SIGKILL');
       isHeld = false;

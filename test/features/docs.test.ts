@@ -169,6 +169,16 @@ describe('what does not exist', () => {
     expect(await response.text()).toContain('There is no such page');
   });
 
+  it.each(['/docs/assets/%ff', '/docs/%', '/docs/assets/%E0%A4%A'])(
+    'answers %s, which cannot be decoded, without a stack',
+    async (path) => {
+      const response = await get(path);
+      expect(response.status).toBeLessThan(500);
+      expect(await response.text()).toMatch(/^(?:Bad request|Not found)\n$/);
+      expect(api.loggedErrors).toEqual([]);
+    },
+  );
+
   it.each([
     '/docs/nothing.md',
     '/docs/assets/index.html',

@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import {
@@ -118,9 +119,33 @@ describe('the session of the admin page', () => {
       (await invite('one@a.test', { ...session, 'x-csrf-token': `${csrf_token.slice(0, -1)}_` }))
         .status,
     ).toBe(401);
+    // As many characters, but more bytes.
+    const accented = 'é'.repeat(csrf_token.length);
+    expect((await invite('one@a.test', { ...session, 'x-csrf-token': accented })).status).toBe(401);
     expect((await invite('one@a.test', { ...session, 'x-csrf-token': csrf_token })).status).toBe(
       200,
     );
+  });
+
+  test('has a cookie of this host only where the public URL is https', async () => {
+    const secure = await startTestApi({
+      seed: makeSeed([makeTeam('a')]),
+      app: { publicUrl: 'https://api.example.com' },
+    });
+    const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' });
+    const opened = await fetch(`${secure.url}/trpc-session`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const [cookie = ''] = opened.headers.getSetCookie();
+    expect(cookie).toMatch(/^__Host-svc_session=.*; Path=\/; .*HttpOnly; Secure; SameSite=Strict$/);
+    expect(cookie).not.toContain('Domain');
+    const me = (name: string) =>
+      fetch(`${secure.url}/trpc/v1.me.get?input=%7B%7D`, { headers: { cookie: name + token } });
+    expect((await me('__Host-svc_session=')).status).toBe(200);
+    expect((await me('svc_session=')).status).toBe(401);
+    const closed = await fetch(`${secure.url}/trpc-session`, { method: 'DELETE' });
+    expect(closed.headers.getSetCookie()[0]).toMatch(/^__Host-svc_session=;/);
   });
 
   const tokenOfOwner = (team: string) =>
@@ -180,5 +205,21 @@ describe('the session of the admin page', () => {
     const { token } = (await (await login('usr_a_owner')).json()) as { token: string };
     expect(await codeOf(appAs(api, token).v1.me.get.query({}))).toBe('ok');
     expect((await login('usr_b_owner')).status).toBe(404);
+    expect((await login('usr_a_owner%00')).status).toBe(404);
+  });
+
+  test('development login: not at a name that only points at this machine', async () => {
+    const login = async (host: string): Promise<number> => {
+      const { statusCode, body } = await request(
+        `${api.url}/trpc-session/development/usr_a_owner`,
+        { method: 'POST', headers: { host } },
+      );
+      await body.dump();
+      return statusCode;
+    };
+    for (const host of ['localhost:3000', '127.0.0.1', '[::1]:3000', new URL(api.url).host])
+      expect(await login(host)).toBe(200);
+    for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:80'])
+      expect(await login(host)).toBe(403);
   });
 });

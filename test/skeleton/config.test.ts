@@ -27,6 +27,7 @@ describe('the environment', () => {
       appSecretPrevious: undefined,
       appAuthSecret: undefined,
       appAuthJwksUrl: undefined,
+      developmentLogin: false,
       trustProxy: { kind: 'none' },
       apiKeyRateLimitPerMinute: 120,
       personRateLimitPerMinute: 300,
@@ -132,6 +133,27 @@ describe('the environment', () => {
     expect(parse({ SMTP_URL: 'smtp://mail' }, true)).not.toThrow();
     expect(parse({}, false)).not.toThrow();
     expect(parse({ NODE_ENV: 'development' }, true)).not.toThrow();
+  });
+
+  it('refuses the development login in production', () => {
+    expect(faultsOf({ NODE_ENV: 'production', DEVELOPMENT_LOGIN: '1' })).toEqual([
+      'DEVELOPMENT_LOGIN must not be on when NODE_ENV is production',
+    ]);
+    expect(faultsOf({ DEVELOPMENT_LOGIN: '1' })).toEqual([]);
+  });
+
+  it.each(['PUBLIC_URL', 'APP_AUTH_JWKS_URL'])('refuses http for %s in production', (name) => {
+    const faults = (url: string) => faultsOf({ NODE_ENV: 'production', [name]: url }).length;
+    for (const url of ['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1'])
+      expect(faults(url)).toBe(1);
+    for (const url of [
+      'https://api.example.com',
+      'http://localhost:3000',
+      'http://127.0.0.1',
+      'http://[::1]:80',
+    ])
+      expect(faults(url)).toBe(0);
+    expect(faultsOf({ [name]: 'http://api.example.com' })).toEqual([]);
   });
 
   it('gives load balancers five seconds in production to notice a stop', () => {

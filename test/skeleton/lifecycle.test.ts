@@ -21,8 +21,9 @@ import {
   TEST_APP_SECRET,
 } from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { tokenOf } from '../support/app.ts';
 import { findFreePort } from '../support/ports.ts';
-import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 const SEED = makeSeed([
@@ -236,6 +237,21 @@ describe('SIGTERM to an API process', () => {
   });
 });
 
+test('without DEVELOPMENT_LOGIN nobody signs in without a password', async () => {
+  for (const login of ['0', '1']) {
+    const env = { DEVELOPMENT_LOGIN: login, NODE_ENV: '' };
+    const api = await startApiProcess(database.url, env);
+    const path = '/trpc-session/development/usr_nobody';
+    const refused = await fetch(api.url + path, { method: 'POST' });
+    const type = login === '1' ? 'application/problem+json' : 'text/plain';
+    expect([refused.status, refused.headers.get('content-type')?.split(';')[0]]).toEqual([
+      404,
+      type,
+    ]);
+    await api.kill('SIGKILL');
+  }
+});
+
 describe('the metrics', () => {
   test('are on METRICS_PORT only: requests by route and status, and the pool', async () => {
     const metricsPort = await findFreePort();
@@ -334,6 +350,37 @@ describe('the log of an API process', () => {
     expect(log).not.toMatch(/secret|svck_live|whsec_|@a\.test/);
     for (const secret of [key, TEST_APP_SECRET, String(created.body?.secret)])
       expect(log).not.toContain(secret);
+  });
+
+  test('tells of a caller who hung up while sending, and reports no fault of ours', async () => {
+    const api = await startApiProcess(database.url, { LOG_LEVEL: 'info' });
+    const token = await tokenOf({ kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' });
+    const paths = [
+      { path: `${PATH}/users`, authorization: `Bearer ${key}` },
+      { path: '/trpc/v1.members.create', authorization: `Bearer ${token}` },
+    ];
+    const counted = async () => (await query('select sum(count) as sum from rate_counter'))[0]?.sum;
+    // While the key is looked up, and while the rest of the body is awaited.
+    for (const isAdmitted of [false, true]) {
+      for (const { path, authorization } of paths) {
+        const before = await counted();
+        const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+        await once(socket, 'connect');
+        const head = [
+          `POST ${path} HTTP/1.1`,
+          'Host: x',
+          `Authorization: ${authorization}`,
+          'Content-Type: application/json',
+          'Content-Length: 100',
+        ];
+        socket.write(`${head.join('\r\n')}\r\n\r\n{"email":`);
+        await until(async () => !isAdmitted || (await counted()) !== before);
+        socket.resetAndDestroy();
+      }
+    }
+    await until(() => api.output().match(/"status":499/g)?.length === 2);
+    await api.kill('SIGTERM');
+    expect(api.output()).not.toMatch(/"level":[56]0/);
   });
 
   test('reports an internal error without the row that Postgres quotes', async () => {

@@ -162,6 +162,9 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
       expect(await paste(curls)).toEqual(['200', '200', '201']);
       expect((await fetch(docs)).status).toBe(200);
       expect(await registerLocalReceiver(base, key)).toBe(201);
+      const login = docs.replace(/docs$/, 'trpc-session/development/usr_demo_nobody');
+      const refused = await fetch(login, { method: 'POST' });
+      expect(await refused.json()).toMatchObject({ code: 'not_found' });
       // The greeting mentions neither.
       expect(text).not.toMatch(/admin|webhook/i);
       keys.push(key);

@@ -93,7 +93,7 @@ export interface TestApiOptions {
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly developmentTeamId?: string;
   /** Options that a real process gets from its environment or its own code. */
-  readonly app?: Partial<Pick<AppOptions, 'tokenKey' | 'version'>>;
+  readonly app?: Partial<Pick<AppOptions, 'publicUrl' | 'tokenKey' | 'version'>>;
 }
 
 const started = new Set<{ stop(): Promise<unknown> }>();

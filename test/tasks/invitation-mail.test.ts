@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -67,12 +67,17 @@ describe('the invitation mail', () => {
   test('is a file in MAIL_DIR if there is no mail server', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mail-'));
     const api = await startTestApi({ seed: makeSeed([makeTeam('a')]) });
-    const worker = await startWorkerProcess(api.databaseUrl, { MAIL_DIR: folder });
+    const mailDir = join(folder, 'mails');
+    const worker = await startWorkerProcess(api.databaseUrl, { MAIL_DIR: mailDir });
     await invite(api, { email: 'file@a.test' });
-    const mails = async () => (await readdir(folder)).filter((name) => name.endsWith('.eml'));
+    const mails = async () =>
+      (await readdir(mailDir).catch(() => [])).filter((name) => name.endsWith('.eml'));
     await until(async () => (await mails()).length === 1);
     const [file = ''] = await mails();
-    expect(await readFile(join(folder, file), 'utf8')).toContain('To: file@a.test');
+    expect(await readFile(join(mailDir, file), 'utf8')).toContain('To: file@a.test');
+    // Invitations hold names, addresses and links.
+    expect((await stat(join(mailDir, file))).mode & 0o777).toBe(0o600);
+    expect((await stat(mailDir)).mode & 0o777).toBe(0o700);
     expect((await worker.kill('SIGTERM')).code).toBe(0);
     await rm(folder, { recursive: true });
   });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { ProblemError } from '../../core/problem.ts';
+import { invalidInput, ProblemError } from '../../core/problem.ts';
 
 /** The largest accepted body, in both APIs. */
 export const BODY_MAX_BYTES = 1024 * 1024;
@@ -63,6 +63,11 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     detail: `The body is larger than ${BODY_MAX_BYTES} bytes.`,
   });
   if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) throw tooLarge;
+  const cutShort = new ProblemError('bad_request', {
+    detail: 'The body ended before it was complete.',
+  });
+  // The caller hung up while the key was looked up. The events below have come already.
+  if (request.destroyed) throw cutShort;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -76,9 +81,7 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
     request.on('error', reject);
-    request.on('close', () =>
-      reject(new ProblemError('bad_request', { detail: 'The body ended before it was complete.' })),
-    );
+    request.on('close', () => reject(cutShort));
   });
 }
 
@@ -124,7 +127,5 @@ function requireExact(
 }
 
 function refusal(message: string, code: string): z.ZodError {
-  return new z.ZodError([
-    { code: 'custom', path: [], message, params: { code }, input: undefined },
-  ]);
+  return invalidInput([], message, code);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import { invalidInput } from '../../core/problem.ts';
 import type { CompiledRoute } from './routes.ts';
 import { readJsonBody } from './request-body.ts';
 
@@ -73,7 +73,5 @@ function decode(text: string, path: readonly string[]): string {
 }
 
 function refuse(path: readonly string[], message: string, code: string): never {
-  throw new z.ZodError([
-    { code: 'custom', path: [...path], message, params: { code }, input: undefined },
-  ]);
+  throw invalidInput(path, message, code);
 }

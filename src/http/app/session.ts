@@ -5,6 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response, Router } from 'express';
+import { isLoopbackHost } from '../../core/loopback.ts';
 import { ProblemError } from '../../core/problem.ts';
 import {
   admit,
@@ -17,6 +18,8 @@ import {
 } from './admission.ts';
 import { issueToken } from './token.ts';
 
+/** Browsers keep a cookie with this prefix from being set by other hosts of the domain. */
+const HOST_PREFIX = '__Host-';
 const COOKIE = 'svc_session';
 const CSRF_HEADER = 'x-csrf-token';
 const SESSION_MAX_AGE_MS = 3_600_000;
@@ -29,7 +32,7 @@ export function addSessionRoutes(
   const { options } = given;
   router.post('/trpc-session', handle(given, openSession));
   router.delete('/trpc-session', (_request, response) => {
-    response.clearCookie(COOKIE, cookieOptions(options)).status(204).end();
+    response.clearCookie(cookieOf(options), cookieOptions(options)).status(204).end();
   });
   if (options.developmentTeamId === null) return;
   const teamId = options.developmentTeamId;
@@ -43,7 +46,7 @@ export function addSessionRoutes(
 export function tokenOf(options: TrpcOptions, request: Request): string | null {
   const bearer = bearerOf(request);
   if (bearer !== null) return bearer;
-  const cookie = readCookie(request.headers.cookie ?? '');
+  const cookie = readCookie(cookieOf(options), request.headers.cookie ?? '');
   if (cookie === null) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead || isCsrfToken(options, request.headers[CSRF_HEADER], cookie) ? cookie : null;
@@ -55,7 +58,8 @@ async function openSession(exchange: AppExchange): Promise<void> {
   const caller = await admit(exchange, token, 1);
   if (token === null || caller.actor.kind !== 'user') throw new ProblemError('unauthorized');
   if (!caller.enabled) throw new ProblemError('api_disabled');
-  response.cookie(COOKIE, token, { ...cookieOptions(options), maxAge: SESSION_MAX_AGE_MS });
+  const cookie = { ...cookieOptions(options), maxAge: SESSION_MAX_AGE_MS };
+  response.cookie(cookieOf(options), token, cookie);
   response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
 }
 
@@ -63,6 +67,7 @@ async function openSession(exchange: AppExchange): Promise<void> {
 async function logIn(exchange: AppExchange, teamId: string): Promise<void> {
   const { options, request, response } = exchange;
   const { tokenKey, services } = options;
+  requireThisMachine(exchange);
   if (tokenKey?.kind !== 'secret') throw new ProblemError('not_found');
   const identity = { kind: 'user', userId: String(request.params['userId']), teamId } as const;
   const token = await issueToken(identity, tokenKey.secret, services.clock.now());
@@ -71,6 +76,19 @@ async function logIn(exchange: AppExchange, teamId: string): Promise<void> {
     throw isUnknown ? new ProblemError('not_found') : error;
   });
   response.json({ token });
+}
+
+/**
+ * Throws `forbidden` unless the request was sent to a name of this machine, or to the public URL. A
+ * page of another site can point its own name at this machine, and then read the answers.
+ */
+function requireThisMachine({ options, request }: AppExchange): void {
+  const { host } = request.headers;
+  const name = host?.replace(/:\d+$/, '') ?? '';
+  if (isLoopbackHost(name) || host === new URL(options.publicUrl).host) return;
+  throw new ProblemError('forbidden', {
+    detail: 'The development login works only at localhost and at PUBLIC_URL.',
+  });
 }
 
 function handle(
@@ -89,17 +107,21 @@ function handle(
   };
 }
 
-function cookieOptions({ publicUrl }: TrpcOptions) {
-  return {
-    httpOnly: true,
-    sameSite: 'strict',
-    secure: publicUrl.startsWith('https:'),
-    path: '/',
-  } as const;
+function cookieOptions(options: TrpcOptions) {
+  return { httpOnly: true, sameSite: 'strict', secure: isSecure(options), path: '/' } as const;
 }
 
-function readCookie(header: string): string | null {
-  const pair = header.split(';').find((text) => text.trim().startsWith(`${COOKIE}=`));
+/** The name of the cookie. Browsers take the prefix only with https. */
+function cookieOf(options: TrpcOptions): string {
+  return isSecure(options) ? HOST_PREFIX + COOKIE : COOKIE;
+}
+
+function isSecure({ publicUrl }: TrpcOptions): boolean {
+  return publicUrl.startsWith('https:');
+}
+
+function readCookie(name: string, header: string): string | null {
+  const pair = header.split(';').find((text) => text.trim().startsWith(`${name}=`));
   return pair?.split('=')[1]?.trim() ?? null;
 }
 
@@ -120,6 +142,7 @@ function isCsrfToken(
 }
 
 function isSame(given: string | string[] | undefined, expected: string): boolean {
-  if (typeof given !== 'string' || given.length !== expected.length) return false;
-  return timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+  // Compare the lengths in bytes: a character may have several.
+  const [a, b] = [Buffer.from(String(given ?? '')), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -8,6 +8,7 @@ import {
 } from 'jose';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
+import { findJsonFault } from '../../core/json.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { unavailable } from '../../db/errors.ts';
 
@@ -139,7 +140,8 @@ function isTokensFault(error: unknown): boolean {
 
 function toIdentity(payload: JWTPayload): Identity | null {
   const { data } = claims.safeParse(payload);
-  if (!data) return null;
+  // Text that Postgres cannot store names nobody.
+  if (!data || findJsonFault(data)) return null;
   if (data.kind === 'platform') return { kind: 'platform', service: data.sub };
   return { kind: 'user', userId: data.sub, teamId: data.team_id };
 }
