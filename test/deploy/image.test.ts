@@ -92,7 +92,7 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
     expect(installMb).toBeLessThanOrEqual(INSTALL_MB);
   });
 
-  test('runs as a user who owns nothing and can write nothing', async () => {
+  test('runs as an unprivileged user who can write nothing', async () => {
     expect(await shell('id -u')).toBe('10001');
     const writable = 'find / -xdev -writable ! -type l ! -path "/dev/*" 2>/dev/null || true';
     expect(await shell(writable)).toBe('');

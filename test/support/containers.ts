@@ -25,7 +25,8 @@ const LEFT_OUT = ['doc', 'man', 'info', 'locale'].map(
  * second build takes seconds. The name belongs to this process.
  */
 export async function buildImage(): Promise<string> {
-  const base = await baseImage();
+  // Node needs the C++ library.
+  const base = await makeBase('bookworm', ['passwd', 'libstdc++6']);
   const buildBase = await buildBaseImage(base);
   const name = `${REPOSITORY}/service:${process.pid}`;
   const deploy = join(root, 'scripts/deploy');
@@ -45,13 +46,18 @@ export async function buildImage(): Promise<string> {
 
 /** Runs podman, which must not need systemd nor rights that a container of CI lacks. */
 export function podman(...args: string[]): Promise<string> {
+  return run('podman', args, { env: podmanSettings() });
+}
+
+/** The environment of programs that run podman. */
+export function podmanSettings(): { readonly CONTAINERS_CONF: string } {
   const file = join(tmpdir(), 'customer-api-containers.conf');
   writeFileSync(
     file,
     '[containers]\ndefault_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]\n' +
       '[engine]\nruntime = "runc"\nevents_logger = "file"\n',
   );
-  return run('podman', args, { env: { CONTAINERS_CONF: file } });
+  return { CONTAINERS_CONF: file };
 }
 
 async function exists(image: string): Promise<boolean> {
@@ -61,16 +67,16 @@ async function exists(image: string): Promise<boolean> {
   );
 }
 
-/** Debian's essential packages and the C++ library, which Node needs. Made once per machine. */
-export async function baseImage(): Promise<string> {
-  const name = `${REPOSITORY}/debian:bookworm`;
+/** Makes an image of Debian's essential packages and these, once per machine. */
+async function makeBase(release: string, packages: readonly string[]): Promise<string> {
+  const name = `${REPOSITORY}/debian:${[release, ...packages].join('-').replaceAll('+', 'p')}`;
   if (await exists(name)) return name;
   const folder = await mkdtemp(join(tmpdir(), 'debian-base-'));
   try {
     const archive = join(folder, 'base.tar');
-    const packages = ['--variant=essential', '--include=passwd,libstdc++6'];
+    const include = ['--variant=essential', `--include=${packages.join(',')}`];
     const plain = ['--aptopt=APT::Install-Recommends "false"', ...LEFT_OUT];
-    await run('mmdebstrap', [...packages, ...plain, 'bookworm', archive]);
+    await run('mmdebstrap', [...include, ...plain, release, archive]);
     await podman('import', '--quiet', archive, name);
     return name;
   } finally {
@@ -107,4 +113,59 @@ async function buildBaseFile(base: string): Promise<string> {
     `ENV npm_config_cafile=${CERTIFICATES} npm_config_cache=/npm npm_config_registry=${registry}`,
     '',
   ].join('\n');
+}
+
+/** What of Debian's packages stands for an image of compose.yaml, which no registry gives here. */
+const STAND_INS = {
+  postgres: [
+    'COPY postgres-entry /usr/local/bin/',
+    'ENV PATH=/usr/lib/postgresql/17/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    'ENTRYPOINT ["postgres-entry"]',
+  ],
+  pgbouncer: ['USER postgres'],
+  nginx: [],
+  prometheus: ['ENTRYPOINT ["prometheus"]'],
+} as const;
+
+/** As the entry point of Docker's image: makes a user and a database, then runs the command. */
+const POSTGRES_ENTRY = `#!/bin/sh
+set -eu
+data=/var/lib/postgresql/data
+as="setpriv --reuid postgres --regid postgres --clear-groups"
+chown postgres "$data"
+if [ ! -s "$data/PG_VERSION" ]; then
+  echo "$POSTGRES_PASSWORD" >/tmp/password && chmod 644 /tmp/password
+  $as initdb -D "$data" -U "$POSTGRES_USER" --auth=scram-sha-256 --pwfile=/tmp/password --no-sync
+  echo 'host all all all scram-sha-256' >>"$data/pg_hba.conf"
+  echo "create database $POSTGRES_DB" | $as postgres --single -D "$data" postgres
+fi
+exec $as "$@" -D "$data" -c listen_addresses='*' -c unix_socket_directories=/tmp
+`;
+
+/** Builds the images that stand for others. Resolves with a name for each. */
+export async function standInImages(): Promise<Record<keyof typeof STAND_INS, string>> {
+  const base = await makeBase('trixie', [
+    'postgresql-17',
+    'pgbouncer',
+    'nginx-light',
+    'prometheus',
+  ]);
+  const folder = await mkdtemp(join(tmpdir(), 'stand-ins-'));
+  try {
+    await writeFile(join(folder, 'postgres-entry'), POSTGRES_ENTRY, { mode: 0o755 });
+    const name = (service: string): string => `${REPOSITORY}/${service}:trixie`;
+    for (const [service, lines] of Object.entries(STAND_INS)) {
+      await writeFile(join(folder, 'Dockerfile'), [`FROM ${base}`, ...lines, ''].join('\n'));
+      const build = ['build', '--layers', '--isolation=chroot', '--tag', name(service), folder];
+      await run('buildah', build);
+    }
+    return {
+      postgres: name('postgres'),
+      pgbouncer: name('pgbouncer'),
+      nginx: name('nginx'),
+      prometheus: name('prometheus'),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

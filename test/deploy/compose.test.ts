@@ -1,0 +1,173 @@
+// compose.yaml as it is, with images of Debian's packages in place of those of a registry, and
+// without Grafana, which Debian has not. podman-compose knows no fixed addresses and does not wait
+// for conditions; the processes do not need them to.
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createCall, TEST_APP_SECRET } from '../support/api.ts';
+import {
+  buildImage,
+  CONTAINER_TOOLS,
+  podman,
+  podmanSettings,
+  standInImages,
+} from '../support/containers.ts';
+import { because, run, whyNot } from '../support/debian.ts';
+import { findFreePort } from '../support/ports.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const source = fileURLToPath(new URL('../../scripts/deploy', import.meta.url));
+const SERVICES = 'postgres pgbouncer migrate api1 api2 worker1 worker2 nginx prometheus'.split(' ');
+const reason = whyNot([...CONTAINER_TOOLS, 'podman-compose']);
+
+describe.skipIf(reason !== null)(`compose.yaml${because(reason)}`, { timeout: 600_000 }, () => {
+  const project = `customer-api-test-${process.pid}`;
+  let folder: string;
+  let image: string;
+  let url: string;
+  let environment: Record<string, string>;
+  let key: string;
+
+  const compose = (...args: string[]): Promise<string> =>
+    run('podman-compose', ['-p', project, '-f', 'compose.yaml', ...args], {
+      cwd: folder,
+      env: { ...environment, ...podmanSettings() },
+    });
+  const container = (service: string): string => `${project}_${service}_1`;
+
+  beforeAll(async () => {
+    const { postgres, pgbouncer, nginx, prometheus } = await standInImages();
+    image = await buildImage();
+    folder = await mkdtemp(join(tmpdir(), 'compose-'));
+    await cp(source, folder, { recursive: true });
+    const file = join(folder, 'compose.yaml');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replaceAll(/^.*ipv4_address.*\n/gm, ''));
+    const port = await findFreePort();
+    url = `http://127.0.0.1:${port}`;
+    const settings = [
+      `APP_SECRET=${TEST_APP_SECRET}`,
+      `PUBLIC_URL=${url}`,
+      'API_KEY_RATE_LIMIT_PER_MIN=1000000',
+    ];
+    await writeFile(join(folder, 'settings.env'), settings.join('\n'));
+    environment = {
+      POSTGRES_PASSWORD: 'a1b2c3',
+      GRAFANA_PASSWORD: 'unused',
+      LISTEN: `127.0.0.1:${port}`,
+      SERVICE_IMAGE: image,
+      POSTGRES_IMAGE: postgres,
+      PGBOUNCER_IMAGE: pgbouncer,
+      NGINX_IMAGE: nginx,
+      PROMETHEUS_IMAGE: prometheus,
+    };
+    await compose('up', '-d', '--no-build', ...SERVICES);
+    // nginx does not ask /readyz, so each API process must be ready.
+    for (const api of ['api1', 'api2']) await untilReady(api);
+    key = await seedTeam();
+  }, 900_000);
+
+  afterAll(async () => {
+    if (!folder) return;
+    await podman('rm', '--force', '--time=0', ...SERVICES.map(container));
+    const volumes = ['postgres', 'mail', 'prometheus'].map((name) => `${project}_${name}`);
+    await podman('volume', 'rm', '--force', ...volumes);
+    await podman('network', 'rm', '--force', `${project}_inside`);
+    await podman('rmi', '--force', image);
+    await rm(folder, { recursive: true });
+  });
+
+  const addressOf = (service: string): Promise<string> =>
+    podman(
+      'inspect',
+      '--format={{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}',
+      container(service),
+    );
+
+  async function untilReady(api: string): Promise<void> {
+    await until(async () => {
+      await delay(200);
+      return fetch(`http://${await addressOf(api)}:3000/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    });
+  }
+
+  async function seedTeam(): Promise<string> {
+    const file = join(folder, 'seed.json');
+    await writeFile(file, JSON.stringify(makeSeed([makeTeam('a', { rate_limit_per_min: 1e6 })])));
+    const settings = {
+      DATABASE_URL: 'postgres://app:a1b2c3@postgres:5432/app',
+      APP_SECRET: TEST_APP_SECRET,
+    };
+    const options = [
+      ['--network', `${project}_inside`, '--volume', `${file}:/seed.json:ro`, '--no-healthcheck'],
+      Object.entries(settings).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+    ].flat();
+    const shown = await podman('run', '--rm', ...options, image, 'seed', '/seed.json');
+    const { teams } = JSON.parse(shown) as {
+      teams: Record<string, { api_keys: Record<string, string> }>;
+    };
+    return teams['team_a']?.api_keys['full'] ?? '';
+  }
+
+  test('serves requests through nginx and PgBouncer, and a worker mails', async () => {
+    const call = createCall(url);
+    const invited = await call(key, 'POST', '/users', { body: { email: 'kim@example.com' } });
+    expect(invited).toMatchObject({ status: 201 });
+    expect((await call(key, 'GET', '/users')).status).toBe(200);
+    const mails = await until(() => podman('exec', container('worker1'), 'ls', '/mail'));
+    expect(mails).toMatch(/\.eml/);
+  });
+
+  test('is watched by Prometheus', async () => {
+    const address = await addressOf('prometheus');
+    const query = `http://${address}:9090/api/v1/query?query=sum(up)`;
+    await until(async () => {
+      await delay(500);
+      const { data } = (await (await fetch(query)).json()) as {
+        data: { result: { value: [number, string] }[] };
+      };
+      return data.result[0]?.value[1] === '4';
+    });
+    expect(await (await fetch(`http://${address}:9090/api/v1/rules`)).text()).toContain('ApiGone');
+  });
+
+  test('restarts one API process after the other, and no client notices', async () => {
+    const statuses = new Map<number, number>();
+    let isOver = false;
+    const client = async (): Promise<void> => {
+      while (!isOver) {
+        const { status } = await fetch(`${url}/api/public/v1/me`, {
+          headers: { authorization: `Bearer ${key}`, connection: 'close' },
+        }).catch(() => ({ status: 0 }));
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        await delay(10);
+      }
+    };
+    const clients = [client(), client(), client(), client()];
+    for (const api of ['api1', 'api2']) {
+      await podman('exec', container('nginx'), 'nginx-server', api, 'down');
+      await podman('restart', '--time=60', container(api));
+      await untilReady(api);
+      await podman('exec', container('nginx'), 'nginx-server', api, 'up');
+    }
+    isOver = true;
+    await Promise.all(clients);
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(statuses.get(200)).toBeGreaterThan(200);
+  });
+
+  test('says that it is unavailable when no API process is there', async () => {
+    await podman('stop', '--time=60', container('api1'), container('api2'));
+    const response = await fetch(`${url}/api/public/v1/me`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(response.headers.get('retry-after')).toBe('5');
+  });
+});
