@@ -27,6 +27,9 @@ export const teamInput = { team_id: hostId };
 /** A text of the host application. null and undefined: there is none. */
 export const hostText = z.string().max(TEXT_MAX_CHARACTERS).nullable().optional();
 
+/** A text of the host application that there must be. */
+export const requiredHostText = z.string().max(TEXT_MAX_CHARACTERS);
+
 /** A number of things, or a duration. */
 export const hostCount = z.int().min(0).max(INT4_MAX);
 
@@ -37,4 +40,7 @@ export const hostScore = z.int().min(-SCORE_MAX).max(SCORE_MAX);
 export const hostEmail = z.string().trim().max(254).pipe(z.email());
 
 /** A status whose values the host application defines. The column accepts the same pattern. */
-export const hostState = z.string().regex(/^[a-z][a-z_]{0,39}$/);
+export const hostState = z
+  .string()
+  .max(40)
+  .regex(/^[a-z][a-z_]{0,39}$/);

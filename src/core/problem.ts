@@ -68,10 +68,15 @@ interface ProblemFields {
   not_found: Diagnostic & { readonly field?: string };
   /**
    * A response has `errors` in any case, and `field` and `detail` if there is one fault only.
-   * Without `errors`, the one entry is made of the others; `reason` is its code.
+   * Without `errors`, the one entry is made of the others; `reason` is its code. `more_errors`:
+   * there are more than `errors` lists.
    */
   validation_error:
-    | (Diagnostic & { readonly errors: readonly FieldError[]; readonly field?: string })
+    | (Diagnostic & {
+        readonly errors: readonly FieldError[];
+        readonly field?: string;
+        readonly more_errors?: true;
+      })
     | { readonly field: string; readonly detail: string; readonly reason: string };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
   rate_limited: Diagnostic & { readonly retry_after: number };

@@ -1,8 +1,40 @@
 /** Shapes that several features share. */
 import { z } from 'zod';
 
+/** The longest text of a request that names something. */
+const NAME_MAX_CHARACTERS = 200;
+/** Longer than any id that fits into the path of a request. */
+const ID_MAX_CHARACTERS = 10_000;
+/** More digits of a second than anybody has. */
+const DATE_TIME_MAX_CHARACTERS = 64;
+const DATE_CHARACTERS = 10;
+
 /** An id in the path or body of a request. Any text is valid: an impossible id is just unknown. */
-export const id = z.string().min(1);
+export const id = z.string().min(1).max(ID_MAX_CHARACTERS);
+
+/** A text that names one of few values, which the operation checks. */
+export const nameInput = z.string().max(NAME_MAX_CHARACTERS);
+
+/**
+ * A list of at most `max` items. A longer one is refused before its items are looked at: zod alone
+ * would describe what is wrong with each of them.
+ */
+export function listOf<T extends z.ZodType>(
+  item: T,
+  { min = 0, max }: { readonly min?: number; readonly max: number },
+): z.ZodType<z.output<T>[], z.input<T>[]> {
+  const refuseLonger = (value: unknown, ctx: z.RefinementCtx): unknown => {
+    if (!Array.isArray(value) || value.length <= max) return value;
+    const limit = { maximum: max, origin: 'array', inclusive: true } as const;
+    ctx.issues.push({ code: 'too_big', ...limit, input: value });
+    return z.NEVER;
+  };
+  const list = z.array(item).max(max);
+  return z.preprocess(refuseLonger, min === 0 ? list : list.min(min)) as unknown as z.ZodType<
+    z.output<T>[],
+    z.input<T>[]
+  >;
+}
 
 const inYears = (text: string): boolean => {
   const year = new Date(text).getUTCFullYear();
@@ -12,6 +44,7 @@ const inYears = (text: string): boolean => {
 /** A date-time in a request. It must have an offset. Read it with `toInstant`. */
 export const dateTimeInput = z.iso
   .datetime({ offset: true, abort: true })
+  .max(DATE_TIME_MAX_CHARACTERS)
   .refine(inYears, { error: 'The date-time must lie in the years 1 to 9999.' });
 
 /** Converts a date-time of a request for the database: ISO text in UTC with milliseconds. */
@@ -20,9 +53,12 @@ export function toInstant(text: string): string {
 }
 
 /** A calendar date in a request, `YYYY-MM-DD`. The date must exist. */
-export const dateInput = z.iso.date().refine((text) => !text.startsWith('0000'), {
-  error: 'The date must lie in the years 1 to 9999.',
-});
+export const dateInput = z.iso
+  .date()
+  .max(DATE_CHARACTERS)
+  .refine((text) => !text.startsWith('0000'), {
+    error: 'The date must lie in the years 1 to 9999.',
+  });
 
 /**
  * A date-time in a response: UTC with milliseconds and `Z`. There is no pattern here, because it
@@ -41,6 +77,11 @@ const isContainer = (value: unknown): boolean => typeof value === 'object' && va
 const isObject = (value: unknown): boolean => isContainer(value) && !Array.isArray(value);
 const INVALID_TYPE = { params: { code: 'invalid_type' } };
 
+/** The maximum size of a free-form JSON value. */
+export const FREE_JSON_MAX_BYTES = 64 * 1024;
+/** JSON schemas have no word for it. */
+const FREE_JSON = { 'x-max-bytes': FREE_JSON_MAX_BYTES };
+
 /**
  * A free-form JSON object (`external_ref`, `fields`), which is returned as it was stored. The value
  * is not copied: `z.record` would copy it and lose a field named `__proto__`.
@@ -48,7 +89,7 @@ const INVALID_TYPE = { params: { code: 'invalid_type' } };
 export const freeObject = z
   .unknown()
   .refine(isObject, { error: 'Expected an object.', ...INVALID_TYPE })
-  .meta({ type: 'object', additionalProperties: true }) as unknown as z.ZodType<
+  .meta({ type: 'object', additionalProperties: true, ...FREE_JSON }) as unknown as z.ZodType<
   Record<string, unknown>
 >;
 
@@ -56,10 +97,9 @@ export const freeObject = z
 export const freeContainer = z
   .unknown()
   .refine(isContainer, { error: 'Expected an object or an array.', ...INVALID_TYPE })
-  .meta({ type: ['object', 'array'] }) as unknown as z.ZodType<Record<string, unknown> | unknown[]>;
+  .meta({ type: ['object', 'array'], ...FREE_JSON }) as unknown as z.ZodType<
+  Record<string, unknown> | unknown[]
+>;
 
 /** The output of an operation that has nothing to return. */
 export const okOutput = z.object({ ok: z.boolean() });
-
-/** The maximum size of a free-form JSON value. */
-export const FREE_JSON_MAX_BYTES = 64 * 1024;

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
 import type { NotReady } from '../runtime/readiness.ts';
+import { createBodies } from './api/bodies.ts';
 import type { Entrance } from './api/entrance.ts';
 import type { RestOptions } from './api/exchange.ts';
 import { hasHungUp } from './api/hang-up.ts';
@@ -16,7 +17,7 @@ import { createPace } from './pace.ts';
 
 export interface AppOptions
   extends
-    Omit<RestOptions, 'ipOf' | 'entrance'>,
+    Omit<RestOptions, 'ipOf' | 'entrance' | 'bodies'>,
     Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
   /** Returns why the process should get no requests at the moment. null: it is ready. */
@@ -41,7 +42,8 @@ export function createApp(options: AppOptions): Express {
     return pace(networkOfCaller(request), cost);
   };
   const refused: Entrance['refused'] = (request) => slowDown(request, 1);
-  const shared = { ...options, ipOf, entrance: { known: gate.known, refused } };
+  const entrance = { known: gate.known, refused };
+  const shared = { ...options, ipOf, entrance, bodies: createBodies() };
   const rest = createRest(shared);
   app.use((request, response, next) => {
     // Node reads a body that nobody wants to its end, unless the connection closes.

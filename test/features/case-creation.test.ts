@@ -184,7 +184,7 @@ describe('POST /cases', () => {
   });
 
   test('422: JSON that is nested too deeply', async () => {
-    const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+    const deep = `${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`;
     expect(await createRaw(`{"user_id":"usr_a_member","fields":${deep}}`)).toMatchObject({
       status: 422,
       body: { errors: [{ code: 'too_deep' }] },

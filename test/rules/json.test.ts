@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, findJsonFault } from '../../src/core/json.ts';
+import { canonicalJson, findJsonFault, findRawJsonFault } from '../../src/core/json.ts';
 import { freeContainer, freeObject } from '../../src/core/shapes.ts';
 
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
@@ -36,10 +36,54 @@ describe('the JSON of a request', () => {
   });
 });
 
+describe('the bytes of a request, before they are parsed,', () => {
+  const find = (text: string) => findRawJsonFault(Buffer.from(text));
+  const values = (count: number): string => `[${'1,'.repeat(count - 1)}1]`;
+  const fields = (count: number): string =>
+    `{${Array.from({ length: count }, (_, index) => `"${index}":{}`).join(',')}}`;
+
+  it.each<[string, string]>([
+    ['many values', values(100_000)],
+    ['many fields', fields(20_000)],
+    ['commas, colons and brackets in texts', JSON.stringify(',:[{"\\,'.repeat(100_000))],
+    ['escaped quotes and backslashes', JSON.stringify(['"', '\\', '\\"', ',']).repeat(3)],
+    ['long integers in texts', '["12345678901234567890", "1\\"12345678901234567891"]'],
+    ['long integers that a float holds', '[1000000000000000000000, -9007199254740992]'],
+    ['integers of 16 digits that a float holds', '[9007199254740991]'],
+    [
+      'fractions and exponents',
+      '[1.2345678901234567891, 12345678901234567891e2, 1e12345678901234]',
+    ],
+    ['an integer beyond a float, which is refused later', '9'.repeat(400)],
+    ['what is not JSON', '"'],
+  ])('may have %s', (_what, text) => {
+    expect(find(text)).toBeNull();
+  });
+
+  it.each<[string, string, string]>([
+    ['more values', values(100_001), 'too_many_values'],
+    ['more lists', `[${'[],'.repeat(60_000)}[]]`, 'too_many_values'],
+    ['more fields', fields(20_001), 'too_many_values'],
+    ['a long integer that a float would change', '{"a":[9007199254740993]}', 'invalid_number'],
+    ['such an integer with a sign', '{"a":-12345678901234567891}', 'invalid_number'],
+    ['such an integer at the end', '12345678901234567891', 'invalid_number'],
+    ['such an integer after an escape', '["\\\\",12345678901234567891]', 'invalid_number'],
+  ])('must not have %s', (_what, text, code) => {
+    expect(find(text)).toMatchObject({ path: [], code });
+  });
+});
+
 describe('canonical JSON', () => {
   it('is equal for objects whose fields are in another order, at every level', () => {
     expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}');
     expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
+  });
+
+  it('leaves out fields that are undefined, and keeps dates as JSON does', () => {
+    const at = new Date('2026-11-02T09:00:00Z');
+    expect(canonicalJson({ b: undefined, a: [undefined, at] })).toBe(
+      '{"a":[null,"2026-11-02T09:00:00.000Z"]}',
+    );
   });
 
   it('differs for arrays in another order', () => {

@@ -160,3 +160,43 @@ describe('the body of a problem', () => {
     expect(problemBody(new ProblemError('bad_request', { status: 413 }), context).status).toBe(413);
   });
 });
+
+describe('an answer to a bad input', () => {
+  const errorsOf = (shape: z.ZodType, input: unknown) => {
+    const { fields } = toProblem(failureOf(shape, input), POST);
+    return fields as { errors: { path: string; message: string }[]; more_errors?: true };
+  };
+  const unknown = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
+
+  it('lists 20 faults, and says whether there are more', () => {
+    const all = errorsOf(z.strictObject({}), unknown(20));
+    expect([all.errors.length, all.more_errors]).toEqual([20, undefined]);
+    for (const shape of [z.strictObject({}), z.record(z.string(), z.string())]) {
+      const some = errorsOf(shape, unknown(21));
+      expect([some.errors.length, some.more_errors]).toEqual([20, true]);
+    }
+  });
+
+  it('counts several faults of one place once', () => {
+    const shape = z.string().min(3).regex(/b/).array();
+    const some = errorsOf(
+      shape,
+      Array.from({ length: 20 }, () => ''),
+    );
+    expect([some.errors.length, some.more_errors]).toEqual([20, undefined]);
+  });
+
+  it('cuts long names of the caller, and no character in two', () => {
+    const name = `${'x'.repeat(99)}😀${'y'.repeat(100_000)}`;
+    const { errors } = errorsOf(z.strictObject({ a: z.record(z.string(), z.int()) }), {
+      a: { [name]: 'x' },
+      [name]: 1,
+    });
+    const cut = `${'x'.repeat(99)}\ufffd…`;
+    expect(errors).toMatchObject([
+      { path: `body.a.${cut}` },
+      { path: `body.${cut}`, message: `Unknown field: ${cut}` },
+    ]);
+  });
+});

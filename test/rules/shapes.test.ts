@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { pageQuery } from '../../src/core/page.ts';
 import {
   hostCount,
@@ -15,6 +15,8 @@ import {
   freeContainer,
   freeObject,
   id,
+  listOf,
+  nameInput,
 } from '../../src/core/shapes.ts';
 
 const accepts = (shape: z.ZodType, value: unknown): boolean => shape.safeParse(value).success;
@@ -28,6 +30,10 @@ const email = (length: number): string => {
 /** The last value that is accepted, and the first one that is not. */
 const LIMITS: readonly [what: string, shape: z.ZodType, last: unknown, next: unknown][] = [
   ['the shortest id', id, 'a', ''],
+  ['the longest id', id, letters(10_000), letters(10_001)],
+  ['the longest name', nameInput, letters(200), letters(201)],
+  ['the shortest list', listOf(z.int(), { min: 1, max: 2 }), [1], []],
+  ['the longest list', listOf(z.int(), { max: 2 }), [1, 2], [1, 2, 3]],
   ['the shortest cursor', pageQuery.cursor, 'a', ''],
   ['the longest cursor', pageQuery.cursor, letters(1000), letters(1001)],
   ['the smallest page', pageQuery.limit, 1, 0],
@@ -55,6 +61,28 @@ describe('a limit of a value', () => {
 
 test('a page has 50 entries unless the request says otherwise', () => {
   expect(pageQuery.limit.parse(undefined)).toBe(50);
+});
+
+describe('a list', () => {
+  const list = listOf(z.int(), { max: 2 });
+
+  it('that is too long is refused before its items are looked at', () => {
+    const long = list.safeParse(Array.from({ length: 1000 }, () => 'x'));
+    expect(long.error?.issues).toMatchObject([{ code: 'too_big', maximum: 2, origin: 'array' }]);
+  });
+
+  it('tells what is wrong with its items', () => {
+    expect(list.safeParse([1, 'x']).error?.issues).toMatchObject([
+      { path: [1], code: 'invalid_type' },
+    ]);
+  });
+
+  it('may be left out where it is optional', () => {
+    const shape = z.object({ list: list.optional(), others: list.nullable().optional() });
+    expect(shape.parse({})).toEqual({});
+    expect(shape.parse({ others: null })).toEqual({ others: null });
+    expect(z.object({ list }).safeParse({}).success).toBe(false);
+  });
 });
 
 describe('the email of a member', () => {

@@ -4,11 +4,14 @@ import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { detail } from '../../core/privacy.ts';
 import { SCOPES } from '../../core/scopes.ts';
-import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, listOf } from '../../core/shapes.ts';
 
 const NAME_MAX = 100;
 const GRACE_MAX_S = 30 * 24 * 3600;
 const ALLOWED_IPS_MAX = 100;
+const NETWORK_MAX_CHARACTERS = 100;
+/** Duplicates collapse, so there may be more than there are scopes. */
+const SCOPES_MAX = 100;
 
 export const apiKey = z.object({
   id: z.string().meta({ description: 'The value for `key_id`, not the key itself.' }),
@@ -78,6 +81,7 @@ const isMapped = (text: string): boolean => {
 const network = z
   .string()
   .trim()
+  .max(NETWORK_MAX_CHARACTERS, { abort: true })
   .refine(isNetwork, {
     error: 'Expected an IPv4 or IPv6 address, or a network such as 10.0.0.0/8.',
     abort: true,
@@ -97,11 +101,10 @@ export const createInput = z.strictObject({
     .min(1)
     .max(NAME_MAX)
     .meta({ description: 'Unique among all keys that the team has or had.' }),
-  scopes: z.array(z.enum(SCOPES)).min(1).meta({ description: 'Fixed for the life of the key.' }),
-  allowed_ips: z
-    .array(network)
-    .min(1)
-    .max(ALLOWED_IPS_MAX)
+  scopes: listOf(z.enum(SCOPES), { min: 1, max: SCOPES_MAX }).meta({
+    description: 'Fixed for the life of the key.',
+  }),
+  allowed_ips: listOf(network, { min: 1, max: ALLOWED_IPS_MAX })
     .nullable()
     .optional()
     .meta({ description: 'Addresses or CIDR networks; left out or null: any.' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { detailOrNull } from '../../core/privacy.ts';
-import { catalogId, dateInput, dateOnly, dateTime, id } from '../../core/shapes.ts';
+import { catalogId, dateInput, dateOnly, dateTime, id, nameInput } from '../../core/shapes.ts';
 
 export const assignment = z.object({
   id: z.string(),
@@ -67,10 +67,7 @@ export const createInput = z.strictObject({
 });
 export const updateInput = z.strictObject({
   ...assignmentId,
-  status: z
-    .string()
-    .optional()
-    .meta({ description: '`open` or `done`.', examples: ['done'] }),
+  status: nameInput.optional().meta({ description: '`open` or `done`.', examples: ['done'] }),
   note,
   due_date: dueDate,
 });

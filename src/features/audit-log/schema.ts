@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 
 export const auditEntry = z.object({
   id: z.string(),
@@ -23,7 +23,7 @@ export const listInput = z.strictObject({
   ...pageQuery,
   actor_kind: z.enum(['api_key', 'user', 'platform', 'system']).optional(),
   actor_id: id.optional(),
-  action: z.string().optional(),
+  action: nameInput.optional(),
   target_id: id.optional(),
   since: dateTimeInput.optional().meta({ description: 'Written at or after.' }),
   until: dateTimeInput.optional().meta({ description: 'Written before.' }),

@@ -1,8 +1,26 @@
 import { z } from 'zod';
 import { DIMENSIONS } from '../../core/dimensions.ts';
-import { hostId, hostScore, hostText, teamInput } from '../../core/platform-shapes.ts';
-import { dateTime, dateTimeInput } from '../../core/shapes.ts';
-import { tip, TIPS_MAX } from './schema.ts';
+import {
+  hostId,
+  hostScore,
+  hostText,
+  requiredHostText,
+  teamInput,
+} from '../../core/platform-shapes.ts';
+import { dateTime, dateTimeInput, listOf } from '../../core/shapes.ts';
+import { TIPS_MAX, type tip } from './schema.ts';
+
+const dimensions = Object.fromEntries(
+  DIMENSIONS.map((dimension) => [dimension, hostScore.exactOptional()]),
+) as Record<(typeof DIMENSIONS)[number], z.ZodExactOptional<typeof hostScore>>;
+
+const tipInput = z.strictObject({
+  issue: requiredHostText,
+  moment: requiredHostText,
+  principle: requiredHostText,
+  rewrite: requiredHostText,
+  impact: requiredHostText,
+} satisfies Record<keyof typeof tip.shape, z.ZodType>);
 
 /** A training's evaluation as the host application saves it. */
 export const saveInput = z.strictObject({
@@ -11,11 +29,11 @@ export const saveInput = z.strictObject({
   /** When the evaluation was made. Of two, the later one is kept. */
   saved_at: dateTimeInput,
   score: z.strictObject({
-    dimensions: z.partialRecord(z.enum(DIMENSIONS), hostScore),
+    dimensions: z.strictObject(dimensions),
     total: hostScore.nullable(),
     spread: z.number().nullable(),
   }),
-  tips: z.array(z.strictObject(tip.shape)).max(TIPS_MAX).default([]),
+  tips: listOf(tipInput, { max: TIPS_MAX }).default([]),
   goal: hostText,
   methodology: hostId.nullable().optional(),
   strongest: hostText,

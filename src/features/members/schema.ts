@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { detail } from '../../core/privacy.ts';
-import { dateTime, id } from '../../core/shapes.ts';
+import { dateTime, id, nameInput } from '../../core/shapes.ts';
 
 /** A member as the API shows it. */
 export const member = z.object({
@@ -26,7 +26,7 @@ const memberId = {
 /**
  * Any text. The operation checks the role, because the specification wants `field` in that error.
  */
-const role = z.string().meta({ description: '`admin` or `member`.', examples: ['member'] });
+const role = nameInput.meta({ description: '`admin` or `member`.', examples: ['member'] });
 
 export const listInput = z.object(pageQuery);
 export const getInput = z.object(memberId);

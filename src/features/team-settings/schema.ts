@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { detail } from '../../core/privacy.ts';
-import { id } from '../../core/shapes.ts';
+import { id, listOf } from '../../core/shapes.ts';
 
 /** More than any catalog has, but few enough for one statement. */
 const IDS_MAX = 5000;
@@ -43,7 +43,7 @@ export const setPrivacyInput = z.strictObject({
   leaderboard_enabled: leaderboard.optional(),
 });
 
-const ids = z.array(id).max(IDS_MAX);
+const ids = listOf(id, { max: IDS_MAX });
 
 export const policy = z.object({
   blocked: z.array(z.string()).meta({ description: 'Ids of blocked catalog entries.' }),

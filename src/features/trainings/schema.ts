@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { catalogId, dateTime, dateTimeInput, freeObject, id } from '../../core/shapes.ts';
+import {
+  catalogId,
+  dateTime,
+  dateTimeInput,
+  freeObject,
+  id,
+  nameInput,
+} from '../../core/shapes.ts';
 
 /** A training as the API shows it. */
 export const training = z.object({
@@ -35,8 +42,7 @@ export const listInput = z.object({
   user_id: id
     .optional()
     .meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
-  status: z
-    .string()
+  status: nameInput
     .min(1)
     .optional()
     .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),

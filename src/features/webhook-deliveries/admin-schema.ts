@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { dateTime, dateTimeInput, id } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 import { webhookDelivery } from './schema.ts';
 
 /** A delivery as the team's admins see it in the app. */
@@ -52,7 +52,7 @@ export const listDeliveriesInput = z.strictObject({
   ...pageQuery,
   ...timeRange,
   status: z.enum(['pending', 'retrying', 'ok', 'gave_up']).optional(),
-  event_type: z.string().optional(),
+  event_type: nameInput.optional(),
   endpoint_id: id.optional(),
 });
 

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
 import { secretField } from '../../core/private-fields.ts';
-import { dateTime, id } from '../../core/shapes.ts';
+import { dateTime, id, listOf, nameInput } from '../../core/shapes.ts';
 
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
+/** Above the limit that the operation checks, with `field` in its error. */
+const URL_MAX_CHARACTERS = 10_000;
+/** Duplicates collapse, so there may be more than there are event types. */
+const EVENTS_MAX = 100;
 
 /** A webhook endpoint as the API shows it. Only a creation shows the secret. */
 export const webhookEndpoint = z.object({
@@ -40,14 +44,17 @@ const endpointId = {
 
 // URL, events and status take any text. The operation checks them, because the specification wants
 // `field` in that error.
-const url = z.string().meta({
-  description:
-    'Where events are sent: `https`, at most 2048 characters, without user info or fragment, ' +
-    'at public addresses only.',
-  examples: ['https://example.com/hooks/team'],
-});
+const url = z
+  .string()
+  .max(URL_MAX_CHARACTERS)
+  .meta({
+    description:
+      'Where events are sent: `https`, at most 2048 characters, without user info or fragment, ' +
+      'at public addresses only.',
+    examples: ['https://example.com/hooks/team'],
+  });
 const eventTypes = SUBSCRIBABLE_EVENTS.map((type) => `\`${type}\``).join(', ');
-const events = z.array(z.string()).meta({
+const events = listOf(nameInput, { max: EVENTS_MAX }).meta({
   description: `Event types to deliver, at least one of: ${eventTypes}.`,
   examples: [['assignment.created', 'evaluation.completed']],
 });
@@ -68,8 +75,7 @@ export const updateInput = z.strictObject({
   url: url.optional(),
   description,
   events: events.optional(),
-  status: z
-    .string()
+  status: nameInput
     .optional()
     .meta({ description: '`active` or `disabled`.', examples: ['disabled'] }),
 });

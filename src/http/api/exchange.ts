@@ -6,6 +6,7 @@ import type { Database } from '../../db/client.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { Authentication, RateLimits } from './authenticate.ts';
+import type { Bodies } from './bodies.ts';
 import type { Entrance } from './entrance.ts';
 import type { Match } from './routes.ts';
 
@@ -23,6 +24,7 @@ export interface RestOptions {
   /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: IncomingMessage) => string | null;
   readonly entrance: Entrance;
+  readonly bodies: Bodies;
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number) => void;

@@ -105,6 +105,10 @@ function withErrors(
   };
 }
 
+/** How many faults an answer lists. `more_errors` says that there are others. */
+const ERRORS_MAX = 20;
+const NAME_MAX_CHARACTERS = 100;
+
 /** A fault in the input. `path` has the steps to it, without where the input came from. */
 interface Fault {
   readonly path: readonly PropertyKey[];
@@ -119,38 +123,57 @@ interface Fault {
 function validationError(error: z.ZodError, route: Route | null): ProblemError {
   // zod goes on after a wrong type: an empty list is no text, and is too short besides.
   const byPlace = new Map<string, Fault>();
-  for (const fault of error.issues.flatMap(toFaults)) {
+  for (const fault of faultsOf(error)) {
     const place = locate(fault.path, route);
-    if (!byPlace.has(place)) byPlace.set(place, fault);
+    if (byPlace.has(place)) continue;
+    if (byPlace.size === ERRORS_MAX) return validationErrors(byPlace, { more_errors: true });
+    byPlace.set(place, fault);
   }
-  const errors = [...byPlace].map(([path, fault]) => ({ ...fault, path }));
   const [only, ...others] = byPlace.values();
   const field = String((only?.path[0] === '' ? only.path[1] : only?.path[0]) ?? '');
   return !only || others.length > 0 || field === ''
-    ? new ProblemError('validation_error', { errors })
-    : new ProblemError('validation_error', { errors, field, detail: only.message });
+    ? validationErrors(byPlace, {})
+    : validationErrors(byPlace, { field: shorten(field), detail: only.message });
+}
+
+function validationErrors(
+  byPlace: ReadonlyMap<string, Fault>,
+  others: { readonly field?: string; readonly detail?: string; readonly more_errors?: true },
+): ProblemError {
+  const errors = [...byPlace].map(([path, fault]) => ({ ...fault, path }));
+  return new ProblemError('validation_error', { errors, ...others });
 }
 
 /** Each misspelt field is a fault of its own. */
-function toFaults(issue: z.core.$ZodIssue): Fault[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: [...issue.path, key],
-      message: `Unknown field: ${key}`,
-      code: issue.code,
-    }));
+function* faultsOf({ issues }: z.ZodError): Generator<Fault> {
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) {
+        const message = `Unknown field: ${shorten(key)}`;
+        yield { path: [...issue.path, key], message, code: issue.code };
+      }
+      continue;
+    }
+    const code =
+      issue.code === 'custom' && typeof issue.params?.['code'] === 'string'
+        ? issue.params['code']
+        : issue.code;
+    yield { path: issue.path, message: issue.message, code };
   }
-  const code =
-    issue.code === 'custom' && typeof issue.params?.['code'] === 'string'
-      ? issue.params['code']
-      : issue.code;
-  return [{ path: issue.path, message: issue.message, code }];
+}
+
+/** A name of the caller's in an answer: an answer stays short, whatever was sent. */
+function shorten(name: PropertyKey): string {
+  const text = String(name);
+  return text.length <= NAME_MAX_CHARACTERS
+    ? text
+    : `${text.slice(0, NAME_MAX_CHARACTERS).toWellFormed()}…`;
 }
 
 function locate(path: readonly PropertyKey[], route: Route | null): string {
   // An empty first step marks a body field that has the name of a path parameter.
   const isInBody = path[0] === '' && path.length > 1;
-  const steps = path.slice(isInBody ? 1 : 0).map(String);
+  const steps = path.slice(isInBody ? 1 : 0).map(shorten);
   if (!route) return ['input', ...steps].join('.');
   if (!isInBody && steps[0] !== undefined && route.path.includes(`{${steps[0]}}`))
     return ['path', ...steps].join('.');

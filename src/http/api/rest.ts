@@ -184,9 +184,10 @@ async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<v
     describeError: noDescription,
   };
   operation.guard(ctx);
-  const rawInput = await readInput(exchange.request, route, match.rawParameters, exchange.query);
-  const call = operation.parse(ctx, rawInput);
   const key = route.endpoint.method === 'POST' ? findIdempotencyKey(exchange.request) : null;
+  const readBody = () => options.bodies.readJson(exchange.request, tenant.team.id);
+  const rawInput = await readInput(readBody, route, match.rawParameters, exchange.query);
+  const call = operation.parse(ctx, rawInput);
   if (key === null) {
     answer(exchange, toResponse(route, await runCall(call, db)));
     return;

@@ -7,6 +7,7 @@ import { ProblemError } from '../../core/problem.ts';
 import type { Database } from '../../db/client.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits } from '../api/authenticate.ts';
+import type { Bodies } from '../api/bodies.ts';
 import type { Entrance } from '../api/entrance.ts';
 import { hasHungUp } from '../api/hang-up.ts';
 import { negotiateLanguage } from '../api/language.ts';
@@ -29,6 +30,7 @@ export interface TrpcOptions {
   /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: Request) => string | null;
   readonly entrance: Entrance;
+  readonly bodies: Bodies;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
   /** Development only: allows a login as any member of this team, without a password. */

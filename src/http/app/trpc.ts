@@ -15,7 +15,6 @@ import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
 import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
 import { isOurFault, toProblem } from '../api/problem-response.ts';
-import { readText } from '../api/request-body.ts';
 import {
   admit,
   beginExchange,
@@ -62,7 +61,9 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     const path = request.path.slice(request.path.lastIndexOf('/') + 1);
     const caller = await admit(exchange, tokenOf(options, request), countCalls(request, path));
     // tRPC parses a body that is a text. Without one it would read the body itself.
-    const body = request.method === 'POST' ? await readText(request) : undefined;
+    const owner = caller.team?.id ?? `service ${caller.actor.id}`;
+    const body =
+      request.method === 'POST' ? await options.bodies.readText(request, owner) : undefined;
     if (body !== undefined) Object.assign(request, { body });
     await perform(exchange, path, { ...shared, ...caller });
   } catch (error) {

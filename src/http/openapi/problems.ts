@@ -46,7 +46,10 @@ export const problem = z.object({
     .optional()
     .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
   errors: z.array(fieldError).optional().meta({
-    description: 'Everything that is wrong with the input. Always with `validation_error`.',
+    description: 'What is wrong with the input, 20 faults at most. Always with `validation_error`.',
+  }),
+  more_errors: z.literal(true).optional().meta({
+    description: 'There are more faults than `errors` lists. Only with `validation_error`.',
   }),
   field: z
     .string()

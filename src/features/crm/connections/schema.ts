@@ -35,6 +35,7 @@ const settings = {
   }),
   base_url: z
     .url({ protocol: /^https?$/ })
+    .max(2048)
     .optional()
     .meta({ description: 'For development and tests only.' }),
 };
