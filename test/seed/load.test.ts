@@ -124,6 +124,7 @@ describe('a file with every field', () => {
     expect((await read(`SELECT * FROM evaluation WHERE training_id = 'trn_1'`))[0]).toEqual({
       team_id: 'team_a',
       training_id: TRAINING.id,
+      user_id: TRAINING.user_id,
       ...score,
       ...texts,
       saved_at: '2026-03-04T05:14:00.000Z',
