@@ -7,6 +7,7 @@ import { declaredStatements } from '../../src/db/statement.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { REMOVE_OLD, retentionTasks } from '../../src/features/retention/tasks.ts';
+import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
@@ -172,6 +173,7 @@ describe('events whose deliveries wait', () => {
     await addDeliveries('shared', 'whe_2', 40);
     expect(await remove()).toMatchObject({ deliveries: 2, events: 0 });
     await query(`delete from webhook_endpoint where id = 'whe_1'`);
+    await removeDeletedEndpoint(api.db, { teamId: 'team_a', endpointId: 'whe_1' });
     expect(await remove()).toMatchObject({ events: 2 });
   });
 

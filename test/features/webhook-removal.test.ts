@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { statement, type Tx } from '../../src/db/client.ts';
 import { claimUrgent, releaseClaims, releaseForgotten } from '../../src/delivery/claim-store.ts';
-import { insertDeliveries } from '../../src/delivery/fan-out-store.ts';
+import { insertDeliveries, takeEvents } from '../../src/delivery/fan-out-store.ts';
 import { findWaiting, FIRST_ENDPOINT } from '../../src/delivery/waiting-store.ts';
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
@@ -74,36 +74,41 @@ describe('a deleted endpoint', () => {
   });
 
   test('waits for a fan-out that has begun, so that the removal finds its deliveries', async () => {
-    await writeDeliveries({ endpoint: 'whe_2', prefix: 'o', count: 2 });
-    const insert = (tx: Tx, eventId: string): void =>
+    await rows(`update webhook_endpoint set events = '{member.joined}'`);
+    await rows(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_a', 'evt_' || n, 'member.joined', '{}', now()
+       from generate_series(1, 2) n`,
+    );
+    const fanOut = async (tx: Tx): Promise<void> => {
+      const taken = await takeEvents(tx, 'oldest', 1);
       insertDeliveries(tx, {
         at: new Date(),
         worker: WORKER,
-        events: [],
-        deliveries: [
-          {
-            teamId: 'team_a',
-            id: `whd_of_${eventId}`,
-            endpointId: 'whe_1',
-            eventId,
-            eventType: 'member.joined',
-            claimed: false,
-          },
-        ],
+        events: taken.map((row) => ({ teamId: row.team_id, id: row.event_id })),
+        deliveries: taken.map((row) => ({
+          teamId: row.team_id,
+          id: `${row.event_id} for ${row.endpoint_id}`,
+          endpointId: row.endpoint_id ?? '',
+          eventId: row.event_id,
+          eventType: row.event_type,
+          claimed: false,
+        })),
       });
+    };
     let removed: ReturnType<typeof remove> | undefined;
     await api.db.transaction(async (tx) => {
-      insert(tx, 'evt_o00001');
+      await fanOut(tx);
       await tx.query(statement('test.removal.insert', 'select 1 as done'), []);
       removed = remove();
       await untilWaiting(api, 1);
     });
     expect((await removed)?.status).toBe(200);
-    await api.db.transaction(async (tx) => insert(tx, 'evt_o00002'));
-    const left = await rows(`select id from webhook_delivery where endpoint_id = 'whe_1'`);
-    expect(left).toEqual([{ id: 'whd_of_evt_o00001' }]);
+    await api.db.transaction(fanOut);
+    expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(1);
+    expect(await countOf('webhook_delivery', `endpoint_id = 'whe_2'`)).toBe(2);
     await removeDeletedEndpoint(api.db, GONE);
-    expect(await countOf('webhook_delivery')).toBe(2);
+    expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(0);
   });
 });
 
