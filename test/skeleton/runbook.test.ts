@@ -24,7 +24,7 @@ describe('the runbook', () => {
       .flatMap(({ registry }) => registry.getMetricsAsArray())
       .map(({ name }) => name)
       .filter((name) => !/^(?:nodejs|process)_/.test(name));
-    const explained = [...(await read('README.md')).matchAll(/^\| `(\w+)` \|/gm)];
+    const explained = [...(await read('README.md')).matchAll(/^\| `(\w+)` +\|/gm)];
     expect(explained.map(([, name]) => name)).toEqual(expect.arrayContaining(names));
   });
 
