@@ -2,13 +2,13 @@
 // sends a request a second time.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
@@ -29,26 +29,17 @@ export async function isInstalled(program: string): Promise<boolean> {
   );
 }
 
-/** Starts haproxy in front of these ports. It asks `/readyz` itself. */
+const HAPROXY_CONFIG = new URL('../../scripts/deploy/haproxy.cfg', import.meta.url);
+
+/** Starts haproxy in front of these ports, as the runbook has it. It asks `/readyz` itself. */
 export async function startHaproxy(ports: readonly number[]): Promise<Balancer> {
-  const port = await findFreePort();
-  const servers = ports.map((server) => `  server port-${server} 127.0.0.1:${server}`);
-  const config = `
-defaults
-  mode http
-  timeout connect 5s
-  timeout client 30s
-  timeout server 30s
-  timeout check 5s
-  retries 0
-frontend public
-  bind 127.0.0.1:${port}
-  default_backend api
-backend api
-  option httpchk GET /readyz
-  default-server check inter ${CHECK_INTERVAL_MS}ms fall 1 rise 1
-${servers.join('\n')}
-`;
+  const [port, postgresPort] = [await findFreePort(), await findFreePort()];
+  let number = 0;
+  const config = (await readFile(HAPROXY_CONFIG, 'utf8'))
+    .replace('bind :8080', `bind 127.0.0.1:${port}`)
+    .replace('bind :5432', `bind 127.0.0.1:${postgresPort}`)
+    .replaceAll(/10\.0\.0\.\d+:3000/g, () => `127.0.0.1:${ports[number++]}`);
+  expect(number).toBe(ports.length);
   const file = join(await makeFolder(), 'haproxy.cfg');
   await writeFile(file, config);
   run('haproxy', ['-db', '-f', file]);
