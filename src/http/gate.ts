@@ -22,6 +22,11 @@ export interface Gate {
 
 /** Few enough that a turn of the event loop stays short, and many enough to fill a round trip. */
 const PLACES_PER_ADDRESS = 16;
+/**
+ * A place is given to the next one after this time. Otherwise, while the database is silent, each
+ * request would wait for all the time limits of those before it.
+ */
+const PLACE_MAX_MS = 200;
 
 interface Address {
   taken: number;
@@ -34,15 +39,18 @@ interface Waiting {
   readonly next: () => void;
 }
 
-export function createGate(): Gate {
+export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
   const addresses = new Map<string, Address>();
   const places = new WeakMap<IncomingMessage, () => void>();
 
   const letIn = (name: string, address: Address, { request, response, next }: Waiting): void => {
     address.taken += 1;
     const release = (): void => {
-      if (places.delete(request)) setImmediate(leave, name, address);
+      if (!places.delete(request)) return;
+      clearTimeout(limit);
+      setImmediate(leave, name, address);
     };
+    const limit = setTimeout(release, placeMaxMs);
     places.set(request, release);
     // A response that waits behind another one gets no event if the connection ends.
     request.once('close', release);

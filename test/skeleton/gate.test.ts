@@ -15,8 +15,8 @@ interface Entered {
 }
 
 /** A server whose requests name their address and themselves: `/<address>/<name>`. */
-async function serve() {
-  const gate = createGate();
+async function serve(placeMaxMs = 60_000) {
+  const gate = createGate(placeMaxMs);
   const arrived = new Map<string, IncomingMessage>();
   const entered: Entered[] = [];
   const server = createServer((request, response) => {
@@ -104,4 +104,12 @@ test('a client that goes takes its requests along, wherever they wait', async ()
   const more = Array.from({ length: PLACES - 1 }, (_, index) => `y${index}`);
   await send('a', ...more);
   await isIn(`y${PLACES - 2}`);
+});
+
+test('a request that waits for long inside gives its place to the next', async () => {
+  const { send, fill, names, isIn } = await serve(1);
+  await fill('a');
+  await send('a', 'next');
+  await isIn('next');
+  expect(names()).toContain('next');
 });
