@@ -24,9 +24,6 @@ export interface AppOptions
   readonly whyNotReady: () => Promise<NotReady | null>;
 }
 
-/** A file of the docs is up to 1.5 MB. */
-const ASSET_COST = 20;
-
 /** Everything that the API process serves. The routes are tried in this order. */
 export function createApp(options: AppOptions): Express {
   const app = express();
@@ -62,7 +59,7 @@ export function createApp(options: AppOptions): Express {
   app.use(trpcRouter(shared));
   // Anybody may have what follows, so it has the pace of answers to strangers.
   app.use(async (request, _response, next) => {
-    await slowDown(request, request.path.startsWith('/docs/assets/') ? ASSET_COST : 1);
+    await slowDown(request, 1);
     next();
   });
   app.use(
@@ -70,6 +67,7 @@ export function createApp(options: AppOptions): Express {
       publicUrl: options.publicUrl,
       document: options.document,
       allowsLocalReceivers: options.services.webhookAllowPrivateTargets,
+      slowDown,
     }),
   );
   app.use((_request, response) => {

@@ -202,8 +202,11 @@ describe('behind a path in PUBLIC_URL', () => {
   it('begins every link with that path', async () => {
     const publicUrl = 'https://team.example/tools';
     const document = JSON.stringify(openApiDocument(publicUrl));
+    const costs = new Map<string, number>();
+    const slowDown = (request: { path: string }, cost: number): undefined =>
+      void costs.set(request.path, cost);
     const server = express()
-      .use(docsRouter({ publicUrl, document, allowsLocalReceivers: false }))
+      .use(docsRouter({ publicUrl, document, allowsLocalReceivers: false, slowDown }))
       .listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
@@ -225,6 +228,13 @@ describe('behind a path in PUBLIC_URL', () => {
     expect(await (await fetch(`${url}/llms.txt`)).text()).toContain(
       'https://team.example/tools/docs/errors.md',
     );
+    // What is large uses up more of the pace at which strangers get answers.
+    const bytes = (await (await fetch(`${url}/llms-full.txt`)).arrayBuffer()).byteLength;
+    expect(costs.get('/llms-full.txt')).toBe(Math.floor(bytes / 65_536));
+    expect(
+      Math.max(...[...costs].filter(([path]) => path !== '/llms-full.txt').map(([, cost]) => cost)),
+    ).toBeLessThan(4);
+    expect(costs.get('/docs')).toBeUndefined();
   });
 });
 

@@ -14,7 +14,7 @@ const COMBINATION = {
 
 let api: TestApi;
 beforeAll(async () => {
-  const members = ['assigned', 'unassigned', 'caseless'].map((name) => makeMember('a', name));
+  const members = ['assigned', 'unassigned', 'caseless', 'stays'].map((name) => makeMember('a', name));
   const invited = makeMember('a', 'invited', { status: 'invited' });
   api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [...members, invited] })]) });
 });
@@ -90,4 +90,21 @@ test('a member who is being removed gets no case', async () => {
   expect(removed.status).toBe(200);
   expect(refused).toMatchObject({ status: 404, body: { code: 'not_found' } });
   expect((await call('GET', '/cases')).body.data).toEqual([]);
+});
+
+test('DELETE leaves an assignment alone that replaced the one it waited for', async () => {
+  const { id } = (await assign('stays')).body;
+  expect(id).toMatch(/^asg_/);
+  const replacing = await api.db.pool.connect();
+  await replacing.query(`
+    begin;
+    create temporary table kept on commit drop as select * from assignment where id = '${id}';
+    delete from assignment where id = '${id}';
+    insert into assignment select * from kept`);
+  const removal = call('DELETE', `/assignments/${id}`);
+  await untilWaiting(api, 1);
+  await replacing.query('commit');
+  replacing.release();
+  expect((await removal).status).toBe(404);
+  expect((await call('GET', `/assignments/${id}`)).status).toBe(200);
 });

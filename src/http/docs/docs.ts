@@ -2,7 +2,7 @@
  * Serves the developer pages. Everything that they need comes from this process: no page loads
  * anything from another host. A page is made when it is first asked for, and kept.
  */
-import { Router, type RequestHandler } from 'express';
+import { Router, type Request, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { oas31 } from 'zod-openapi';
 import { readAssets } from './assets.ts';
@@ -21,7 +21,12 @@ export interface DocsOptions {
   readonly document: string;
   /** Whether webhooks may go to `http://localhost`, as in development. */
   readonly allowsLocalReceivers: boolean;
+  /** Resolves when it is the caller's turn for one more answer, which costs as much as `cost`. */
+  readonly slowDown: (request: Request, cost: number) => Promise<void> | undefined;
 }
+
+/** A resource costs one answer for each of these. Most pages cost one. */
+const BYTES_PER_COST = 65_536;
 
 const PATHS = ['/docs{/*path}', '/docs.md', '/llms.txt', '/llms-full.txt'];
 
@@ -43,8 +48,13 @@ export function docsRouter(options: DocsOptions): Router {
     const { resources, searchResults, notFound } = contents();
     const path = request.path.replace(/(?<=.)\/$/, '');
     const resource = resources.get(path);
-    if (resource) await sendResource(request, response, resource());
-    else if (path === '/docs/search') {
+    if (resource) {
+      const found = resource();
+      // One answer has been counted before.
+      const extra = Math.floor(found.bytes / BYTES_PER_COST);
+      if (extra > 0) await options.slowDown(request, extra);
+      await sendResource(request, response, found);
+    } else if (path === '/docs/search') {
       const { q } = request.query;
       await sendResource(request, response, searchResults(typeof q === 'string' ? q : ''));
     } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);

@@ -20,6 +20,8 @@ const COMPRESS: Readonly<Record<Encoding, (body: Buffer) => Promise<Buffer>>> = 
 
 export interface Resource {
   readonly type: string;
+  /** The length before it is compressed. */
+  readonly bytes: number;
   /** A hash of the content. */
   readonly version: string;
   readonly bodyAs: (encoding: Encoding) => Promise<Buffer>;
@@ -32,6 +34,7 @@ export function createResource(type: string, text: string, isShared = true): Res
   const encoded = new Map<Encoding, Promise<Buffer>>();
   return {
     type,
+    bytes: body.length,
     isShared,
     version: createHash('sha256').update(body).digest('hex').slice(0, 12),
     bodyAs: (encoding) => {

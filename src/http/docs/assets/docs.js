@@ -2,6 +2,8 @@
 // What the pages do beyond being read: language tabs, buttons that copy, the reader's key in the
 // samples, and search. All of it is loaded after the page, and no page needs it to be read.
 import { holdKey, keyInUse, onKey } from './key.js';
+import { start as startSoftNavigation } from './soft-navigation.js';
+import { prepareTry } from './try.js';
 
 /** Gives the samples of a page, or of a part that has been loaded later, their functions. */
 export function prepare(root) {
@@ -10,9 +12,7 @@ export function prepare(root) {
   for (const form of root.querySelectorAll('[data-key-form]')) prepareKeyForm(form);
   showKey(root);
   root.querySelector('#menu [aria-current]')?.scrollIntoView({ block: 'nearest' });
-  if (root.querySelector('form.try')) {
-    void import('./try.js').then(({ prepareTry }) => prepareTry(root));
-  }
+  if (root.querySelector('form.try')) prepareTry(root);
 }
 
 // Language tabs. Which language is shown is the state of the whole page: `data-lang` of <html>.
@@ -115,7 +115,7 @@ onKey((key) => {
   for (const input of document.querySelectorAll('[data-key-input]'))
     if (input.value.trim() !== key) input.value = key;
   // A page that is loaded anew would forget the key.
-  if (key) void import('./soft-navigation.js').then(({ start }) => start(prepare));
+  if (key) startSoftNavigation(prepare);
 });
 
 // Search.

@@ -7,6 +7,8 @@ const SHOWN_HEADERS = ['x-request-id', 'location', 'idempotency-replayed', 'retr
 export function prepareTry(root) {
   const form = root.querySelector('form.try');
   form.addEventListener('submit', () => void send(form));
+  // Until now, the browser would have sent the form itself, and lost the key.
+  form.querySelector('button[type=submit]').disabled = false;
 }
 
 async function send(form) {

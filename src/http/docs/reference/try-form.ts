@@ -32,7 +32,7 @@ export function tryForm(site: Site, operation: Operation): Block[] {
           data-key-input
         />
         ${fields.map(parameterField)} ${body === null ? null : bodyField(jsonText(body))}
-        <button type="submit">Send ${method}</button>
+        <button type="submit" disabled>Send ${method}</button>
         <div class="answer" role="status"></div>
       </form>
       <p class="no-script">Trying it here needs JavaScript. The samples above do the same.</p>`;
