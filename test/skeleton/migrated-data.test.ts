@@ -86,3 +86,52 @@ test('an objection of the version before has the connection of its deal', async 
     { id: 'old', connection_id: 'two' },
   ]);
 });
+
+test('a response of the version before loses its private fields, and is kept', async () => {
+  await migrateUpTo('20261120001400_keep_responses_in_two_forms');
+  await client.query(
+    `insert into team (id, name, created_at) values ('team_a', 'A', now());
+     insert into webhook_endpoint
+       (team_id, id, url, events, api_version, secret_encrypted, created_at)
+     values ('team_a', 'whe_1', 'https://example.com', '{member.joined}', '2026-11', 'x', now())`,
+  );
+  const path = '/api/public/v1';
+  const kept = [
+    [
+      'invited',
+      `${path}/users/mem_1`,
+      '{"id":"mem_1","email":"kim@a.test","role":"member"}',
+      false,
+    ],
+    ['assigned', `${path}/assignments/asg_1`, '{"id":"asg_1","member_email":"kim@a.test"}', false],
+    ['endpoint', `${path}/webhook-endpoints/whe_1`, 'sealed', true],
+    ['gone', `${path}/webhook-endpoints/whe_2`, 'sealed', true],
+    ['refused', null, '{"code":"conflict"}', false],
+  ];
+  for (const [key, location, body, encrypted] of kept)
+    await client.query(
+      `insert into idempotency_record
+         (team_id, key, fingerprint, status, body, encrypted, location, created_at)
+       values ('team_a', $1, '', 201, convert_to($2, 'UTF8'), $3, $4, '2026-11-02T09:15:00Z')`,
+      [key, body, encrypted, location],
+    );
+  await migrate(database.url);
+  const { rows } = await client.query<{ key: string; body: string }>(
+    `select key, convert_from(body, 'UTF8') as body from idempotency_record where not encrypted`,
+  );
+  expect(Object.fromEntries(rows.map(({ key, body }) => [key, JSON.parse(body)]))).toEqual({
+    invited: { id: 'mem_1', role: 'member' },
+    assigned: { id: 'asg_1', member_email: null },
+    endpoint: {
+      id: 'whe_1',
+      url: 'https://example.com',
+      events: ['member.joined'],
+      status: 'active',
+      api_version: '2026-11',
+      description: null,
+      created_at: '2026-11-02T09:15:00.000Z',
+      last_success_at: null,
+    },
+    refused: { code: 'conflict' },
+  });
+});
