@@ -66,7 +66,7 @@ export async function authenticate(
   },
 ): Promise<Authentication> {
   const { authorization, ip, limits, clock, nonce } = request;
-  const key = parseApiKey(bearerOf(authorization));
+  const key = parseApiKey(bearerTokenOf(authorization) ?? '');
   const secretHash = key ? hashSecret(key.secret) : NO_SECRET;
   const row = await authenticateRequest(db, {
     keyPrefix: key?.prefix ?? null,
@@ -92,13 +92,14 @@ export function describeRefusal(headers: readonly string[] | undefined): string 
   if (others.length > 0) return 'There is more than one header Authorization.';
   if (header === '')
     return 'The API key is missing. Send it as "Authorization: Bearer svck_live_…".';
-  return parseApiKey(bearerOf(header))
+  return parseApiKey(bearerTokenOf(header) ?? '')
     ? 'The API key is not valid, or not from this address.'
     : 'The API key is malformed. Send it as "Authorization: Bearer svck_live_…".';
 }
 
-function bearerOf(authorization: string | null): string {
-  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
+/** The token of a header `Authorization: Bearer …`, or null. */
+export function bearerTokenOf(authorization: string | null | undefined): string | null {
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null;
 }
 
 function toTenant(row: KeyRow): Tenant {

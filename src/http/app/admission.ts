@@ -100,11 +100,6 @@ function refusalOf(token: string | null): string {
     : 'The token is malformed. It must be a JWT.';
 }
 
-/** The bearer token of a request, or null. */
-export function bearerOf({ headers }: Request): string | null {
-  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null;
-}
-
 /**
  * Sets the status and the headers of a refusal that comes before the work, and logs it if the fault
  * is ours. Resolves when the refusal may be sent.

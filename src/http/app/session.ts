@@ -7,9 +7,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response, Router } from 'express';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { ProblemError } from '../../core/problem.ts';
+import { bearerTokenOf } from '../api/authenticate.ts';
 import {
   admit,
-  bearerOf,
   beginExchange,
   beginRefusal,
   describeProblem,
@@ -44,7 +44,7 @@ export function addSessionRoutes(
 
 /** The bearer token, or the token of the cookie if the request may use it. */
 export function tokenOf(options: TrpcOptions, request: Request): string | null {
-  const bearer = bearerOf(request);
+  const bearer = bearerTokenOf(request.headers.authorization);
   if (bearer !== null) return bearer;
   const cookie = readCookie(cookieOf(options), request.headers.cookie ?? '');
   if (cookie === null) return null;
@@ -54,7 +54,7 @@ export function tokenOf(options: TrpcOptions, request: Request): string | null {
 
 async function openSession(exchange: AppExchange): Promise<void> {
   const { options, request, response } = exchange;
-  const token = bearerOf(request);
+  const token = bearerTokenOf(request.headers.authorization);
   const caller = await admit(exchange, token, 1);
   if (token === null || caller.actor.kind !== 'user') throw new ProblemError('unauthorized');
   if (!caller.enabled) throw new ProblemError('api_disabled');
