@@ -14,7 +14,9 @@ const COMBINATION = {
 
 let api: TestApi;
 beforeAll(async () => {
-  const members = ['assigned', 'unassigned', 'caseless', 'stays'].map((name) => makeMember('a', name));
+  const members = ['assigned', 'unassigned', 'caseless', 'stays'].map((name) =>
+    makeMember('a', name),
+  );
   const invited = makeMember('a', 'invited', { status: 'invited' });
   api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [...members, invited] })]) });
 });
