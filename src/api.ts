@@ -34,7 +34,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   });
   const metrics = createMetrics(db.pool);
   const usage = startUsageCounter({
-    db: db.forCaller({ teamId: null }),
+    db: db.forCaller({ share: null }),
     clock: systemClock,
     onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });

@@ -21,7 +21,7 @@ import { createMailer } from './runtime/mail.ts';
 const POOL_MAX = 8;
 
 /** The thread has no other work, so jobs need no share. They may take long. */
-const JOBS: Caller = { teamId: null, background: true };
+const JOBS: Caller = { share: null, background: true };
 
 /** The scheduled jobs. */
 const CRON: readonly CronItem[] = [

@@ -77,7 +77,7 @@ export async function startWorker(config: Config): Promise<Part> {
 }
 
 /** Has a share of its own, so that deliveries do not wait for it. */
-const METRICS: Caller = { teamId: 'metrics', background: true };
+const METRICS: Caller = { share: 'metrics', background: true };
 
 /** Checks the version first, because graphile-worker would create its schema in any database. */
 async function requireMigrated(db: Database, migrations: readonly Migration[]): Promise<void> {

@@ -78,7 +78,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 4_500;
 
 /** The process's own work. It has no share and no limit on its line. */
-const THE_PROCESS: Caller = { teamId: null };
+const THE_PROCESS: Caller = { share: null };
 
 /** Opens the database. Does not connect yet, so the database need not be reachable. */
 export function openDatabase(options: DatabaseOptions): Database {

@@ -9,8 +9,11 @@ import { unavailable } from './errors.ts';
 
 /** For whom a statement or a transaction runs. */
 export interface Caller {
-  /** Whose share it uses. null: the process's own work, which has no share. */
-  readonly teamId: string | null;
+  /**
+   * The name of the share that it uses: the team's id, or a name of the process's own. null: other
+   * work of the process, which has no share.
+   */
+  readonly share: string | null;
   /** True: work in the background, which may take long and waits as long as it takes. */
   readonly background?: boolean;
   /** Aborts when the caller has hung up. */
@@ -118,7 +121,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   return {
     enter: async (caller) => {
       if (caller.signal?.aborted) throw hungUp();
-      const team = teamOf(caller.teamId);
+      const team = teamOf(caller.share);
       if (free > 0 && team.running < team.share) {
         start(team);
         return;
@@ -127,8 +130,8 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         throw new ProblemError('unavailable');
       await waitInLine(team, caller);
     },
-    leave: ({ teamId }) => {
-      const team = teamOf(teamId);
+    leave: ({ share }) => {
+      const team = teamOf(share);
       free += 1;
       team.running -= 1;
       forget(team);
@@ -138,8 +141,8 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 }
 
 /** Whether the caller waits as long as it takes, and for a place in any line. */
-export function isPatient({ teamId, background }: Caller): boolean {
-  return teamId === null || background === true;
+export function isPatient({ share, background }: Caller): boolean {
+  return share === null || background === true;
 }
 
 /** The problem of a caller who has hung up. Nobody reads it. */

@@ -68,14 +68,13 @@ export function openSingleStatements({
   };
   return {
     run: async (caller, send) => {
-      const { teamId } = caller;
-      if (teamId === null || isPatient(caller) || slowTeams.has(teamId))
-        return runSlow(caller, send);
+      const { share } = caller;
+      if (share === null || isPatient(caller) || slowTeams.has(share)) return runSlow(caller, send);
       try {
         return await runQuick(caller, send);
       } catch (error) {
         if (!isCancelled(error)) throw error;
-        slowTeams.add(teamId);
+        slowTeams.add(share);
         return runSlow(caller, send);
       }
     },

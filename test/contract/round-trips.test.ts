@@ -47,7 +47,7 @@ beforeAll(async () => {
   await isMigrated(db, []);
   await db.transaction(async () => {
     for (const teamId of ['a team', null])
-      await db.forCaller({ teamId }).prisma.$queryRaw`select 1`;
+      await db.forCaller({ share: teamId }).prisma.$queryRaw`select 1`;
   });
   server = createServer(
     createApp({

@@ -85,6 +85,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'resends',
       'invitation_resends',
       'audit',
+      'counters',
     ].map((kind) => `retention.${kind}`),
     why: 'what is old goes, whosever it is',
   },

@@ -63,12 +63,12 @@ const nameOf = async (team: string): Promise<string> =>
 describe('a slow statement', () => {
   test('is begun again with all its time, and delays no statement of another team', async () => {
     let isOver = false;
-    const slow = Promise.all(repeat(3, () => db.forCaller({ teamId: 'slow' }).query(SLEEP, [1])));
+    const slow = Promise.all(repeat(3, () => db.forCaller({ share: 'slow' }).query(SLEEP, [1])));
     void slow.then(() => {
       isOver = true;
     });
     for (let n = 0; n < 30; n++) {
-      const team = db.forCaller({ teamId: `quick ${n}` });
+      const team = db.forCaller({ share: `quick ${n}` });
       expect(await team.query(ECHO, ['quick'])).toEqual([{ value: 'quick' }]);
     }
     expect(isOver).toBe(false);
@@ -77,14 +77,14 @@ describe('a slow statement', () => {
 
   test('leaves connections for slow statements to others, however many there are', async () => {
     const calling = new AbortController();
-    const team = db.forCaller({ teamId: 'many', signal: calling.signal });
+    const team = db.forCaller({ share: 'many', signal: calling.signal });
     let settled = 0;
     const many = repeat(20, () =>
       team.query(SLEEP, [4]).catch(() => {
         settled += 1;
       }),
     );
-    await db.forCaller({ teamId: 'another' }).query(SLEEP, [0.5]);
+    await db.forCaller({ share: 'another' }).query(SLEEP, [0.5]);
     expect(settled).toBe(0);
     calling.abort();
     await Promise.all(many);
@@ -95,7 +95,7 @@ describe('a slow statement', () => {
     const hasty = open({ statementTimeoutMs: 600 });
     onTestFinished(() => hasty.close());
     const tooSlow = { code: 'unavailable', cause: { code: '57014' } };
-    const team = hasty.forCaller({ teamId: 'a' });
+    const team = hasty.forCaller({ share: 'a' });
     await expect(team.query(SLEEP, [30])).rejects.toMatchObject(tooSlow);
     await expect(hasty.query(SLEEP, [30])).rejects.toMatchObject(tooSlow);
     await expect(team.transaction((tx) => tx.query(SLEEP, [30]))).rejects.toMatchObject(tooSlow);
@@ -109,10 +109,10 @@ describe('transactions of a team that wait for a lock', () => {
       { databaseUrl: database.url },
       `select from team where id = 'a' for update`,
     );
-    const team = db.forCaller({ teamId: 'a' });
+    const team = db.forCaller({ share: 'a' });
     const stuck = repeat(20, () => team.transaction((tx) => tx.query(LOCK, ['a'])));
     await until(async () => (await waitingForLock()) === SHARE);
-    const other = db.forCaller({ teamId: 'b' });
+    const other = db.forCaller({ share: 'b' });
     for (let n = 0; n < 10; n++)
       await other.transaction(async (tx) => tx.send(RENAME, ['b', `name ${n}`]));
     expect(await nameOf('b')).toBe('name 9');
@@ -125,14 +125,14 @@ describe('transactions of a team that wait for a lock', () => {
 describe('a caller who hangs up', () => {
   test('has the statement cancelled; its connection goes on to serve others', async () => {
     const calling = new AbortController();
-    const running = db.forCaller({ teamId: null, signal: calling.signal }).query(SLEEP, [60]);
+    const running = db.forCaller({ share: null, signal: calling.signal }).query(SLEEP, [60]);
     running.catch(() => undefined);
     await until(async () => (await sleeping()) === 1);
     const { totalCount } = db.pool;
     calling.abort();
     await expect(running).rejects.toMatchObject({ code: 'unavailable' });
     expect(await sleeping()).toBe(0);
-    await Promise.all(repeat(20, () => db.forCaller({ teamId: null }).query(ECHO, ['x'])));
+    await Promise.all(repeat(20, () => db.forCaller({ share: null }).query(ECHO, ['x'])));
     expect(db.pool.totalCount).toBe(totalCount);
   });
 
@@ -142,7 +142,7 @@ describe('a caller who hangs up', () => {
       `select from team where id = 'b' for update`,
     );
     const calling = new AbortController();
-    const given = db.forCaller({ teamId: 'a', signal: calling.signal });
+    const given = db.forCaller({ share: 'a', signal: calling.signal });
     const running = given.transaction(async (tx) => {
       tx.send(RENAME, ['a', 'half done']);
       await tx.query(LOCK, ['b']);
@@ -151,14 +151,14 @@ describe('a caller who hangs up', () => {
     await until(async () => (await waitingForLock()) === 1);
     calling.abort();
     await expect(running).rejects.toMatchObject({ code: 'unavailable' });
-    await db.forCaller({ teamId: 'a' }).transaction((tx) => tx.query(LOCK, ['a']));
+    await db.forCaller({ share: 'a' }).transaction((tx) => tx.query(LOCK, ['a']));
     expect(await nameOf('a')).toBe('before');
     await release();
   });
 
   test('between two statements does not commit', async () => {
     const calling = new AbortController();
-    const given = db.forCaller({ teamId: 'a', signal: calling.signal });
+    const given = db.forCaller({ share: 'a', signal: calling.signal });
     const running = given.transaction(async (tx) => {
       await tx.query(RENAME, ['a', 'half done']);
       calling.abort();
@@ -170,7 +170,7 @@ describe('a caller who hangs up', () => {
 
 describe('the limit on a statement', () => {
   test('is shorter where statements of several teams follow each other', async () => {
-    const team = db.forCaller({ teamId: 'c' });
+    const team = db.forCaller({ share: 'c' });
     expect(await valueOf(team)).toBe('150ms');
     expect(await valueOf(db)).toBe('4500ms');
     expect(await team.transaction(valueOf)).toBe('4500ms');
@@ -179,7 +179,7 @@ describe('the limit on a statement', () => {
   test('is the same for statements of Prisma', async () => {
     const read = async ({ prisma }: Pick<Db, 'prisma'>): Promise<unknown> =>
       prisma.$queryRaw`select current_setting('statement_timeout') as value`;
-    const team = db.forCaller({ teamId: 'c' });
+    const team = db.forCaller({ share: 'c' });
     expect(await read(team)).toEqual([{ value: '150ms' }]);
     expect(await read(db)).toEqual([{ value: '4500ms' }]);
     expect(await team.transaction(read)).toEqual([{ value: '4500ms' }]);
@@ -192,7 +192,7 @@ describe('the limit on a statement', () => {
       await pooled.close();
       await proxy.stop();
     });
-    const team = pooled.forCaller({ teamId: 'c' });
+    const team = pooled.forCaller({ share: 'c' });
     expect(await valueOf(team)).toBe('150ms');
     expect(await valueOf(pooled)).toBe('4500ms');
     expect(await team.transaction(valueOf)).toBe('4500ms');

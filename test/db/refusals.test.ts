@@ -43,7 +43,7 @@ describe('a statement refused because', () => {
     expect((await pid()) === before).toBe(isKept);
 
     // Outside transactions, Prisma and the process's own statements have the same connection.
-    const own = db.forCaller({ teamId: null });
+    const own = db.forCaller({ share: null });
     const ownPid = async () => (await own.query(PID, []))[0]?.pid;
     const kept = await ownPid();
     const raised = own.prisma.$queryRaw`select raise_state(${state})::text`;

@@ -134,7 +134,7 @@ describe('each kind is kept for exactly its time', () => {
     ).toEqual([{ bucket: 'ip:young' }]);
   });
 
-  test('team and address counters are removed; key counters stay, for the last use', async () => {
+  test('team and address counters go; the counters of keys stay, for the last use', async () => {
     const usedAt = `${clock.now().toISOString().slice(0, 16)}:00.000Z`;
     expect((await api.call(api.key('team_a', 'users:read'), 'GET', '/users')).status).toBe(200);
     expect((await api.call('svck_live_of_nobody', 'GET', '/users')).status).toBe(401);
@@ -162,6 +162,19 @@ describe('each kind is kept for exactly its time', () => {
     clock.advance(400 * DAY_MS);
     await remove();
     expect(await lastUse()).toBe(usedAt);
+  });
+
+  test('a key counter that a request left behind when its key was erased', async () => {
+    const minute = Math.floor(clock.now().getTime() / 60_000);
+    await query(
+      `insert into rate_counter (bucket, minute, count)
+       values ('key:svck_live_erased', $1, 1), ('key:svck_live_erasing', $2, 1)`,
+      [minute - 61, minute - 60],
+    );
+    await remove();
+    expect(await query(`select bucket from rate_counter where bucket like 'key:%eras%'`)).toEqual([
+      { bucket: 'key:svck_live_erasing' },
+    ]);
   });
 
   test('for every team', async () => {

@@ -11,7 +11,7 @@ function enterAll(
   const inside: (string | null)[] = [];
   const refusals: ProblemError[] = [];
   for (const teamId of teams)
-    void queue.enter({ teamId, ...(signal && { signal }) }).then(
+    void queue.enter({ share: teamId, ...(signal && { signal }) }).then(
       () => inside.push(teamId),
       (error: ProblemError) => refusals.push(error),
     );
@@ -33,7 +33,7 @@ describe('a fair queue', () => {
     const { inside } = enterAll(queue, ['first', 'a', 'a', 'a', 'b', 'b', 'c']);
     for (let turn = 0; turn < 6; turn++) {
       await settled();
-      queue.leave({ teamId: inside.at(-1) ?? '' });
+      queue.leave({ share: inside.at(-1) ?? '' });
     }
     await settled();
     expect(inside).toEqual(['first', 'a', 'b', 'c', 'a', 'b', 'a']);
@@ -43,7 +43,7 @@ describe('a fair queue', () => {
     const queue = createFairQueue({ places: 3, perTeam: 2 });
     const { inside } = enterAll(queue, ['a', 'a', 'b', 'a', 'c']);
     await settled();
-    queue.leave({ teamId: 'b' });
+    queue.leave({ share: 'b' });
     await settled();
     expect(inside).toEqual(['a', 'a', 'b', 'c']);
   });
@@ -54,17 +54,17 @@ describe('a fair queue', () => {
     await settled();
     expect(inside).toEqual(['a', 'b']);
     expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'unavailable']);
-    queue.leave({ teamId: 'a' });
+    queue.leave({ share: 'a' });
     await settled();
     expect(inside).toEqual(['a', 'b', 'a']);
   });
 
   test('refuses after the time that a caller may wait, and forgets the caller', async () => {
     const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1 });
-    await queue.enter({ teamId: 'a' });
-    await expect(queue.enter({ teamId: 'a' })).rejects.toMatchObject({ code: 'unavailable' });
-    queue.leave({ teamId: 'a' });
-    await queue.enter({ teamId: 'a' });
+    await queue.enter({ share: 'a' });
+    await expect(queue.enter({ share: 'a' })).rejects.toMatchObject({ code: 'unavailable' });
+    queue.leave({ share: 'a' });
+    await queue.enter({ share: 'a' });
   });
 
   test('drops callers who hang up, and those who have hung up', async () => {
@@ -79,7 +79,7 @@ describe('a fair queue', () => {
     expect(first.inside).toEqual(['a']);
     expect(refusals).toHaveLength(2);
     expect(late.refusals).toHaveLength(1);
-    queue.leave({ teamId: 'a' });
+    queue.leave({ share: 'a' });
     await settled();
     expect([inside, last.inside]).toEqual([[], ['b']]);
   });
@@ -89,7 +89,7 @@ describe('a fair queue', () => {
     const { inside, refusals } = enterAll(queue, [null, null, null, null]);
     await settled();
     expect([inside.length, refusals.length]).toEqual([3, 0]);
-    queue.leave({ teamId: null });
+    queue.leave({ share: null });
     await settled();
     expect(inside).toHaveLength(4);
   });

@@ -7,7 +7,8 @@
  *  * A resend is deleted 30 days after its end.
  *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a
  *    day.
- *  * A rate counter counts one minute. An hour later, nobody reads it.
+ *  * A rate counter counts one minute. An hour later, nobody reads it, unless it is that of a key:
+ *    it tells when the key was last used, and stays as long as the key.
  *
  * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
  * by an index that holds only rows that can go. A kind that fails does not stop the others.

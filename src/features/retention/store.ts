@@ -110,7 +110,8 @@ export async function deleteOld(
 }
 
 // Walks through all counters, because an index by minute would have to be changed with most
-// requests. The counter of a key stays, because it tells when the key was last used. Counters in
+// requests. The counter of a key stays as long as the key, because it tells when the key was last
+// used. A request that was being counted while its team was erased leaves one behind. Counters in
 // use are skipped: a request holds its key's counter while it waits for its team's.
 const DELETE_COUNTERS = statement<Batch>(
   'retention.counters',
@@ -132,7 +133,12 @@ const DELETE_COUNTERS = statement<Batch>(
        where ctid = any (array(
            select place
            from seen
-           where minute < $1 and bucket not like 'key:%'
+           where minute < $1
+             and not exists (
+               select
+               from api_key
+               where bucket like 'key:%' and prefix = substr(bucket, 5)
+             )
          ))
          and minute < $1
        for update skip locked
@@ -143,7 +149,7 @@ const DELETE_COUNTERS = statement<Batch>(
      (select max(bucket) from seen) as position`,
 );
 
-/** Deletes old rate counters of teams and addresses among the next `limit` after `position`. */
+/** Deletes old rate counters among the next `limit` after `position`, but not those of keys. */
 export async function deleteOldCounters(
   db: Db,
   now: Date,

@@ -170,7 +170,7 @@ async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<v
   const { route } = match;
   const { operation } = route.endpoint;
   const db = options.db.forCaller({
-    teamId: tenant.team.id,
+    share: tenant.team.id,
     signal: hangUpOf(exchange.response),
   });
   const ctx: Context = {

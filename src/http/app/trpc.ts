@@ -53,7 +53,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
   const { services } = options;
   const signal = hangUpOf(response);
   const dbFor: CallerContext['dbFor'] = (teamId) =>
-    options.db.forCaller({ teamId: teamId ?? NO_TEAM, signal });
+    options.db.forCaller({ share: teamId ?? NO_TEAM, signal });
   const describeError = (error: unknown) => describeProblem(exchange, toProblem(error, null));
   const shared = { requestId, language, dbFor, services, describeError };
   try {
