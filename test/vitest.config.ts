@@ -2,7 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Suites that want the whole machine, one after the other. Only `npm run test:heavy` runs them. */
-const HEAVY = ['test/balancers/**', 'test/deploy/**', 'test/neighbours/**', 'test/snippets/**'];
+const HEAVY = [
+  'test/availability/**',
+  'test/balancers/**',
+  'test/deploy/**',
+  'test/neighbours/**',
+  'test/snippets/**',
+];
 const isHeavy = process.env['TEST_HEAVY'] === '1';
 
 export default defineConfig({

@@ -4,7 +4,6 @@
 // at which a process is killed also depends on the machine, so a seed repeats the plan but not the
 // run. CHAOS_SECONDS is the duration.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { envelopeText } from '../../src/delivery/envelope.ts';
 import { createRandom, nextInt, type Random } from '../../src/seed/random.ts';
 import { loadTestSeed } from '../support/api.ts';
+import { findLowPort } from '../support/ports.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { runClient, type Customer, type Ledger, type Write } from './chaos/clients.ts';
 import { startFleet, type Fleet } from './chaos/fleet.ts';
@@ -57,8 +57,6 @@ let database: Client;
 beforeAll(
   async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'chaos-'));
-    // Below the ports of outgoing connections. Otherwise a client that tries to connect while
-    // Postgres is down could take its port.
     await writeFile(
       join(dataDir, 'postgres.json'),
       JSON.stringify({ port: await findLowPort(), password: 'chaos' }),
@@ -101,19 +99,6 @@ function startPostgres(): Promise<EmbeddedPostgres> {
     dataDir,
     settings: { max_connections: '200', shared_buffers: '64MB', autovacuum_naptime: '5s' },
   });
-}
-
-async function findLowPort(): Promise<number> {
-  const random = createRandom(Date.now(), process.pid, 0);
-  for (;;) {
-    const port = nextInt(random, 20_000, 30_000);
-    const probe = createServer();
-    const isFree = await new Promise<boolean>((done) => {
-      probe.once('error', () => done(false));
-      probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
-    });
-    if (isFree) return port;
-  }
 }
 
 /** Each team has a webhook endpoint for all events; every third one has another for some events. */

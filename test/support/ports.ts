@@ -11,3 +11,19 @@ export function findFreePort(): Promise<number> {
     });
   });
 }
+
+/**
+ * Resolves with a free port below those of outgoing connections, for a server that stops and starts
+ * again. Otherwise a client that tries to connect meanwhile could take its port.
+ */
+export async function findLowPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((done) => {
+      probe.once('error', () => done(false));
+      probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
+    });
+    if (isFree) return port;
+  }
+}

@@ -1,0 +1,143 @@
+// A Patroni cluster, with HAProxy as the runbook has it, loses its primary in every way that we
+// could think of, while two API processes write and two workers deliver. Nothing that was
+// acknowledged may be lost, and callers may see nothing but `503 unavailable`. How long each fault
+// takes is printed beside what Patroni's settings allow.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { migrate } from '../../src/db/migrate.ts';
+import { createRandom } from '../../src/seed/random.ts';
+import { startReceiver, type Receiver } from '../races/chaos/receiver.ts';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  startWorkerProcess,
+  type RunningProcess,
+} from '../support/api.ts';
+import { because } from '../support/debian.ts';
+import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
+import { SETTINGS, startCluster, whyNoCluster, type Cluster, type Member } from './cluster.ts';
+import { compare, startLoad, type Customer } from './load.ts';
+import { startRoute, type Route } from './route.ts';
+
+const ENDPOINT = 'whe_failover';
+/** A lost leader key is noticed within this time, and a standby takes over. */
+const TTL_S = SETTINGS.ttl + SETTINGS.loop_wait;
+const BOTH = ['patroni', 'postgres'] as const;
+const reason = whyNoCluster();
+
+interface World {
+  readonly cluster: Cluster;
+  readonly route: Route;
+  readonly primary: Member;
+  readonly standby: Member;
+}
+
+interface Fault {
+  readonly title: string;
+  /** Whether the leader key has to expire. Otherwise Patroni acts at once. */
+  readonly waitsForTtl: boolean;
+  /** Whether another member is the primary afterwards. */
+  readonly moves: boolean;
+  provoke(world: World): Promise<void>;
+  /** Ends the fault. Clients write again by then. */
+  heal(world: World): Promise<void> | void;
+}
+
+const FAULTS: readonly Fault[] = [
+  {
+    title: 'the primary is killed, with Patroni',
+    waitsForTtl: true,
+    moves: true,
+    provoke: ({ primary }) => primary.signal('SIGKILL', BOTH),
+    heal: ({ primary }) => primary.start(),
+  },
+];
+
+describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_000 }, () => {
+  let cluster: Cluster;
+  let route: Route;
+  let receiver: Receiver;
+  let customer: Customer;
+  const processes: RunningProcess[] = [];
+  const table: Record<string, string | number>[] = [];
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    route = await startRoute(cluster.members);
+    receiver = await startReceiver(createRandom(1, 1, 1));
+    receiver.recover();
+    await migrate(route.url);
+    const endpoint = {
+      id: ENDPOINT,
+      url: receiver.addressOf(ENDPOINT),
+      events: ['assignment.created', 'assignment.completed'] as never,
+    };
+    const seed = makeSeed([makeTeam('a', { webhook_endpoints: [endpoint] })]);
+    const team = (await loadTestSeed({ url: route.url }, seed)).teams['team_a'];
+    receiver.secrets.set(ENDPOINT, team?.webhook_endpoints[ENDPOINT] ?? '');
+    const env = {
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+      WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, () => 1).join(','),
+    };
+    const apis = [await startApiProcess(route.url, env), await startApiProcess(route.url, env)];
+    processes.push(...apis);
+    for (const _worker of [1, 2]) processes.push(await startWorkerProcess(route.url, env));
+    customer = {
+      key: team?.api_keys['full'] ?? '',
+      memberId: memberId('a', 'member'),
+      calls: apis.map(({ url }) => createCall(url)),
+    };
+  }, 180_000);
+
+  afterAll(async () => {
+    if (table.length > 0) console.table(table);
+    for (const running of processes) await running.kill('SIGKILL');
+    await receiver?.stop();
+    await route?.stop();
+    await cluster?.stop();
+  });
+
+  test.for(FAULTS)('$title: nothing acknowledged is lost', async (fault) => {
+    const { title, waitsForTtl, moves } = fault;
+    const [primary, standby] = [await cluster.primary(), await cluster.synchronousStandby()];
+    const world = { cluster, route, primary, standby };
+    const load = startLoad(title, customer);
+    await load.acknowledges(50);
+    await fault.provoke(world);
+    await load.acknowledges(50);
+    await fault.heal(world);
+    await cluster.whole();
+    await load.acknowledges(50);
+    const ledger = await load.stop();
+    const outcome = await compare(title, route.url, ledger, receiver);
+    table.push({
+      fault: title,
+      'without service, s': (ledger.silenceMs / 1_000).toFixed(1),
+      'TTL, s': waitsForTtl ? TTL_S : '-',
+      'slowest answer, s': (ledger.slowestMs / 1_000).toFixed(1),
+      503: ledger.refused,
+      acknowledged: ledger.acknowledged.size,
+      'delivered again': outcome.again,
+    });
+    if (ledger.faults.length > 0) console.error(loggedErrors(processes));
+    expect(ledger.faults).toEqual([]);
+    expect(outcome).toMatchObject({ lost: [], twice: [], wrongDeliveries: [] });
+    expect(receiver.faults).toEqual([]);
+    expect((await cluster.primary()).name === primary.name).toBe(!moves);
+    for (const { exited } of processes)
+      expect(await Promise.race([exited, Promise.resolve('runs')])).toBe('runs');
+  });
+});
+
+/** What the processes logged at level error, each cause once. */
+function loggedErrors(processes: readonly RunningProcess[]): string {
+  const lines = processes.flatMap((running) => running.output().split('\n'));
+  const errors = lines.filter((line) => line.startsWith('{"level":50'));
+  const causes = new Map(errors.map((line) => [messageOf(line), line]));
+  return [...causes.values()].join('\n');
+}
+
+function messageOf(line: string): string {
+  const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+  return `${msg} ${err?.message}`;
+}

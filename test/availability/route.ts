@@ -1,0 +1,71 @@
+// HAProxy between everything and the cluster, as the runbook has it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findLowPort } from '../support/ports.ts';
+import { until } from '../support/until.ts';
+import type { Member } from './cluster.ts';
+
+const CONFIG = new URL('../../scripts/deploy/haproxy.cfg', import.meta.url);
+
+/** The way to whatever Patroni says is the primary. */
+export interface Route {
+  /** The URL of the database `app`. */
+  readonly url: string;
+  /** Leaves the route where it is, wherever the primary goes, until `follow`. */
+  freeze(): Promise<void>;
+  follow(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts HAProxy in front of the members. The tests ask the APIs themselves, not through it. */
+export async function startRoute(members: readonly Member[]): Promise<Route> {
+  const folder = await mkdtemp(join(tmpdir(), 'route-'));
+  const [port, publicPort] = [await findLowPort(), await findLowPort()];
+  const commands = join(folder, 'commands');
+  let config = (await readFile(CONFIG, 'utf8'))
+    .replace('bind :8080', `bind 127.0.0.1:${publicPort}`)
+    .replace('bind :5432', `bind 127.0.0.1:${port}`)
+    .replace(/^global$/m, `global\n  stats socket ${commands} level admin`);
+  for (const { name, port: postgresPort, restPort } of members)
+    config = config.replace(
+      new RegExp(`(server ${name}) \\S+`),
+      `$1 127.0.0.1:${postgresPort} check port ${restPort}`,
+    );
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(file, config);
+  const haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+  const command = async (name: string): Promise<void> => {
+    for (const member of members) {
+      const answer = await ask(commands, `${name} postgres/${member.name}`);
+      if (answer !== '') throw new Error(`HAProxy: ${name}: ${answer}`);
+    }
+  };
+  // Until the first checks it believes that every server is a primary.
+  await until(async () => {
+    const lines = (await ask(commands, 'show stat').catch(() => '')).split('\n');
+    return lines.filter((line) => /^postgres,pg\d,.*,UP,/.test(line)).length === 1;
+  });
+  return {
+    url: `postgres://app@127.0.0.1:${port}/app`,
+    freeze: () => command('disable health'),
+    follow: () => command('enable health'),
+    stop: async () => {
+      haproxy.kill('SIGKILL');
+      await once(haproxy, 'exit');
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Resolves with HAProxy's answer. A command that it understood has none. */
+async function ask(path: string, command: string): Promise<string> {
+  const socket = connect(path);
+  socket.end(`${command}\n`);
+  let answer = '';
+  for await (const chunk of socket) answer += String(chunk);
+  return answer.trim();
+}
