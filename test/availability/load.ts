@@ -141,7 +141,7 @@ async function insist(
   }
 }
 
-/** The first call with this key waits in Postgres for a standby, or its server has just been lost. */
+/** The first call with this key waits for a standby, or its server has just been lost. */
 function isStillRunning({ status, body }: ApiResponse): boolean {
   return status === 409 && String(body.detail).includes('still running');
 }
