@@ -3,18 +3,19 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** Suites that want the whole machine, one after the other. Only `npm run test:heavy` runs them. */
 const HEAVY = [
-  'test/availability/**',
-  'test/balancers/**',
-  'test/deploy/**',
-  'test/neighbours/**',
-  'test/snippets/**',
+  'test/availability/**/*.test.ts',
+  'test/balancers/**/*.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/neighbours/**/*.test.ts',
+  'test/snippets/**/*.test.ts',
+  'test/races/chaos.test.ts',
 ];
 const isHeavy = process.env['TEST_HEAVY'] === '1';
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: isHeavy ? HEAVY.map((folder) => `${folder}/*.test.ts`) : ['test/**/*.test.ts'],
+    include: isHeavy ? HEAVY : ['test/**/*.test.ts'],
     exclude: isHeavy ? configDefaults.exclude : [...configDefaults.exclude, ...HEAVY],
     globalSetup: ['test/global-setup.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.

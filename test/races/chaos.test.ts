@@ -3,8 +3,7 @@
 // stops twice, once by SIGKILL. Random choices follow from CHAOS_SEED, which is printed. The moment
 // at which a process is killed also depends on the machine, so a seed repeats the plan but not the
 // run. CHAOS_SECONDS is the duration.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -14,7 +13,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { envelopeText } from '../../src/delivery/envelope.ts';
 import { createRandom, nextInt, type Random } from '../../src/seed/random.ts';
 import { loadTestSeed } from '../support/api.ts';
-import { findLowPort } from '../support/ports.ts';
+import { makeDataDir } from '../support/ports.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { runClient, type Customer, type Ledger, type Write } from './chaos/clients.ts';
 import { startFleet, type Fleet } from './chaos/fleet.ts';
@@ -56,11 +55,7 @@ let database: Client;
 
 beforeAll(
   async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'chaos-'));
-    await writeFile(
-      join(dataDir, 'postgres.json'),
-      JSON.stringify({ port: await findLowPort(), password: 'chaos' }),
-    );
+    dataDir = await makeDataDir('chaos');
     postgres = await startPostgres();
     await migrate(postgres.databaseUrl);
     receiver = await startReceiver(randomOf(1));

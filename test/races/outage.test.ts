@@ -1,13 +1,12 @@
 // Postgres stops under load and starts again. The test has its own cluster, so that it does not
 // affect other tests.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
+import { makeDataDir } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -23,7 +22,7 @@ test(
   'responds with 503 at once while Postgres is down, and recovers without a restart',
   LIMIT,
   async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'outage-'));
+    const dataDir = await makeDataDir('outage');
     const settings = { fsync: 'off' };
     let postgres = await startEmbedded({ dataDir, settings });
     try {

@@ -22,7 +22,7 @@ import {
 } from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { tokenOf } from '../support/app.ts';
-import { findFreePort } from '../support/ports.ts';
+import { findFreePort, makeDataDir } from '../support/ports.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -54,7 +54,11 @@ interface Entry {
 function runEntry(entry: 'api' | 'worker', env: Record<string, string>): Entry {
   const child = spawn(process.execPath, [`src/${entry}.ts`], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { APP_SECRET: TEST_APP_SECRET, ...env },
+    env: {
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      APP_SECRET: TEST_APP_SECRET,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -553,7 +557,7 @@ describe('a worker process whose Postgres is restarted', () => {
   let postgres: EmbeddedPostgres;
 
   beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'lifecycle-'));
+    dataDir = await makeDataDir('lifecycle');
     postgres = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
     await migrate(postgres.databaseUrl);
     await loadTestSeed({ url: postgres.databaseUrl }, SEED);

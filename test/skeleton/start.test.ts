@@ -64,10 +64,10 @@ function start(program: 'npm' | 'node', env: Record<string, string> = {}): Start
     program === 'npm'
       ? ['npm', 'start']
       : [process.execPath, '--import', './src/runtime/node-version.js', 'src/start.ts'];
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(command, args, {
     cwd: folder,
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });

@@ -276,6 +276,7 @@ export function runEntry(
     cwd: folder,
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       NODE_ENV: 'test',
       LOG_LEVEL: 'warn',
       APP_SECRET: TEST_APP_SECRET,

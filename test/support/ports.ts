@@ -1,4 +1,7 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** Resolves with a port of 127.0.0.1 that was free a moment ago. */
 export function findFreePort(): Promise<number> {
@@ -26,4 +29,12 @@ export async function findLowPort(): Promise<number> {
     });
     if (isFree) return port;
   }
+}
+
+/** Makes a data folder for an embedded Postgres that stops and comes back on the same port. */
+export async function makeDataDir(name: string): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), `${name}-`));
+  const connection = { port: await findLowPort(), password: name };
+  await writeFile(join(dataDir, 'postgres.json'), JSON.stringify(connection));
+  return dataDir;
 }
