@@ -4,6 +4,12 @@ import { invalidField } from './problem.ts';
 export const PAGE_LIMIT_DEFAULT = 50;
 export const PAGE_LIMIT_MAX = 200;
 
+/**
+ * How large the rows of a page may be together, as they are stored. A page of larger ones ends
+ * early; a single row always fits.
+ */
+export const PAGE_MAX_BYTES = 1024 * 1024;
+
 /** The query parameters of every paged list. */
 export const pageQuery = {
   cursor: z
@@ -21,7 +27,7 @@ export const pageQuery = {
     .max(PAGE_LIMIT_MAX)
     .default(PAGE_LIMIT_DEFAULT)
     .meta({
-      description: `How many entries a page holds, 1 to ${PAGE_LIMIT_MAX}.`,
+      description: `How many entries a page holds at most, 1 to ${PAGE_LIMIT_MAX}.`,
       examples: [PAGE_LIMIT_DEFAULT],
     }),
 };
@@ -60,27 +66,47 @@ export interface PageSlice {
   readonly after: PagePosition | null;
 }
 
+/** A row of a list that measures its rows. */
+export interface MeasuredRow {
+  /** False if the rows up to this one, and with it, are too large for one page. */
+  readonly fits: boolean;
+}
+
+/** What a search has found that reads only so many rows for a page. */
+export interface SearchResult<T> {
+  readonly rows: T[];
+  /** The position up to which it has read; null if it has read all. */
+  readonly reached: PagePosition | null;
+}
+
+type Read<T> = (slice: PageSlice) => Promise<T[] | SearchResult<T>>;
+
 /**
- * Reads a page of a list by (created_at, id). Its cursors call the list `list`. Throws
+ * Reads a page of a list by (created_at, id). Its cursors call the list `list`. A page can hold
+ * fewer rows than its limit although another one follows: rows of a `MeasuredRow` that do not fit,
+ * and whatever lies behind the end of a `SearchResult`, come on the next page. Throws
  * `validation_error` for a cursor of another list.
  */
 export function readPage<T extends { readonly created_at: string; readonly id: string }>(
   list: string,
   query: PageQuery,
-  read: (slice: PageSlice) => Promise<T[]>,
+  read: Read<T>,
 ): Promise<Page<T>> {
   return readPageBy((row: T) => ({ at: row.created_at, id: row.id }), list, query, read);
 }
 
 /** Like {@link readPage}, for a list in another order. */
-export async function readPageBy<T>(
+export async function readPageBy<T extends object>(
   positionOf: (row: T) => PagePosition,
   list: string,
   { cursor, limit }: PageQuery,
-  read: (slice: PageSlice) => Promise<T[]>,
+  read: Read<T>,
 ): Promise<Page<T>> {
-  const rows = await read({ limit: limit + 1, after: parseCursor(list, cursor) });
-  return toPage(list, rows, limit, positionOf);
+  const found = await read({ limit: limit + 1, after: parseCursor(list, cursor) });
+  if (Array.isArray(found)) return toPage(list, found, limit, positionOf);
+  const page = toPage(list, found.rows, limit, positionOf);
+  if (page.nextCursor !== null || found.reached === null) return page;
+  return { rows: page.rows, nextCursor: formatCursor(list, found.reached) };
 }
 
 /** Makes the response for a page; its shape is {@link pageOf}. */
@@ -110,18 +136,20 @@ export function parseCursor(list: string, cursor: string | undefined): PagePosit
 }
 
 /**
- * Makes a page of at most `limit` rows. Read `limit + 1` rows for it: the extra row shows that
- * another page follows. Shortens `rows` in place.
+ * Makes a page of at most `limit` rows that fit on it. Read `limit + 1` rows for it: a row that is
+ * left shows that another page follows. Shortens `rows` in place.
  */
-export function toPage<T>(
+export function toPage<T extends object>(
   list: string,
   rows: T[],
   limit: number,
   positionOf: (row: T) => PagePosition,
 ): Page<T> {
-  if (rows.length <= limit) return { rows, nextCursor: null };
-  rows.length = limit;
-  const last = rows[limit - 1];
+  const tooMuch = rows.findIndex((row) => 'fits' in row && row.fits === false);
+  const length = tooMuch === -1 ? limit : Math.min(limit, tooMuch);
+  if (rows.length <= length) return { rows, nextCursor: null };
+  rows.length = length;
+  const last = rows[length - 1];
   return { rows, nextCursor: last === undefined ? null : formatCursor(list, positionOf(last)) };
 }
 

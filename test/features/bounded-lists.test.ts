@@ -2,14 +2,21 @@
 // not show. The figures are rows, not times, so they are the same on any machine and at any size.
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase, type Database, type Db } from '../../src/db/client.ts';
+import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
+import * as assignments from '../../src/features/assignments/service.ts';
 import { listEntries } from '../../src/features/audit-log/store.ts';
+import * as cases from '../../src/features/cases/service.ts';
+import { listCases } from '../../src/features/cases/store.ts';
+import * as crm from '../../src/features/crm/service.ts';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
+import * as evaluations from '../../src/features/evaluations/service.ts';
+import * as trainings from '../../src/features/trainings/service.ts';
 import { listEvaluatedTrainings, listTrainings } from '../../src/features/trainings/store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { explain, rowsRead, type Mode } from '../support/plans.ts';
+import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
-import type { Db } from '../../src/db/client.ts';
 
 const TEAM = 'team_big';
 const PAGE = { limit: 51, after: null };
@@ -18,6 +25,7 @@ const HIDDEN = 20_000;
 
 let database: TestDatabase;
 let client: Client;
+let db: Database;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -37,11 +45,13 @@ beforeAll(async () => {
   await addTrainings('usr_big_gone', HIDDEN, '2026-02-01');
   await addAuditEntries(HIDDEN);
   await client.query('reset enable_seqscan');
+  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
   await client.query('vacuum analyze');
 });
 
 afterAll(async () => {
   await client.end();
+  await db.close();
   await database.drop();
 });
 
@@ -53,6 +63,7 @@ async function addDeals(connection: string, count: number, from: string): Promis
      from generate_series(1, $3::int) n`,
     [TEAM, connection, count, from],
   );
+  await client.query('analyze crm_deal');
   await client.query(
     `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
      select team_id, id, id, 'price', 'too dear', 'en', created_at
@@ -70,6 +81,7 @@ async function addTrainings(userId: string, count: number, from: string): Promis
      from generate_series(1, $3::int) n`,
     [TEAM, userId, count, from],
   );
+  await client.query('analyze training');
   await client.query(
     `insert into evaluation (team_id, training_id, saved_at, stored_at)
      select team_id, id, created_at, created_at
@@ -135,5 +147,125 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     { target_id: 'asg_1', actor_kind: 'user' },
   ])('a search of the audit log for %o reads what it finds', async (filters) => {
     expect(await read((db) => listEntries(db, TEAM, PAGE, filters))).toBeLessThanOrEqual(5);
+  });
+});
+
+describe('a page of very large rows', () => {
+  const LARGE = 'team_large';
+  const ROWS = 120;
+  /** JSON of 60 KB that does not get smaller when it is stored. */
+  const JSON_TEXT = `(
+     select json_build_object('n', string_agg(md5(n || '/' || k), ''))
+     from generate_series(1, 1875) k
+   )`;
+
+  beforeAll(async () => {
+    const team = makeTeam('large', { crm_connections: [{ id: 'open' }] });
+    await loadTestSeed(database, makeSeed([team]));
+    const each = async (text: string): Promise<void> => {
+      await client.query(text, [LARGE, ROWS]);
+    };
+    const created = `timestamptz '2026-01-01Z' + n / 3 * interval '1 minute'`;
+    await each(
+      `insert into training_case (team_id, id, user_id, fields, external_ref, created_at)
+       select $1, 'cas_' || n, 'usr_large_member', ${JSON_TEXT}, ${JSON_TEXT}, ${created}
+       from generate_series(1, $2::int) n`,
+    );
+    await each(
+      `insert into training (team_id, id, user_id, status, external_ref, created_at)
+       select $1, 'trn_' || n, 'usr_large_member', 'scored', ${JSON_TEXT}, ${created}
+       from generate_series(1, $2::int) n`,
+    );
+    await each(
+      `insert into evaluation (team_id, training_id, saved_at, stored_at)
+       select team_id, id, created_at, created_at
+       from training
+       where team_id = $1 and $2::int > 0`,
+    );
+    await each(
+      `insert into assignment (team_id, id, member_id, note, created_at)
+       select $1, 'asg_' || n, 'mem_large_member', repeat('€', 10000), ${created}
+       from generate_series(1, $2::int) n`,
+    );
+    await each(
+      `insert into crm_deal
+         (team_id, id, connection_id, external_id, outcome, lost_reason, created_at)
+       select $1, 'deal_' || n, 'open', n, 'lost', repeat('€', 10000), ${created}
+       from generate_series(1, $2::int) n`,
+    );
+    await each(
+      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
+       select $1, 'obj_' || n, 'deal_' || n, 'price', repeat('€', 10000), 'de', ${created}
+       from generate_series(1, $2::int) n`,
+    );
+    await client.query('vacuum analyze');
+  });
+
+  type List = (query: PageQuery) => Promise<Page<{ readonly id: string }>>;
+
+  /** Reads a list to its end. Returns the ids and the size of each page. */
+  async function readAll(list: List, limit: number) {
+    const pages: { ids: string[]; bytes: number }[] = [];
+    let cursor: string | undefined;
+    do {
+      const { rows, nextCursor } = await list({ cursor, limit });
+      const bytes = Buffer.byteLength(JSON.stringify(rows));
+      pages.push({ ids: rows.map(({ id }) => id), bytes });
+      cursor = nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return pages;
+  }
+
+  test.each<[string, List]>([
+    ['cases', (query) => cases.listCases(db, LARGE, query)],
+    [
+      'cases of a person',
+      (query) => cases.listCases(db, LARGE, { ...query, user_id: 'usr_large_member' }),
+    ],
+    ['trainings', (query) => trainings.listTrainings(db, LARGE, query)],
+    [
+      'trainings of a person',
+      (query) => trainings.listTrainings(db, LARGE, { ...query, user_id: 'usr_large_member' }),
+    ],
+    ['evaluations', (query) => evaluations.listEvaluated(db, LARGE, query)],
+    ['assignments', (query) => assignments.listAssignments(db, LARGE, query)],
+    ['deals', (query) => crm.listDeals(db, LARGE, query)],
+    ['objections', (query) => crm.listObjections(db, LARGE, query)],
+  ])('of %s ends after 1 MB; its cursor leads to the others', async (_, list) => {
+    const whole = await readAll(list, PAGE_LIMIT_MAX);
+    expect(whole.length).toBeGreaterThan(2);
+    const full = whole.slice(0, -1);
+    // The names of the fields are not counted.
+    for (const { bytes } of whole) expect(bytes).toBeLessThan(1.1 * PAGE_MAX_BYTES);
+    for (const { bytes } of full) expect(bytes).toBeGreaterThan(0.8 * PAGE_MAX_BYTES);
+    const small = await readAll(list, 3);
+    expect(small.map(({ ids }) => ids.length)).toEqual(Array.from({ length: ROWS / 3 }, () => 3));
+    const ids = whole.flatMap((page) => page.ids);
+    expect(ids).toEqual(small.flatMap((page) => page.ids));
+    expect(new Set(ids).size).toBe(ROWS);
+  });
+
+  test('always holds one row, however large it is', async () => {
+    const team = makeTeam('huge', {});
+    await loadTestSeed(database, makeSeed([team]));
+    await client.query(
+      `insert into training_case (team_id, id, user_id, title, created_at)
+       select 'team_huge', 'cas_' || n, 'usr_huge_member', repeat('x', $1::int), now()
+       from generate_series(1, 3) n`,
+      [PAGE_MAX_BYTES + 1],
+    );
+    const pages = await readAll((query) => cases.listCases(db, 'team_huge', query), 50);
+    expect(pages.map(({ ids }) => ids)).toEqual([['cas_3'], ['cas_2'], ['cas_1']]);
+  });
+
+  test('is measured without reading what does not fit', async () => {
+    const whole = { limit: PAGE_LIMIT_MAX + 1, after: null, userId: null };
+    const read = async (): Promise<number> =>
+      blocksRead(await explain(client, (recorder) => listCases(recorder, LARGE, whole), 'generic'));
+    // A row and its entry of the index each, and the way to the first one.
+    expect(await read()).toBeLessThan(2 * ROWS);
+    await client.query(`update training_case set json_bytes = null where team_id = $1`, [LARGE]);
+    // Those that were stored before the service measured them.
+    expect(await read()).toBeGreaterThan(10 * ROWS);
   });
 });

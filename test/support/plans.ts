@@ -10,6 +10,8 @@ export interface PlanNode {
   'Actual Rows'?: number;
   'Actual Loops'?: number;
   'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
   Plans?: PlanNode[];
 }
 
@@ -44,7 +46,7 @@ export async function explain(
   await client.query(`set plan_cache_mode = force_${planned}_plan`);
   await client.query(`prepare explained as ${statement.text}`);
   const { rows } = await client.query(
-    `explain (analyze, format json) execute explained (${literals.join(', ')})`,
+    `explain (analyze, buffers, format json) execute explained (${literals.join(', ')})`,
   );
   await client.query('deallocate explained');
   return flatten(rows[0]['QUERY PLAN'][0].Plan as PlanNode);
@@ -58,6 +60,11 @@ function flatten(node: PlanNode): PlanNode[] {
 export function rowsRead(nodes: readonly PlanNode[]): number {
   const scans = nodes.filter((node) => 'Relation Name' in node);
   return scans.reduce((sum, node) => sum + rowsOf(node), 0);
+}
+
+/** Returns how many blocks the statement read, from memory or from disk. */
+export function blocksRead([whole]: readonly PlanNode[]): number {
+  return (whole?.['Shared Hit Blocks'] ?? 0) + (whole?.['Shared Read Blocks'] ?? 0);
 }
 
 /** The rows that a node has made or dropped, in all its loops. */

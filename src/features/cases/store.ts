@@ -1,7 +1,14 @@
-import type { PagePosition } from '../../core/page.ts';
+import type { MeasuredRow, PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import {
+  BY_CREATION,
+  bytesOf,
+  isAfter,
+  newestFirst,
+  positionValues,
+  thatFit,
+} from '../../db/keyset.ts';
 
 /** A case without the mark whether it is private. */
 export interface CaseRow {
@@ -14,18 +21,33 @@ export interface CaseRow {
   readonly created_at: string;
 }
 
+const COLUMNS = 'id, user_id, title, persona_id, fields, external_ref, created_at';
+
+// Rows that were stored before they were measured have to be read.
+const JSON_BYTES = `coalesce(
+         json_bytes,
+         coalesce(octet_length(fields::text), 0) + coalesce(octet_length(external_ref::text), 0)
+       )`;
+
 // `not private` is in the text, not a parameter. Otherwise a prepared statement could not use the
 // partial indexes.
 const LIST_TEXT = (condition: string): string =>
-  `select id, user_id, title, persona_id, fields, external_ref, created_at
-   from training_case
-   where team_id = $1
-     and not private ${condition}
-     and ${isAfter(BY_CREATION, ['$3', '$4'])}
-   ${newestFirst(BY_CREATION, '$2')}`;
+  thatFit({
+    columns: COLUMNS,
+    rows: `select ${COLUMNS}, ${JSON_BYTES} + ${bytesOf('title', 'persona_id')} as bytes
+       from training_case
+       where team_id = $1
+         and not private ${condition}
+         and ${isAfter(BY_CREATION, ['$3', '$4'])}
+       ${newestFirst(BY_CREATION, '$2')}`,
+    order: BY_CREATION,
+  });
 
-const LIST = statement<CaseRow>('cases.list', LIST_TEXT(''));
-const LIST_OF_USER = statement<CaseRow>('cases.listOfUser', LIST_TEXT('and user_id = $5'));
+const LIST = statement<CaseRow & MeasuredRow>('cases.list', LIST_TEXT(''));
+const LIST_OF_USER = statement<CaseRow & MeasuredRow>(
+  'cases.listOfUser',
+  LIST_TEXT('and user_id = $5'),
+);
 
 export interface CaseFilter {
   readonly limit: number;
@@ -39,7 +61,7 @@ export function listCases(
   db: Db,
   teamId: string,
   { limit, after, userId }: CaseFilter,
-): Promise<CaseRow[]> {
+): Promise<(CaseRow & MeasuredRow)[]> {
   const values = [teamId, limit, ...positionValues(after)];
   return userId === null ? db.query(LIST, values) : db.query(LIST_OF_USER, [...values, userId]);
 }

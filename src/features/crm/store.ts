@@ -1,6 +1,13 @@
-import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import {
+  BY_CREATION,
+  bytesOf,
+  isAfter,
+  newestFirst,
+  positionValues,
+  thatFit,
+} from '../../db/keyset.ts';
 
 export interface DealRow {
   readonly id: string;
@@ -26,38 +33,49 @@ export interface DealRow {
  * other connections are never read. The constant limit tells the planner that only a page will be
  * read. For a parameter it assumes a tenth of the connection's rows.
  */
-function listText(table: 'crm_deal' | 'crm_objection', columns: string): string {
-  return `select page.*
-   from crm_connection c
-   cross join lateral (
-     select *
-     from (
-       select ${columns}
-       from ${table}
-       where team_id = $1
-         and connection_id = c.id
-         and ${isAfter(BY_CREATION, ['$3', '$4'])}
-       ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
-     ) of_connection
-     ${newestFirst(BY_CREATION, '$2')}
-   ) page
-   where c.team_id = $1
-     and c.status = 'active'
-   ${newestFirst(['page.created_at', 'page.id'], '$2')}`;
+function listText(
+  table: 'crm_deal' | 'crm_objection',
+  { columns, texts }: { readonly columns: string; readonly texts: readonly string[] },
+): string {
+  return thatFit({
+    columns,
+    rows: `select page.*, ${bytesOf(...texts)} as bytes
+       from crm_connection c
+       cross join lateral (
+         select *
+         from (
+           select ${columns}
+           from ${table}
+           where team_id = $1
+             and connection_id = c.id
+             and ${isAfter(BY_CREATION, ['$3', '$4'])}
+           ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+         ) of_connection
+         ${newestFirst(BY_CREATION, '$2')}
+       ) page
+       where c.team_id = $1
+         and c.status = 'active'
+       ${newestFirst(['page.created_at', 'page.id'], '$2')}`,
+    order: BY_CREATION,
+  });
 }
 
-const LIST_DEALS = statement<DealRow>(
+const LIST_DEALS = statement<DealRow & MeasuredRow>(
   'crm.listDeals',
-  listText(
-    'crm_deal',
-    `id, external_id, outcome, title, amount, currency, close_date, probability, pipeline_id,
-         stage_id, industry_id, lost_reason, owner_user_id, last_activity_at, synced_at,
-         created_at`,
-  ),
+  listText('crm_deal', {
+    columns: `id, external_id, outcome, title, amount, currency, close_date, probability,
+             pipeline_id, stage_id, industry_id, lost_reason, owner_user_id, last_activity_at,
+             synced_at, created_at`,
+    texts: ['title', 'lost_reason', 'external_id', 'pipeline_id', 'stage_id'],
+  }),
 );
 
 /** Deals of active connections after `after`, newest first. `limit`: a page and one at most. */
-export function listDeals(db: Db, teamId: string, { limit, after }: PageSlice): Promise<DealRow[]> {
+export function listDeals(
+  db: Db,
+  teamId: string,
+  { limit, after }: PageSlice,
+): Promise<(DealRow & MeasuredRow)[]> {
   return db.query(LIST_DEALS, [teamId, limit, ...positionValues(after)]);
 }
 
@@ -70,9 +88,12 @@ export interface ObjectionRow {
   readonly created_at: string;
 }
 
-const LIST_OBJECTIONS = statement<ObjectionRow>(
+const LIST_OBJECTIONS = statement<ObjectionRow & MeasuredRow>(
   'crm.listObjections',
-  listText('crm_objection', 'id, deal_id, category, text, lang, created_at'),
+  listText('crm_objection', {
+    columns: 'id, deal_id, category, text, lang, created_at',
+    texts: ['text'],
+  }),
 );
 
 /** Objections in deals of active connections; otherwise as `listDeals`. */
@@ -80,6 +101,6 @@ export function listObjections(
   db: Db,
   teamId: string,
   { limit, after }: PageSlice,
-): Promise<ObjectionRow[]> {
+): Promise<(ObjectionRow & MeasuredRow)[]> {
   return db.query(LIST_OBJECTIONS, [teamId, limit, ...positionValues(after)]);
 }

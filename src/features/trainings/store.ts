@@ -1,6 +1,6 @@
-import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues, thatFit } from '../../db/keyset.ts';
 
 /** A training. */
 export interface TrainingRow {
@@ -21,6 +21,9 @@ export interface TrainingRow {
 
 const DETAILS = `t.user_id, t.status, t.source, t.assignment_id, t.created_at, t.finished_at,
   t.duration_s, t.external_ref, t.situation_id, t.personality_id, t.industry_id, t.role_id`;
+const COLUMNS = `id, ${DETAILS.replaceAll('t.', '')}`;
+// Rows that were stored before they were measured have to be read.
+const BYTES = 'coalesce(t.json_bytes, octet_length(t.external_ref::text), 0) as bytes';
 
 // Whether a person is an active member, looked up in the unique index. This is a scalar subquery,
 // because the planner would flatten EXISTS or a join into a join of the team's whole tables. It is
@@ -140,7 +143,7 @@ function pageText({ table, order, where }: Source): string {
 const listOf = statementsByFilters(FILTERS, (named) => {
   const equalities = named.map((each, place) => ` and ${each} = $${place + 6}`).join('');
   const isOfOnePerson = named.includes('user_id') || named.includes('assignment_id');
-  return statement<TrainingRow>(
+  return statement<TrainingRow & MeasuredRow>(
     ['trainings.list', ...named].join('.'),
     isOfOnePerson ? ofOnePersonText(named, equalities) : ofAllText(equalities),
     // A status may be rare among a person's trainings.
@@ -148,37 +151,50 @@ const listOf = statementsByFilters(FILTERS, (named) => {
   );
 });
 
+/** SQL: the trainings at the positions of `page`, with the time of the position as `name`. */
+function atPositionsText(name: 'created_at' | 'stored_at'): string {
+  const time = name === 'created_at' ? '' : `p.at as ${name}, `;
+  return thatFit({
+    columns: name === 'created_at' ? COLUMNS : `${name}, ${COLUMNS}`,
+    rows: `select ${time}t.id, ${DETAILS}, ${BYTES}
+       from (
+         select *
+         from page
+         ${newestFirst(['at', 'id'], '$2')}
+       ) p
+       cross join lateral (
+         select *
+         from training
+         where team_id = $1 and id = p.id
+         limit 1
+       ) t`,
+    order: [name, 'id'],
+  });
+}
+
 /** SQL: the page over all active members. */
 function ofAllText(equalities: string): string {
   return `${pageText({ table: 'training', order: BY_CREATION, where: equalities })}
-     select t.id, ${DETAILS}
-     from (
-       select *
-       from page
-       ${newestFirst(['at', 'id'], '$2')}
-     ) p
-     cross join lateral (
-       select *
-       from training
-       where team_id = $1 and id = p.id
-       limit 1
-     ) t
-     ${newestFirst(['p.at', 'p.id'])}`;
+   ${atPositionsText('created_at')}`;
 }
 
 /** SQL: the page of one person, or of one assignment, which is of one person. All or none shows. */
 function ofOnePersonText(named: readonly string[], equalities: string): string {
-  return `select *
-     from (
-       select t.id, ${DETAILS}
-       from training t
-       where t.team_id = $1
-         and ${isAfter(['t.created_at', 't.id'], ['$3', '$4'])}
-         and t.created_at >= coalesce($5::timestamptz, '-infinity')${equalities}
-         and ${isActive(named[0] === 'user_id' ? '$6' : 't.user_id')}
-       ${newestFirst(['t.created_at', 't.id'], PAGE_LIMIT_MAX + 1)}
-     ) page
-     ${newestFirst(BY_CREATION, '$2')}`;
+  return thatFit({
+    columns: COLUMNS,
+    rows: `select *
+       from (
+         select t.id, ${DETAILS}, ${BYTES}
+         from training t
+         where t.team_id = $1
+           and ${isAfter(['t.created_at', 't.id'], ['$3', '$4'])}
+           and t.created_at >= coalesce($5::timestamptz, '-infinity')${equalities}
+           and ${isActive(named[0] === 'user_id' ? '$6' : 't.user_id')}
+         ${newestFirst(['t.created_at', 't.id'], PAGE_LIMIT_MAX + 1)}
+       ) near
+       ${newestFirst(BY_CREATION, '$2')}`,
+    order: BY_CREATION,
+  });
 }
 
 /** The part of a list that one page shows. */
@@ -196,7 +212,7 @@ export function listTrainings(
   teamId: string,
   slice: Slice,
   filters: TrainingFilters,
-): Promise<TrainingRow[]> {
+): Promise<(TrainingRow & MeasuredRow)[]> {
   const { limit, after, since } = slice;
   const { list, values } = listOf(filters);
   return db.query(list, [teamId, limit, ...positionValues(after), since, ...values]);
@@ -226,22 +242,10 @@ export interface EvaluatedTrainingRow extends TrainingRow {
   readonly stored_at: string;
 }
 
-const LIST_EVALUATED = statement<EvaluatedTrainingRow>(
+const LIST_EVALUATED = statement<EvaluatedTrainingRow & MeasuredRow>(
   'trainings.listEvaluated',
   `${pageText({ table: 'evaluation', order: EVALUATIONS, where: '' })}
-   select p.at as stored_at, p.id, ${DETAILS}
-   from (
-     select *
-     from page
-     ${newestFirst(['at', 'id'], '$2')}
-   ) p
-   cross join lateral (
-     select *
-     from training
-     where team_id = $1 and id = p.id
-     limit 1
-   ) t
-   ${newestFirst(['p.at', 'p.id'])}`,
+   ${atPositionsText('stored_at')}`,
 );
 
 /**
@@ -252,7 +256,7 @@ export function listEvaluatedTrainings(
   db: Db,
   teamId: string,
   slice: Slice,
-): Promise<EvaluatedTrainingRow[]> {
+): Promise<(EvaluatedTrainingRow & MeasuredRow)[]> {
   const { limit, after, since } = slice;
   return db.query(LIST_EVALUATED, [teamId, limit, ...positionValues(after), since]);
 }
