@@ -13,6 +13,7 @@ import { requireAnnouncement, type Announcement } from '../src/features/announce
 import { announce, planAnnouncement } from '../src/features/announcements/service.ts';
 import { createLogger } from '../src/runtime/log.ts';
 import { createMailer } from '../src/runtime/mail.ts';
+import { messageOf } from '../src/runtime/process.ts';
 
 const USAGE =
   'Usage: npm run announce -- --version v1 --deprecation YYYY-MM-DD' +
@@ -33,7 +34,7 @@ try {
     await db.close();
   }
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 }
 

@@ -1,5 +1,6 @@
 import '../src/runtime/node-version.ts';
 import { migrate } from '../src/db/migrate.ts';
+import { messageOf } from '../src/runtime/process.ts';
 
 // Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.
 const databaseUrl = process.env['DATABASE_URL'];
@@ -16,6 +17,6 @@ try {
   for (const name of applied) console.log(`applied ${name}`);
   console.log('The database is up to date.');
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exit(1);
 }

@@ -5,6 +5,7 @@ import { loadConfig } from '../src/runtime/config.ts';
 import { requireAppSecret, rotateCanary } from '../src/db/app-secret.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { rotateSecret } from '../src/db/rotate-secret.ts';
+import { messageOf } from '../src/runtime/process.ts';
 
 const config = loadConfig(process.env);
 const { appSecret: current, appSecretPrevious: previous } = config;
@@ -30,7 +31,7 @@ try {
   if (!process.exitCode)
     console.log('APP_SECRET opens everything now; APP_SECRET_PREVIOUS may go.');
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 } finally {
   await db.close();

@@ -9,6 +9,7 @@ import { requireAppSecretAt } from '../src/db/app-secret.ts';
 import { startEmbedded } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { loadSeed, type SeedResult } from '../src/seed/load.ts';
+import { messageOf } from '../src/runtime/process.ts';
 
 const USAGE = 'Usage: npm run seed -- FILE.json [--replace]';
 
@@ -24,7 +25,7 @@ try {
   const result = await load(file, replace);
   process.stdout.write(`${JSON.stringify(result)}\n`);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   process.exitCode = 1;
 }
 

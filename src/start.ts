@@ -11,7 +11,7 @@ import './runtime/node-version.ts';
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import { PrimaryClient } from './db/primary-client.ts';
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { openDataFolder, type DataFolder } from './runtime/data-folder.ts';
@@ -158,8 +158,10 @@ async function provideDemoTeam(
 
 /** Whether the database has any team, and whether it has the demo team. */
 async function findTeams(databaseUrl: string): Promise<{ any: boolean; demo: boolean }> {
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => null);
+  const client = new PrimaryClient({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+  });
   await client.connect();
   try {
     const { rows } = await client.query<{ any: boolean; demo: boolean }>(

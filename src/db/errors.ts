@@ -18,6 +18,20 @@ const UNAVAILABLE_STATE = /^(?:(?:08|53|57|58)[0-9A-Z]{3}|25006|40001|40P01)$/;
  * leads to a server that cannot write. After all others it can go on.
  */
 const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006)$/;
+/** Our own code for a connection that leads to a node in recovery. */
+const STANDBY = 'ERR_DATABASE_STANDBY';
+/**
+ * What a node in recovery says about a statement that it cannot run, besides 25006. These states
+ * have other meanings, too, so the text must tell: nothing like it is supported there (0A000), now
+ * (55000), or at all (XX000).
+ */
+const RECOVERY_STATES = new Set(['0A000', '55000', 'XX000']);
+const IN_RECOVERY = /\bduring recovery\b|\brecovery is in progress\b|\bin a hot standby\b/;
+/**
+ * The function of Postgres that refuses to read an unlogged table in recovery, and nothing else. The
+ * text of the error may be in another language.
+ */
+const REFUSES_UNLOGGED = 'get_relation_info';
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -54,7 +68,7 @@ const BROKEN_CONNECTION = new RegExp(
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code)) return true;
+  if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
   return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
@@ -67,8 +81,23 @@ export function isUnavailable(error: unknown): boolean {
 export function isConnectionBroken(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (BROKEN_STATE.test(code) || NETWORK_CODES.has(code)) return true;
+  if (BROKEN_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
   return BROKEN_CONNECTION.test(error.message) || isConnectionBroken(error.cause);
+}
+
+/** Whether the error, but not its cause, means that the database is in recovery. */
+export function isStandby(error: Error): boolean {
+  const code = codeOf(error);
+  if (code === STANDBY) return true;
+  if (![code, prismaState(error)].some((state) => RECOVERY_STATES.has(state))) return false;
+  const routine = 'routine' in error ? error.routine : null;
+  return IN_RECOVERY.test(error.message) || routine === REFUSES_UNLOGGED;
+}
+
+/** The error of a connection that leads to a node in recovery. */
+export function standbyError(): Error {
+  const message = 'the database is a standby (in recovery), and not the primary';
+  return Object.assign(new Error(message), { code: STANDBY });
 }
 
 /** Whether the statement was refused because an earlier one of its transaction has failed. */

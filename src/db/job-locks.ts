@@ -50,8 +50,14 @@ export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> 
 
   const poll = async (): Promise<void> => {
     try {
-      if (!(await lock.isHeld())) throw new Error('could not take the lock of the job runner');
-      const pools = deadPools.confirm((await db.query(FIND_DEAD, [])).map((row) => row.pool_id));
+      if (!(await lock.isHeld()))
+        throw new Error('could not take the lock of the job runner', { cause: lock.fault() });
+      const dead = (await db.query(FIND_DEAD, [])).map((row) => row.pool_id);
+      if (dead.includes(poolId)) {
+        lock.renew();
+        throw new Error('the lock of the job runner is at another node than the database');
+      }
+      const pools = deadPools.confirm(dead);
       if (pools.length > 0) {
         await releaseJobs(db, pools);
         options.onReleased(pools);

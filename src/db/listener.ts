@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { PrimaryClient } from './primary-client.ts';
 
 /** Listens to channels of the database's NOTIFY. */
 export interface Listener {
@@ -46,10 +47,9 @@ async function listenOnce(
   channels: ListenerOptions['channels'],
   signal: AbortSignal,
 ): Promise<void> {
-  const client = new pg.Client({
+  const client = new PrimaryClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
   });
   const ended = new Promise<void>((resolve, reject) => {
     client.on('error', reject);

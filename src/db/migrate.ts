@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
-import { Client, Pool, type ClientBase } from 'pg';
+import { Pool, type ClientBase } from 'pg';
 import type { Db } from './client.ts';
+import { PrimaryClient } from './primary-client.ts';
 import { statement } from './statement.ts';
 
 /** A migration in prisma/migrations. The checksum is Prisma's: SHA-256 of the file, in hex. */
@@ -53,10 +54,10 @@ export async function migrate(
   databaseUrl: string,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  // Without a listener, a connection that breaks between two queries would end the process. The
-  // next query rejects anyway.
-  client.on('error', () => null);
+  const client = new PrimaryClient({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+  });
   await client.connect();
   try {
     await waitForLock(client);
@@ -109,7 +110,12 @@ export async function isMigrated(db: Db, expected: readonly Migration[]): Promis
  * the process.
  */
 async function migrateJobs(databaseUrl: string): Promise<void> {
-  const pool = new Pool({ connectionString: databaseUrl, max: 1, connectionTimeoutMillis: 10_000 });
+  const pool = new Pool({
+    Client: PrimaryClient,
+    connectionString: databaseUrl,
+    max: 1,
+    connectionTimeoutMillis: 10_000,
+  });
   const ignore = (): void => undefined;
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));

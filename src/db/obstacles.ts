@@ -1,5 +1,5 @@
 /** What keeps the service from working on a database, in words that anybody may read. */
-import { isUnavailable } from './errors.ts';
+import { isStandby, isUnavailable } from './errors.ts';
 import type { Db } from './client.ts';
 import { isMigrated, type Migration } from './migrate.ts';
 import { statement } from './statement.ts';
@@ -10,6 +10,7 @@ export type Obstacle =
   | 'database_login_refused'
   | 'too_many_connections'
   | 'database_read_only'
+  | 'database_standby'
   | 'disk_full'
   | 'migrations_pending'
   | 'database_error';
@@ -54,6 +55,7 @@ export async function tryDiskSpace(db: Db): Promise<void> {
 /** Returns the obstacle that an error of the database means. */
 export function obstacleOf(error: unknown): Obstacle {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (isStandby(cause)) return 'database_standby';
     const state = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
     const known = BY_STATE.find(([states]) => states.test(state));
     if (known) return known[1];
@@ -61,8 +63,12 @@ export function obstacleOf(error: unknown): Obstacle {
   return isUnavailable(error) ? 'database_unreachable' : 'database_error';
 }
 
-/** Obstacles by SQLSTATE: a wrong password or database, a full disk, no connection left. */
+/**
+ * Obstacles by SQLSTATE: a wrong password or database, a full disk, no connection left, a database
+ * that cannot be written.
+ */
 const BY_STATE: readonly (readonly [RegExp, Obstacle])[] = [
+  [/^25006$/, 'database_read_only'],
   [/^(?:28|3D)[0-9A-Z]{3}$/, 'database_login_refused'],
   [/^53100$/, 'disk_full'],
   [/^53300$/, 'too_many_connections'],

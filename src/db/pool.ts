@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { rethrow } from './errors.ts';
+import { rethrow, standbyError } from './errors.ts';
+import { PrimaryClient } from './primary-client.ts';
 import { textTypes } from './types.ts';
 
 /** The connections of a process. */
@@ -52,14 +53,17 @@ export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions)
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   };
   const check = async (client: pg.ClientBase): Promise<void> => {
-    if (await hasLimit(client, statementTimeoutMs)) limited.add(client);
+    const session = await readSession(client);
+    // A pooler's report of it may be old.
+    if (session.isStandby) throw standbyError();
+    if (session.limitMs > 0 && session.limitMs <= statementTimeoutMs) limited.add(client);
   };
   const pool = new pg.Pool({
+    Client: PrimaryClient,
     connectionString: url,
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 0,
-    keepAlive: true,
     // Lets the statements of a transaction share a round trip.
     pipeline: true,
     types: textTypes,
@@ -68,9 +72,6 @@ export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions)
     onConnect: check as (client: pg.ClientBase) => void,
   } as pg.PoolConfig);
   pool.on('error', onError);
-  // Without a listener, the error event of a broken connection would end the process. Its
-  // statements reject anyway.
-  pool.on('connect', (client) => client.on('error', () => undefined));
   const connect = async (): Promise<pg.PoolClient> => {
     try {
       return await pool.connect();
@@ -101,13 +102,22 @@ export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions)
   };
 }
 
-async function hasLimit(client: pg.ClientBase, statementTimeoutMs: number): Promise<boolean> {
-  const { rows } = await client.query<{ ms: number }>(
-    `select extract(epoch from limited.time)::float8 * 1000 as ms
+/** What the server says about a session, in one round trip. */
+interface Session {
+  /** Its limit on the time of a statement; 0 is none. */
+  readonly limitMs: number;
+  readonly isStandby: boolean;
+}
+
+async function readSession(client: pg.ClientBase): Promise<Session> {
+  const { rows } = await client.query<Session>(
+    `select extract(epoch from limited.time)::float8 * 1000 as "limitMs",
+       pg_is_in_recovery() as "isStandby"
      from (select current_setting('statement_timeout')::interval as time) limited`,
   );
-  const ms = rows[0]?.ms ?? 0;
-  return ms > 0 && ms <= statementTimeoutMs;
+  const [session] = rows;
+  if (!session) throw new Error('the database did not describe its session');
+  return session;
 }
 
 /** Whether a pooler refused the connection because of the session's parameters. */

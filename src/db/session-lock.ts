@@ -1,16 +1,24 @@
 import { randomInt } from 'node:crypto';
-import pg from 'pg';
+import { PrimaryClient } from './primary-client.ts';
 
 /**
  * An advisory lock that this process holds in a session of its own. It shows others that the
- * process is alive: whatever ends the process also ends the session and with it the lock. Needs a
- * direct connection to Postgres, because PgBouncer's transaction mode does not keep a session.
+ * process is alive: whatever ends the process also ends the session and with it the lock. A lock
+ * counts only on the primary, because no other node knows of it, and only on a direct connection,
+ * because a pooler gives the session to others.
  */
 export interface SessionLock {
   /** The number of the lock within its class. */
   readonly number: number;
   /** Whether the lock is held. If the session was lost, tries to take it again. Never rejects. */
   isHeld(): Promise<boolean>;
+  /** Returns why the lock could not be taken the last time, for the log. null: it could. */
+  fault(): Error | null;
+  /**
+   * Gives up the session, so that the next `isHeld` makes another. Call it when the database does
+   * not know the lock: after a failover the session may still be at the former primary.
+   */
+  renew(): void;
   /** Gives up the lock. */
   close(): Promise<void>;
 }
@@ -35,8 +43,9 @@ export async function holdSessionLock(
   lockClass: number,
   number: number = randomInt(1, NUMBER_MAX),
 ): Promise<SessionLock> {
-  let session: pg.Client | null = null;
+  let session: PrimaryClient | null = null;
   let taking: Promise<boolean> | null = null;
+  let fault: Error | null = null;
 
   const take = async (): Promise<boolean> => {
     const client = newClient(databaseUrl);
@@ -47,7 +56,8 @@ export async function holdSessionLock(
     };
     client.on('error', lose);
     client.on('end', lose);
-    if ((await tryLock(client, lockClass, number)) && !isLost) {
+    fault = await tryLock(client, lockClass, number);
+    if (fault === null && !isLost) {
       session = client;
       return true;
     }
@@ -67,23 +77,31 @@ export async function holdSessionLock(
   return {
     number,
     isHeld,
+    fault: () => fault,
+    renew: () => {
+      session?.break(new Error('the database does not know the lock of this session'));
+      session = null;
+    },
     close: async () => {
       await session?.end();
     },
   };
 }
 
-function newClient(databaseUrl: string): pg.Client {
-  return new pg.Client({
+function newClient(databaseUrl: string): PrimaryClient {
+  return new PrimaryClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
-    keepAlive: true,
   });
 }
 
-/** Connects and takes the lock. Returns false if another session has it, or without a database. */
-async function tryLock(client: pg.Client, lockClass: number, number: number): Promise<boolean> {
+/** Connects and takes the lock. Resolves with the reason if it cannot be taken. */
+async function tryLock(
+  client: PrimaryClient,
+  lockClass: number,
+  number: number,
+): Promise<Error | null> {
   try {
     await client.connect();
     await client.query(NOTICE_DEAD_HOSTS);
@@ -91,9 +109,8 @@ async function tryLock(client: pg.Client, lockClass: number, number: number): Pr
       'select pg_try_advisory_lock($1, $2) as taken',
       [lockClass, number],
     );
-    return rows[0]?.taken === true;
-  } catch {
-    // The database cannot be reached. The caller tries again.
-    return false;
+    return rows[0]?.taken === true ? null : new Error('another session has the lock');
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   }
 }

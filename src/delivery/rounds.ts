@@ -11,7 +11,7 @@ import {
 import { claim } from './claims.ts';
 import { fanOut, mayFanOut } from './fan-out.ts';
 import type { Loop } from './loop.ts';
-import { hasSearch, search, searchAll } from './search.ts';
+import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
 import { WAITING_STATUSES } from './waiting-store.ts';
 
 const RETRY_MS = 250;
@@ -43,11 +43,16 @@ function hasWork(loop: Loop): boolean {
 async function runRounds(loop: Loop): Promise<void> {
   const { state, options } = loop;
   const { wanted } = state;
+  let hasLock = true;
   while (hasWork(loop)) {
     if (!(await options.lock.isHeld())) {
+      const err = options.lock.fault();
+      if (hasLock) options.logger.warn({ err }, 'the delivery loop waits: it has no lock');
+      hasLock = false;
       await delay(RETRY_MS);
       continue;
     }
+    hasLock = true;
     const { tick, release } = wanted;
     wanted.tick = false;
     wanted.release = false;
@@ -68,7 +73,10 @@ async function runRounds(loop: Loop): Promise<void> {
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
   const { options, state } = loop;
   const { db, lock, limits } = options;
-  if (isTick) await recover(loop);
+  if (isTick) {
+    await noticeWorkers(loop);
+    await recover(loop);
+  }
   if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
   if (mayFanOut(loop)) {
     state.wanted.events = false;

@@ -46,17 +46,25 @@ export function hasSearch({ state }: Loop): boolean {
 /** Searches for a while. Call it in each round. */
 export async function search(loop: Loop, isTick: boolean): Promise<void> {
   const { unfinished, hasMoreDue } = loop.state.search;
-  if (isTick) await noticeWorkers(loop);
   if (isTick || hasMoreDue) await searchNewlyDue(loop);
   if (isTick) await searchActivated(loop);
   for (const status of WAITING_STATUSES)
     if (isTick || unfinished.has(status)) await searchNext(loop, status);
 }
 
-/** Searches everything if a worker has gone, because what it knew has gone with it. */
-async function noticeWorkers(loop: Loop): Promise<void> {
+/**
+ * Looks at which workers are alive. If one has gone, searches everything, because what it knew has
+ * gone with it. Throws if this worker is not among them: its claims would be taken for those of a
+ * dead one.
+ */
+export async function noticeWorkers(loop: Loop): Promise<void> {
+  const { lock, db } = loop.options;
   const { search: own } = loop.state;
-  const alive = new Set(await listWorkers(loop.options.db));
+  const alive = new Set(await listWorkers(db));
+  if (!alive.has(lock.number)) {
+    lock.renew();
+    throw new Error('the lock of this worker is at another node than the database');
+  }
   if ([...own.workers].some((number) => !alive.has(number))) searchAll(loop);
   own.workers = alive;
 }

@@ -21,6 +21,7 @@ import {
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../db/client.ts';
+import { PrimaryClient } from '../db/primary-client.ts';
 import { keepJobLocks, releaseJobs, type JobLocks } from '../db/job-locks.ts';
 import { redact } from './log.ts';
 import type { Part } from './process.ts';
@@ -158,10 +159,10 @@ function keepLocks(
  */
 function openConnections(databaseUrl: string, logger: Logger): pg.Pool {
   const pool = new pg.Pool({
+    Client: PrimaryClient,
     connectionString: databaseUrl,
     max: JOB_CONCURRENCY,
     connectionTimeoutMillis: 10_000,
-    keepAlive: true,
   });
   const report = (error: Error): void =>
     logger.debug({ err: error }, 'a connection of the job runner broke');

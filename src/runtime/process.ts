@@ -66,10 +66,12 @@ export function fail(error: unknown): never {
 }
 
 /**
+ * Returns the message of an error for the operator.
+ *
  * Node's error for a host name with several addresses has the reasons inside and no message of its
  * own. A problem has only its code as a message; an operator needs its cause.
  */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof ProblemError && error.cause !== undefined) return messageOf(error.cause);
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('\n');
   return error instanceof Error ? error.message : String(error);

@@ -10,7 +10,10 @@ import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/obs
 export type NotReady = Obstacle | 'wrong_app_secret' | 'draining';
 
 export interface Readiness {
-  /** Looks at the database now. null: the process is ready. Never rejects. */
+  /**
+   * Looks at the database now. null: the process is ready. Never rejects, and resolves within two
+   * seconds whatever the database does.
+   */
   check(): Promise<NotReady | null>;
   /** Makes the next look find out whether the disk is full. For each request that gets 503. */
   suspect(): void;
@@ -35,6 +38,8 @@ interface Seen {
   readonly error?: unknown;
 }
 
+/** A database that takes longer to answer counts as unreachable. Probes give up after seconds. */
+const PATIENCE_MS = 1_500;
 /** How often the process looks by itself, so that the log tells what no probe has asked for. */
 const INTERVAL_MS = 1_000;
 
@@ -56,13 +61,14 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
     if (reason === null) logger.info('ready');
     else logger.warn({ reason, err: error }, 'not ready');
   };
-  // Probes that come meanwhile share a look: while the database is silent, it takes five seconds.
+  // Probes that come meanwhile share a look: while the database is silent, it takes five seconds,
+  // and nobody waits for its end.
   const lookOnce = (): Promise<Seen> =>
     (looking ??= look().finally(() => {
       looking = null;
     }));
   const check = async (): Promise<NotReady | null> => {
-    const seen = await lookOnce();
+    const seen = await within(PATIENCE_MS, lookOnce());
     if (isDraining) return 'draining';
     tell(seen);
     if (seen.reason === 'wrong_app_secret') onFault(seen.error as Error);
@@ -85,6 +91,21 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
     },
     stop: () => clearInterval(timer),
   };
+}
+
+/** Resolves with what the look sees, or after `ms` with the fact that it has seen nothing. */
+async function within(ms: number, look: Promise<Seen>): Promise<Seen> {
+  const silence = Promise.withResolvers<Seen>();
+  const error = new Error(`the database has not answered within ${ms} ms`);
+  const timer = setTimeout(() => {
+    // After the event loop has read the sockets, because this timer may end a stall of our own.
+    setImmediate(() => silence.resolve({ reason: 'database_unreachable', error }));
+  }, ms);
+  try {
+    return await Promise.race([look, silence.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Returns the function that looks once. It checks APP_SECRET until it was found to be right. */

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { PrimaryClient } from '../db/primary-client.ts';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
 import { collectFaults, SeedFault } from './fault.ts';
@@ -52,14 +53,11 @@ export async function loadSeed(
   options: SeedOptions,
 ): Promise<SeedResult> {
   const seed = prepareSeed(file);
-  const client = new pg.Client({
+  const client = new PrimaryClient({
     connectionString: databaseUrl,
     application_name: 'seed',
     connectionTimeoutMillis: 10_000,
   });
-  // Without a listener, a connection that breaks between two queries would end the process. The
-  // next query rejects anyway.
-  client.on('error', () => undefined);
   await client.connect();
   try {
     await client.query('BEGIN');

@@ -8,6 +8,10 @@ export interface PostgresProxy {
   fallSilent(): void;
   /** Breaks the connections of the silent time and forwards again. */
   recover(): void;
+  /** Breaks all connections. New ones lead to this database. */
+  redirect(databaseUrl: string): void;
+  /** Tells the service on all connections that a parameter has changed, as Postgres does. */
+  tell(parameter: string, value: string): void;
   stop(): Promise<void>;
 }
 
@@ -19,11 +23,14 @@ export async function startPostgresProxy(
   databaseUrl: string,
   { refused }: { readonly refused?: string } = {},
 ): Promise<PostgresProxy> {
-  const target = new URL(databaseUrl);
+  let target = new URL(databaseUrl);
+  const services = new Set<Socket>();
   const sockets = new Set<Socket>();
   let isSilent = false;
   const server = createServer((service) => {
     const postgres = connect(Number(target.port), target.hostname);
+    services.add(service);
+    service.on('close', () => services.delete(service));
     for (const [socket, peer] of [
       [service, postgres],
       [postgres, service],
@@ -58,6 +65,13 @@ export async function startPostgresProxy(
       breakAll();
       isSilent = false;
     },
+    redirect: (url) => {
+      target = new URL(url);
+      breakAll();
+    },
+    tell: (parameter, value) => {
+      for (const service of services) service.write(statusOf(parameter, value));
+    },
     stop: async () => {
       breakAll();
       await new Promise((done) => server.close(done));
@@ -71,4 +85,12 @@ function refusalOf(parameter: string): Buffer {
   const head = Buffer.alloc(5, 'E');
   head.writeInt32BE(4 + fields.length, 1);
   return Buffer.concat([head, Buffer.from(fields)]);
+}
+
+/** Postgres's message about a parameter: a letter, the length, and the name and the value. */
+function statusOf(parameter: string, value: string): Buffer {
+  const text = `${parameter}\0${value}\0`;
+  const head = Buffer.alloc(5, 'S');
+  head.writeInt32BE(4 + text.length, 1);
+  return Buffer.concat([head, Buffer.from(text)]);
 }
