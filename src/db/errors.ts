@@ -28,8 +28,8 @@ const STANDBY = 'ERR_DATABASE_STANDBY';
 const RECOVERY_STATES = new Set(['0A000', '55000', 'XX000']);
 const IN_RECOVERY = /\bduring recovery\b|\brecovery is in progress\b|\bin a hot standby\b/;
 /**
- * The function of Postgres that refuses to read an unlogged table in recovery, and nothing else. The
- * text of the error may be in another language.
+ * The function of Postgres that refuses to read an unlogged table in recovery, and nothing else.
+ * The text of the error may be in another language.
  */
 const REFUSES_UNLOGGED = 'get_relation_info';
 const NETWORK_CODES = new Set([

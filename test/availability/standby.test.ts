@@ -78,7 +78,7 @@ describe.skipIf(whyNoPostgres !== null)(
         },
       });
 
-    test('gives every request 503, and /readyz says why, until the route leads to the primary', async () => {
+    test('gives every request 503 until the route leads to the primary', async () => {
       proxy.redirect(standby.url);
       const api = await startListening(proxy.url);
       const standbyIsNamed = { status: 'not_ready', reason: 'database_standby' };
@@ -136,7 +136,7 @@ describe.skipIf(whyNoPostgres !== null)(
       await lock.close();
     });
 
-    test('makes no delivery come twice: a worker that was led to one gets its lock anew', async () => {
+    test('makes no delivery come twice, for a worker gets its lock anew', async () => {
       const api = await startApiProcess(servers.primary.url);
       onTestFinished(async () => void (await api.kill('SIGKILL')));
       const call = createCall(api.url);
