@@ -16,7 +16,7 @@ export interface FloorJob {
 }
 
 const BATCH = 500;
-const SECRET = `whsec_${'a'.repeat(43)}`;
+const SECRET = `whsec_${'a'.repeat(44)}`;
 
 const TABLE = `
   create table if not exists floor_delivery (
@@ -84,10 +84,15 @@ function describeRequest(eventId: string): { body: string; headers: Record<strin
   });
   const t = Math.floor(Date.now() / 1000);
   const v1 = createHmac('sha256', SECRET).update(`${t}.${body}`).digest('hex');
+  const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
+  const standard = createHmac('sha256', key).update(`${eventId}.${t}.${body}`).digest('base64');
   const headers = {
     'content-type': 'application/json',
     'svc-signature': `t=${t},v1=${v1}`,
     'svc-event-id': eventId,
+    'webhook-id': eventId,
+    'webhook-timestamp': String(t),
+    'webhook-signature': `v1,${standard}`,
   };
   return { body, headers };
 }

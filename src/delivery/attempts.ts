@@ -52,7 +52,11 @@ async function send(loop: Loop, { row, queue }: Flight): Promise<AttemptResult> 
       data: row.event_data,
     });
     const secret = secretOf(loop, row, queue);
-    const headers = deliveryHeaders(body, { secret, eventId: row.event_id, at: clock.now() });
+    const headers = deliveryHeaders(body, {
+      secrets: [secret],
+      eventId: row.event_id,
+      at: clock.now(),
+    });
     return await sender.send(row.url, headers, body);
   } catch (error) {
     // This is a fault of ours, for instance a secret that no key can decrypt. It must not stop the

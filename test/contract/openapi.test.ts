@@ -157,6 +157,9 @@ describe('openapi.v1.json', () => {
     expect(post?.parameters.map((parameter) => 'name' in parameter && parameter.name)).toEqual([
       'Svc-Signature',
       'Svc-Event-Id',
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
     ]);
     expect(post?.requestBody?.content['application/json']?.example).toMatchObject({
       type,

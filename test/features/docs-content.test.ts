@@ -117,8 +117,15 @@ describe('the guides', () => {
 
   it('show every program as its file has it', async () => {
     const shown = plain(htmlOf('/docs/webhooks') + htmlOf('/docs/pagination'));
-    const shell = ['receive-webhook.js', 'send-delivery.sh', 'verify-delivery.sh'];
-    for (const file of [...[...RECEIVERS, ...READERS].map((one) => one.file), ...shell]) {
+    const others = [
+      'receive-webhook.js',
+      'send-delivery.sh',
+      'verify-delivery.sh',
+      'verify-standardwebhooks.js',
+      'verify-stripe.js',
+      'verify-svix.js',
+    ];
+    for (const file of [...[...RECEIVERS, ...READERS].map((one) => one.file), ...others]) {
       const source = (await readFile(new URL(file, EXAMPLES), 'utf8')).trim();
       const here = source.replaceAll('https://api.example.com', api.url);
       expect(shown).toContain(here);

@@ -1,6 +1,12 @@
 // What a receiver of webhooks gets: the body, the headers and the signature.
 import Stripe from 'stripe';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { encrypt } from '../../src/core/encryption.ts';
+import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
+import { verifyDelivery as verifyWithStandardWebhooks } from '../../src/http/docs/examples/verify-standardwebhooks.js';
+import { verifyDelivery as verifyWithStripe } from '../../src/http/docs/examples/verify-stripe.js';
+import { verifyDelivery as verifyWithSvix } from '../../src/http/docs/examples/verify-svix.js';
+import { TEST_APP_SECRET } from '../support/api.ts';
 import { holdLock } from '../support/locks.ts';
 import { inTurn, status, type Received } from '../support/receiver.ts';
 import {
@@ -30,6 +36,9 @@ describe('what a receiver gets', () => {
     expect(request?.headers).toMatchObject({
       'content-type': 'application/json',
       'svc-signature': expect.stringMatching(/^t=\d{10},v1=[0-9a-f]{64}$/),
+      'webhook-id': json(request).id,
+      'webhook-timestamp': String(Math.floor(clock.now().getTime() / 1000)),
+      'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
     });
     expect(json(request)).toEqual({
       id: expect.stringMatching(/^evt_/),
@@ -225,5 +234,57 @@ describe('the signature', () => {
       expect(t * 1000).toBe(clock.now().getTime() - ([360_000, 300_000, 0][index] ?? 0));
       verify(request, endpoint.secret, t * 1000);
     }
+  });
+});
+
+/** The samples of the documentation, which call the libraries of others. */
+const LIBRARIES: readonly (readonly [string, typeof verifyWithSvix])[] = [
+  ['standardwebhooks', verifyWithStandardWebhooks],
+  ['svix', verifyWithSvix],
+  ['stripe', verifyWithStripe],
+];
+
+const REFUSED = /No matching signature|No signatures found/;
+
+describe.each(LIBRARIES)('the library %s', (_name, library) => {
+  /** These libraries read the system's clock. */
+  const verifyAt = (
+    { body, headers }: Pick<Received, 'body' | 'headers'>,
+    secret: string,
+    afterS = 0,
+  ): unknown => {
+    vi.useFakeTimers({ toFake: ['Date'], now: clock.now().getTime() + afterS * 1000 });
+    onTestFinished(() => void vi.useRealTimers());
+    return library(body.toString(), headers, secret);
+  };
+
+  test('verifies a delivery with the secret as shown, and refuses what is not genuine', async () => {
+    const endpoint = await createEndpoint();
+    await raise();
+    const [request] = (await receiver.arrived(endpoint.path)) as [Received];
+    const other = (await createEndpoint()).secret;
+    expect(verifyAt(request, endpoint.secret)).toEqual(json(request));
+    const changed = {
+      ...request,
+      body: Buffer.from(request.body.toString().replace('evt', 'evu')),
+    };
+    expect(() => verifyAt(changed, endpoint.secret)).toThrow(REFUSED);
+    expect(() => verifyAt(request, other)).toThrow(REFUSED);
+    expect(() => verifyAt(request, endpoint.secret, 302)).toThrow(/too old|tolerance zone/);
+    expect(() => verifyAt({ ...request, headers: {} }, endpoint.secret)).toThrow(
+      /Missing required headers|Unable to extract/,
+    );
+  });
+
+  test('verifies with a secret of before November 2026, which is base64url', async () => {
+    const old = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
+    const endpoint = await createEndpoint();
+    await query('update webhook_endpoint set secret_encrypted = $2 where id = $1', [
+      endpoint.id,
+      encrypt(old, TEST_APP_SECRET, webhookSecretContext(team, endpoint.id)),
+    ]);
+    await raise();
+    const [request] = (await receiver.arrived(endpoint.path)) as [Received];
+    expect(verifyAt(request, old)).toEqual(json(request));
   });
 });

@@ -37,7 +37,7 @@ function bodyOf(type: EventType): string {
 }
 
 function headersOf(body: string, { secret = SECRET, at = NOW } = {}): Record<string, string> {
-  return deliveryHeaders(body, { secret, eventId: 'evt_01', at });
+  return deliveryHeaders(body, { secrets: [secret], eventId: 'evt_01', at });
 }
 
 const sign = (t: string, body: string = BODY): string =>

@@ -96,7 +96,11 @@ async function deliver(
 ): Promise<AttemptResult> {
   const sender = createSender({ allowPrivateTargets: true, timeoutMs: 5_000 });
   onTestFinished(() => sender.close());
-  return sender.send(url, deliveryHeaders(BODY, { secret, eventId: 'evt_01', at }), body);
+  return sender.send(
+    url,
+    deliveryHeaders(BODY, { secrets: [secret], eventId: 'evt_01', at }),
+    body,
+  );
 }
 
 /** Returns a delivery of our sender, as a receiver gets it. */

@@ -1,6 +1,5 @@
 // Every program of the documentation, run as a reader would run it: on the demo team, and against
 // deliveries that our own sender makes.
-import { createHmac } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { oas31 } from 'zod-openapi';
 import { deliveryHeaders } from '../../src/delivery/envelope.ts';
@@ -107,26 +106,22 @@ for (const { id, label, write } of LANGUAGES) {
       stops.push(() => sender.close());
       const send = async (headers: Record<string, string>, body = BODY) =>
         (await sender.send(`http://localhost:${port}/webhooks`, headers, body)).responseCode;
-      const sign = (at: Date, secret = SECRET) =>
-        deliveryHeaders(BODY, { secret, eventId: 'evt_01', at });
+      const sign = (at: Date, ...secrets: string[]) =>
+        deliveryHeaders(BODY, { secrets, eventId: 'evt_01', at });
 
       await until(async () => {
         if (child.exitCode !== null) throw new Error(`it has ended: ${output()}`);
         return (await send({})) !== null;
       });
-      expect(await send(sign(new Date()))).toBe(204);
+      expect(await send(sign(new Date(), SECRET))).toBe(204);
       await until(() => output().includes('evaluation.completed'));
       expect(output()).toContain('trn_01jc4f6b');
 
-      const rotated = sign(new Date(), 'whsec_new');
-      const t = /t=(\d+)/.exec(rotated['svc-signature'] ?? '')?.[1];
-      const old = createHmac('sha256', SECRET).update(`${t}.${BODY}`).digest('hex');
-      const both = { ...rotated, 'svc-signature': `${rotated['svc-signature']},v1=${old}` };
-      expect(await send(both)).toBe(204);
+      expect(await send(sign(new Date(), 'whsec_new', SECRET))).toBe(204);
 
       expect(await send(sign(new Date(), 'whsec_forged'))).toBe(400);
-      expect(await send(sign(new Date()), BODY.replace('71', '99'))).toBe(400);
-      expect(await send(sign(new Date(Date.now() - 301_000)))).toBe(400);
+      expect(await send(sign(new Date(), SECRET), BODY.replace('71', '99'))).toBe(400);
+      expect(await send(sign(new Date(Date.now() - 301_000), SECRET))).toBe(400);
       expect(await send({ 'svc-signature': 'nonsense' })).toBe(400);
       expect(child.exitCode).toBeNull();
     });

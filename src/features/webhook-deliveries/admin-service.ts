@@ -65,14 +65,21 @@ export async function getDelivery(
     teamId,
     data: row.event_data,
   });
-  const headers = deliveryHeaders(body, { secret: '', eventId: id, at: new Date(0) });
+  const headers = deliveryHeaders(body, { secrets: [], eventId: id, at: new Date(0) });
   return {
     row,
-    headers: { ...headers, 'svc-signature': 't=<unix_time>,v1=<hex>' },
+    headers: { ...headers, ...UNKNOWN_HEADERS },
     body,
     attempts: withLast(row, failed),
   };
 }
+
+/** Headers that differ between the attempts. They are not kept. */
+const UNKNOWN_HEADERS = {
+  'svc-signature': 't=<unix_time>,v1=<hex>',
+  'webhook-timestamp': '<unix_time>',
+  'webhook-signature': 'v1,<base64>',
+};
 
 /**
  * Adds the last attempt, which is in the delivery's own row. If it failed, `failed` has it as well,

@@ -71,7 +71,7 @@ export const webhookEndpoints = {
       output: {
         ...example,
         last_success_at: null,
-        secret: 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCAzMiBieXRlcyE',
+        secret: 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCBvZiAzMyBieXRlcyEh',
       },
     },
   }).mutation(async ({ ctx, input, prepared }) => {

@@ -11,7 +11,8 @@ const HEADERS = z.object({
   'Svc-Signature': z.string().meta({
     description:
       '`t=<unix time>,v1=<hex>`: the HMAC-SHA256 of `<t>.<raw body>` with the secret of the ' +
-      'endpoint. Check it before anything else, and refuse a time older than five minutes.',
+      'endpoint. Check it before anything else, and refuse a time older than five minutes. ' +
+      'There are several `v1` while an earlier secret is valid: one of them must match.',
     param: {
       example: 't=1793610000,v1=6c5f1d0d4b2f4c8a9e7b3a1f0d2c4e6b8a9c7d5e3f1b2a4c6d8e0f1a3b5c7d9e',
     },
@@ -21,6 +22,21 @@ const HEADERS = z.object({
       'The `id` of the event, the same in every attempt: delivery is at least once, so use it to ' +
       'recognize a repetition.',
     param: { example: EVENT_ID },
+  }),
+  'webhook-id': z.string().meta({
+    description: 'The `id` of the event, as tools for Standard Webhooks expect it.',
+    param: { example: EVENT_ID },
+  }),
+  'webhook-timestamp': z.string().meta({
+    description: 'The time of the attempt in seconds since 1970.',
+    param: { example: '1793610000' },
+  }),
+  'webhook-signature': z.string().meta({
+    description:
+      '`v1,<base64>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`, with the ' +
+      'bytes that the secret encodes in base64 after `whsec_` as key. Tools for Standard Webhooks ' +
+      'verify it. There are several, with spaces between them, while an earlier secret is valid.',
+    param: { example: 'v1,gDxzU0ADmSA2Eip/ZhBqmURG0avDZlgNLMVtRUrd+Kk=' },
   }),
 });
 
