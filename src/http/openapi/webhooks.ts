@@ -33,9 +33,9 @@ const HEADERS = z.object({
   }),
   'webhook-signature': z.string().meta({
     description:
-      '`v1,<base64>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`, with the ' +
-      'bytes that the secret encodes in base64 after `whsec_` as key. Tools for Standard Webhooks ' +
-      'verify it. There are several, with spaces between them, while an earlier secret is valid.',
+      '`v1,<base64>`: the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<raw body>`. The key ' +
+      'is what the secret encodes in base64 after `whsec_`. Tools for Standard Webhooks verify ' +
+      'it. While an earlier secret is valid, there are several with spaces between them.',
     param: { example: 'v1,gDxzU0ADmSA2Eip/ZhBqmURG0avDZlgNLMVtRUrd+Kk=' },
   }),
 });
