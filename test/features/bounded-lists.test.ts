@@ -4,7 +4,6 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database, type Db } from '../../src/db/client.ts';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
-import * as assignments from '../../src/features/assignments/service.ts';
 import { listEntries } from '../../src/features/audit-log/store.ts';
 import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
@@ -183,11 +182,6 @@ describe('a page of very large rows', () => {
        where team_id = $1 and $2::int > 0`,
     );
     await each(
-      `insert into assignment (team_id, id, member_id, note, created_at)
-       select $1, 'asg_' || n, 'mem_large_member', repeat('€', 10000), ${created}
-       from generate_series(1, $2::int) n`,
-    );
-    await each(
       `insert into crm_deal
          (team_id, id, connection_id, external_id, outcome, lost_reason, created_at)
        select $1, 'deal_' || n, 'open', n, 'lost', repeat('€', 10000), ${created}
@@ -228,7 +222,6 @@ describe('a page of very large rows', () => {
       (query) => trainings.listTrainings(db, LARGE, { ...query, user_id: 'usr_large_member' }),
     ],
     ['evaluations', (query) => evaluations.listEvaluated(db, LARGE, query)],
-    ['assignments', (query) => assignments.listAssignments(db, LARGE, query)],
     ['deals', (query) => crm.listDeals(db, LARGE, query)],
     ['objections', (query) => crm.listObjections(db, LARGE, query)],
   ])('of %s ends after 1 MB; its cursor leads to the others', async (_, list) => {

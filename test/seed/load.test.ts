@@ -119,6 +119,7 @@ describe('a file with every field', () => {
       team_id: 'team_a',
       ...TRAINING,
       finished_at: '2026-03-04T05:13:07.000Z',
+      json_bytes: Buffer.byteLength(JSON.stringify(TRAINING.external_ref)),
     });
     const { score, ...texts } = EVALUATION;
     expect((await read(`SELECT * FROM evaluation WHERE training_id = 'trn_1'`))[0]).toEqual({

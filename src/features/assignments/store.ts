@@ -1,13 +1,6 @@
-import type { MeasuredRow, PageSlice } from '../../core/page.ts';
+import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
-import {
-  BY_CREATION,
-  bytesOf,
-  isAfter,
-  newestFirst,
-  positionValues,
-  thatFit,
-} from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { Combination, CombinationFacts, Dimension } from './rules.ts';
 
 /** An assignment with its recipient. */
@@ -36,20 +29,16 @@ export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.pe
 
 // The page's recipients are looked up by their ids, each once. With a plain join the planner may
 // read all members of the team.
-const LIST = statement<AssignmentRow & MeasuredRow>(
+const LIST = statement<AssignmentRow>(
   'assignments.list',
   `with page as materialized (
-   ${thatFit({
-     columns: '*',
-     rows: `select *, ${bytesOf('note')} as bytes
-       from assignment
-       where team_id = $1
-         and ${isAfter(BY_CREATION, ['$3', '$4'])}
-       ${newestFirst(BY_CREATION, '$2')}`,
-     order: BY_CREATION,
-   })}
+     select *
+     from assignment
+     where team_id = $1
+       and ${isAfter(BY_CREATION, ['$3', '$4'])}
+     ${newestFirst(BY_CREATION, '$2')}
    )
-   select ${ASSIGNMENT_COLUMNS}, a.fits
+   select ${ASSIGNMENT_COLUMNS}
    from page a
    join (
      select id, user_id, email
@@ -65,7 +54,7 @@ export function listAssignments(
   db: Db,
   teamId: string,
   { limit, after }: PageSlice,
-): Promise<(AssignmentRow & MeasuredRow)[]> {
+): Promise<AssignmentRow[]> {
   return db.query(LIST, [teamId, limit, ...positionValues(after)]);
 }
 
