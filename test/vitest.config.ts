@@ -5,6 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const HEAVY = [
   'test/availability/**/*.test.ts',
   'test/balancers/**/*.test.ts',
+  'test/browser/**/*.test.ts',
   'test/deploy/**/*.test.ts',
   'test/neighbours/**/*.test.ts',
   'test/snippets/**/*.test.ts',
@@ -20,7 +21,8 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
-    maxWorkers: isHeavy ? 1 : 2,
+    // One more than the cores of a small machine: tests also wait.
+    maxWorkers: isHeavy ? 1 : 3,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,
