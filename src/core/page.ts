@@ -36,9 +36,14 @@ export const pageQuery = {
 export function pageOf<T extends z.ZodType>(item: T) {
   return z.object({
     data: z.array(item),
-    next_cursor: z.string().nullable().meta({
-      description: 'Pass it as `cursor` for the page that follows; null on the last page.',
-    }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Pass it as `cursor` for the page that follows; null on the last page. ' +
+          'A page before the last one can hold fewer entries than `limit`.',
+      }),
   });
 }
 

@@ -4,7 +4,8 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database, type Db } from '../../src/db/client.ts';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
-import { listEntries } from '../../src/features/audit-log/store.ts';
+import { listEntries } from '../../src/features/audit-log/service.ts';
+import * as audit from '../../src/features/audit-log/store.ts';
 import * as cases from '../../src/features/cases/service.ts';
 import { listCases } from '../../src/features/cases/store.ts';
 import * as crm from '../../src/features/crm/service.ts';
@@ -12,6 +13,9 @@ import { listDeals, listObjections } from '../../src/features/crm/store.ts';
 import * as evaluations from '../../src/features/evaluations/service.ts';
 import * as trainings from '../../src/features/trainings/service.ts';
 import { listEvaluatedTrainings, listTrainings } from '../../src/features/trainings/store.ts';
+import { listUsage } from '../../src/features/usage/store.ts';
+import { listDeliveries } from '../../src/features/webhook-deliveries/admin-service.ts';
+import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
@@ -30,7 +34,16 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const connections = [{ id: 'open' }, { id: 'other' }, { id: 'paused' }];
   const gone = makeMember('big', 'gone', { status: 'ended' });
-  const team = makeTeam('big', { crm_connections: connections, members: [gone] });
+  const webhooks = ['whe_0', 'whe_1', 'whe_waiting'].map((id) => ({
+    id,
+    url: 'https://a.test/',
+    events: ['member.joined' as const],
+  }));
+  const team = makeTeam('big', {
+    crm_connections: connections,
+    members: [gone],
+    webhook_endpoints: webhooks,
+  });
   await loadTestSeed(database, makeSeed([team]));
   client = new Client(database.url);
   await client.connect();
@@ -42,7 +55,9 @@ beforeAll(async () => {
   await client.query(`update crm_connection set status = 'paused' where id = 'paused'`);
   await addTrainings('usr_big_member', 100, '2026-01-01');
   await addTrainings('usr_big_gone', HIDDEN, '2026-02-01');
-  await addAuditEntries(HIDDEN);
+  await addAuditEntries(2 * HIDDEN);
+  await addDeliveries(2 * HIDDEN);
+  await addUsage(HIDDEN / 50);
   await client.query('reset enable_seqscan');
   db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
   await client.query('vacuum analyze');
@@ -90,19 +105,64 @@ async function addTrainings(userId: string, count: number, from: string): Promis
   );
 }
 
-/** Adds entries that are alike but for the first one. */
+/**
+ * Adds entries of a key and of a person in turn, who each do one thing only. The oldest entry is of
+ * somebody else, and the next one is of the key, but does what the person does.
+ */
 async function addAuditEntries(count: number): Promise<void> {
   await client.query(
     `insert into audit_log
        (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
      select $1, 'aud_' || n, now() + n * interval '1 second',
-       case n when 1 then 'user' else 'api_key' end,
-       case n when 1 then 'mem_rare' else 'key_busy' end,
-       case n when 1 then 'member.removed' else 'assignment.created' end,
+       case when n = 1 then 'platform' when n % 2 = 0 then 'api_key' else 'user' end,
+       case when n = 1 then 'svc_rare' when n % 2 = 0 then 'key_busy' else 'mem_busy' end,
+       case
+         when n = 1 then 'member.removed'
+         when n > 2 and n % 2 = 0 then 'assignment.created'
+         else 'case.created'
+       end,
        'asg_' || n, 'req'
      from generate_series(1, $2::int) n`,
     [TEAM, count],
   );
+}
+
+/** Adds deliveries of two endpoints in turn. The oldest one of each is unlike the others. */
+async function addDeliveries(count: number): Promise<void> {
+  // Without the events that foreign keys ask for.
+  await client.query('set session_replication_role = replica');
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+     select $1, 'whd_' || n, 'whe_' || n % 2, 'evt_' || n,
+       case when n <= 2 then 'member.removed' else 'assignment.created' end,
+       case when n <= 2 then 'ok' else 'gave_up' end,
+       8, now() + n / 4 * interval '1 second'
+     from generate_series(1, $2::int) n`,
+    [TEAM, count],
+  );
+  await client.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at)
+     select $1, 'whd_w' || n, 'whe_waiting', 'evt_w' || n, 'assignment.created', 'pending', 0,
+       now() - n * interval '1 second', now()
+     from generate_series(1, $2::int) n`,
+    [TEAM, count],
+  );
+  await client.query('reset session_replication_role');
+}
+
+/** Adds the usage of `count` keys on each of 80 days. The keys themselves do not matter. */
+async function addUsage(count: number): Promise<void> {
+  await client.query('set session_replication_role = replica');
+  await client.query(
+    `insert into api_key_usage (team_id, day, key_id, count_2xx)
+     select $1, current_date - day, 'key_' || n, 1
+     from generate_series(0, 79) day
+     cross join generate_series(1, $2::int) n`,
+    [TEAM, count],
+  );
+  await client.query('reset session_replication_role');
 }
 
 describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
@@ -136,16 +196,100 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
   });
 
   test.each([
-    { actor_kind: 'user' },
-    { actor_id: 'mem_rare' },
-    { actor_kind: 'user', actor_id: 'mem_rare' },
-    { actor_id: 'mem_rare', actor_kind: 'user', action: 'member.removed' },
+    { actor_kind: 'platform' },
+    { actor_id: 'svc_rare' },
+    { actor_kind: 'platform', actor_id: 'svc_rare' },
+    { actor_id: 'svc_rare', actor_kind: 'platform', action: 'member.removed' },
     { action: 'member.removed' },
     { action: 'unheard.of' },
     { target_id: 'asg_1' },
-    { target_id: 'asg_1', actor_kind: 'user' },
+    { target_id: 'asg_1', actor_kind: 'platform' },
   ])('a search of the audit log for %o reads what it finds', async (filters) => {
-    expect(await read((db) => listEntries(db, TEAM, PAGE, filters))).toBeLessThanOrEqual(5);
+    expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBeLessThanOrEqual(5);
+  });
+
+  // What a search may read of one range.
+  const READ_MAX = 10_000;
+
+  test.each([
+    { actor_id: 'key_busy', action: 'member.removed' },
+    { actor_id: 'svc_rare', action: 'case.created' },
+    { actor_kind: 'api_key', actor_id: 'key_busy', target_id: 'asg_2' },
+  ])('a rare one among %o is found at once', async (filters) => {
+    const most = 2 * READ_MAX + 10;
+    expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBeLessThan(most);
+    const { reached } = await audit.listEntries(db, TEAM, PAGE, filters);
+    expect(reached).toBeNull();
+  });
+
+  test('a search of the audit log for what is frequent alone reads for a while', async () => {
+    const filters = { actor_id: 'key_busy', action: 'case.created' };
+    const most = 3 * READ_MAX + 10;
+    expect(await read((db) => audit.listEntries(db, TEAM, PAGE, filters))).toBeLessThan(most);
+  });
+
+  test.each([
+    { status: 'ok' },
+    { status: 'retrying' },
+    { status: 'pending' },
+    { event_type: 'member.removed' },
+    { status: 'gave_up', event_type: 'member.removed' },
+    { status: 'pending', event_type: 'member.removed' },
+    { status: 'ok', endpoint_id: 'whe_1' },
+  ] as const)('a search of deliveries for %o reads for a while only', async (filters) => {
+    // What it looks through, the ends of that, and for pending ones those that it counts.
+    const most = 3 * READ_MAX + 100;
+    const list = (db: Db) => deliveries.listDeliveries(db, TEAM, PAGE, filters);
+    expect(await read(list)).toBeLessThan(most);
+  });
+
+  test('a search of deliveries for what is frequent reads about a page', async () => {
+    const list = (db: Db) => deliveries.listDeliveries(db, TEAM, PAGE, { status: 'gave_up' });
+    // Up to 201 of each endpoint, and the end of the share of the one that has none.
+    expect(await read(list)).toBeLessThan(3 * PAGE_LIMIT_MAX);
+  });
+
+  test('the usage of one key is its days', async () => {
+    const filters = { since: '2020-01-01', key_id: 'key_7' };
+    // The name of its key is looked up among a few.
+    expect(await read((db) => listUsage(db, TEAM, PAGE, filters))).toBeLessThan(2_000);
+  });
+});
+
+describe('a search that looks through more than a page may read', () => {
+  const ids = async (list: (query: PageQuery) => Promise<Page<{ readonly id: string }>>) => {
+    const found: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const { rows, nextCursor } = await list({ cursor, limit: 50 });
+      found.push(...rows.map(({ id }) => id));
+      cursor = nextCursor ?? undefined;
+      pages += 1;
+    } while (cursor !== undefined);
+    return { found, pages };
+  };
+
+  test('leads on until all entries of the audit log are found', async () => {
+    const filters = { actor_id: 'key_busy', action: 'case.created' };
+    const { found, pages } = await ids((query) => listEntries(db, TEAM, { ...query, ...filters }));
+    expect(found).toEqual(['aud_2']);
+    expect(pages).toBeGreaterThan(1);
+  });
+
+  test('leads on until all deliveries are found', async () => {
+    const search = (filters: object) =>
+      ids((query) => listDeliveries(db, TEAM, { ...query, ...filters }));
+    const { found, pages } = await search({ status: 'ok' });
+    expect(found).toEqual(['whd_2', 'whd_1']);
+    expect(pages).toBeGreaterThan(2);
+    expect((await search({ event_type: 'member.removed' })).found).toEqual(['whd_2', 'whd_1']);
+    expect((await search({ status: 'ok', endpoint_id: 'whe_0' })).found).toEqual(['whd_2']);
+    expect((await search({ status: 'retrying' })).found).toEqual([]);
+    const { rows } = await client.query<{ id: string }>(
+      `select id from webhook_delivery where status = 'pending' order by created_at desc, id desc`,
+    );
+    expect((await search({ status: 'pending' })).found).toEqual(rows.map(({ id }) => id));
   });
 });
 

@@ -8,7 +8,8 @@ const LIST = 'audit_log';
 
 /**
  * Newest first, filtered. `since` is inclusive, `until` exclusive; both are ISO in any time zone.
- * Throws `validation_error` for a foreign cursor.
+ * A page of a search for several things can hold fewer entries than its limit, or none, although
+ * `next_cursor` leads to others. Throws `validation_error` for a foreign cursor.
  */
 export async function listEntries(
   db: Db,

@@ -1,4 +1,4 @@
-import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PagePosition, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
@@ -28,46 +28,112 @@ export interface AuditFilters {
   readonly until?: string | undefined;
 }
 
-// The constant limit tells the planner that only a page will be read; see
-// features/trainings/store.ts. An actor, an action and a target each have an index. A search for a
-// rare combination reads the range of one of them, in the time that a statement may take.
-const listOf = statementsByFilters(EQUALITIES, (named) =>
-  statement<AuditRow>(
-    ['auditLog.list', ...named].join('.'),
-    `select *
+/** How many entries a search reads of the range of each filter before it returns a page. */
+const READ_MAX = 10_000;
+
+const COLUMNS = 'id, created_at, actor_kind, actor_id, action, target_id, request_id, details';
+
+type Filter = (typeof EQUALITIES)[number];
+type Equality = `${Filter} = $${number}`;
+
+// An index serves it as one range for each filter.
+const entriesWith = (equality: Equality | 'true'): string => `from audit_log
+         where team_id = $1
+           and ${isAfter(BY_CREATION, ['$3', '$4'])}
+           and created_at >= coalesce($5::timestamptz, '-infinity')
+           and created_at < coalesce($6::timestamptz, 'infinity')
+           and ${equality}`;
+
+/**
+ * SQL: the list with one filter or none. The constant limit tells the planner that only a page will
+ * be read; see features/trainings/store.ts.
+ */
+function listText(equality: Equality | 'true'): string {
+  return `select *, null as reached_at, null as reached_id
      from (
-       select id, created_at, actor_kind, actor_id, action, target_id, request_id, details
-       from audit_log
-       where team_id = $1
-         and ${isAfter(BY_CREATION, ['$3', '$4'])}
-         and created_at >= coalesce($5::timestamptz, '-infinity')
-         and created_at < coalesce($6::timestamptz, 'infinity')
-         ${conditionsOf(named)}
+       select ${COLUMNS}
+       ${entriesWith(equality)}
        ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
      ) page
-     ${newestFirst(BY_CREATION, '$2')}`,
-    { isSearch: named.length > 0 },
-  ),
-);
-
-/** The index of actors begins with their kind, so a search for an id names all kinds. */
-function conditionsOf(named: readonly string[]): string {
-  const given = named.map((name, place) => `and ${name} = $${place + 7}`);
-  if (named.includes('actor_id') && !named.includes('actor_kind'))
-    given.push(`and actor_kind in ('api_key', 'user', 'platform', 'system')`);
-  return given.join(' ');
+     ${newestFirst(BY_CREATION, '$2')}`;
 }
 
-/** Lists entries, newest first, after `after`. `limit`: at most one more than a page holds. */
-export function listEntries(
+/**
+ * SQL: the list with several filters. Reads the range of one of them, and leaves out what the
+ * others do not let through: the range whose first `READ_MAX` entries lead furthest, or to its end.
+ * So a search with one rare filter finds all at once, and one with only frequent filters reads no
+ * more than others.
+ */
+function searchText(equalities: readonly Equality[]): string {
+  const reached = (equality: Equality, place: number): string => `select ${place} as range, last.*
+         from (values (1)) one
+         left join lateral (
+           select created_at as reached_at, id as reached_id
+           ${entriesWith(equality)}
+           ${newestFirst(BY_CREATION)}
+           offset ${READ_MAX - 1}
+           limit 1
+         ) last on true`;
+  const found = (equality: Equality, place: number): string => `(
+         select *
+         from (
+           select ${COLUMNS}
+           ${entriesWith(equality)}
+             and (select range from best) = ${place}
+           ${newestFirst(BY_CREATION, READ_MAX)}
+         ) entry
+         where ${equalities.filter((other) => other !== equality).join(' and ')}
+         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+         )`;
+  return `with best as materialized (
+       select *
+       from (
+         ${equalities.map(reached).join('\n         union all\n         ')}
+       ) ranges
+       order by reached_at nulls first, reached_id
+       limit 1
+     )
+     select page.*, best.reached_at, best.reached_id
+     from best
+     left join (
+       select *
+       from (
+         ${equalities.map(found).join('\n         union all\n         ')}
+       ) entries
+       ${newestFirst(BY_CREATION, '$2')}
+     ) page on true
+     ${newestFirst(['page.created_at', 'page.id'])}`;
+}
+
+/** An entry, or none if nothing was found. `reached`: how far the search has read. */
+type FoundRow = (AuditRow | { readonly [name in keyof AuditRow]: null }) & {
+  readonly reached_at: string | null;
+  readonly reached_id: string | null;
+};
+
+const listOf = statementsByFilters(EQUALITIES, (named) => {
+  const equalities = named.map((name, place): Equality => `${name} = $${place + 7}`);
+  const [only = 'true', second] = equalities;
+  return statement<FoundRow>(
+    ['auditLog.list', ...named].join('.'),
+    second === undefined ? listText(only) : searchText(equalities),
+    { isSearch: named.length > 0 },
+  );
+});
+
+/**
+ * Lists entries, newest first, after `after`. `limit`: at most one more than a page holds. With
+ * several filters it can return fewer although more follow: then it says how far it has read.
+ */
+export async function listEntries(
   db: Db,
   teamId: string,
   { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
   filters: AuditFilters,
-): Promise<AuditRow[]> {
+): Promise<SearchResult<AuditRow>> {
   const { since, until } = filters;
   const { list, values } = listOf(filters);
-  return db.query(list, [
+  const rows = await db.query(list, [
     teamId,
     limit,
     ...positionValues(after),
@@ -75,4 +141,9 @@ export function listEntries(
     until ?? null,
     ...values,
   ]);
+  const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
+  return {
+    rows: rows.filter((row): row is FoundRow & AuditRow => row.id !== null),
+    reached: at === null || id === null ? null : { at, id },
+  };
 }

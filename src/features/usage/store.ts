@@ -1,5 +1,5 @@
-import type { PagePosition } from '../../core/page.ts';
-import { statement, type Db } from '../../db/client.ts';
+import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 
 /** The requests of one key on one day. */
@@ -14,20 +14,38 @@ export interface UsageRow {
   readonly count_5xx: number;
 }
 
-const BY_DAY = ['u.day', 'u.key_id'] as const;
+const BY_DAY = ['day', 'key_id'] as const;
 
-const LIST = statement<UsageRow>(
-  'usage.list',
-  `select u.day, u.key_id, k.name as key_name,
-     u.count_2xx, u.count_4xx, u.count_429, u.count_5xx
-   from api_key_usage u
-   join api_key k on k.team_id = u.team_id and k.id = u.key_id
-   where u.team_id = $1
-     and ${isAfter(BY_DAY, ['$3', '$4'], 'date')}
-     and u.day >= $5::date
-     and u.day <= coalesce($6::date, 'infinity')
-     and ($7::text is null or u.key_id = $7)
-   ${newestFirst(BY_DAY, '$2')}`,
+// The days of one key are few and are all read. An index finds them, whatever the planner expects.
+const OF_KEY = `(
+         select *
+         from api_key_usage
+         where team_id = $1 and key_id = $7
+         offset 0
+       ) of_key`;
+
+const listOf = statementsByFilters(['key_id'], (named) =>
+  statement<UsageRow>(
+    ['usage.list', ...named].join('.'),
+    `select u.day, u.key_id, k.name as key_name,
+       u.count_2xx, u.count_4xx, u.count_429, u.count_5xx
+     from (
+       select *
+       from ${named.includes('key_id') ? OF_KEY : 'api_key_usage'}
+       where team_id = $1
+         and ${isAfter(BY_DAY, ['$3', '$4'], 'date')}
+         and day >= $5::date
+         and day <= coalesce($6::date, 'infinity')
+       ${newestFirst(BY_DAY, PAGE_LIMIT_MAX + 1)}
+     ) u
+     cross join lateral (
+       select name
+       from api_key
+       where team_id = $1 and id = u.key_id
+       limit 1
+     ) k
+     ${newestFirst(['u.day', 'u.key_id'], '$2')}`,
+  ),
 );
 
 /** Which days, and of which key. */
@@ -43,16 +61,17 @@ export function listUsage(
   db: Db,
   teamId: string,
   { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
-  { since, until, key_id }: UsageFilters,
+  { since, until, ...filters }: UsageFilters,
 ): Promise<UsageRow[]> {
   const afterDay = after && { at: after.at.slice(0, 10), id: after.id };
-  return db.query(LIST, [
+  const { list, values } = listOf(filters);
+  return db.query(list, [
     teamId,
     limit,
     ...positionValues(afterDay),
     since,
     until ?? null,
-    key_id ?? null,
+    ...values,
   ]);
 }
 

@@ -15,8 +15,9 @@ import type {
 const LIST = 'admin_deliveries';
 
 /**
- * Lists deliveries of all endpoints, newest first. Throws `validation_error` for a cursor of
- * another list.
+ * Lists deliveries of all endpoints, newest first. A page of a status or a type can hold fewer
+ * than its limit, or none, although `next_cursor` leads to others. Throws `validation_error` for a
+ * cursor of another list.
  */
 export async function listDeliveries(
   db: Db,

@@ -1,4 +1,4 @@
-import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PagePosition, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import type { DeliveryStatus } from '../../delivery/schedule.ts';
@@ -25,65 +25,229 @@ export interface DeliveryFilters {
   readonly until?: string | undefined;
 }
 
-// Pending deliveries: the waiting ones and those that a worker has claimed, each found by its
-// index. They are sorted afterwards. Without `offset 0`, the planner would read all deliveries in
-// the order of the list, usually to find that nothing waits.
-const PENDING = `(
-           select *
-           from webhook_delivery
-           where team_id = w.team_id
-             and endpoint_id = w.id
-             and status = 'pending'
-             and claimed_by is null
-           union all
-           select *
-           from webhook_delivery
-           where team_id = w.team_id
-             and endpoint_id = w.id
-             and status = 'pending'
-             and claimed_by is not null
-           offset 0
-         ) waiting`;
+/**
+ * How many deliveries a search reads before it returns a page, over all endpoints together. There
+ * is no index of types, nor one of each status: every attempt would have to update it.
+ */
+const READ_MAX = 10_000;
+/** With more pending deliveries than this, the list of them is read in its order. */
+const PENDING_MAX = 10_000;
 
-// Merges the pages of the team's endpoints, 50 at most. There is no index of a team's deliveries
-// over all endpoints, because every attempt would have to update it. The status is part of the
-// text, so that the planner finds the index of failed deliveries. The type has no index: a search
-// for a rare one reads through the time range, at 3 µs a delivery.
-function listStatement(
-  status: DeliveryStatus | 'any',
-  named: readonly string[],
-): Statement<AdminDeliveryRow> {
-  const place = (name: string): string => `$${named.indexOf(name) + 7}`;
-  const ofStatus = status === 'any' ? '' : ` and status = '${status}'`;
-  const ofType = named.includes('event_type') ? ` and event_type = ${place('event_type')}` : '';
-  const ofEndpoint = named.includes('endpoint_id') ? ` and w.id = ${place('endpoint_id')}` : '';
-  const source = status === 'pending' ? PENDING : 'webhook_delivery';
-  return statement(
-    ['webhooks.adminList', status, ...named].join('.'),
-    `select ${COLUMNS}
-     from (
-       select found.*
-       from webhook_endpoint w
-       cross join lateral (
-         select created_at, id
-         from ${source}
-         where team_id = w.team_id
-           and endpoint_id = w.id
-           and ${isAfter(BY_CREATION, ['$3', '$4'])}
-           and created_at >= coalesce($5::timestamptz, '-infinity')
-           and created_at < coalesce($6::timestamptz, 'infinity')${ofStatus}${ofType}
-         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
-       ) found
-       where w.team_id = $1${ofEndpoint}
-       ${newestFirst(['found.created_at', 'found.id'], '$2')}
-     ) page
-     cross join lateral (
+/** Which deliveries a statement lists, as SQL. */
+interface DeliveryText {
+  readonly endpoints: string;
+  /** Narrows the range of an index that is read. */
+  readonly inRange: string;
+  /** What must hold of those that were read, or nothing. */
+  readonly condition: string;
+}
+
+const IN_TIME = `${isAfter(BY_CREATION, ['$3', '$4'])}
+             and created_at >= coalesce($5::timestamptz, '-infinity')
+             and created_at < coalesce($6::timestamptz, 'infinity')`;
+
+/** SQL: the rows of the positions in `page`. */
+const ROWS_OF_PAGE = `cross join lateral (
        select *
        from webhook_delivery
        where team_id = $1 and id = page.id
        limit 1
-     ) d
-     ${newestFirst(['page.created_at', 'page.id'])}`,
+     ) d`;
+
+// Merges the pages of the team's endpoints, 50 at most. There is no index of a team's deliveries
+// over all endpoints, because every attempt would have to update it. The status is part of the
+// text, so that the planner finds the index of failed deliveries.
+function listText({ endpoints, inRange }: DeliveryText): string {
+  return `select ${COLUMNS}, null as reached_at, null as reached_id
+     from (
+       select found.*
+       from ${endpoints}
+       cross join lateral (
+         select created_at, id
+         from webhook_delivery
+         where team_id = w.team_id
+           and endpoint_id = w.id
+           and ${IN_TIME}${inRange}
+         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+       ) found
+       ${newestFirst(['found.created_at', 'found.id'], '$2')}
+     ) page
+     ${ROWS_OF_PAGE}
+     ${newestFirst(['page.created_at', 'page.id'])}`;
+}
+
+/** SQL: a range of an endpoint `w` in the order of the list. */
+const rangeText = (inRange: string): string => `select created_at, id, status, event_type
+             from webhook_delivery
+             where team_id = w.team_id
+               and endpoint_id = w.id
+               and ${IN_TIME}${inRange}
+             ${newestFirst(BY_CREATION, READ_MAX)}`;
+
+// Each endpoint has an equal share of what is read. Nothing older than the newest end of a share
+// belongs to the page, because that endpoint may have something that comes before. An endpoint with
+// a page of its own needs no end.
+function scanText({ endpoints, inRange, condition }: DeliveryText): string {
+  return `share as (
+       select ${READ_MAX} / greatest(count(*), 1) as size
+       from ${endpoints}
+     ), scanned as materialized (
+       select w.id as endpoint_id, found.created_at, found.id, found.status, found.event_type
+       from ${endpoints}
+       cross join lateral (
+         select *
+         from (
+           select *
+           from (
+             ${rangeText(inRange)}
+           ) range
+           ${newestFirst(BY_CREATION)}
+           limit (select size from share)
+         ) near
+         where ${condition}
+         ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+       ) found
+     ), reached as (
+       select last.created_at as reached_at, last.id as reached_id
+       from ${endpoints}
+       cross join lateral (
+         select created_at, id
+         from (
+           ${rangeText(
+             `${inRange}
+               and (
+                 select count(*)
+                 from scanned
+                 where scanned.endpoint_id = w.id
+               ) < $2`,
+           )}
+         ) range
+         ${newestFirst(BY_CREATION)}
+         offset (select size - 1 from share)
+         limit 1
+       ) last
+       ${newestFirst(['last.created_at', 'last.id'], 1)}
+     )`;
+}
+
+// An empty result still has a row, which tells how far the search has read.
+const FOUND = (candidates: string, condition: string): string => `select page.*,
+       reached.reached_at, reached.reached_id
+     from (values (1)) one
+     left join reached on true
+     left join lateral (
+       select ${COLUMNS}
+       from (
+         select created_at, id
+         from ${candidates}
+         where ${condition}
+           and (
+             reached.reached_at is null
+             or (created_at, id) >= (reached.reached_at, reached.reached_id)
+           )
+         ${newestFirst(BY_CREATION, '$2')}
+       ) page
+       ${ROWS_OF_PAGE}
+     ) page on true
+     ${newestFirst(['page.created_at', 'page.id'])}`;
+
+/** SQL: the list of what holds for few of the deliveries in its range. */
+function searchText(text: DeliveryText): string {
+  return `with ${scanText(text)}
+     ${FOUND('scanned', text.condition)}`;
+}
+
+// The waiting deliveries and those that a worker has claimed are each found by an index that holds
+// only these. They are not in the order of the list. If there are so many that sorting them would
+// take long, nearly all of the latest deliveries are waiting, and are found among those.
+function pendingText(text: DeliveryText): string {
+  const { endpoints, condition } = text;
+  const isPending = `team_id = w.team_id
+               and endpoint_id = w.id
+               and status = 'pending'`;
+  return `with waiting as materialized (
+       select each.*
+       from ${endpoints}
+       cross join lateral (
+         select created_at, id, status, event_type
+         from webhook_delivery
+         where ${isPending}
+           and claimed_by is null
+         order by team_id, endpoint_id, id
+         limit ${PENDING_MAX + 1}
+       ) each
+       limit ${PENDING_MAX + 1}
+     ), claimed as materialized (
+       select each.*
+       from ${endpoints}
+       cross join lateral (
+         select created_at, id, status, event_type
+         from webhook_delivery
+         where ${isPending}
+           and claimed_by is not null
+         offset 0
+       ) each
+     ), are_few as materialized (
+       select count(*) <= ${PENDING_MAX} as yes
+       from waiting
+     ), ${scanText({
+       ...text,
+       inRange: '\n               and not (select yes from are_few)',
+     })}
+     ${FOUND(
+       `(
+           select created_at, id, status, event_type
+           from waiting
+           where (select yes from are_few)
+           union all
+           select created_at, id, status, event_type
+           from claimed
+           where (select yes from are_few)
+           union all
+           select created_at, id, status, event_type
+           from scanned
+         ) candidate`,
+       `${condition}
+           and ${IN_TIME}`,
+     )}`;
+}
+
+/** A delivery, or none if nothing was found. `reached`: how far the search has read. */
+type FoundRow = (AdminDeliveryRow | { readonly [name in keyof AdminDeliveryRow]: null }) & {
+  readonly reached_at: string | null;
+  readonly reached_id: string | null;
+};
+
+/** How the list of a status is read. There is an index of the deliveries that failed. */
+const HOW = {
+  any: { inRange: '', text: listText },
+  gave_up: { inRange: ` and status in ('retrying', 'gave_up')`, text: searchText },
+  retrying: { inRange: ` and status in ('retrying', 'gave_up')`, text: searchText },
+  ok: { inRange: '', text: searchText },
+  pending: { inRange: '', text: pendingText },
+} as const;
+
+function listStatement(
+  status: DeliveryStatus | 'any',
+  named: readonly string[],
+): Statement<FoundRow> {
+  const place = (name: string): string => `$${named.indexOf(name) + 7}`;
+  const ofStatus = status === 'any' ? [] : [`status = '${status}'`];
+  const ofType = named.includes('event_type') ? [`event_type = ${place('event_type')}`] : [];
+  const ofEndpoint = named.includes('endpoint_id') ? ` and id = ${place('endpoint_id')}` : '';
+  const { inRange, text } = HOW[status];
+  const read = text === listText && ofType.length > 0 ? searchText : text;
+  return statement(
+    ['webhooks.adminList', status, ...named].join('.'),
+    read({
+      endpoints: `(
+         select team_id, id
+         from webhook_endpoint
+         where team_id = $1${ofEndpoint}
+       ) w`,
+      inRange,
+      condition: [...ofStatus, ...ofType].join(' and ') || 'true',
+    }),
   );
 }
 
@@ -99,17 +263,18 @@ const LISTS = {
 
 /**
  * Lists deliveries of all endpoints, newest first, from the position `after` on. `limit` may be at
- * most one more than a page holds.
+ * most one more than a page holds. With a status or a type it can return fewer although more
+ * follow: then it says how far it has read.
  */
-export function listDeliveries(
+export async function listDeliveries(
   db: Db,
   teamId: string,
   { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
   filters: DeliveryFilters,
-): Promise<AdminDeliveryRow[]> {
+): Promise<SearchResult<AdminDeliveryRow>> {
   const { since, until } = filters;
   const { list, values } = LISTS[filters.status ?? 'any'](filters);
-  return db.query(list, [
+  const rows = await db.query(list, [
     teamId,
     limit,
     ...positionValues(after),
@@ -117,6 +282,11 @@ export function listDeliveries(
     until ?? null,
     ...values,
   ]);
+  const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
+  return {
+    rows: rows.filter((row): row is FoundRow & AdminDeliveryRow => row.id !== null),
+    reached: at === null || id === null ? null : { at, id },
+  };
 }
 
 /** A delivery with all parts of its request. */
