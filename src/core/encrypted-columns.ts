@@ -4,7 +4,7 @@ export interface EncryptedColumn {
   readonly column: string;
   /** The column that identifies a row within its team. */
   readonly key: string;
-  /** A boolean column that says whether the value is encrypted. null: every value is. */
+  /** A boolean column that says whether the value is encrypted. null: every value but null is. */
   readonly flag: string | null;
   /**
    * Returns the context that a value is bound to: table, column, team and row (see `encrypt` in
@@ -26,6 +26,13 @@ export const ENCRYPTED_COLUMNS = {
     key: 'id',
     flag: null,
     context: (teamId, endpointId) => `webhook_endpoint.secret:${teamId}/${endpointId}`,
+  },
+  earlierWebhookSecrets: {
+    table: 'webhook_endpoint',
+    column: 'earlier_secrets_encrypted',
+    key: 'id',
+    flag: null,
+    context: (teamId, endpointId) => `webhook_endpoint.earlier_secrets:${teamId}/${endpointId}`,
   },
   keptResponse: {
     table: 'idempotency_record',

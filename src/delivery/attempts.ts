@@ -1,11 +1,12 @@
 /** Launches the attempts of one worker as slots allow. Each attempt ends in a result. */
-import { ENCRYPTED_COLUMNS } from '../core/encrypted-columns.ts';
+import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
+import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
-import type { EndpointQueue, Flight, Pace } from './endpoint-queue.ts';
+import type { Flight, Pace } from './endpoint-queue.ts';
 import { deliveryHeaders, envelopeText } from './envelope.ts';
-import type { Loop } from './loop.ts';
+import type { Loop, OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { nextState } from './schedule.ts';
@@ -40,8 +41,9 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   flush(loop);
 }
 
-async function send(loop: Loop, { row, queue }: Flight): Promise<AttemptResult> {
+async function send(loop: Loop, flight: Flight): Promise<AttemptResult> {
   const { sender, clock, logger } = loop.options;
+  const { row } = flight;
   try {
     const body = envelopeText({
       id: row.event_id,
@@ -51,12 +53,9 @@ async function send(loop: Loop, { row, queue }: Flight): Promise<AttemptResult> 
       teamId: row.team_id,
       data: row.event_data,
     });
-    const secret = secretOf(loop, row, queue);
-    const headers = deliveryHeaders(body, {
-      secrets: [secret],
-      eventId: row.event_id,
-      at: clock.now(),
-    });
+    const at = clock.now();
+    const secrets = secretsAt(loop, flight, at);
+    const headers = deliveryHeaders(body, { secrets, eventId: row.event_id, at });
     return await sender.send(row.url, headers, body);
   } catch (error) {
     // This is a fault of ours, for instance a secret that no key can decrypt. It must not stop the
@@ -66,15 +65,35 @@ async function send(loop: Loop, { row, queue }: Flight): Promise<AttemptResult> 
   }
 }
 
-/** Caches each endpoint's secret, because decrypting it costs as much as signing with it. */
-function secretOf({ options, state }: Loop, row: ClaimedDelivery, queue: EndpointQueue): string {
+/** Returns the secrets that are valid at `at`, the current one first. */
+function secretsAt(loop: Loop, flight: Flight, at: Date): readonly string[] {
+  const { current, earlier } = openSecrets(loop, flight);
+  return [current, ...stillValid(earlier, at).map(({ secret }) => secret)];
+}
+
+/** Caches each endpoint's secrets, because decrypting one costs as much as signing with it. */
+function openSecrets({ options, state }: Loop, { row, queue }: Flight): OpenedSecrets {
   const encrypted = row.secret_encrypted;
+  const earlierEncrypted = row.earlier_secrets_encrypted;
   const known = state.secrets.get(queue);
-  if (known?.encrypted.equals(encrypted)) return known.text;
-  const context = ENCRYPTED_COLUMNS.webhookSecret.context(row.team_id, row.endpoint_id);
-  const text = decrypt(encrypted, options.secrets, context);
-  state.secrets.set(queue, { encrypted, text });
-  return text;
+  if (
+    known?.encrypted.equals(encrypted) &&
+    earlierEncrypted?.toString('latin1') === known.earlierEncrypted?.toString('latin1')
+  )
+    return known;
+  const open = (column: EncryptedColumn, sealed: Buffer): string =>
+    decrypt(sealed, options.secrets, column.context(row.team_id, row.endpoint_id));
+  const opened = {
+    encrypted,
+    earlierEncrypted,
+    current: open(ENCRYPTED_COLUMNS.webhookSecret, encrypted),
+    earlier:
+      earlierEncrypted === null
+        ? []
+        : readEarlierSecrets(open(ENCRYPTED_COLUMNS.earlierWebhookSecrets, earlierEncrypted)),
+  };
+  state.secrets.set(queue, opened);
+  return opened;
 }
 
 /** Returns the delivery as it is after the attempt. */

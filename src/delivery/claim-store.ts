@@ -25,6 +25,8 @@ export interface ClaimedDelivery {
   readonly url: string;
   readonly api_version: string;
   readonly secret_encrypted: Buffer;
+  /** Earlier secrets (core/signing-secrets.ts); null without any. */
+  readonly earlier_secrets_encrypted: Buffer | null;
   readonly event_data: string;
   readonly event_created_at: string;
 }
@@ -43,7 +45,7 @@ function claimText(picked: string): string {
     )
     select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
       d.extra_attempts, d.next_try_at, d.urgent,
-      w.url, w.api_version, w.secret_encrypted,
+      w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
       e.data::text as event_data, e.created_at as event_created_at
     from claimed d
     cross join lateral (

@@ -14,6 +14,8 @@ export interface FanOutRow {
   readonly url: string;
   readonly api_version: string;
   readonly secret_encrypted: Buffer;
+  /** Earlier secrets (core/signing-secrets.ts); null without any. */
+  readonly earlier_secrets_encrypted: Buffer | null;
   /** Somebody has locked the endpoint. The event must wait, and others must not. */
   readonly is_busy: boolean;
 }
@@ -24,7 +26,7 @@ export interface FanOutRow {
 function takeEventsText(order: 'asc' | 'desc'): string {
   return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at,
-      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted,
+      w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
       w.id is not null and own.is_held is null as is_busy
     from (
       select *

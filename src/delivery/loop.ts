@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
+import type { EarlierSecret } from '../core/signing-secrets.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/session-lock.ts';
 import type { DuePosition } from './due-store.ts';
@@ -16,6 +17,14 @@ import {
   type EndpointRef,
   type WaitingStatus,
 } from './waiting-store.ts';
+
+/** The decrypted secrets of an endpoint, and what they were decrypted from. */
+export interface OpenedSecrets {
+  readonly encrypted: Buffer;
+  readonly earlierEncrypted: Buffer | null;
+  readonly current: string;
+  readonly earlier: readonly EarlierSecret[];
+}
 
 /** What a delivery loop needs. The caller closes all of it after the loop has stopped. */
 export interface DispatcherOptions {
@@ -105,7 +114,7 @@ export interface LoopState {
    */
   fanOutNext: 'oldest' | 'newest';
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
-  readonly secrets: WeakMap<EndpointQueue, { readonly encrypted: Buffer; readonly text: string }>;
+  readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
    * Deliveries from their launch until their result is written. attempts.ts adds, results.ts
    * removes; rounds.ts reads it to tell lost claims from its own.

@@ -93,6 +93,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     names: ['read', 'write'].flatMap((step) =>
       [
         'webhook_endpoint.secret_encrypted',
+        'webhook_endpoint.earlier_secrets_encrypted',
         'idempotency_record.body',
         'crm_connection.credentials_encrypted',
       ].map((column) => `rotation.${step}.${column}`),
@@ -133,6 +134,7 @@ const WAITING: Readonly<Record<string, string>> = {
   'webhooks.record': THE_ENDPOINT_IS_HELD,
   'webhooks.recordEndpoints': THE_ENDPOINT_IS_HELD,
   'rotation.write.webhook_endpoint.secret_encrypted': BY_THE_OPERATOR,
+  'rotation.write.webhook_endpoint.earlier_secrets_encrypted': BY_THE_OPERATOR,
   'rotation.write.idempotency_record.body': BY_THE_OPERATOR,
   'rotation.write.crm_connection.credentials_encrypted': BY_THE_OPERATOR,
 };

@@ -183,6 +183,7 @@ const RANDOM_COLUMNS = [
   'prefix',
   'secret_hash',
   'secret_encrypted',
+  'earlier_secrets_encrypted',
   'credentials_encrypted',
   'body',
   'open_body',

@@ -163,6 +163,75 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
   }
 });
 
+describe('POST /webhook-endpoints/{endpoint_id}/rotate-secret', () => {
+  const rotate = (id: string, body: object, key = api.key('team_a')) =>
+    api.call(key, 'POST', `/webhook-endpoints/${id}/rotate-secret`, { body });
+
+  test('200: returns a new secret once, and until when the old one is valid', async () => {
+    const created = (await call('POST', '/webhook-endpoints', ENDPOINT_BODY)).body;
+    const rotated = await rotate(created.id, { grace_s: 3600 });
+    const { secret, earlier_secrets_until: until, ...rest } = rotated.body;
+    expect(rotated.status).toBe(200);
+    expect({ ...rest, secret: created.secret }).toEqual(created);
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9]{44}$/);
+    expect(secret).not.toBe(created.secret);
+    expect(Math.abs(Date.parse(until) - Date.now() - 3_600_000)).toBeLessThan(60_000);
+    const { body, text } = await call('GET', '/webhook-endpoints');
+    expect(text).not.toContain('"secret"');
+    const listed = body.data.find(({ id }: { id: string }) => id === created.id);
+    expect(listed).toEqual({ ...rest, earlier_secrets_until: until });
+    expect((await auditOfTarget(api, created.id)).at(-1)).toEqual({
+      action: 'webhook_endpoint.secret_rotated',
+      details: { grace_s: 3600 },
+    });
+  });
+
+  test('200: without a grace period no earlier secret is kept', async () => {
+    const id = await newEndpoint();
+    await rotate(id, { grace_s: 60 });
+    expect((await rotate(id, { grace_s: 0 })).body).not.toHaveProperty('earlier_secrets_until');
+    const { rows } = await api.db.pool.query(
+      `select earlier_secrets_encrypted as kept, earlier_secrets_until as until
+       from webhook_endpoint
+       where id = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ kept: null, until: null }]);
+  });
+
+  test('200: a repeated call returns the same secret, and rotates once', async () => {
+    const id = await newEndpoint();
+    const again = () =>
+      api.call(api.key('team_a'), 'POST', `/webhook-endpoints/${id}/rotate-secret`, {
+        body: { grace_s: 60 },
+        headers: { 'idempotency-key': `rotate-${id}` },
+      });
+    const first = await again();
+    expect((await again()).text).toBe(first.text);
+    expect((await auditOfTarget(api, id)).map(({ action }) => action)).toEqual([
+      'webhook_endpoint.created',
+      'webhook_endpoint.secret_rotated',
+    ]);
+  });
+
+  test('404: of another team, as of none', async () => {
+    const foreign = await rotate('whe_b', { grace_s: 0 });
+    expect(foreign).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  test.each([[{}], [{ grace_s: -1 }], [{ grace_s: 604_801 }], [{ grace_s: '60' }]])(
+    '422: %j',
+    async (body) => {
+      const id = await newEndpoint();
+      expect(await rotate(id, body)).toMatchObject({
+        status: 422,
+        body: { field: 'body.grace_s' },
+      });
+      expect(await auditOfTarget(api, id)).toHaveLength(1);
+    },
+  );
+});
+
 describe('DELETE /webhook-endpoints/{endpoint_id}', () => {
   test('200: removes the endpoint, and enqueues the removal of its deliveries only', async () => {
     const [id, other] = [await newEndpoint(), await newEndpoint()];

@@ -23,6 +23,7 @@ import {
   receiver,
   team,
   useWebhookDeliveries,
+  type Endpoint,
 } from '../support/webhook-deliveries.ts';
 
 useWebhookDeliveries();
@@ -286,5 +287,70 @@ describe.each(LIBRARIES)('the library %s', (_name, { verifyDelivery }) => {
     await raise();
     const [request] = (await receiver.arrived(endpoint.path)) as [Received];
     expect(verifyAt(request, old)).toEqual(json(request));
+  });
+});
+
+describe('after a rotation of the secret', () => {
+  const rotate = async (endpoint: Endpoint, graceS: number): Promise<string> => {
+    const body = { grace_s: graceS };
+    const rotated = await call('POST', `/webhook-endpoints/${endpoint.id}/rotate-secret`, { body });
+    expect(rotated.status).toBe(200);
+    return rotated.body.secret;
+  };
+  /** Which of the secrets the libraries accept for the newest delivery. They must agree. */
+  const accepted = async (endpoint: Endpoint, secrets: readonly string[]): Promise<boolean[]> => {
+    const count = receiver.requestsTo(endpoint.path).length + 1;
+    await raise();
+    const { body, headers } = (await receiver.arrived(endpoint.path, count)).at(-1) as Received;
+    vi.useFakeTimers({ toFake: ['Date'], now: clock.now() });
+    onTestFinished(() => void vi.useRealTimers());
+    const outcomes = LIBRARIES.map(([, { verifyDelivery }]) =>
+      secrets.map((secret) => {
+        try {
+          return verifyDelivery(body.toString(), headers, secret) !== undefined;
+        } catch {
+          return false;
+        }
+      }),
+    );
+    vi.useRealTimers();
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect(outcomes[2]).toEqual(outcomes[0]);
+    return outcomes[0] ?? [];
+  };
+
+  test('deliveries verify with both secrets until the grace period ends', async () => {
+    const endpoint = await createEndpoint();
+    const secrets = [endpoint.secret];
+    expect(await accepted(endpoint, secrets)).toEqual([true]);
+    secrets.push(await rotate(endpoint, 60));
+    expect(await accepted(endpoint, secrets)).toEqual([true, true]);
+    clock.advance(59_999);
+    expect(await accepted(endpoint, secrets)).toEqual([true, true]);
+    clock.advance(1);
+    expect(await accepted(endpoint, secrets)).toEqual([false, true]);
+  });
+
+  test('that is repeated, the receiver that knows the first secret still verifies', async () => {
+    const endpoint = await createEndpoint();
+    const secrets = [endpoint.secret, await rotate(endpoint, 600), await rotate(endpoint, 60)];
+    expect(await accepted(endpoint, secrets)).toEqual([true, true, true]);
+    clock.advance(60_000);
+    expect(await accepted(endpoint, secrets)).toEqual([true, false, true]);
+  });
+
+  test('without a grace period, no earlier secret verifies', async () => {
+    const endpoint = await createEndpoint();
+    const secrets = [endpoint.secret, await rotate(endpoint, 600), await rotate(endpoint, 0)];
+    expect(await accepted(endpoint, secrets)).toEqual([false, false, true]);
+  });
+
+  test('a retry of an older event is signed with the new secret, too', async () => {
+    const endpoint = await createEndpoint(inTurn(status(500), status(200)));
+    await failed(endpoint, 1);
+    const secret = await rotate(endpoint, 0);
+    clock.advance(60_000);
+    const requests = await receiver.arrived(endpoint.path, 2);
+    verify(requests[1] as Received, secret);
   });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
+  earlierAfterRotation,
+  lastEnd,
   requireRoom,
   requireSettableStatus,
   requireSubscribable,
@@ -57,4 +59,27 @@ test('the secret of an endpoint is bound to its team and its endpoint', () => {
   const context = webhookSecretContext('team_a', 'whe_1');
   expect(webhookSecretContext('team_b', 'whe_1')).not.toBe(context);
   expect(webhookSecretContext('team_a', 'whe_2')).not.toBe(context);
+});
+
+describe('the secrets that stay valid after a rotation', () => {
+  const at = new Date('2026-11-02T09:00:00.000Z');
+  const ended = { secret: 'ended', until: '2026-11-02T09:00:00.000Z' };
+  const valid = ['a', 'b', 'c'].map((secret) => ({ secret, until: '2026-11-02T09:00:00.001Z' }));
+
+  test('are the current one and earlier ones that have not ended, three at most', () => {
+    const current = { secret: 'now', until: '2026-11-02T09:01:00.000Z' };
+    const earlier = [ended, ...valid];
+    expect(earlierAfterRotation({ current: 'now', earlier }, { at, graceS: 60 })).toEqual([
+      current,
+      valid[0],
+      valid[1],
+    ]);
+    expect(lastEnd([...valid, current])).toBe(current.until);
+  });
+
+  test('are none without a grace period', () => {
+    const none = earlierAfterRotation({ current: 'now', earlier: valid }, { at, graceS: 0 });
+    expect(none).toEqual([]);
+    expect(lastEnd(none)).toBeNull();
+  });
 });

@@ -20,6 +20,7 @@ export const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): Cl
   url: 'https://example.com/',
   api_version: '2026-11',
   secret_encrypted: Buffer.alloc(0),
+  earlier_secrets_encrypted: null,
   event_data: '{}',
   event_created_at: '2026-11-20T08:00:00.000Z',
   ...fields,

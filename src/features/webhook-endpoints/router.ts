@@ -5,6 +5,7 @@ import {
   createInput,
   listInput,
   removeInput,
+  rotateSecretInput,
   testInput,
   testOutput,
   updateInput,
@@ -45,7 +46,8 @@ export const webhookEndpoints = {
     example: { output: { data: [example] } },
   }).query(async ({ ctx }) => {
     const rows = await service.listEndpoints(ctx.db, ctx.team.id);
-    return { data: rows.map(toEndpoint) };
+    const now = ctx.services.clock.now();
+    return { data: rows.map((row) => toEndpoint(row, now)) };
   }),
 
   createEndpoint: endpoint({
@@ -87,7 +89,7 @@ export const webhookEndpoints = {
       wanted,
       ctx.services.secrets.current,
     );
-    return { ...toEndpoint(row), secret };
+    return { ...toEndpoint(row, ctx.services.clock.now()), secret };
   }),
 
   updateEndpoint: endpoint({
@@ -109,12 +111,11 @@ export const webhookEndpoints = {
     example: { body: { status: 'disabled' }, output: { ...example, status: 'disabled' } },
   }).mutation(async ({ ctx, input, prepared }) => {
     const { endpoint_id, ...change } = input;
-    return toEndpoint(
-      await service.updateEndpoint(ctx.db, changeContextOf(ctx), endpoint_id, {
-        ...change,
-        target: prepared,
-      }),
-    );
+    const row = await service.updateEndpoint(ctx.db, changeContextOf(ctx), endpoint_id, {
+      ...change,
+      target: prepared,
+    });
+    return toEndpoint(row, ctx.services.clock.now());
   }),
 
   removeEndpoint: endpoint({
@@ -131,6 +132,38 @@ export const webhookEndpoints = {
   }).mutation(async ({ ctx, input }) => {
     await service.removeEndpoint(ctx.db, changeContextOf(ctx), input.endpoint_id);
     return { ok: true };
+  }),
+
+  rotateSecret: endpoint({
+    method: 'POST',
+    path: '/webhook-endpoints/{endpoint_id}/rotate-secret',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'Rotate the secret of a webhook endpoint',
+    description:
+      'The response holds the new signing `secret`, which is never shown again. ' +
+      'For `grace_s` seconds, deliveries are also signed with the old one.',
+    input: rotateSecretInput,
+    output: webhookEndpoint,
+    outputName: 'WebhookEndpoint',
+    bodyName: 'WebhookSecretRotation',
+    privateOf: ({ output }) => output.id,
+    example: {
+      body: { grace_s: 86_400 },
+      output: {
+        ...example,
+        secret: 'whsec_YSBuZXcgc2VjcmV0IG9mIHRoZSBleGFtcGxlLCAzMyBi',
+        earlier_secrets_until: '2026-11-03T10:05:00.000Z',
+      },
+    },
+  }).mutation(async ({ ctx, input }) => {
+    const { row, secret } = await service.rotateSecret(
+      ctx.db,
+      changeContextOf(ctx),
+      { endpointId: input.endpoint_id, graceS: input.grace_s },
+      ctx.services.secrets,
+    );
+    return { ...toEndpoint(row, ctx.services.clock.now()), secret };
   }),
 
   testEndpoint: endpoint({

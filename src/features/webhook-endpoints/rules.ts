@@ -13,6 +13,11 @@
  *  * A creation checks events, then the target, then the limit. The name is resolved before that.
  *  * An empty PATCH changes nothing and writes no audit entry. Audit entries show only the host of
  *    a URL, because path and query may hold a receiver's secret.
+ *  * A rotation gives the endpoint a new secret at once. Deliveries are also signed with the old
+ *    one for `grace_s`, and with those of earlier rotations until their ends, so that a rotation
+ *    whose response was lost can be repeated. At most three earlier secrets stay: the oldest goes.
+ *    With `grace_s` 0, for a secret that has leaked, all earlier ones end at once. Deliveries that
+ *    a worker has in hand then are still signed with the old one, for seconds at most.
  *  * A deleted endpoint is gone at once, with its deliveries and with its secret in the response
  *    that is kept for the `Idempotency-Key` of its creation. A job removes the rows of the
  *    deliveries later.
@@ -20,9 +25,41 @@
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
+import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
 
 /** How many endpoints a team may have. */
 export const ENDPOINTS_MAX = 50;
+
+/** How many earlier secrets sign a delivery besides the current one. */
+const EARLIER_SECRETS_MAX = 3;
+
+/** The secrets of an endpoint before a rotation. */
+export interface Secrets {
+  readonly current: string;
+  readonly earlier: readonly EarlierSecret[];
+}
+
+/**
+ * Returns the secrets that stay valid after a rotation, the newest first. `graceS` 0: none does.
+ */
+export function earlierAfterRotation(
+  { current, earlier }: Secrets,
+  { at, graceS }: { readonly at: Date; readonly graceS: number },
+): readonly EarlierSecret[] {
+  if (graceS === 0) return [];
+  const until = new Date(at.getTime() + graceS * 1000).toISOString();
+  return [{ secret: current, until }, ...stillValid(earlier, at)].slice(0, EARLIER_SECRETS_MAX);
+}
+
+/** Returns the end of the secret that stays valid for longest; null without secrets. */
+export function lastEnd(secrets: readonly EarlierSecret[]): string | null {
+  return (
+    secrets
+      .map(({ until }) => until)
+      .toSorted()
+      .at(-1) ?? null
+  );
+}
 
 /** What the encryption binds an endpoint's secret to: table, column, team and row. */
 export function webhookSecretContext(teamId: string, endpointId: string): string {

@@ -6,6 +6,7 @@ import { dateTime, id, listOf, nameInput } from '../../core/shapes.ts';
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
 /** Above the limit that the operation checks, with `field` in its error. */
 const URL_MAX_CHARACTERS = 10_000;
+const GRACE_MAX_S = 7 * 24 * 3600;
 /** Duplicates collapse, so there may be more than there are event types. */
 const EVENTS_MAX = 100;
 
@@ -30,10 +31,15 @@ export const webhookEndpoint = z.object({
   secret: secretField(
     z.string().meta({
       description:
-        'Signs the deliveries. Only in the response to the creation, never afterwards; ' +
-        'a repeated call returns it only to the API key that made the endpoint.',
+        'Signs the deliveries. Only in the response to the creation or a rotation, never ' +
+        'afterwards; a repeated call returns it only to the API key that made the first one.',
     }),
   ),
+  earlier_secrets_until: dateTime.optional().meta({
+    description:
+      'Until when deliveries are also signed with earlier secrets. Only after a rotation, while ' +
+      'they are.',
+  }),
 });
 
 export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
@@ -80,6 +86,20 @@ export const updateInput = z.strictObject({
     .meta({ description: '`active` or `disabled`.', examples: ['disabled'] }),
 });
 export const removeInput = z.strictObject(endpointId);
+
+export const rotateSecretInput = z.strictObject({
+  ...endpointId,
+  grace_s: z
+    .int()
+    .min(0)
+    .max(GRACE_MAX_S)
+    .meta({
+      description:
+        'The grace period: for so many seconds, deliveries are also signed with the old secret. ' +
+        '0: every earlier secret ends at once.',
+      examples: [86_400],
+    }),
+});
 
 export const testInput = z.strictObject(endpointId);
 export const testOutput = z.object({

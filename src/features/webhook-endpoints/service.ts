@@ -1,7 +1,9 @@
-import { encrypt } from '../../core/encryption.ts';
+import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../../core/encrypted-columns.ts';
+import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
 import { EVENT_API_VERSION } from '../../core/events.ts';
 import { makeWebhookSecret, newId } from '../../core/ids.ts';
 import { invalidField, notFound } from '../../core/problem.ts';
+import { earlierSecretsText, readEarlierSecrets } from '../../core/signing-secrets.ts';
 import type { Db } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
@@ -63,6 +65,7 @@ export async function createEndpoint(
       description: wanted.description,
       created_at: at.toISOString(),
       last_success_at: null,
+      earlier_secrets_until: null,
     };
     const secret = makeWebhookSecret();
     const encrypted = encrypt(secret, appSecret, rules.webhookSecretContext(teamId, row.id));
@@ -115,6 +118,55 @@ export async function updateEndpoint(
       },
     });
     return row;
+  });
+}
+
+/** A rotation. `graceS` 0: all earlier secrets end at once. */
+export interface SecretRotation {
+  readonly endpointId: string;
+  readonly graceS: number;
+}
+
+/**
+ * Gives the endpoint a new secret, and returns both. Opens a transaction. Throws `not_found`.
+ */
+export async function rotateSecret(
+  db: Db,
+  context: ChangeContext,
+  { endpointId, graceS }: SecretRotation,
+  appSecrets: AppSecrets,
+): Promise<{ row: EndpointRow; secret: string }> {
+  const { teamId, at } = context;
+  const { webhookSecret, earlierWebhookSecrets } = ENCRYPTED_COLUMNS;
+  const open = (column: EncryptedColumn, sealed: Buffer): string =>
+    decrypt(sealed, appSecrets, column.context(teamId, endpointId));
+  const seal = (column: EncryptedColumn, text: string): Buffer =>
+    encrypt(text, appSecrets.current, column.context(teamId, endpointId));
+  return db.transaction(async (tx) => {
+    const found = await store.findForRotation(tx, teamId, endpointId);
+    if (!found) throw notFound();
+    const { secret_encrypted: sealed, earlier_secrets_encrypted: sealedEarlier, ...row } = found;
+    const before = {
+      current: open(webhookSecret, sealed),
+      earlier: sealedEarlier ? readEarlierSecrets(open(earlierWebhookSecrets, sealedEarlier)) : [],
+    };
+    const earlier = rules.earlierAfterRotation(before, { at, graceS });
+    const earlier_secrets_until = rules.lastEnd(earlier);
+    const secret = makeWebhookSecret();
+    store.replaceSecrets(tx, teamId, endpointId, {
+      secret_encrypted: seal(webhookSecret, secret),
+      earlier_secrets_encrypted:
+        earlier.length === 0 ? null : seal(earlierWebhookSecrets, earlierSecretsText(earlier)),
+      earlier_secrets_until,
+    });
+    record(tx, context, {
+      audit: {
+        action: 'webhook_endpoint.secret_rotated',
+        targetId: endpointId,
+        details: { grace_s: graceS },
+      },
+    });
+    return { row: { ...row, earlier_secrets_until }, secret };
   });
 }
 

@@ -12,6 +12,8 @@ export interface EndpointRow {
   readonly description: string | null;
   readonly created_at: string;
   readonly last_success_at: string | null;
+  /** The end of the last earlier secret, which may be over; null if there is none. */
+  readonly earlier_secrets_until: string | null;
 }
 
 const SELECT = {
@@ -23,6 +25,7 @@ const SELECT = {
   description: true,
   createdAt: true,
   lastSuccessAt: true,
+  earlierSecretsUntil: true,
 } as const;
 
 /** All endpoints of the team, newest first. There are at most 50, so there are no pages. */
@@ -110,6 +113,54 @@ export async function updateEndpoint(
   return changed ? toRow(changed) : null;
 }
 
+/** An endpoint with its encrypted secrets. */
+export interface SealedEndpointRow extends EndpointRow {
+  readonly secret_encrypted: Buffer;
+  /** null: there are no earlier ones. */
+  readonly earlier_secrets_encrypted: Buffer | null;
+}
+
+const FIND_FOR_ROTATION = statement<SealedEndpointRow>(
+  'webhooks.findForRotation',
+  `select id, url, events, status, api_version, description, created_at, last_success_at,
+     earlier_secrets_until, secret_encrypted, earlier_secrets_encrypted
+   from webhook_endpoint
+   where team_id = $1 and id = $2
+   for no key update`,
+);
+
+/** Locks the endpoint and returns it with its secrets, or null if there is none. */
+export async function findForRotation(
+  tx: Tx,
+  teamId: string,
+  endpointId: string,
+): Promise<SealedEndpointRow | null> {
+  const [found] = await tx.query(FIND_FOR_ROTATION, [teamId, endpointId]);
+  return found ?? null;
+}
+
+const REPLACE_SECRETS = statement(
+  'webhooks.replaceSecrets',
+  `update webhook_endpoint
+   set secret_encrypted = $3, earlier_secrets_encrypted = $4, earlier_secrets_until = $5
+   where team_id = $1 and id = $2`,
+);
+
+/** Replaces the secrets of an endpoint that the caller has locked. */
+export function replaceSecrets(
+  tx: Tx,
+  teamId: string,
+  endpointId: string,
+  secrets: Pick<
+    SealedEndpointRow,
+    'secret_encrypted' | 'earlier_secrets_encrypted' | 'earlier_secrets_until'
+  >,
+): void {
+  const { secret_encrypted, earlier_secrets_encrypted, earlier_secrets_until } = secrets;
+  const values = [secret_encrypted, earlier_secrets_encrypted, earlier_secrets_until];
+  tx.send(REPLACE_SECRETS, [teamId, endpointId, ...values]);
+}
+
 /**
  * Deletes the endpoint's row. Its deliveries belong to no endpoint then. Returns false if there is
  * no such endpoint.
@@ -133,6 +184,7 @@ function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }
     description,
     created_at: createdAt.toISOString(),
     last_success_at: lastSuccessAt?.toISOString() ?? null,
+    earlier_secrets_until: found.earlierSecretsUntil?.toISOString() ?? null,
   };
 }
 

@@ -3,11 +3,12 @@ import type { webhookEndpoint } from './schema.ts';
 import type { EndpointRow } from './store.ts';
 
 /**
- * An endpoint as the API shows it, without its secret. The order of the fields is the
+ * An endpoint as the API shows it at `now`, without its secret. The order of the fields is the
  * specification's.
  */
-export function toEndpoint(row: EndpointRow): z.input<typeof webhookEndpoint> {
+export function toEndpoint(row: EndpointRow, now: Date): z.input<typeof webhookEndpoint> {
   const { id, url, events, status, api_version, description, created_at, last_success_at } = row;
+  const until = row.earlier_secrets_until;
   return {
     id,
     url,
@@ -17,5 +18,6 @@ export function toEndpoint(row: EndpointRow): z.input<typeof webhookEndpoint> {
     description,
     created_at,
     last_success_at,
+    ...(until !== null && Date.parse(until) > now.getTime() && { earlier_secrets_until: until }),
   };
 }
