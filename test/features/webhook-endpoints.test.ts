@@ -225,7 +225,7 @@ describe('POST /webhook-endpoints/{endpoint_id}/rotate-secret', () => {
       const id = await newEndpoint();
       expect(await rotate(id, body)).toMatchObject({
         status: 422,
-        body: { field: 'body.grace_s' },
+        body: { field: 'grace_s' },
       });
       expect(await auditOfTarget(api, id)).toHaveLength(1);
     },
