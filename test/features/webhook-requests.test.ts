@@ -351,6 +351,6 @@ describe('after a rotation of the secret', () => {
     const secret = await rotate(endpoint, 0);
     clock.advance(60_000);
     const requests = await receiver.arrived(endpoint.path, 2);
-    verify(requests[1] as Received, secret);
+    expect(verify(requests[1] as Received, secret)).toEqual(json(requests[0]));
   });
 });
