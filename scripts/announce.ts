@@ -5,7 +5,7 @@ import '../src/runtime/node-version.ts';
 import { parseArgs } from 'node:util';
 import { appSecretsOf, loadConfig } from '../src/runtime/config.ts';
 import { systemClock } from '../src/core/clock.ts';
-import { V1_DEPRECATION } from '../src/core/deprecation.ts';
+import type { Deprecation } from '../src/core/deprecation.ts';
 import { requireAppSecret } from '../src/db/app-secret.ts';
 import { openDatabase, type Database } from '../src/db/client.ts';
 import { holdSessionLock } from '../src/db/session-lock.ts';
@@ -23,8 +23,8 @@ const LOCK = { lockClass: 72_707_370, number: 1 };
 
 try {
   const { announcement, dryRun } = readArguments();
-  requireInHeaders(announcement, dryRun);
   const config = loadConfig(process.env, { mail: true });
+  requireInHeaders(announcement, { told: config.deprecations.version, dryRun });
   const db = openDatabase({ url: config.databaseUrl, poolMax: 1, onError: () => undefined });
   try {
     await requireAppSecret(db, appSecretsOf(config));
@@ -56,16 +56,16 @@ function readArguments(): { announcement: Announcement; dryRun: boolean } {
 }
 
 /**
- * Mails cannot be taken back, so they only tell dates that the responses of this release tell, too.
- * Throws otherwise. A dry run may come before the release.
+ * Mails cannot be taken back, so they only tell dates that the responses tell, too. Throws
+ * otherwise. A dry run may come before.
  */
-function requireInHeaders({ since, sunset }: Announcement, dryRun: boolean): void {
-  if (V1_DEPRECATION?.since === since && V1_DEPRECATION.sunset === sunset) return;
-  const fault =
-    V1_DEPRECATION === null
-      ? 'Nothing is deprecated in this release'
-      : 'The responses of this release tell other dates';
-  const message = `${fault}: see V1_DEPRECATION in src/core/deprecation.ts.`;
+function requireInHeaders(
+  { since, sunset }: Announcement,
+  { told, dryRun }: { readonly told: Deprecation | null; readonly dryRun: boolean },
+): void {
+  if (told?.since === since && told.sunset === sunset) return;
+  const fault = told === null ? 'The version does not end' : 'The responses tell other dates';
+  const message = `${fault}: see "version" in DEPRECATIONS_FILE.`;
   if (!dryRun) throw new Error(`${message} No mail was sent.`);
   console.error(`Note: ${message}`);
 }

@@ -108,7 +108,8 @@ function appOf(options: {
       personPerMinute: config.personRateLimitPerMinute,
       ipPerMinute: IP_RATE_LIMIT_PER_MINUTE,
     },
-    document: JSON.stringify(openApiDocument(publicUrl)),
+    document: JSON.stringify(openApiDocument(publicUrl, config)),
+    deprecations: config.deprecations,
     observe: (route, status, seconds) => {
       metrics.observeRequest(route, status, seconds);
       if (status === 503) readiness.suspect();

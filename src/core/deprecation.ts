@@ -1,7 +1,7 @@
 /**
  * Responses announce the end of an operation or of a whole version in the headers `Deprecation`
- * (RFC 9745), `Sunset` (RFC 8594) and `Link`. An operation is deprecated in its declaration (the
- * field `deprecated` of `endpoint()`), the version in `V1_DEPRECATION`.
+ * (RFC 9745), `Sunset` (RFC 8594) and `Link`. The dates are configuration: operators write them
+ * into the file that `DEPRECATIONS_FILE` names.
  */
 
 /** Dates are `YYYY-MM-DD` and mean the start of that day in UTC. */
@@ -10,21 +10,35 @@ export interface Deprecation {
   readonly since: string;
   /** From this date on it may be gone. */
   readonly sunset: string;
-  /** A page that says what to use instead: a URL, or a path on this host. */
-  readonly link?: string;
+  /** The URL of a page that says what to use instead; else the guide about versions. */
+  readonly link?: string | undefined;
 }
 
-/** The end of v1. null until v2 is available. `npm run announce` mails the same dates. */
-export const V1_DEPRECATION: Deprecation | null = null;
+/** What ends. */
+export interface Deprecations {
+  /** The end of v1; null until v2 is available. `npm run announce` mails the same dates. */
+  readonly version: Deprecation | null;
+  /** By the operation as the documentation names it, for instance `GET /users/{member_id}`. */
+  readonly operations: Readonly<Record<string, Deprecation>>;
+}
+
+export const NOTHING_ENDS: Deprecations = { version: null, operations: {} };
 
 /** The API promises that an old and a new version run in parallel for at least this long. */
 export const PARALLEL_MONTHS = 12;
 
-/** Combines an operation's own deprecation with that of its version. The earlier dates apply. */
-export function effectiveDeprecation(
-  own: Deprecation | null,
-  version: Deprecation | null,
+/** An operation's address, which names it. */
+interface Address {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Returns the end of an operation: its own or its version's. The earlier dates apply. */
+export function deprecationOf(
+  { version, operations }: Deprecations,
+  { method, path }: Address,
 ): Deprecation | null {
+  const own = operations[`${method} ${path}`] ?? null;
   if (own === null || version === null) return own ?? version;
   const earlier = (a: string, b: string): string => (toInstant(a) <= toInstant(b) ? a : b);
   return {
@@ -35,21 +49,27 @@ export function effectiveDeprecation(
   };
 }
 
-/**
- * Returns the headers of every response of a deprecated operation. Throws for an invalid date, or
- * for a sunset before the deprecation. Call it once, at the start.
- */
-export function deprecationHeaders({
-  since,
-  sunset,
-  link,
-}: Deprecation): Readonly<Record<string, string>> {
-  if (toInstant(sunset) < toInstant(since))
-    throw new Error(`sunset ${sunset} is before the deprecation ${since}`);
+/** Throws if an operation is to end that does not exist. */
+export function requireOperations(
+  { operations }: Deprecations,
+  existing: readonly Address[],
+): void {
+  const names = new Set(existing.map(({ method, path }) => `${method} ${path}`));
+  const unknown = Object.keys(operations).filter((name) => !names.has(name));
+  if (unknown.length > 0)
+    throw new Error(`DEPRECATIONS_FILE names no operation of v1: ${unknown.join(', ')}`);
+}
+
+/** Returns the headers of every response of a deprecated operation. */
+export function deprecationHeaders(
+  { since, sunset, link }: Deprecation,
+  publicUrl: string,
+): Readonly<Record<string, string>> {
+  const page = link ?? `${publicUrl}/docs/versioning`;
   return {
     Deprecation: `@${toInstant(since) / 1000}`,
     Sunset: new Date(toInstant(sunset)).toUTCString(),
-    ...(link === undefined ? {} : { Link: `<${link}>; rel="deprecation"; type="text/html"` }),
+    Link: `<${page}>; rel="deprecation"; type="text/html"`,
   };
 }
 

@@ -67,6 +67,7 @@ export function createApp(options: AppOptions): Express {
       publicUrl: options.publicUrl,
       document: options.document,
       allowsLocalReceivers: options.services.webhookAllowPrivateTargets,
+      deprecation: options.deprecations.version,
       slowDown,
     }),
   );

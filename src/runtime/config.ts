@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { NOTHING_ENDS } from '../core/deprecation.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
+import { deprecationsFile } from './deprecations-file.ts';
 
 /** The configuration of a process. Only {@link parseConfig} reads the environment. */
 export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
@@ -169,6 +171,7 @@ const environment = z
     APP_AUTH_SECRET: secret.optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
     DEVELOPMENT_LOGIN: flag.prefault('false'),
+    DEPRECATIONS_FILE: deprecationsFile.optional(),
     TRUST_PROXY: trustProxy.prefault('0'),
     API_KEY_RATE_LIMIT_PER_MIN: integer(1, 2_000_000_000).prefault('120'),
     // At least ten, because a request of the app may hold ten calls.
@@ -205,6 +208,7 @@ const environment = z
     appAuthSecret: env.APP_AUTH_SECRET,
     appAuthJwksUrl: env.APP_AUTH_JWKS_URL,
     developmentLogin: env.DEVELOPMENT_LOGIN,
+    deprecations: env.DEPRECATIONS_FILE ?? NOTHING_ENDS,
     trustProxy: env.TRUST_PROXY,
     apiKeyRateLimitPerMinute: env.API_KEY_RATE_LIMIT_PER_MIN,
     personRateLimitPerMinute: env.PERSON_RATE_LIMIT_PER_MIN,

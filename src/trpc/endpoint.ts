@@ -5,7 +5,6 @@
  */
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import type { z } from 'zod';
-import type { Deprecation } from '../core/deprecation.ts';
 import { requireMemberDetail } from '../core/privacy.ts';
 import { privateFieldsOf } from '../core/private-fields.ts';
 import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
@@ -48,8 +47,6 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
     readonly input: z.output<I>;
     readonly output: z.output<O>;
   }) => string;
-  /** Announces the end of the operation, in response headers and in the OpenAPI document. */
-  readonly deprecated?: Deprecation;
   /**
    * Network calls that the work needs, for instance DNS: they must not run in a transaction. Runs
    * after the input is parsed, but not for a replay. The work gets the result as `prepared`. Return
@@ -211,7 +208,6 @@ function metaOf(
       outputName: declaration.outputName,
       bodyName: declaration.bodyName ?? null,
       location: declaration.location ?? null,
-      deprecated: declaration.deprecated ?? null,
       example: declaration.example,
     },
   };

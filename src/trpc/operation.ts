@@ -4,7 +4,6 @@
  */
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import type { Access } from '../core/access.ts';
-import type { Deprecation } from '../core/deprecation.ts';
 import type { PrivateKind } from '../core/private-fields.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
@@ -61,8 +60,6 @@ export interface RestFacts {
   readonly bodyName: string | null;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location: string | null;
-  /** null: only its version may be deprecated (`V1_DEPRECATION`). */
-  readonly deprecated: Deprecation | null;
   readonly example: { readonly body?: unknown; readonly output: unknown };
 }
 

@@ -40,7 +40,7 @@ beforeAll(async () => {
   const endpoints = [...ENDPOINTS, ...endpointsOf(router({ broken: { create: broken } }))];
   api = await startTestApi({
     seed: makeSeed([makeFullTeam('a')]),
-    app: { version: { endpoints, deprecated: null } },
+    app: { endpoints },
   });
   // The API itself never writes such rows.
   const statements = [

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { isMigrated } from '../../src/db/migrate.ts';
+import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import { createApp } from '../../src/http/server.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import {
@@ -61,6 +62,7 @@ beforeAll(async () => {
       },
       limits: { keyPerMinute: 1_000_000, personPerMinute: 1_000_000, ipPerMinute: 1_000_000 },
       document: '{}',
+      deprecations: NOTHING_ENDS,
       observe: () => undefined,
       trustProxy: { kind: 'none' },
       tokenKey: null,

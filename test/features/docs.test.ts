@@ -206,11 +206,22 @@ describe('behind a path in PUBLIC_URL', () => {
     const slowDown = (request: { path: string }, cost: number): undefined =>
       void costs.set(request.path, cost);
     const server = express()
-      .use(docsRouter({ publicUrl, document, allowsLocalReceivers: false, slowDown }))
+      .use(
+        docsRouter({
+          publicUrl,
+          document,
+          allowsLocalReceivers: false,
+          deprecation: { since: '2027-01-01', sunset: '2028-01-01' },
+          slowDown,
+        }),
+      )
       .listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    expect(await (await fetch(`${url}/docs/versions.md`)).text()).toContain(
+      '| v1 | deprecated | 2027-01-01 | 2028-01-01 |',
+    );
     const root = await fetch(url, { redirect: 'manual' });
     expect(root.headers.get('location')).toBe('/tools/docs');
     for (const path of [

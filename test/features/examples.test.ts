@@ -18,7 +18,12 @@ const ORDER = ['GET', 'POST', 'PATCH', 'DELETE'];
 
 function demoSite() {
   const document = JSON.parse(JSON.stringify(openApiDocument(api.url))) as oas31.OpenAPIObject;
-  return createSite({ publicUrl: api.url, document, allowsLocalReceivers: true });
+  return createSite({
+    publicUrl: api.url,
+    document,
+    allowsLocalReceivers: true,
+    deprecation: null,
+  });
 }
 
 async function send({ method, url, body }: { method: string; url: string; body: unknown }) {

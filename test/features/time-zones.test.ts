@@ -170,7 +170,8 @@ describe.each(['America/New_York', 'Asia/Tokyo', 'Asia/Kolkata'])('in %s', (zone
   });
 
   test('the days of a deprecation begin at midnight UTC', () => {
-    expect(deprecationHeaders({ since: '2027-01-01', sunset: '2028-01-01' })).toEqual({
+    const dates = { since: '2027-01-01', sunset: '2028-01-01' };
+    expect(deprecationHeaders(dates, '')).toMatchObject({
       Deprecation: `@${Date.UTC(2027, 0, 1) / 1000}`,
       Sunset: 'Sat, 01 Jan 2028 00:00:00 GMT',
     });

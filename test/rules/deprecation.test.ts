@@ -1,58 +1,59 @@
 import { describe, expect, it } from 'vitest';
 import {
   deprecationHeaders,
-  effectiveDeprecation,
+  deprecationOf,
   isLongEnough,
+  requireOperations,
+  type Deprecation,
 } from '../../src/core/deprecation.ts';
 
+const USERS = { method: 'GET', path: '/users' };
+
 describe('the deprecation of an operation', () => {
-  const own = { since: '2027-03-01', sunset: '2028-03-01', link: '/docs/own' };
-  const version = { since: '2027-01-01', sunset: '2029-01-01', link: '/docs/v2' };
+  const own = { since: '2027-03-01', sunset: '2028-03-01', link: 'https://a.test/own' };
+  const version = { since: '2027-01-01', sunset: '2029-01-01', link: 'https://a.test/v2' };
+  const of = (mine: Deprecation | null, versions: Deprecation | null) =>
+    deprecationOf({ version: versions, operations: mine ? { 'GET /users': mine } : {} }, USERS);
 
   it('is its own or that of its version, if there is only one', () => {
-    expect(effectiveDeprecation(null, null)).toBeNull();
-    expect(effectiveDeprecation(own, null)).toEqual(own);
-    expect(effectiveDeprecation(null, version)).toEqual(version);
+    expect(of(null, null)).toBeNull();
+    expect(of(own, null)).toEqual(own);
+    expect(of(null, version)).toEqual(version);
+    const others = { version: null, operations: { 'POST /users': own, 'GET /users/{id}': own } };
+    expect(deprecationOf(others, USERS)).toBeNull();
   });
 
   it('has the earlier dates of both, and its own link', () => {
-    expect(effectiveDeprecation(own, version)).toEqual({
-      since: '2027-01-01',
-      sunset: '2028-03-01',
-      link: '/docs/own',
-    });
+    expect(of(own, version)).toEqual({ ...own, since: '2027-01-01' });
   });
 
   it('has the link of the version if it has none', () => {
     const { link: _link, ...withoutLink } = own;
-    expect(effectiveDeprecation(withoutLink, version)?.link).toBe('/docs/v2');
+    expect(of(withoutLink, version)?.link).toBe('https://a.test/v2');
+  });
+
+  it('must be of an operation that exists', () => {
+    const deprecations = { version: null, operations: { 'GET /users': own, 'GET /user': own } };
+    expect(() => requireOperations(deprecations, [USERS])).toThrow(
+      /no operation of v1: GET \/user$/,
+    );
   });
 });
 
 describe('the headers of a deprecated operation', () => {
-  it('name both dates at the start of the day in UTC', () => {
-    expect(deprecationHeaders({ since: '2027-01-01', sunset: '2028-02-29' })).toEqual({
+  it('name both dates at the start of the day in UTC, and the guide', () => {
+    const dates = { since: '2027-01-01', sunset: '2028-02-29' };
+    expect(deprecationHeaders(dates, 'https://a.test')).toEqual({
       Deprecation: '@1798761600',
       Sunset: 'Tue, 29 Feb 2028 00:00:00 GMT',
+      Link: '<https://a.test/docs/versioning>; rel="deprecation"; type="text/html"',
     });
   });
 
   it('link to the page that says what to use instead', () => {
-    const headers = deprecationHeaders({
-      since: '2027-01-01',
-      sunset: '2027-01-01',
-      link: '/docs/v2',
-    });
-    expect(headers['Link']).toBe('</docs/v2>; rel="deprecation"; type="text/html"');
-  });
-
-  it.each([
-    ['a sunset before the deprecation', '2027-01-02', '2027-01-01', /is before the deprecation/],
-    ['a day that does not exist', '2027-02-29', '2028-01-01', /2027-02-29 is no date/],
-    ['a month of a year beyond 9999', '+020270-01', '+020270-02', /is no date/],
-    ['a date with a time', '2027-01-01', '2028-01-01T00:00:00Z', /is no date/],
-  ])('throw for %s', (_what, since, sunset, message) => {
-    expect(() => deprecationHeaders({ since, sunset })).toThrow(message);
+    const link = 'https://b.test/v2';
+    const headers = deprecationHeaders({ since: '2027-01-01', sunset: '2028-01-01', link }, '');
+    expect(headers['Link']).toBe('<https://b.test/v2>; rel="deprecation"; type="text/html"');
   });
 });
 

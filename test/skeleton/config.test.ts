@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../src/runtime/config.ts';
 
 const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
@@ -28,6 +31,7 @@ describe('the environment', () => {
       appAuthSecret: undefined,
       appAuthJwksUrl: undefined,
       developmentLogin: false,
+      deprecations: { version: null, operations: {} },
       trustProxy: { kind: 'none' },
       apiKeyRateLimitPerMinute: 120,
       personRateLimitPerMinute: 300,
@@ -58,6 +62,7 @@ describe('the environment', () => {
       LOG_LEVEL: 'hunter2',
       NODE_ENV: 'hunter2',
       APP_AUTH_JWKS_URL: 'file:///hunter2',
+      DEPRECATIONS_FILE: '/hunter2',
     };
     const faults = faultsOf(wrong);
     expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(
@@ -168,5 +173,53 @@ describe('the environment', () => {
     expect(parseConfig({ ...valid, PUBLIC_URL: 'https://api.example.com/' }).publicUrl).toBe(
       'https://api.example.com',
     );
+  });
+});
+
+describe('the file of deprecations', () => {
+  /** Writes the file and returns its path. */
+  function write(contents: string): string {
+    const folder = mkdtempSync(join(tmpdir(), 'deprecations-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'deprecations.json');
+    writeFileSync(file, contents);
+    return file;
+  }
+  const dates = { since: '2027-01-01', sunset: '2028-01-01' };
+
+  it('says what ends, and when', () => {
+    const own = { ...dates, link: 'https://a.test/users' };
+    const file = write(JSON.stringify({ version: dates, operations: { 'GET /users': own } }));
+    expect(parseConfig({ ...valid, DEPRECATIONS_FILE: file }).deprecations).toEqual({
+      version: dates,
+      operations: { 'GET /users': own },
+    });
+    expect(parseConfig({ ...valid, DEPRECATIONS_FILE: write('{}') }).deprecations).toEqual({
+      version: null,
+      operations: {},
+    });
+  });
+
+  it.each([
+    ['no JSON', '{', 'names a file without JSON'],
+    ['no object', '[]', 'its top'],
+    ['another field', { versions: null }, 'its top'],
+    [
+      'a day that does not exist',
+      { version: { ...dates, since: '2027-02-29' } },
+      'version > since',
+    ],
+    ['a date with a time', { version: { ...dates, sunset: '2028-01-01T00:00Z' } }, 'sunset'],
+    [
+      'less than a year',
+      { operations: { 'GET /me': { ...dates, since: '2027-01-02' } } },
+      'GET /me',
+    ],
+    ['a link to nowhere', { version: { ...dates, link: '/docs' } }, 'version > link'],
+  ])('is refused with %s', (_what, contents, says) => {
+    const file = write(typeof contents === 'string' ? contents : JSON.stringify(contents));
+    expect(faultsOf({ DEPRECATIONS_FILE: file })).toEqual([
+      expect.stringMatching(new RegExp(`^DEPRECATIONS_FILE .*${says}`)),
+    ]);
   });
 });

@@ -48,6 +48,7 @@ for (const { id, label, write } of LANGUAGES) {
         publicUrl: api.url,
         document: document as oas31.OpenAPIObject,
         allowsLocalReceivers: true,
+        deprecation: null,
       });
       const operations = site.reference.operations.toSorted(
         (a, b) =>

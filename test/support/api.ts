@@ -10,6 +10,7 @@ import pino from 'pino';
 import { Pool } from 'undici';
 import { afterAll } from 'vitest';
 import { systemClock, type Clock } from '../../src/core/clock.ts';
+import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { createApp, type AppOptions } from '../../src/http/server.ts';
 import { answerBrokenRequest } from '../../src/http/api/broken-request.ts';
@@ -93,7 +94,7 @@ export interface TestApiOptions {
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly developmentTeamId?: string;
   /** Options that a real process gets from its environment or its own code. */
-  readonly app?: Partial<Pick<AppOptions, 'publicUrl' | 'tokenKey' | 'version'>>;
+  readonly app?: Partial<Pick<AppOptions, 'publicUrl' | 'tokenKey' | 'endpoints' | 'deprecations'>>;
 }
 
 const started = new Set<{ stop(): Promise<unknown> }>();
@@ -250,17 +251,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Generous, because a busy machine is many times slower than an idle one. */
 const START_TIMEOUT_MS = 60_000;
 
-/**
- * Starts a script of `scripts/`, with its arguments, as a process. `folder` is another release of
- * the project.
- */
+/** Starts a script of `scripts/`, with its arguments, as a process. */
 export function runScript(
   databaseUrl: string,
   [script, ...args]: string[],
   env: Record<string, string> = {},
-  folder = root,
 ): RunningProcess {
-  return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args, folder);
+  return runEntry(`scripts/${script}.ts`, { DATABASE_URL: databaseUrl, ...env }, args);
 }
 
 /**
@@ -270,10 +267,9 @@ export function runEntry(
   entry: string,
   env: Record<string, string>,
   args: readonly string[] = [],
-  folder = root,
 ): RunningProcess {
   const child = spawn(process.execPath, [entry, ...args], {
-    cwd: folder,
+    cwd: root,
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
@@ -352,6 +348,7 @@ function appOptions(
       ipPerMinute: options.ipLimitPerMinute ?? NO_LIMIT,
     },
     document: JSON.stringify(openApiDocument(url)),
+    deprecations: NOTHING_ENDS,
     observe: () => undefined,
     trustProxy: options.trustProxy ?? { kind: 'none' },
     tokenKey: { kind: 'secret', secret: TEST_APP_AUTH_SECRET },

@@ -1,10 +1,9 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadTestSeed, runScript, type Exit } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startMailServer, type MailServer } from '../support/mail-server.ts';
@@ -22,31 +21,21 @@ const ARGUMENTS = [
 
 const LATER_ARGUMENTS = [...ARGUMENTS.slice(0, -1), '2028-02-01'];
 
-/** Releases of the project that deprecate v1, with the dates of the arguments. */
-let release: string;
-let laterRelease: string;
+/** Files for `DEPRECATIONS_FILE`, with the dates of the arguments and with others. */
+let folder: string;
+let deprecations: string;
+let laterDeprecations: string;
 beforeAll(async () => {
-  release = await makeRelease('2028-01-01');
-  laterRelease = await makeRelease('2028-02-01');
+  folder = await mkdtemp(join(tmpdir(), 'deprecations-'));
+  deprecations = await writeDates('2028-01-01');
+  laterDeprecations = await writeDates('2028-02-01');
+  return () => rm(folder, { recursive: true });
 });
-afterAll(() =>
-  Promise.all([release, laterRelease].map((folder) => rm(folder, { recursive: true }))),
-);
 
-async function makeRelease(sunset: string): Promise<string> {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
-  const folder = await mkdtemp(join(tmpdir(), 'release-'));
-  for (const name of ['package.json', 'scripts', 'src'])
-    await cp(join(root, name), join(folder, name), { recursive: true });
-  for (const name of ['node_modules', 'prisma'])
-    await symlink(join(root, name), join(folder, name));
-  const file = join(folder, 'src/core/deprecation.ts');
-  const text = await readFile(file, 'utf8');
-  const dates = `{ since: '2027-01-01', sunset: '${sunset}' }`;
-  const changed = text.replace(/(V1_DEPRECATION: Deprecation \| null = )null;/, `$1${dates};`);
-  expect(changed).not.toBe(text);
-  await writeFile(file, changed);
-  return folder;
+async function writeDates(sunset: string): Promise<string> {
+  const file = join(folder, `${sunset}.json`);
+  await writeFile(file, JSON.stringify({ version: { since: '2027-01-01', sunset } }));
+  return file;
 }
 
 let database: TestDatabase;
@@ -58,9 +47,8 @@ beforeEach(async () => {
 async function run(
   args: string[],
   env: Record<string, string> = {},
-  folder = release,
 ): Promise<Exit & { output: string }> {
-  const script = runScript(database.url, args, env, folder);
+  const script = runScript(database.url, args, { DEPRECATIONS_FILE: deprecations, ...env });
   const exit = await script.exited;
   return { ...exit, output: script.output() };
 }
@@ -159,7 +147,8 @@ describe('who is mailed', () => {
       '0 mails sent, 0 failed.',
     );
     expect(mail.received).toHaveLength(6);
-    const later = await run(LATER_ARGUMENTS, { SMTP_URL: mail.url }, laterRelease);
+    const env = { SMTP_URL: mail.url, DEPRECATIONS_FILE: laterDeprecations };
+    const later = await run(LATER_ARGUMENTS, env);
     expect(later.output).toContain('6 mails sent, 0 failed.');
     await mail.stop();
   });
@@ -206,7 +195,10 @@ describe('failures', () => {
       if (to === addresses[7]) await script?.kill('SIGKILL');
       return undefined;
     });
-    script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url }, release);
+    script = runScript(database.url, ARGUMENTS, {
+      DEPRECATIONS_FILE: deprecations,
+      SMTP_URL: mail.url,
+    });
     expect(await script.exited).toMatchObject({ signal: 'SIGKILL' });
     script = null;
     await expect.poll(() => mail.received.length).toBe(8);
@@ -321,15 +313,16 @@ describe('failures', () => {
   });
 
   test.each([
-    { folder: 'this one', says: 'Nothing is deprecated in this release' },
-    { folder: 'the later one', says: 'The responses of this release tell other dates' },
-  ])('a release whose responses tell no such dates mails nobody: $folder', async (given) => {
+    { file: () => '', says: 'The version does not end' },
+    { file: () => laterDeprecations, says: 'The responses tell other dates' },
+  ])('responses that tell no such dates: nobody is mailed: $says', async ({ file, says }) => {
     await loadTestSeed(database, makeSeed([team]));
     const mail = await startMailServer();
-    const folder = given.folder === 'this one' ? undefined : laterRelease;
-    const script = runScript(database.url, ARGUMENTS, { SMTP_URL: mail.url }, folder);
-    expect(await script.exited).toMatchObject({ code: 1 });
-    expect(script.output()).toContain(`${given.says}: see V1_DEPRECATION`);
+    const refused = await run(ARGUMENTS, { SMTP_URL: mail.url, DEPRECATIONS_FILE: file() });
+    expect(refused).toMatchObject({
+      code: 1,
+      output: expect.stringContaining(`${says}: see "version" in DEPRECATIONS_FILE.`),
+    });
     expect(mail.received).toEqual([]);
     await mail.stop();
   });

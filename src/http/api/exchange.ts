@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Deprecation } from '../../core/deprecation.ts';
+import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
 import type { Database } from '../../db/client.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
@@ -28,15 +28,9 @@ export interface RestOptions {
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number) => void;
-  /** The current v1 by default. Tests bring a version that ends. */
-  readonly version?: Version;
-}
-
-/** A version of the API. */
-export interface Version {
-  readonly endpoints: readonly Endpoint[];
-  /** null: the end of the version has not been announced. */
-  readonly deprecated: Deprecation | null;
+  readonly deprecations: Deprecations;
+  /** Those of v1 by default. Tests bring their own. */
+  readonly endpoints?: readonly Endpoint[];
 }
 
 /** A REST request with its response and what the pipeline knows about it so far. */

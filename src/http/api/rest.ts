@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   deprecationHeaders,
-  effectiveDeprecation,
-  V1_DEPRECATION,
+  deprecationOf,
+  requireOperations,
   type Deprecation,
 } from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
@@ -13,7 +13,7 @@ import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
 import { authenticate, describeRefusal, type Tenant } from './authenticate.ts';
-import { DOCUMENT_PATH, type RestExchange, type RestOptions, type Version } from './exchange.ts';
+import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
 import { hangUpOf } from './hang-up.ts';
 import { negotiateLanguage } from './language.ts';
@@ -23,8 +23,6 @@ import { compileRoutes, type CompiledRoute, type Match } from './routes.ts';
 
 /** The path that the REST API is mounted at. */
 export const BASE_PATH = '/api/public/v1';
-
-const V1: Version = { endpoints: ENDPOINTS, deprecated: V1_DEPRECATION };
 
 const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 
@@ -36,9 +34,9 @@ export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const nonce = randomBytes(16);
-  const { endpoints, deprecated } = options.version ?? V1;
+  const { endpoints = ENDPOINTS } = options;
   const matchRoute = compileRoutes(endpoints);
-  const headersOf = compileDeprecations(endpoints, deprecated);
+  const headersOf = compileDeprecations(options, endpoints);
   return async (request, response) => {
     const startedAt = performance.now();
     const exchange = begin(options, { request, response, matchRoute });
@@ -61,14 +59,16 @@ type Headers = readonly (readonly [string, string])[];
  * that a request needs no lookup.
  */
 function compileDeprecations(
+  { deprecations, publicUrl }: Pick<RestOptions, 'deprecations' | 'publicUrl'>,
   endpoints: readonly Endpoint[],
-  version: Deprecation | null,
 ): ((match: Match) => Headers | undefined) | null {
+  requireOperations(deprecations, endpoints);
+  const { version } = deprecations;
   const toHeaders = (deprecation: Deprecation): Headers =>
-    Object.entries(deprecationHeaders(deprecation));
+    Object.entries(deprecationHeaders(deprecation, publicUrl));
   const ofEndpoint = new Map<Endpoint, Headers>();
   for (const endpoint of endpoints) {
-    const deprecation = effectiveDeprecation(endpoint.deprecated, version);
+    const deprecation = deprecationOf(deprecations, endpoint);
     if (deprecation) ofEndpoint.set(endpoint, toHeaders(deprecation));
   }
   if (ofEndpoint.size === 0 && version === null) return null;

@@ -5,6 +5,7 @@
 import { Router, type Request, type RequestHandler } from 'express';
 import helmet from 'helmet';
 import type { oas31 } from 'zod-openapi';
+import type { Deprecation } from '../../core/deprecation.ts';
 import { readAssets } from './assets.ts';
 import { notFoundPage } from './pages/not-found-page.ts';
 import { searchPage } from './pages/search-page.ts';
@@ -21,6 +22,8 @@ export interface DocsOptions {
   readonly document: string;
   /** Whether webhooks may go to `http://localhost`, as in development. */
   readonly allowsLocalReceivers: boolean;
+  /** The end of v1, or null. */
+  readonly deprecation: Deprecation | null;
   /** Resolves when it is the caller's turn for one more answer, which costs as much as `cost`. */
   readonly slowDown: (request: Request, cost: number) => Promise<void> | undefined;
 }
@@ -70,12 +73,11 @@ interface Contents {
   readonly notFound: () => Resource;
 }
 
-function readContents({ publicUrl, document, allowsLocalReceivers }: DocsOptions): Contents {
+function readContents(options: DocsOptions): Contents {
   const assets = readAssets();
   const site = createSite({
-    publicUrl,
-    document: JSON.parse(document) as oas31.OpenAPIObject,
-    allowsLocalReceivers,
+    ...options,
+    document: JSON.parse(options.document) as oas31.OpenAPIObject,
   });
   const navigation = navigationOf(site);
   const pages = pagesOf(navigation);

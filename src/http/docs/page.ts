@@ -1,4 +1,5 @@
 /** What pages are made of, and what they know of the service. */
+import type { Deprecation } from '../../core/deprecation.ts';
 import type { oas31 } from 'zod-openapi';
 import type { Block } from './block.ts';
 import type { MarkdownRenderer } from './markdown.ts';
@@ -14,6 +15,8 @@ export interface Site {
   readonly apiUrl: string;
   /** Whether webhooks may go to `http://localhost`, as in development. */
   readonly allowsLocalReceivers: boolean;
+  /** The end of v1, or null. */
+  readonly deprecation: Deprecation | null;
   readonly document: oas31.OpenAPIObject;
   readonly reference: Reference;
   readonly markdown: MarkdownRenderer;

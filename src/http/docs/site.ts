@@ -1,5 +1,6 @@
 /** All pages, and the navigation that leads to them. */
 import type { oas31 } from 'zod-openapi';
+import type { Deprecation } from '../../core/deprecation.ts';
 import { BASE_PATH } from '../api/rest.ts';
 import { guidePage } from './guides.ts';
 import { createMarkdown } from './markdown.ts';
@@ -19,16 +20,20 @@ export interface SiteOptions {
   readonly document: oas31.OpenAPIObject;
   /** Whether webhooks may go to `http://localhost`, as in development. */
   readonly allowsLocalReceivers: boolean;
+  /** The end of the version, or null. */
+  readonly deprecation: Deprecation | null;
 }
 
-export function createSite({ publicUrl, document, allowsLocalReceivers }: SiteOptions): Site {
+export function createSite(options: SiteOptions): Site {
+  const { publicUrl, document } = options;
   const url = publicUrl.replace(/\/+$/, '');
   const prefix = new URL(url).pathname.replace(/\/+$/, '');
   return {
     prefix,
     publicUrl: url,
     apiUrl: url + BASE_PATH,
-    allowsLocalReceivers,
+    allowsLocalReceivers: options.allowsLocalReceivers,
+    deprecation: options.deprecation,
     document,
     reference: readReference(document),
     markdown: createMarkdown(prefix),

@@ -1,10 +1,10 @@
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi';
 import { createSchema, type oas31 } from 'zod-openapi';
 import { z } from 'zod';
-import { effectiveDeprecation, V1_DEPRECATION, type Deprecation } from '../../core/deprecation.ts';
+import { deprecationOf, NOTHING_ENDS, type Deprecations } from '../../core/deprecation.ts';
 import { endpointsOf, type Endpoint } from '../../routers/endpoints.ts';
 import { v1 } from '../../routers/routers.ts';
-import { describedHeaders, PARAMETERS } from './headers.ts';
+import { describedHeaders, PARAMETERS, type DescribedEndpoint } from './headers.ts';
 import { describeApi, describeTags, SECURITY_SCHEMES } from './info.ts';
 import { describeOperation, type SharedComponents } from './operation.ts';
 import { problem } from './problems.ts';
@@ -12,13 +12,13 @@ import { closeObjects, mapValues, openObjects, tidySchema } from './schemas.ts';
 import { describeWebhooks } from './webhooks.ts';
 import { BASE_PATH } from '../api/rest.ts';
 
-/** A version of the API, and when it ends. */
-export interface DescribedVersion {
+/** What is described. */
+interface DescribedVersion {
   readonly router: { readonly _def: { readonly procedures: object } };
-  readonly deprecated: Deprecation | null;
+  readonly deprecations: Deprecations;
 }
 
-const V1: DescribedVersion = { router: v1, deprecated: V1_DEPRECATION };
+const V1: DescribedVersion = { router: v1, deprecations: NOTHING_ENDS };
 
 /** The address in the examples of the committed document, which belongs to no process. */
 const EXAMPLE_URL = 'https://api.example.com';
@@ -28,7 +28,11 @@ const EXAMPLE_URL = 'https://api.example.com';
  * service's public URL; with '' the server is relative. Responses are open for new fields, request
  * bodies are closed.
  */
-export function openApiDocument(publicUrl: string, version = V1): oas31.OpenAPIObject {
+export function openApiDocument(
+  publicUrl: string,
+  options: Partial<DescribedVersion> = {},
+): oas31.OpenAPIObject {
+  const version = { ...V1, ...options };
   return withSchemas(describe(publicUrl, version), version, (schema, isBody) =>
     isBody ? schema : openObjects(schema),
   );
@@ -45,10 +49,9 @@ export function committedDocument(): string {
 }
 
 function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIObject {
-  // The deprecation of an operation: its own, or its version's.
   const endpoints = endpointsOf(version.router).map((endpoint) => ({
     ...endpoint,
-    deprecated: effectiveDeprecation(endpoint.deprecated, version.deprecated),
+    deprecated: deprecationOf(version.deprecations, endpoint),
   }));
   const names = nameShapes(endpoints);
   const generated = generateOpenApiDocument(version.router as OpenApiRouter, {
@@ -90,7 +93,7 @@ function shapeOf(shape: z.ZodType): oas31.SchemaObject {
 }
 
 function describePaths(
-  endpoints: readonly Endpoint[],
+  endpoints: readonly DescribedEndpoint[],
   generated: oas31.PathsObject,
   shared: SharedComponents,
   publicUrl: string,

@@ -1,5 +1,6 @@
 import type { oas31 } from 'zod-openapi';
 import type { ProblemCode } from '../../core/problem.ts';
+import type { Deprecation } from '../../core/deprecation.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import { refTo } from './schemas.ts';
 
@@ -109,9 +110,14 @@ type HeaderName = keyof typeof HEADERS;
 
 const DEPRECATION: readonly HeaderName[] = ['Deprecation', 'Sunset', 'Link'];
 
+/** An operation, and its end. */
+export interface DescribedEndpoint extends Endpoint {
+  readonly deprecated: Deprecation | null;
+}
+
 /** The headers to describe. Those of a deprecation only if one of the endpoints has it. */
 export function describedHeaders(
-  endpoints: readonly Endpoint[],
+  endpoints: readonly DescribedEndpoint[],
 ): Readonly<Record<string, oas31.HeaderObject>> {
   const used = new Set(endpoints.flatMap(namesOfDeprecation));
   const unused = new Set<string>(DEPRECATION.filter((name) => !used.has(name)));
@@ -145,7 +151,7 @@ export function requestHeaders(endpoint: Endpoint): oas31.ReferenceObject[] {
 }
 
 /** The headers of the endpoint's success response. */
-export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
+export function successHeaders(endpoint: DescribedEndpoint): oas31.HeadersObject {
   const names = [...ALWAYS, ...namesOfDeprecation(endpoint)];
   if (endpoint.location !== null) names.push('Location');
   if (endpoint.method === 'POST') names.push('Idempotency-Replayed');
@@ -154,7 +160,7 @@ export function successHeaders(endpoint: Endpoint): oas31.HeadersObject {
 
 /** The headers of the endpoint's response with `status` and one of the problem codes. */
 export function problemHeaders(
-  endpoint: Endpoint,
+  endpoint: DescribedEndpoint,
   status: number,
   codes: readonly ProblemCode[],
 ): oas31.HeadersObject {
@@ -166,10 +172,8 @@ export function problemHeaders(
   return toRefs(names);
 }
 
-function namesOfDeprecation({ deprecated }: Endpoint): readonly HeaderName[] {
-  return DEPRECATION.filter(
-    (name) => deprecated && (name !== 'Link' || deprecated.link !== undefined),
-  );
+function namesOfDeprecation({ deprecated }: DescribedEndpoint): readonly HeaderName[] {
+  return deprecated ? DEPRECATION : [];
 }
 
 function toRefs(names: readonly HeaderName[]): oas31.HeadersObject {

@@ -2,7 +2,12 @@ import type { oas31 } from 'zod-openapi';
 import { globalRegistry, type z } from 'zod';
 import type { ProblemCode } from '../../core/problem.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
-import { problemHeaders, requestHeaders, successHeaders } from './headers.ts';
+import {
+  problemHeaders,
+  requestHeaders,
+  successHeaders,
+  type DescribedEndpoint,
+} from './headers.ts';
 import { codesByStatus, describeCodes, problemExample, problemRef } from './problems.ts';
 import { refTo, tidySchema } from './schemas.ts';
 
@@ -18,7 +23,7 @@ export interface SharedComponents {
  * library describes every success as 200, and every error in a form of its own.
  */
 export function describeOperation(
-  endpoint: Endpoint,
+  endpoint: DescribedEndpoint,
   generated: oas31.OperationObject,
   shared: SharedComponents,
   publicUrl: string,
@@ -63,7 +68,7 @@ export function operationIdOf(endpoint: Endpoint): string {
  * declaration again.
  */
 function describeParameters(
-  endpoint: Endpoint,
+  endpoint: DescribedEndpoint,
   generated: oas31.OperationObject,
 ): oas31.ParameterObject[] {
   return (generated.parameters ?? []).map((parameter) => {
@@ -88,7 +93,7 @@ function describeParameters(
 }
 
 function describeBody(
-  endpoint: Endpoint,
+  endpoint: DescribedEndpoint,
   generated: oas31.OperationObject,
   shared: SharedComponents,
 ): Pick<oas31.OperationObject, 'requestBody'> {
@@ -114,7 +119,7 @@ const SUCCESS_DESCRIPTIONS: Readonly<Record<Endpoint['successStatus'], string>> 
   202: 'Accepted. The work is queued.',
 };
 
-function describeSuccess(endpoint: Endpoint): oas31.ResponseObject {
+function describeSuccess(endpoint: DescribedEndpoint): oas31.ResponseObject {
   return {
     description: SUCCESS_DESCRIPTIONS[endpoint.successStatus],
     headers: successHeaders(endpoint),
@@ -128,7 +133,7 @@ function describeSuccess(endpoint: Endpoint): oas31.ResponseObject {
 }
 
 function describeProblems(
-  endpoint: Endpoint,
+  endpoint: DescribedEndpoint,
   status: number,
   codes: readonly ProblemCode[],
   shared: SharedComponents,

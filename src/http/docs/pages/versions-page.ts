@@ -1,4 +1,3 @@
-import { V1_DEPRECATION, type Deprecation } from '../../../core/deprecation.ts';
 import { EVENT_API_VERSION } from '../../../core/events.ts';
 import type { Page, Site } from '../page.ts';
 import { pathOfOperation } from '../reference/paths.ts';
@@ -9,12 +8,12 @@ export function versionsPage(site: Site): Page {
     path: '/docs/versions',
     title: 'Status of versions',
     description: 'Which versions of the API and of events exist, and when they end.',
-    content: () => [site.markdown.block(versions(site, V1_DEPRECATION))],
+    content: () => [site.markdown.block(versions(site))],
   };
 }
 
 /** Returns the text in Markdown. */
-function versions({ document, reference }: Site, deprecation: Deprecation | null): string {
+function versions({ document, reference, deprecation }: Site): string {
   const ended = reference.operations.filter((operation) => operation.isDeprecated);
   const list = ended.map(
     ({ slug, method, path, summary }) =>
