@@ -32,6 +32,8 @@ export interface Load {
   readonly ledger: Ledger;
   /** Resolves when each API process has acknowledged so many writes from now on. */
   acknowledges(count: number): Promise<void>;
+  /** Resolves when so many requests have been refused from now on. */
+  isRefused(count: number): Promise<void>;
   /** Resolves when every write in progress is acknowledged. */
   stop(): Promise<Ledger>;
 }
@@ -77,6 +79,10 @@ export function startLoad(name: string, customer: Customer): Load {
       const goals = apis.map(({ acknowledged }) => acknowledged + count);
       const reached = until(() => apis.every((api, n) => api.acknowledged >= (goals[n] ?? 0)));
       await Promise.race([reached, failed]);
+    },
+    isRefused: async (count) => {
+      const goal = ledger.refused + count;
+      await until(() => ledger.refused >= goal);
     },
     stop: async () => {
       isStopping = true;
