@@ -219,6 +219,32 @@ describe('the counter', () => {
     expect(errors).toHaveLength(2);
   });
 
+  test('stores when a key was last used, because a failover empties the rate counters', async () => {
+    const at = fixedClock(new Date('2040-11-08T10:00:30Z'));
+    const id = keyId('a', 'cases:write');
+    const lastUse = async () => {
+      await api.db.pool.query('truncate rate_counter');
+      return (await app.admin.apiKeys.get.query({ key_id: id })).last_used_at;
+    };
+    const use = async (times: number) => {
+      const counter = startUsageCounter({ db: api.db, clock: at, onError: ignore });
+      for (let n = 0; n < times; n += 1) {
+        counter.count('team_a', id, 200);
+        at.advance(60_000);
+      }
+      await counter.stop();
+    };
+    expect(await lastUse()).toBeNull();
+    await use(2);
+    expect(await lastUse()).toBe('2040-11-08T10:01:00.000Z');
+    at.advance(-10 * 60_000);
+    await use(1);
+    expect(await lastUse()).toBe('2040-11-08T10:01:00.000Z');
+    at.advance(DAY_MS);
+    await use(1);
+    expect(await lastUse()).toBe('2040-11-09T09:53:00.000Z');
+  });
+
   test.each(['succeeds', 'fails'])(
     'counts requests during a write that %s exactly once',
     async (how) => {

@@ -109,6 +109,7 @@ describe('while all rows of a team are locked', () => {
       count4xx: 0,
       count429: 0,
       count5xx: 0,
+      lastMinute: 0,
     }));
     const unlock = await holdLock(api, lockRowsOf('team_a'));
     const busy = await addUsage(api.db, counts);

@@ -20,8 +20,9 @@
  *    work with any plan.
  *  * The creator's email depends on `member_detail_enabled` as in the API, although only admins see
  *    the page: the switch decides who sees people's details, through any API.
- *  * The last use of a key is the minute of its rate counter. It is not stored elsewhere, so it is
- *    lost with the counter (retention, a crash).
+ *  * The last use of a key is the minute of its rate counter. A crash or a failover of Postgres
+ *    empties the counters. So the minute is also stored with the key, with the counts of its usage:
+ *    at most ten seconds later, and never if the process is killed before.
  */
 import type { Actor } from '../../core/actor.ts';
 import type { Localized } from '../../core/language.ts';

@@ -30,10 +30,13 @@ export type DatabaseTime = Date | null;
 // The conditions are those of authenticate_request, so that it accepts exactly the active keys.
 const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id,
      m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
-     (
-       select to_timestamp(c.minute * 60::float8)
-       from rate_counter c
-       where c.bucket = 'key:' || k.prefix
+     greatest(
+       k.last_used_at,
+       (
+         select to_timestamp(c.minute * 60::float8)
+         from rate_counter c
+         where c.bucket = 'key:' || k.prefix
+       )
      ) as last_used_at,
      case
        when k.revoked_at <= n.at then 'revoked'

@@ -25,6 +25,7 @@ export interface UsageCounterOptions {
 
 const FLUSH_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /** Starts counting. The caller must call `stop` before it closes the database. */
 export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): UsageCounter {
@@ -52,7 +53,9 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
 
   return {
     count: (teamId, keyId, status) => {
-      const entry = entryOf(counted, teamId, keyId, Math.floor(clock.now().getTime() / DAY_MS));
+      const now = clock.now().getTime();
+      const entry = entryOf(counted, teamId, keyId, Math.floor(now / DAY_MS));
+      entry.lastMinute = Math.floor(now / MINUTE_MS);
       if (status < 400) entry.count2xx += 1;
       else if (status === 429) entry.count429 += 1;
       else if (status < 500) entry.count4xx += 1;
@@ -73,7 +76,8 @@ function entryOf(counted: Counted, teamId: string, keyId: string, day: number): 
   const name = `${teamId}\n${keyId}\n${day}`;
   const known = counted.get(name);
   if (known) return known;
-  const made = { teamId, keyId, day, count2xx: 0, count4xx: 0, count429: 0, count5xx: 0 };
+  const counts = { count2xx: 0, count4xx: 0, count429: 0, count5xx: 0 };
+  const made = { teamId, keyId, day, lastMinute: 0, ...counts };
   counted.set(name, made);
   return made;
 }
@@ -84,4 +88,5 @@ function addBack(counted: Counted, unwritten: Counts): void {
   entry.count4xx += unwritten.count4xx;
   entry.count429 += unwritten.count429;
   entry.count5xx += unwritten.count5xx;
+  entry.lastMinute = Math.max(entry.lastMinute, unwritten.lastMinute);
 }

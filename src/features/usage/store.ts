@@ -81,6 +81,8 @@ export interface Counts {
   readonly keyId: string;
   /** Days since 1970, UTC. */
   readonly day: number;
+  /** Of the last request: minutes since 1970. */
+  lastMinute: number;
   count2xx: number;
   count4xx: number;
   count429: number;
@@ -90,13 +92,14 @@ export interface Counts {
 // Writes the counts of the keys that it can lock. Keys that were deleted are left out; those that
 // somebody has locked are returned, because the counts of other teams must not wait for them. Rows
 // are written in the order of their keys, so that two processes wait for each other instead of
-// deadlocking.
+// deadlocking. The last use of a key that another process writes at this moment is left to that one.
 const ADD = statement<{ readonly team_id: string; readonly day: number; readonly key_id: string }>(
   'usage.add',
   `with given as materialized (
      select *
-     from unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[])
-       as n (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
+     from unnest(
+       $1::text[], $2::int[], $3::text[], $4::int[], $5::int[], $6::int[], $7::int[], $8::int[]
+     ) as n (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx, last_minute)
    ), known as materialized (
      select n.*, own.is_held
      from given n
@@ -120,6 +123,23 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
        count_4xx = u.count_4xx + excluded.count_4xx,
        count_429 = u.count_429 + excluded.count_429,
        count_5xx = u.count_5xx + excluded.count_5xx
+   ), used as materialized (
+     select team_id, key_id, to_timestamp(max(last_minute) * 60::float8) as last_used_at
+     from known
+     where is_held
+     group by team_id, key_id
+   ), free as materialized (
+     select k.team_id, k.id, u.last_used_at
+     from api_key k
+     join used u on u.team_id = k.team_id and u.key_id = k.id
+     where k.last_used_at is null or k.last_used_at < u.last_used_at
+     order by k.team_id, k.id
+     for no key update of k skip locked
+   ), touched as (
+     update api_key k
+     set last_used_at = f.last_used_at
+     from free f
+     where k.team_id = f.team_id and k.id = f.id
    )
    select team_id, day, key_id
    from known
@@ -131,7 +151,16 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
  * Covers all teams, because the process counts for all of them and this is no team's request.
  */
 export async function addUsage(db: Db, counts: readonly Counts[]): Promise<readonly Counts[]> {
-  const names = ['teamId', 'day', 'keyId', 'count2xx', 'count4xx', 'count429', 'count5xx'] as const;
+  const names = [
+    'teamId',
+    'day',
+    'keyId',
+    'count2xx',
+    'count4xx',
+    'count429',
+    'count5xx',
+    'lastMinute',
+  ] as const;
   const busy = await db.query(
     ADD,
     names.map((name) => counts.map((count) => count[name])),
