@@ -124,6 +124,8 @@ async function startEtcd(folder: string): Promise<{ port: number; process: Child
   const [url, peerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
   const process = start(folder, 'etcd', [
     'etcd',
+    // Patroni 3.0 loses track of keys with version 3 of the API.
+    '--enable-v2',
     `--data-dir=${join(folder, 'etcd')}`,
     `--listen-client-urls=${url}`,
     `--advertise-client-urls=${url}`,
@@ -185,7 +187,7 @@ function settingsOf(member: {
     scope: SCOPE,
     name,
     restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
-    etcd3: { host: `127.0.0.1:${etcdPort}` },
+    etcd: { host: `127.0.0.1:${etcdPort}` },
     bootstrap: {
       dcs: {
         ...SETTINGS,

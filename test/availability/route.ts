@@ -37,8 +37,10 @@ export async function startRoute(members: readonly Member[]): Promise<Route> {
     );
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, config);
-  const haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
-  const command = async (name: string): Promise<void> => {
+  // It ends with this process, even by `kill -9`.
+  const command = ['--pdeathsig', 'KILL', 'haproxy', '-db', '-f', file];
+  const haproxy = spawn('setpriv', command, { stdio: 'ignore' });
+  const order = async (name: string): Promise<void> => {
     for (const member of members) {
       const answer = await ask(commands, `${name} postgres/${member.name}`);
       if (answer !== '') throw new Error(`HAProxy: ${name}: ${answer}`);
@@ -51,8 +53,8 @@ export async function startRoute(members: readonly Member[]): Promise<Route> {
   });
   return {
     url: `postgres://app@127.0.0.1:${port}/app`,
-    freeze: () => command('disable health'),
-    follow: () => command('enable health'),
+    freeze: () => order('disable health'),
+    follow: () => order('enable health'),
     stop: async () => {
       haproxy.kill('SIGKILL');
       await once(haproxy, 'exit');
