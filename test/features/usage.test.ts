@@ -219,7 +219,7 @@ describe('the counter', () => {
     expect(errors).toHaveLength(2);
   });
 
-  test('stores when a key was last used, because a failover empties the rate counters', async () => {
+  test('stores when a key was last used: a failover empties the rate counters', async () => {
     const at = fixedClock(new Date('2040-11-08T10:00:30Z'));
     const id = keyId('a', 'cases:write');
     const lastUse = async () => {

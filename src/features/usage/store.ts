@@ -92,7 +92,7 @@ export interface Counts {
 // Writes the counts of the keys that it can lock. Keys that were deleted are left out; those that
 // somebody has locked are returned, because the counts of other teams must not wait for them. Rows
 // are written in the order of their keys, so that two processes wait for each other instead of
-// deadlocking. The last use of a key that another process writes at this moment is left to that one.
+// deadlocking. The last use of a key that another process is writing is left to that process.
 const ADD = statement<{ readonly team_id: string; readonly day: number; readonly key_id: string }>(
   'usage.add',
   `with given as materialized (
