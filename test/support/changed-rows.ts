@@ -38,15 +38,20 @@ async function readKeys(pool: Pool): Promise<ReadonlyMap<string, readonly string
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
+/** Reads all of them in one statement, so that they are of one moment. */
 async function readTables(
   pool: Pool,
   keys: ReadonlyMap<string, readonly string[]>,
 ): Promise<ReadonlyMap<string, Rows>> {
-  const tables = new Map<string, Rows>();
-  for (const [table, columns] of keys) {
-    const { rows } = await pool.query<{ row: Row }>(`select to_json(t) as row from ${table} t`);
-    const keyOf = (row: Row): string => columns.map((column) => String(row[column])).join(' ');
-    tables.set(table, new Map(rows.map(({ row }) => [keyOf(row), row])));
+  const selects = [...keys.keys()].map(
+    (table) => `select '${table}' as of, to_json(t) as row from ${table} t`,
+  );
+  const { rows } = await pool.query<{ of: string; row: Row }>(selects.join('\nunion all\n'));
+  const tables = new Map<string, Map<string, Row>>();
+  for (const { of, row } of rows) {
+    const key = (keys.get(of) ?? []).map((column) => String(row[column])).join(' ');
+    const table = tables.get(of) ?? new Map<string, Row>();
+    tables.set(of, table.set(key, row));
   }
   return tables;
 }
