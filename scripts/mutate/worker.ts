@@ -74,6 +74,9 @@ declare global {
   /** Called where a mutant stands: whether it is on. */
   // oxlint-disable-next-line no-var
   var __mutant: ((mutant: number) => boolean) | undefined;
+  /** Makes something once for all passes of a process, without any mutant. */
+  // oxlint-disable-next-line no-var
+  var __shared: (<T>(name: string, make: () => Promise<T>) => Promise<T>) | undefined;
 }
 
 interface Running extends Pass {
@@ -103,6 +106,21 @@ globalThis.__mutant = (mutant) => {
   const places = current.reached.get(mutant) ?? new Set();
   current.reached.set(mutant, places.add(current.place));
   return current.code === mutant;
+};
+
+const shared = new Map<string, unknown>();
+
+globalThis.__shared = async <T>(name: string, make: () => Promise<T>): Promise<T> => {
+  if (!shared.has(name)) {
+    const pass = current;
+    current = null;
+    try {
+      shared.set(name, await make());
+    } finally {
+      current = pass;
+    }
+  }
+  return shared.get(name) as T;
 };
 
 // Every statement of a store reaches Postgres here, with its name.

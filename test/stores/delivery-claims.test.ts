@@ -1,43 +1,578 @@
-// Which deliveries a worker claims and releases, among those of two teams with the same ids.
-import { expect, test } from 'vitest';
-import { claimDue, releaseClaims } from '../../src/delivery/claim-store.ts';
-import { openTwinStores } from '../support/twin-stores.ts';
+// Which deliveries and events a worker finds, takes and gives back, among those of two teams with
+// the same ids.
+import { beforeEach, describe, expect, inject, test } from 'vitest';
+import type { Tx } from '../../src/db/client.ts';
+import { readBacklog } from '../../src/delivery/backlog-store.ts';
+import * as claims from '../../src/delivery/claim-store.ts';
+import * as due from '../../src/delivery/due-store.ts';
+import * as fanOut from '../../src/delivery/fan-out-store.ts';
+import * as waiting from '../../src/delivery/waiting-store.ts';
+import { openTwinStores, whileSession, type TwinStores } from '../support/twin-stores.ts';
 
 const NOW = new Date('2026-11-18T12:00:00.000Z');
+const seconds = (count: number): Date => new Date(NOW.getTime() + count * 1000);
+const STATUSES = ['pending', 'retrying'] as const;
 
-test('claimDue takes the oldest due deliveries of its endpoints, up to their room', async () => {
-  const { changes, db, pool } = await openTwinStores();
-  await pool.query(
+let twins: TwinStores;
+/** All deliveries are done. Endpoints and events say whose they are. */
+beforeEach(async () => {
+  twins = await openTwinStores();
+  await twins.pool.query(
     `update webhook_delivery
-     set status = 'pending', claimed_by = null, urgent = false, endpoint_id = 'whe_1',
-       next_try_at = $1::timestamptz + interval '1 second' * (id = 'whd_1')::int`,
-    [NOW],
+     set status = 'ok', claimed_by = null, urgent = false, next_try_at = null`,
   );
-  await pool.query(
-    `update webhook_delivery
-     set endpoint_id = case when id = 'whd_10' then 'whe_2' else endpoint_id end,
-       claimed_by = case when id = 'whd_11' then 8 end,
-       status = case when id = 'whd_12' then 'retrying' else status end`,
+  await twins.pool.query(
+    `update webhook_endpoint set url = 'https://of.test/' || team_id || '/' || id`,
   );
-  const shares = [{ queue: { teamId: 'team_a', endpointId: 'whe_1' }, room: 2 }];
-  const changed = await changes(() => claimDue(db, 'pending', { worker: 7, shares, now: NOW }));
-  expect(changed).toEqual({
-    webhook_delivery: ['team_a whd_13: claimed_by null → 7', 'team_a whd_14: claimed_by null → 7'],
+  await twins.pool.query(`update event set data = to_json(team_id || ' ' || id)`);
+});
+
+/** Sets columns of deliveries, `team_a whd_1`. */
+async function set(text: string, ...keys: string[]): Promise<void> {
+  await twins.pool.query(
+    `update webhook_delivery set ${text} where team_id || ' ' || id = any ($1)`,
+    [keys],
+  );
+}
+const setEndpoint = (key: string, text: string) =>
+  twins.pool.query(`update webhook_endpoint set ${text} where team_id || ' ' || id = $1`, [key]);
+const keysOf = (rows: readonly { team_id: string; id: string }[]): string[] =>
+  rows.map(({ team_id, id }) => `${team_id} ${id}`);
+const refsOf = (rows: readonly waiting.EndpointRef[]): string[] =>
+  rows.map(({ team_id, endpoint_id }) => `${team_id} ${endpoint_id}`);
+const claimed = (...keys: string[]) => ({
+  webhook_delivery: keys.map((key) => `${key}: claimed_by null → 7`),
+});
+const released = (...keys: string[]) => ({
+  webhook_delivery: keys.map((key) => `${key}: claimed_by 7 → null`),
+});
+
+/** Every claimed delivery has the endpoint and the event of its own. */
+function expectOwnParts(rows: readonly claims.ClaimedDelivery[]): void {
+  for (const { team_id, endpoint_id, event_id, url, event_data } of rows) {
+    expect(url).toBe(`https://of.test/${team_id}/${endpoint_id}`);
+    expect(event_data).toBe(`"${team_id} ${event_id}"`);
+  }
+}
+
+describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
+  const SHARES = [
+    { queue: { teamId: 'team_a', endpointId: 'whe_1' }, room: 2 },
+    { queue: { teamId: 'team_a', endpointId: 'whe_2' }, room: 9 },
+    { queue: { teamId: 'team_b', endpointId: 'whe_1' }, room: 9 },
+  ];
+  const claim = (shares = SHARES) =>
+    claims.claimDue(twins.db, status, { worker: 7, shares, now: NOW });
+
+  test('takes those of the given endpoints, each with its endpoint and event', async () => {
+    await set(
+      `status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`,
+      ...['team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2'],
+    );
+    let rows: claims.ClaimedDelivery[] = [];
+    const changed = await twins.changes(async () => {
+      rows = await claim();
+    });
+    expect(changed).toEqual(claimed('team_a whd_1', 'team_a whd_2', 'team_b whd_1'));
+    expectOwnParts(rows);
+  });
+
+  test('takes the first ones up to the room, and urgent ones lead the answer', async () => {
+    const [first, second, last] = ['team_a whd_6', 'team_a whd_11', 'team_a whd_1'];
+    const [a, b, c] = status === 'pending' ? [last, second, first] : [first, second, last];
+    await set(`status = '${status}', next_try_at = '2026-11-18T11:00:00Z'`, a);
+    await set(`status = '${status}', next_try_at = '2026-11-18T11:30:00Z'`, b);
+    await set(`status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`, c);
+    const rows = await claim();
+    expect(keysOf(rows).toSorted()).toEqual([a, b].toSorted());
+    expect(keysOf(rows)).toEqual(status === 'pending' ? [a, b] : [b, a]);
+  });
+
+  test('answers with urgent ones first', async () => {
+    await set(
+      `status = '${status}', next_try_at = '2026-11-18T11:00:00Z'`,
+      ...['team_a whd_2', 'team_a whd_7'],
+    );
+    await set(`urgent = true`, 'team_a whd_7');
+    expect(keysOf(await claim())).toEqual(['team_a whd_7', 'team_a whd_2']);
+  });
+
+  test.each([
+    `status = '${status === 'pending' ? 'retrying' : 'pending'}'`,
+    'claimed_by = 8',
+    `next_try_at = '2026-11-18T12:00:01Z'`,
+    `endpoint_id = 'whe_3'`,
+  ])('takes none with %s', async (state) => {
+    await set(
+      `status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`,
+      ...['team_a whd_2', 'team_a whd_7'],
+    );
+    await set(state, 'team_a whd_7');
+    expect(keysOf(await claim())).toEqual(['team_a whd_2']);
+  });
+
+  test('takes none of an endpoint that is not active', async () => {
+    // The endpoint of the same id in the other team is active, and so are others in this one.
+    await set(`status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`, 'team_a whd_3');
+    expect(await claim([{ queue: { teamId: 'team_a', endpointId: 'whe_3' }, room: 9 }])).toEqual(
+      [],
+    );
+  });
+
+  test('passes over what is locked', async () => {
+    await set(
+      `status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`,
+      ...['team_a whd_2', 'team_a whd_7'],
+    );
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
+    expect(keysOf(await twins.whileLocked(held, () => claim()))).toEqual(['team_a whd_7']);
   });
 });
 
-test('releaseClaims releases the given deliveries, if this worker has claimed them', async () => {
-  const { changes, db, pool } = await openTwinStores();
-  await pool.query(
-    `update webhook_delivery
-     set claimed_by = case when id = 'whd_3' then 8 else 7 end
-     where id in ('whd_1', 'whd_2', 'whd_3')`,
-  );
-  const given = ['whd_1', 'whd_3'].map((id) => ({ team_id: 'team_a', id }));
-  let areAllFree = true;
-  const changed = await changes(async () => {
-    areAllFree = await releaseClaims(db, 7, given);
+describe('claimUrgent', () => {
+  const claim = (limit = 9) => claims.claimUrgent(twins.db, 7, limit);
+
+  test('takes urgent deliveries in any state, each with its endpoint and event', async () => {
+    const keys = ['team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_5'];
+    await set(`status = 'gave_up', urgent = true`, ...keys);
+    let rows: claims.ClaimedDelivery[] = [];
+    const changed = await twins.changes(async () => {
+      rows = await claim();
+    });
+    expect(changed).toEqual(claimed(...keys));
+    expectOwnParts(rows);
   });
-  expect(changed).toEqual({ webhook_delivery: ['team_a whd_1: claimed_by 7 → null'] });
-  expect(areAllFree).toBe(false);
+
+  test('takes the first ones by their ids', async () => {
+    await set(`urgent = true`, 'team_a whd_3', 'team_b whd_2', 'team_a whd_4');
+    expect(keysOf(await claim(2))).toEqual(['team_b whd_2', 'team_a whd_3']);
+  });
+
+  test.each(['urgent = false', 'claimed_by = 8'])('takes none with %s', async (state) => {
+    await set('urgent = true', 'team_a whd_1', 'team_a whd_2');
+    await set(state, 'team_a whd_1');
+    expect(keysOf(await claim())).toEqual(['team_a whd_2']);
+  });
+
+  test('leaves those of a deleted endpoint alone', async () => {
+    await set('urgent = true', 'team_a whd_1', 'team_a whd_2');
+    await twins.pool.query(
+      `delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_1'`,
+    );
+    expect(await twins.changes(() => claim())).toEqual(claimed('team_a whd_2'));
+  });
+
+  test('passes over what is locked', async () => {
+    await set('urgent = true', 'team_a whd_1', 'team_a whd_2');
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_1'`;
+    expect(keysOf(await twins.whileLocked(held, () => claim()))).toEqual(['team_a whd_2']);
+  });
+});
+
+describe('releaseClaims', () => {
+  const release = (...keys: string[]) =>
+    claims.releaseClaims(
+      twins.db,
+      7,
+      keys.map((key) => ({ team_id: key.split(' ')[0] ?? '', id: key.split(' ')[1] ?? '' })),
+    );
+
+  test('releases the given deliveries, if this worker has claimed them', async () => {
+    await set('claimed_by = 7', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1');
+    await set('claimed_by = 8', 'team_a whd_3');
+    let areAllFree = true;
+    const changed = await twins.changes(async () => {
+      areAllFree = await release('team_a whd_1', 'team_a whd_3');
+    });
+    expect(changed).toEqual(released('team_a whd_1'));
+    expect(areAllFree).toBe(false);
+    expect(await release('team_a whd_2')).toBe(true);
+  });
+
+  test('passes over what is locked', async () => {
+    await set('claimed_by = 7', 'team_a whd_1', 'team_a whd_2');
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_1'`;
+    const changed = await twins.changes(() =>
+      twins.whileLocked(held, () => release('team_a whd_1', 'team_a whd_2')),
+    );
+    expect(changed).toEqual(released('team_a whd_2'));
+  });
+});
+
+describe('releaseForgotten', () => {
+  beforeEach(async () => {
+    await set('claimed_by = 7', 'team_a whd_1', 'team_a whd_2', 'team_b whd_3');
+    await set('claimed_by = 8', 'team_a whd_4');
+  });
+
+  test('releases the claims of this worker that are not in its hand', async () => {
+    expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, ['whd_1']))).toEqual(
+      released('team_a whd_2', 'team_b whd_3'),
+    );
+  });
+
+  test('passes over what is locked', async () => {
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
+    const changed = await twins.changes(() =>
+      twins.whileLocked(held, () => claims.releaseForgotten(twins.db, 7, ['whd_1'])),
+    );
+    expect(changed).toEqual(released('team_b whd_3'));
+  });
+});
+
+describe('workers', () => {
+  /** Workers 5 and 9 live. Other locks, and those of another database, are no workers. */
+  const whileWorkersLive = <T>(work: () => Promise<T>): Promise<T> => {
+    const lockClass = claims.WORKER_LOCK_CLASS;
+    const locks = `
+      select pg_advisory_lock(${lockClass}, n) from unnest(array[5, 9]) n;
+      select pg_advisory_lock(${lockClass + 1}, 6);
+      select pg_advisory_lock((${lockClass}::bigint << 32) + 7)`;
+    const elsewhere = `select pg_advisory_lock(${lockClass}, 8)`;
+    return whileSession(twins.url, locks, () =>
+      whileSession(inject('testServerUrl'), elsewhere, work),
+    );
+  };
+
+  test('listWorkers lists the living workers of this database', async () => {
+    const found = await whileWorkersLive(() => due.listWorkers(twins.db));
+    expect(found.toSorted()).toEqual([5, 9]);
+  });
+
+  test('releaseDead releases what dead workers have claimed, and nothing else', async () => {
+    await set('claimed_by = 5', 'team_a whd_1');
+    await set('claimed_by = 6', 'team_a whd_2', 'team_b whd_2');
+    await set('claimed_by = 7', 'team_a whd_3');
+    await set('claimed_by = 8', 'team_a whd_4');
+    await set('claimed_by = 9', 'team_b whd_5');
+    const changed = await twins.changes(() => whileWorkersLive(() => claims.releaseDead(twins.db)));
+    expect(changed).toEqual({
+      webhook_delivery: [
+        'team_a whd_2: claimed_by 6 → null',
+        'team_a whd_3: claimed_by 7 → null',
+        'team_a whd_4: claimed_by 8 → null',
+        'team_b whd_2: claimed_by 6 → null',
+      ],
+    });
+  });
+
+  test('releaseDead passes over what is locked', async () => {
+    await set('claimed_by = 7', 'team_a whd_2', 'team_b whd_2');
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
+    const changed = await twins.changes(() =>
+      twins.whileLocked(held, () => claims.releaseDead(twins.db)),
+    );
+    expect(changed).toEqual(released('team_b whd_2'));
+  });
+});
+
+describe('findNewlyDue', () => {
+  const find = (limit = 9, after: due.DuePosition = { at: seconds(-60), id: 'whd_2' }) =>
+    due.findNewlyDue(twins.db, { after, now: NOW, limit });
+
+  test('finds the active endpoints of retries that became due since then', async () => {
+    await set(
+      `status = 'retrying', next_try_at = '2026-11-18T11:59:00Z'`,
+      ...['team_a whd_1', 'team_b whd_2', 'team_a whd_5', 'team_b whd_3'],
+    );
+    await set(
+      `status = 'retrying', next_try_at = '2026-11-18T12:00:00Z'`,
+      ...['team_a whd_2', 'team_a whd_3', 'team_b whd_4'],
+    );
+    await set(`status = 'retrying', next_try_at = '2026-11-18T12:00:01Z'`, 'team_a whd_4');
+    await set(`status = 'pending', next_try_at = '2026-11-18T11:59:30Z'`, 'team_b whd_1');
+    await set(
+      `status = 'retrying', claimed_by = 8, next_try_at = '2026-11-18T11:59:30Z'`,
+      'team_b whd_5',
+    );
+    // In team A `whe_3` and `whe_5` are not active, in team B `whe_4` is not.
+    const { due: found, next } = await find();
+    expect(refsOf(found).toSorted()).toEqual(['team_a whe_2', 'team_b whe_3']);
+    expect(next).toBeNull();
+  });
+
+  test('goes on behind the last one that it looked at', async () => {
+    await set(
+      `status = 'retrying', next_try_at = '2026-11-18T11:59:30Z'`,
+      ...['team_a whd_2', 'team_b whd_4', 'team_a whd_9'],
+    );
+    await set(`status = 'retrying', next_try_at = '2026-11-18T11:59:20Z'`, 'team_a whd_6');
+    const first = await find(2);
+    expect(refsOf(first.due).toSorted()).toEqual(['team_a whe_1', 'team_a whe_2']);
+    expect(first.next).toEqual({ at: '2026-11-18T11:59:30.000Z', id: 'whd_2' });
+    const second = await find(9, first.next ?? undefined);
+    expect(refsOf(second.due)).toEqual(['team_a whe_4']);
+  });
+});
+
+test('findActivated finds active endpoints that were activated since', async () => {
+  await setEndpoint('team_a whe_1', `activated_at = '2026-11-18T12:00:01Z'`);
+  await setEndpoint('team_b whe_2', `activated_at = '2026-11-18T12:00:00Z'`);
+  await setEndpoint('team_a whe_3', `activated_at = '2026-11-18T12:00:01Z'`);
+  expect(await due.findActivated(twins.db, NOW)).toEqual([
+    { team_id: 'team_a', endpoint_id: 'whe_1', activated_at: '2026-11-18T12:00:01.000Z' },
+  ]);
+});
+
+describe.each(STATUSES)('findWaiting of %s deliveries', (status) => {
+  const other = status === 'pending' ? 'retrying' : 'pending';
+  const find = (after = waiting.FIRST_ENDPOINT, limit = 9) =>
+    waiting.findWaiting(twins.db, status, { after, limit, now: NOW });
+  const wait = (at: string, ...keys: string[]) =>
+    set(`status = '${status}', next_try_at = '2026-11-18T${at}Z'`, ...keys);
+
+  test('finds each active endpoint with something due once, in their order', async () => {
+    await wait('12:00:00', 'team_b whd_2', 'team_a whd_1', 'team_b whd_1', 'team_a whd_6');
+    const { due: found, next } = await find();
+    expect(refsOf(found)).toEqual(['team_a whe_1', 'team_b whe_1', 'team_b whe_2']);
+    expect(next).toBe(waiting.FIRST_ENDPOINT);
+  });
+
+  test('finds none that is not active, or is gone', async () => {
+    await wait('12:00:00', 'team_a whd_1', 'team_a whd_2', 'team_a whd_3', 'team_b whd_4');
+    await twins.pool.query(
+      `delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_1'`,
+    );
+    expect(refsOf((await find()).due)).toEqual(['team_a whe_2']);
+  });
+
+  test('finds none where nothing is due yet', async () => {
+    // What is due belongs to the other team or to another endpoint, is claimed, or has been tried.
+    await wait('12:00:01', 'team_a whd_7', 'team_b whd_6');
+    await wait('11:00:00', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
+    await set('claimed_by = 8', 'team_a whd_2', 'team_b whd_1');
+    await set(
+      `status = '${other}', next_try_at = '2026-11-18T11:00:00Z'`,
+      ...['team_a whd_12', 'team_b whd_11'],
+    );
+    expect(refsOf((await find()).due)).toEqual(['team_a whe_1', 'team_b whe_2']);
+  });
+
+  test.each([`status = '${other}'`, 'claimed_by = 8'])(
+    'passes over endpoints whose deliveries have %s',
+    async (state) => {
+      await wait('12:00:00', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
+      await set(state, 'team_a whd_1', 'team_b whd_1');
+      // Nothing is found there, and it does not count.
+      const { due: found, next } = await find(waiting.FIRST_ENDPOINT, 2);
+      expect(refsOf(found)).toEqual(['team_a whe_2', 'team_b whe_2']);
+      expect(next).toMatchObject({ team_id: 'team_b', endpoint_id: 'whe_2' });
+    },
+  );
+
+  test('goes on behind an endpoint, even one with nothing due', async () => {
+    await wait('12:00:00', 'team_a whd_1', 'team_a whd_4', 'team_b whd_1');
+    await wait('12:00:01', 'team_a whd_2');
+    const first = await find(waiting.FIRST_ENDPOINT, 2);
+    expect(refsOf(first.due)).toEqual(['team_a whe_1']);
+    const second = await find(first.next, 9);
+    expect(refsOf(second.due)).toEqual(['team_a whe_4', 'team_b whe_1']);
+  });
+
+  test('looks at the delivery that would be claimed first', async () => {
+    await wait('12:00:00', 'team_a whd_1');
+    await wait('13:00:00', 'team_a whd_6');
+    expect(refsOf((await find()).due)).toEqual(['team_a whe_1']);
+  });
+});
+
+describe.each(STATUSES)('findOldestDue of %s deliveries', (status) => {
+  const other = status === 'pending' ? 'retrying' : 'pending';
+  const wait = (at: string, ...keys: string[]) =>
+    set(`status = '${status}', next_try_at = '2026-11-18T${at}Z'`, ...keys);
+  const oldest = () => waiting.findOldestDue(twins.db);
+
+  test('finds the earliest time at which something is due, in any team', async () => {
+    expect(await oldest()).toBeNull();
+    await wait('12:00:05', 'team_a whd_1');
+    await wait('12:00:04', 'team_a whd_2');
+    expect(await oldest()).toBe('2026-11-18T12:00:04.000Z');
+    await wait('12:00:03', 'team_b whd_1');
+    expect(await oldest()).toBe('2026-11-18T12:00:03.000Z');
+    await wait('12:00:02', 'team_b whd_2');
+    expect(await oldest()).toBe('2026-11-18T12:00:02.000Z');
+  });
+
+  test('passes over what waits for an endpoint that is not active', async () => {
+    await wait('12:00:05', 'team_b whd_2');
+    await wait('12:00:03', 'team_a whd_3', 'team_b whd_4');
+    expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
+  });
+
+  test('passes over what is claimed', async () => {
+    await wait('11:00:00', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
+    await set('claimed_by = 8', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
+    await wait('12:00:05', 'team_a whd_7', 'team_b whd_6');
+    expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
+  });
+
+  test('takes the earlier one of the first attempts and the retries', async () => {
+    await wait('12:00:05', 'team_a whd_1');
+    await set(`status = '${other}', next_try_at = '2026-11-18T12:00:06Z'`, 'team_a whd_6');
+    expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
+  });
+
+  test('takes the delivery of an endpoint that would be claimed first', async () => {
+    await wait('12:00:05', 'team_a whd_6');
+    await wait('12:00:06', 'team_a whd_7');
+    await set(`status = '${other}', next_try_at = '2026-11-18T12:00:09Z'`, 'team_a whd_1');
+    expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
+  });
+});
+
+test('findOldestDue takes first attempts by their ids, whatever their times', async () => {
+  await set(`status = 'pending', next_try_at = '2026-11-18T12:00:05Z'`, 'team_a whd_1');
+  await set(`status = 'pending', next_try_at = '2026-11-18T12:00:03Z'`, 'team_a whd_6');
+  expect(await waiting.findOldestDue(twins.db)).toBe('2026-11-18T12:00:05.000Z');
+});
+
+describe('readBacklog', () => {
+  const backlog = () => readBacklog(twins.db);
+
+  test('tells the age of the oldest event without deliveries', async () => {
+    await twins.pool.query(`update event set created_at = now() - interval '1 hour'`);
+    expect(await backlog()).toMatchObject({ fanOutLagS: 0 });
+    await twins.pool.query(
+      `update event
+       set fanned_out_at = null,
+         created_at = now() - interval '1 minute' * case team_id when 'team_a' then 5 else 9 end
+       where id = 'evt_1'`,
+    );
+    const { fanOutLagS } = await backlog();
+    expect(Math.floor(fanOutLagS / 60)).toBe(9);
+  });
+
+  test('counts jobs that are due, jobs that nobody has taken yet, and paused endpoints', async () => {
+    const before = await backlog();
+    expect(before).toMatchObject({ jobs: 2, pausedEndpoints: 1, oldestDueAt: null });
+    await twins.pool.query(
+      `select graphile_worker.add_job('x', run_at => now() + make_interval(hours => n))
+       from unnest(array[-1, 1]) n`,
+    );
+    await setEndpoint('team_b whe_5', `status = 'disabled_failures'`);
+    expect(await backlog()).toMatchObject({ jobs: 3, pausedEndpoints: 2 });
+  });
+});
+
+describe('the fan-out', () => {
+  /** Events that wait, from the oldest to the newest, across the teams. */
+  const waitForFanOut = (...keys: string[]) =>
+    twins.pool.query(
+      `update event
+       set fanned_out_at = null, created_at = '2026-11-18T11:00:00Z'::timestamptz
+         + interval '1 second' * array_position($1, team_id || ' ' || id)
+       where team_id || ' ' || id = any ($1)`,
+      [keys],
+    );
+  const take = (which: 'oldest' | 'newest', limit = 9) =>
+    twins.inTransaction((tx) => fanOut.takeEvents(tx, which, limit));
+  const linesOf = (rows: readonly fanOut.FanOutRow[]): string[] =>
+    rows.map((row) => [row.team_id, row.event_id, row.endpoint_id, row.url].join(' '));
+  const eventsOf = (rows: readonly fanOut.FanOutRow[]): string[] => [
+    ...new Set(rows.map(({ team_id, event_id }) => `${team_id} ${event_id}`)),
+  ];
+
+  describe.each(['oldest', 'newest'] as const)('takeEvents, the %s', (which) => {
+    test('takes waiting events, each with its active subscribers', async () => {
+      await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1');
+      await twins.pool.query(
+        `update webhook_endpoint
+         set events = '{member.joined}'
+         where team_id = 'team_a' and id = 'whe_4'`,
+      );
+      await twins.pool.query(
+        `update webhook_endpoint
+         set events = '{member.joined}'
+         where team_id = 'team_b' and id <> 'whe_3'`,
+      );
+      await twins.pool.query(
+        `update event set type = 'member.removed' where team_id = 'team_a' and id = 'evt_1'`,
+      );
+      expect(linesOf(await take(which))).toEqual([
+        'team_b evt_2 whe_3 https://of.test/team_b/whe_3',
+        'team_a evt_3 whe_1 https://of.test/team_a/whe_1',
+        'team_a evt_3 whe_2 https://of.test/team_a/whe_2',
+        'team_a evt_1  ',
+      ]);
+    });
+
+    test('takes so many, and answers with the oldest first', async () => {
+      await waitForFanOut('team_b evt_2', 'team_a evt_3', 'team_a evt_1', 'team_b evt_1');
+      const expected = {
+        oldest: ['team_b evt_2', 'team_a evt_3'],
+        newest: ['team_a evt_1', 'team_b evt_1'],
+      };
+      expect(eventsOf(await take(which, 2))).toEqual(expected[which]);
+    });
+
+    test('answers with events of one moment by their ids', async () => {
+      await waitForFanOut('team_a evt_3', 'team_a evt_1');
+      await twins.pool.query(`update event set created_at = '2026-11-18T11:00:00Z'`);
+      expect(eventsOf(await take(which))).toEqual(['team_a evt_1', 'team_a evt_3']);
+    });
+
+    test('leaves events alone that another worker has taken', async () => {
+      await waitForFanOut('team_a evt_3', 'team_a evt_1');
+      const held = `event where team_id = 'team_a' and id = 'evt_3'`;
+      expect(eventsOf(await twins.whileLocked(held, () => take(which)))).toEqual(['team_a evt_1']);
+    });
+
+    test('holds the events and their subscribers', async () => {
+      await waitForFanOut('team_a evt_3');
+      const takeIn = (tx: Tx) => fanOut.takeEvents(tx, which, 9);
+      expect(await twins.lockedBy('event', takeIn)).toEqual(['team_a evt_3']);
+      expect(await twins.lockedBy('webhook_endpoint', takeIn)).toEqual([
+        'team_a whe_1',
+        'team_a whe_2',
+        'team_a whe_4',
+      ]);
+    });
+
+    test('says which subscribers somebody else has locked, and waits for none', async () => {
+      await waitForFanOut('team_a evt_3', 'team_b evt_1');
+      const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`;
+      const rows = await twins.whileLocked(held, () => take(which));
+      const busy = rows.filter(({ is_busy }) => is_busy);
+      expect(linesOf(busy)).toEqual(['team_a evt_3 whe_2 https://of.test/team_a/whe_2']);
+    });
+
+    test('does not call an event busy that has no subscribers', async () => {
+      await waitForFanOut('team_a evt_3');
+      await twins.pool.query(`update webhook_endpoint set events = '{member.joined}'`);
+      expect((await take(which)).map(({ is_busy }) => is_busy)).toEqual([false]);
+    });
+  });
+
+  test('insertDeliveries adds the missing ones and marks the events', async () => {
+    await waitForFanOut('team_a evt_1', 'team_a evt_2', 'team_b evt_1');
+    const delivery = (id: string, eventId: string, isClaimed: boolean) => ({
+      teamId: 'team_a',
+      id,
+      endpointId: 'whe_2',
+      eventId,
+      eventType: 'training.completed',
+      claimed: isClaimed,
+    });
+    const changed = await twins.changesIn((tx) =>
+      fanOut.insertDeliveries(tx, {
+        at: NOW,
+        worker: 7,
+        events: [{ teamId: 'team_a', id: 'evt_1' }],
+        // The endpoint has a delivery of `evt_2` already.
+        deliveries: [
+          delivery('whd_new1', 'evt_1', true),
+          delivery('whd_new2', 'evt_3', false),
+          delivery('whd_new3', 'evt_2', false),
+        ],
+      }),
+    );
+    expect(changed).toEqual({
+      event: ['team_a evt_1: fanned_out_at null → 2026-11-18T12:00:00+00:00'],
+      webhook_delivery: ['+ team_a whd_new1', '+ team_a whd_new2'],
+    });
+    const { rows } = await twins.pool.query<{ claimed_by: number | null }>(
+      `select claimed_by from webhook_delivery where id like 'whd_new%' order by id`,
+    );
+    expect(rows.map(({ claimed_by }) => claimed_by)).toEqual([7, null]);
+  });
 });

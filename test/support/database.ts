@@ -17,11 +17,6 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase('TEMPLATE template_migrated STRATEGY FILE_COPY');
 }
 
-/** Clones a database of a test. Nobody may be connected to it. */
-export async function cloneDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
-  return createDatabase(`TEMPLATE ${url.slice(url.lastIndexOf('/') + 1)} STRATEGY FILE_COPY`);
-}
-
 /** Creates an empty database, for tests of the migrations themselves. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase('TEMPLATE template0 STRATEGY FILE_COPY');

@@ -1,18 +1,27 @@
 // Stores, called directly on the database of the twin tenants: for each row that a statement is for
 // there are others that differ from it in one condition only.
-import type { Pool } from 'pg';
+import { Client, type Pool } from 'pg';
 import { afterAll } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/client.ts';
+import { openDatabase, type Database, type Tx } from '../../src/db/client.ts';
 import { loadTestSeed } from './api.ts';
 import { changesOf, type Changes } from './changed-rows.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 
 export interface TwinStores {
   readonly db: Database;
   readonly pool: Pool;
+  readonly url: string;
   /** Resolves with all that `work` changed in the database. */
   readonly changes: (work: () => Promise<unknown>) => Promise<Changes>;
+  /** Resolves with all that `work` changed in one transaction. */
+  readonly changesIn: (work: (tx: Tx) => unknown) => Promise<Changes>;
+  /** Runs `work` in a transaction. */
+  readonly inTransaction: <T>(work: (tx: Tx) => T | Promise<T>) => Promise<T>;
+  /** Resolves with the keys of the rows of `table` that a transaction locks by `work`. */
+  readonly lockedBy: (table: string, work: (tx: Tx) => unknown) => Promise<string[]>;
+  /** Runs `work` while another transaction holds rows: `webhook_endpoint where id = 'whe_1'`. */
+  readonly whileLocked: <T>(rows: string, work: () => Promise<T>) => Promise<T>;
 }
 
 interface Opened extends TwinStores {
@@ -37,29 +46,51 @@ export async function openTwinStores(): Promise<TwinStores> {
 }
 
 async function open(): Promise<Opened> {
-  const database = await createTestDatabase();
-  await loadTestSeed(database, twinSeed());
+  // Mutation testing runs a file many times in one process, and loads the twins only once.
+  const share = globalThis.__shared ?? ((_name, make) => make());
+  const { database, tables } = await share('twins', load);
   const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
-  await addTwinRows(db, 'http://127.0.0.1:9');
-  const tables = await copyTables(db.pool);
   // Without foreign keys and triggers, so the order of the tables does not matter.
   const restoring = [
     'begin',
     'set local session_replication_role = replica',
     ...tables.map((table) => `delete from public.${table}`),
     ...tables.map((table) => `insert into public.${table} select * from original.${table}`),
+    'delete from graphile_worker._private_jobs',
     'commit',
   ].join(';\n');
+  const inTransaction: TwinStores['inTransaction'] = (work) =>
+    db.transaction(async (tx) => work(tx));
   return {
     db,
     pool: db.pool,
+    url: database.url,
     changes: (work) => changesOf(db.pool, work),
+    changesIn: (work) => changesOf(db.pool, () => inTransaction(work)),
+    inTransaction,
+    lockedBy: (table, work) =>
+      inTransaction(async (tx) => {
+        await work(tx);
+        // What was sent before has run when this one has.
+        await tx.prisma.$executeRaw`select`;
+        return readLocked(db.pool, table);
+      }),
+    whileLocked: (rows, work) =>
+      whileSession(database.url, `begin; select from ${rows} for update`, work),
     restore: async () => void (await db.pool.query(restoring)),
-    close: async () => {
-      await db.close();
-      await database.drop();
-    },
+    close: () => db.close(),
   };
+}
+
+/** The database goes with the test server. */
+async function load(): Promise<{ database: TestDatabase; tables: readonly string[] }> {
+  const database = await createTestDatabase();
+  await loadTestSeed(database, twinSeed());
+  const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  await addTwinRows(db, 'http://127.0.0.1:9');
+  const tables = await copyTables(db.pool);
+  await db.close();
+  return { database, tables };
 }
 
 /** Copies every table into the schema `original`, and resolves with their names. */
@@ -77,4 +108,32 @@ async function copyTables(pool: Pool): Promise<string[]> {
     ].join(';\n'),
   );
   return names;
+}
+
+/** Runs `work` while another session, on any database, stays open that ran `text`. */
+export async function whileSession<T>(
+  url: string,
+  text: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(text);
+    return await work();
+  } finally {
+    await client.end();
+  }
+}
+
+/** Keys of the rows that somebody has locked. */
+async function readLocked(pool: Pool, table: string): Promise<string[]> {
+  const { rows } = await pool.query<{ key: string }>(
+    `with free as materialized (select ctid from ${table} for update skip locked)
+     select concat_ws(' ', to_jsonb(t) ->> 'team_id', to_jsonb(t) ->> 'id') as key
+     from ${table} t
+     where ctid not in (select ctid from free)
+     order by 1`,
+  );
+  return rows.map(({ key }) => key);
 }
