@@ -84,6 +84,8 @@ function conditions(tokens: readonly Token[]): Edit[] {
       if (alternatives.length > 1) found.push({ ...alternative, kind: 'never', edit: dropFromOr });
     }
     const isSingle = alternatives.length === 1 && split(tokens, span, 'and').length === 1;
+    // `on true` cannot become truer.
+    if (isSingle && tokens[span.from]?.word === 'true') continue;
     if (isSingle && STARTS.has(before)) found.push({ ...span, kind: 'drop', edit: dropFromAnd });
     if (isSingle && before === 'when') found.push({ ...span, kind: 'never', edit: dropFromOr });
   }

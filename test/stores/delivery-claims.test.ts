@@ -67,7 +67,10 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
   test('takes those of the given endpoints, each with its endpoint and event', async () => {
     await set(
       `status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`,
-      ...['team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2'],
+      'team_a whd_1',
+      'team_a whd_2',
+      'team_b whd_1',
+      'team_b whd_2',
     );
     let rows: claims.ClaimedDelivery[] = [];
     const changed = await twins.changes(async () => {
@@ -91,7 +94,8 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
   test('answers with urgent ones first', async () => {
     await set(
       `status = '${status}', next_try_at = '2026-11-18T11:00:00Z'`,
-      ...['team_a whd_2', 'team_a whd_7'],
+      'team_a whd_2',
+      'team_a whd_7',
     );
     await set(`urgent = true`, 'team_a whd_7');
     expect(keysOf(await claim())).toEqual(['team_a whd_7', 'team_a whd_2']);
@@ -105,7 +109,8 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
   ])('takes none with %s', async (state) => {
     await set(
       `status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`,
-      ...['team_a whd_2', 'team_a whd_7'],
+      'team_a whd_2',
+      'team_a whd_7',
     );
     await set(state, 'team_a whd_7');
     expect(keysOf(await claim())).toEqual(['team_a whd_2']);
@@ -122,7 +127,8 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
   test('passes over what is locked', async () => {
     await set(
       `status = '${status}', next_try_at = '2026-11-18T12:00:00Z'`,
-      ...['team_a whd_2', 'team_a whd_7'],
+      'team_a whd_2',
+      'team_a whd_7',
     );
     const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
     expect(keysOf(await twins.whileLocked(held, () => claim()))).toEqual(['team_a whd_7']);
@@ -189,6 +195,12 @@ describe('releaseClaims', () => {
     expect(await release('team_a whd_2')).toBe(true);
   });
 
+  test('releases nothing else when another worker has claimed it', async () => {
+    await set('claimed_by = 7', 'team_a whd_1', 'team_b whd_3', 'team_b whd_4');
+    await set('claimed_by = 8', 'team_a whd_3');
+    expect(await twins.changes(() => release('team_a whd_3'))).toEqual({});
+  });
+
   test('passes over what is locked', async () => {
     await set('claimed_by = 7', 'team_a whd_1', 'team_a whd_2');
     const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_1'`;
@@ -236,7 +248,7 @@ describe('workers', () => {
 
   test('listWorkers lists the living workers of this database', async () => {
     const found = await whileWorkersLive(() => due.listWorkers(twins.db));
-    expect(found.toSorted()).toEqual([5, 9]);
+    expect(found.toSorted((a, b) => a - b)).toEqual([5, 9]);
   });
 
   test('releaseDead releases what dead workers have claimed, and nothing else', async () => {
@@ -273,11 +285,16 @@ describe('findNewlyDue', () => {
   test('finds the active endpoints of retries that became due since then', async () => {
     await set(
       `status = 'retrying', next_try_at = '2026-11-18T11:59:00Z'`,
-      ...['team_a whd_1', 'team_b whd_2', 'team_a whd_5', 'team_b whd_3'],
+      'team_a whd_1',
+      'team_b whd_2',
+      'team_a whd_5',
+      'team_b whd_3',
     );
     await set(
       `status = 'retrying', next_try_at = '2026-11-18T12:00:00Z'`,
-      ...['team_a whd_2', 'team_a whd_3', 'team_b whd_4'],
+      'team_a whd_2',
+      'team_a whd_3',
+      'team_b whd_4',
     );
     await set(`status = 'retrying', next_try_at = '2026-11-18T12:00:01Z'`, 'team_a whd_4');
     await set(`status = 'pending', next_try_at = '2026-11-18T11:59:30Z'`, 'team_b whd_1');
@@ -294,12 +311,14 @@ describe('findNewlyDue', () => {
   test('goes on behind the last one that it looked at', async () => {
     await set(
       `status = 'retrying', next_try_at = '2026-11-18T11:59:30Z'`,
-      ...['team_a whd_2', 'team_b whd_4', 'team_a whd_9'],
+      'team_a whd_2',
+      'team_b whd_4',
+      'team_a whd_9',
     );
     await set(`status = 'retrying', next_try_at = '2026-11-18T11:59:20Z'`, 'team_a whd_6');
-    const first = await find(2);
+    const first = await find(3);
     expect(refsOf(first.due).toSorted()).toEqual(['team_a whe_1', 'team_a whe_2']);
-    expect(first.next).toEqual({ at: '2026-11-18T11:59:30.000Z', id: 'whd_2' });
+    expect(first.next).toEqual({ at: '2026-11-18T11:59:30.000Z', id: 'whd_4' });
     const second = await find(9, first.next ?? undefined);
     expect(refsOf(second.due)).toEqual(['team_a whe_4']);
   });
@@ -343,7 +362,8 @@ describe.each(STATUSES)('findWaiting of %s deliveries', (status) => {
     await set('claimed_by = 8', 'team_a whd_2', 'team_b whd_1');
     await set(
       `status = '${other}', next_try_at = '2026-11-18T11:00:00Z'`,
-      ...['team_a whd_12', 'team_b whd_11'],
+      'team_a whd_12',
+      'team_b whd_11',
     );
     expect(refsOf((await find()).due)).toEqual(['team_a whe_1', 'team_b whe_2']);
   });
@@ -369,6 +389,13 @@ describe.each(STATUSES)('findWaiting of %s deliveries', (status) => {
     expect(refsOf(second.due)).toEqual(['team_a whe_4', 'team_b whe_1']);
   });
 
+  test('goes on behind one that is not active, too', async () => {
+    await wait('12:00:00', 'team_a whd_3', 'team_a whd_4');
+    const { due: found, next } = await find(waiting.FIRST_ENDPOINT, 1);
+    expect(found).toEqual([]);
+    expect(refsOf((await find(next, 1)).due)).toEqual(['team_a whe_4']);
+  });
+
   test('looks at the delivery that would be claimed first', async () => {
     await wait('12:00:00', 'team_a whd_1');
     await wait('13:00:00', 'team_a whd_6');
@@ -384,17 +411,16 @@ describe.each(STATUSES)('findOldestDue of %s deliveries', (status) => {
 
   test('finds the earliest time at which something is due, in any team', async () => {
     expect(await oldest()).toBeNull();
-    await wait('12:00:05', 'team_a whd_1');
-    await wait('12:00:04', 'team_a whd_2');
-    expect(await oldest()).toBe('2026-11-18T12:00:04.000Z');
-    await wait('12:00:03', 'team_b whd_1');
-    expect(await oldest()).toBe('2026-11-18T12:00:03.000Z');
-    await wait('12:00:02', 'team_b whd_2');
-    expect(await oldest()).toBe('2026-11-18T12:00:02.000Z');
+    // The last of the endpoints, then the first, then those between.
+    const keys = ['team_b whd_5', 'team_a whd_1', 'team_b whd_2', 'team_a whd_4', 'team_b whd_1'];
+    for (const [place, key] of keys.entries()) {
+      await wait(`12:00:0${9 - place}`, key);
+      expect(await oldest()).toBe(`2026-11-18T12:00:0${9 - place}.000Z`);
+    }
   });
 
   test('passes over what waits for an endpoint that is not active', async () => {
-    await wait('12:00:05', 'team_b whd_2');
+    await wait('12:00:05', 'team_b whd_3', 'team_a whd_4');
     await wait('12:00:03', 'team_a whd_3', 'team_b whd_4');
     expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
   });
@@ -413,14 +439,16 @@ describe.each(STATUSES)('findOldestDue of %s deliveries', (status) => {
   });
 
   test('takes the delivery of an endpoint that would be claimed first', async () => {
-    await wait('12:00:05', 'team_a whd_6');
-    await wait('12:00:06', 'team_a whd_7');
+    const [first, second] = ['team_a whd_11', 'team_a whd_6'];
+    await wait('12:00:05', first);
+    await wait('12:00:06', second);
     await set(`status = '${other}', next_try_at = '2026-11-18T12:00:09Z'`, 'team_a whd_1');
     expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
   });
 });
 
 test('findOldestDue takes first attempts by their ids, whatever their times', async () => {
+  await set(`status = 'retrying', next_try_at = '2026-11-18T12:00:09Z'`, 'team_a whd_11');
   await set(`status = 'pending', next_try_at = '2026-11-18T12:00:05Z'`, 'team_a whd_1');
   await set(`status = 'pending', next_try_at = '2026-11-18T12:00:03Z'`, 'team_a whd_6');
   expect(await waiting.findOldestDue(twins.db)).toBe('2026-11-18T12:00:05.000Z');

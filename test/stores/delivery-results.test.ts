@@ -1,11 +1,13 @@
 // What the results of attempts write: rows of this worker's claims at this attempt, and the health
 // of their endpoints.
-import { beforeEach, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import {
   recordAttempts,
   type EndpointOutcome,
   type RecordedAttempt,
 } from '../../src/delivery/result-store.ts';
+import { untilWaiting } from '../support/locks.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
@@ -106,7 +108,70 @@ test('a request for one more attempt that came during this one stays', async () 
   expect(webhook_delivery?.filter((line) => line.includes('urgent'))).toEqual([]);
 });
 
+test('a request for one more attempt ends with an attempt that it made, or a success', async () => {
+  const ends = [
+    failed({ wasUrgent: true }),
+    ok({ id: 'whd_3', endpointId: 'whe_3', wasUrgent: false }),
+  ];
+  const { webhook_delivery } = await record(ends);
+  expect(webhook_delivery?.filter((line) => line.includes('urgent'))).toEqual([
+    'team_a whd_2: urgent true → false',
+    'team_a whd_3: urgent true → false',
+  ]);
+});
+
+test('results wait while somebody has locked their endpoint, and those of others do not', async () => {
+  const [busy, free] = [failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })];
+  let left: readonly RecordedAttempt[] = [];
+  const { webhook_attempt } = await twins.changes(() =>
+    twins.whileLocked(`webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`, async () => {
+      left = await recordAttempts(twins.db, WORKER, [busy, free], [outcome({})]);
+    }),
+  );
+  expect(left).toEqual([busy]);
+  expect(webhook_attempt).toEqual(['+ team_a whd_3 4']);
+});
+
+test('results wait for no endpoint that was deleted', async () => {
+  await twins.pool.query(`delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`);
+  expect(await recordAttempts(twins.db, WORKER, [failed()], [])).toEqual([]);
+});
+
+test('the result of a delivery that is being removed is left out, and the others are written', async () => {
+  const attempts = [failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })];
+  const removal = new Client({ connectionString: twins.url });
+  await removal.connect();
+  onTestFinished(() => removal.end());
+  await removal.query(
+    `begin; delete from webhook_delivery where team_id = 'team_a' and id = 'whd_2'`,
+  );
+  const changed = await twins.changes(async () => {
+    const recording = recordAttempts(twins.db, WORKER, attempts, []);
+    await untilWaiting(twins, 1);
+    await removal.query('commit');
+    await recording;
+  });
+  expect(changed['webhook_attempt']).toEqual(['+ team_a whd_3 4']);
+});
+
+test('endpoints are locked in the order of their keys', async () => {
+  const outcomes = ['team_b whe_1', 'team_a whe_2', 'team_a whe_1'].map((key) => {
+    const [teamId = '', endpointId = ''] = key.split(' ');
+    return outcome({ teamId, endpointId, failingSince: AT });
+  });
+  const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`;
+  const locked = await twins.lockedBefore(held, 'webhook_endpoint', () =>
+    recordAttempts(twins.db, WORKER, [], outcomes),
+  );
+  expect(locked).toEqual(['team_a whe_1', 'team_a whe_2']);
+});
+
 test('a success after failures, or more than a second after the last, is noted', async () => {
+  // Other endpoints, in both teams, have failed meanwhile.
+  await twins.pool.query(
+    `update webhook_endpoint set failing_since = $1 where (team_id, id) <> ('team_a', 'whe_2')`,
+    [AT],
+  );
   expect(await record([], [outcome({ lastSuccessAt: seconds(1) })])).toEqual({});
   expect(await record([], [outcome({ lastSuccessAt: seconds(2) })])).toEqual({
     webhook_endpoint: [

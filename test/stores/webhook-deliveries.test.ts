@@ -1,9 +1,10 @@
 // Which deliveries a bulk resend and a retry change, among those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
-import { findDelivery } from '../../src/features/webhook-deliveries/admin-store.ts';
+import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
+import * as removals from '../../src/features/webhook-deliveries/removal-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
-import { makeUrgent } from '../../src/features/webhook-deliveries/store.ts';
+import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
@@ -29,8 +30,25 @@ const set = (id: string, text: string) =>
   twins.pool.query(`update webhook_delivery set ${text} where team_id = 'team_a' and id = $1`, [
     id,
   ]);
-const inTransaction = async <T>(work: (tx: Tx) => T | Promise<T>) =>
-  twins.db.transaction(async (tx) => work(tx));
+const inTransaction = <T>(work: (tx: Tx) => T | Promise<T>) => twins.inTransaction(work);
+/** The other team's endpoint of the same id stays. */
+const deleteEndpoint = (id: string) =>
+  twins.pool.query(`delete from webhook_endpoint where team_id = 'team_a' and id = $1`, [id]);
+/** Adds deliveries of `whe_1` of team A: `whd_n0001` and so on. */
+const addMany = (count: number, createdAt: string) =>
+  twins.pool.query(
+    `with made as (
+       insert into event (team_id, id, type, data, created_at, fanned_out_at)
+       select 'team_a', 'evt_n' || n, 'x', '{}', now(), now()
+       from generate_series(1, $1::int) n
+     )
+     insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+     select 'team_a', 'whd_n' || to_char(n, 'FM0000'), 'whe_1', 'evt_n' || n, 'x', 'ok', 1,
+       ${createdAt}
+     from generate_series(1, $1::int) n`,
+    [count],
+  );
 const RESEND = {
   id: 'whr_1',
   endpoint_id: 'whe_1',
@@ -57,7 +75,7 @@ async function touchedBy(work: () => Promise<unknown>): Promise<string[]> {
 
 test('makeUrgent marks one delivery', async () => {
   const changed = await twins.changes(() =>
-    inTransaction((tx) => makeUrgent(tx, 'team_a', 'whd_2')),
+    inTransaction((tx) => deliveries.makeUrgent(tx, 'team_a', 'whd_2')),
   );
   expect(changed).toEqual({ webhook_delivery: ['team_a whd_2: urgent false → true'] });
 });
@@ -187,9 +205,280 @@ test('findDelivery shows the delivery with its own endpoint and event', async ()
     `update webhook_endpoint set url = 'https://of.test/' || team_id || '/' || id`,
   );
   await twins.pool.query(`update event set data = json_build_object('of', team_id || ' ' || id)`);
-  expect(await findDelivery(twins.db, 'team_a', 'whd_2')).toMatchObject({
+  expect(await admin.findDelivery(twins.db, 'team_a', 'whd_2')).toMatchObject({
     id: 'whd_2',
     url: 'https://of.test/team_a/whe_3',
     event_data: '{"of" : "team_a evt_4"}',
+  });
+});
+
+test('findDelivery finds none of an endpoint that was deleted', async () => {
+  await deleteEndpoint('whe_1');
+  expect(await admin.findDelivery(twins.db, 'team_a', 'whd_2')).toBeNull();
+});
+
+test('listFailedAttempts lists those of one delivery, the newest first', async () => {
+  await twins.pool.query(
+    `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, response_ms)
+     select d.team_id, d.id, n, now(), case d.team_id when 'team_a' then 1 else 2 end
+     from webhook_delivery d, generate_series(1, 3) n`,
+  );
+  const rows = await admin.listFailedAttempts(twins.db, 'team_a', 'whd_2');
+  expect(rows.map(({ attempt, response_ms }) => [attempt, response_ms])).toEqual([
+    [3, 1],
+    [2, 1],
+    [1, 1],
+  ]);
+});
+
+describe('the list of all deliveries', () => {
+  const list = async (
+    filters: admin.DeliveryFilters = {},
+    limit = 9,
+    after: string | null = null,
+  ) => {
+    const [at = '', id = ''] = after?.split(' ') ?? [];
+    const page = { limit, after: after === null ? null : { at, id } };
+    const rows = await admin.listDeliveries(twins.db, 'team_a', page, filters);
+    return rows.map((row) => `${row.id} ${row.endpoint_id}`);
+  };
+
+  /** In team B the same deliveries belong to other endpoints. */
+  beforeEach(async () => {
+    await set('whd_2', `endpoint_id = 'whe_2'`);
+    await twins.pool.query(
+      `update webhook_delivery
+       set endpoint_id = case id when 'whd_1' then 'whe_2' when 'whd_2' then 'whe_1' else 'whe_3' end
+       where team_id = 'team_b'`,
+    );
+  });
+
+  test('shows the team its deliveries, the newest first', async () => {
+    expect(await list()).toEqual(['whd_3 whe_1', 'whd_2 whe_2', 'whd_1 whe_1']);
+    expect(await list({}, 2)).toEqual(['whd_3 whe_1', 'whd_2 whe_2']);
+    expect(await list({}, 2, '2026-11-20T09:03:00.000Z whd_3')).toEqual([
+      'whd_2 whe_2',
+      'whd_1 whe_1',
+    ]);
+  });
+
+  test('shows those of one moment by their ids', async () => {
+    await twins.pool.query(`update webhook_delivery set created_at = $1`, [AT]);
+    expect(await list({}, 2)).toEqual(['whd_3 whe_1', 'whd_2 whe_2']);
+    expect(await list({}, 2, `${AT.toISOString()} whd_3`)).toEqual(['whd_2 whe_2', 'whd_1 whe_1']);
+  });
+
+  test('hides those of deleted endpoints', async () => {
+    await deleteEndpoint('whe_1');
+    expect(await list()).toEqual(['whd_2 whe_2']);
+  });
+
+  test('begins with the given time and ends before the other', async () => {
+    const [since, until] = ['2026-11-20T09:02:00.000Z', '2026-11-20T09:03:00.000Z'];
+    expect(await list({ since })).toEqual(['whd_3 whe_1', 'whd_2 whe_2']);
+    expect(await list({ until })).toEqual(['whd_2 whe_2', 'whd_1 whe_1']);
+  });
+
+  test('takes those of one endpoint, or of one type', async () => {
+    expect(await list({ endpoint_id: 'whe_1' })).toEqual(['whd_3 whe_1', 'whd_1 whe_1']);
+    await set('whd_1', `event_type = 'ping'`);
+    expect(await list({ event_type: 'ping' })).toEqual(['whd_1 whe_1']);
+  });
+
+  test.each(['retrying', 'ok', 'gave_up'] as const)('takes those that are %s', async (status) => {
+    await twins.pool.query(`update webhook_delivery set status = 'pending', next_try_at = now()`);
+    const next = status === 'retrying' ? `'2026-11-20Z'` : 'null';
+    await set('whd_1', `status = '${status}', next_try_at = ${next}`);
+    expect(await list({ status })).toEqual(['whd_1 whe_1']);
+  });
+
+  test('takes pending ones, whether a worker has them or not', async () => {
+    await twins.pool.query(`update webhook_delivery set status = 'pending', next_try_at = now()`);
+    await set('whd_1', 'claimed_by = 7');
+    await set('whd_2', `status = 'retrying'`);
+    const status = 'pending';
+    expect(await list({ status })).toEqual(['whd_3 whe_1', 'whd_1 whe_1']);
+    await set('whd_2', 'claimed_by = 7');
+    expect(await list({ status })).toEqual(['whd_3 whe_1', 'whd_1 whe_1']);
+  });
+
+  test.each([
+    ['of one moment', `timestamptz '2026-11-20T11:00Z'`, 'whd_n0110 whe_1'],
+    ['of many', `timestamptz '2026-11-20T11:00Z' - interval '1 s' * n`, 'whd_n0001 whe_1'],
+  ])('begins with the newest of more than a page, %s', async (_case, createdAt, newest) => {
+    await addMany(110, createdAt);
+    expect(await list({}, 1)).toEqual([newest]);
+  });
+});
+
+describe('the last deliveries of an endpoint', () => {
+  const list = async (endpointId: string, limit = 9) =>
+    (await deliveries.listDeliveries(twins.db, 'team_a', endpointId, limit))?.map(({ id }) => id);
+
+  test('are shown newest first, up to a number', async () => {
+    await set('whd_2', `endpoint_id = 'whe_2'`);
+    expect(await list('whe_1')).toEqual(['whd_3', 'whd_1']);
+    expect(await list('whe_1', 1)).toEqual(['whd_3']);
+    expect(await list('whe_2')).toEqual(['whd_2']);
+  });
+
+  test('are in the order of their ids if they are of one moment', async () => {
+    await twins.pool.query(`update webhook_delivery set created_at = $1`, [AT]);
+    expect(await list('whe_1', 2)).toEqual(['whd_3', 'whd_2']);
+  });
+
+  test('are none, or unknown', async () => {
+    expect(await list('whe_5')).toEqual([]);
+    await deleteEndpoint('whe_1');
+    expect(await list('whe_1')).toBeUndefined();
+  });
+});
+
+describe('findDeliveryForUpdate', () => {
+  test('finds and locks one delivery', async () => {
+    let found: deliveries.DeliveryRow | null = null;
+    const locked = await twins.lockedBy('webhook_delivery', async (tx) => {
+      found = await deliveries.findDeliveryForUpdate(tx, 'team_a', 'whd_2');
+    });
+    expect(found).toMatchObject({ id: 'whd_2' });
+    expect(locked).toEqual(['team_a whd_2']);
+  });
+
+  test('finds none of an endpoint that was deleted', async () => {
+    await deleteEndpoint('whe_1');
+    const find = (tx: Tx) => deliveries.findDeliveryForUpdate(tx, 'team_a', 'whd_2');
+    expect(await inTransaction(find)).toBeNull();
+  });
+});
+
+describe('a resend', () => {
+  const find = () => resends.findResend(twins.db, 'team_a', 'whr_1');
+  const findForUpdate = (tx: Tx) => resends.findResendForUpdate(tx, 'team_a', 'whr_1');
+
+  test('is found by its team and id, and locked', async () => {
+    expect(await find()).toMatchObject({ id: 'whr_1', total: 7, state: 'running' });
+    let found: resends.ResendRow | null = null;
+    const locked = await twins.lockedBy('webhook_resend', async (tx) => {
+      found = await findForUpdate(tx);
+    });
+    expect(found).toMatchObject({ id: 'whr_1', total: 7, state: 'running' });
+    expect(locked).toEqual(['team_a whr_1']);
+  });
+
+  test('is not found when its endpoint was deleted', async () => {
+    await deleteEndpoint('whe_1');
+    expect(await find()).toBeNull();
+    expect(await inTransaction(findForUpdate)).toBeNull();
+  });
+
+  test('locks its endpoint to start, and for a batch', async () => {
+    const wanted = { endpointId: 'whe_1', since: SINCE, at: AT, countMax: 10 };
+    const start = (tx: Tx) => resends.readStartFacts(tx, 'team_a', wanted);
+    expect(await twins.lockedBy('webhook_endpoint', start)).toEqual(['team_a whe_1']);
+    const lock = (tx: Tx) => resends.lockEndpoint(tx, 'team_a', 'whe_3');
+    expect(await twins.lockedBy('webhook_endpoint', lock)).toEqual(['team_a whe_3']);
+    expect(await inTransaction(lock)).toBe('disabled');
+  });
+
+  test('cannot start at an endpoint that was deleted', async () => {
+    await deleteEndpoint('whe_1');
+    const wanted = { endpointId: 'whe_1', since: SINCE, at: AT, countMax: 10 };
+    expect(await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', wanted))).toBeNull();
+    expect(await inTransaction((tx) => resends.lockEndpoint(tx, 'team_a', 'whe_1'))).toBeNull();
+  });
+
+  test('holds all deliveries of a batch, urgent ones too', async () => {
+    await set('whd_2', 'urgent = true');
+    const locked = await twins.lockedBy('webhook_delivery', (tx) =>
+      resends.queueBatch(tx, 'team_a', { resend: RESEND, limit: 2, now: AT }),
+    );
+    expect(locked).toEqual(['team_a whd_1', 'team_a whd_2']);
+  });
+
+  test('takes deliveries of one moment by their ids', async () => {
+    await twins.pool.query(`update webhook_delivery set created_at = $1`, [AT]);
+    const { last } = await queue({}, 2);
+    expect(last).toEqual({ at: AT.toISOString(), id: 'whd_2' });
+  });
+});
+
+describe('the removal of what a deleted endpoint left', () => {
+  const OF = { teamId: 'team_a', endpointId: 'whe_1' };
+  const remove = (after: { at: string; id: string } | null = null) =>
+    removals.removeDeliveries(twins.db, OF, after);
+
+  test('removes its deliveries', async () => {
+    await set('whd_2', `endpoint_id = 'whe_2'`);
+    await deleteEndpoint('whe_1');
+    expect(await twins.changes(() => remove())).toEqual({
+      webhook_delivery: ['- team_a whd_1', '- team_a whd_3'],
+    });
+  });
+
+  test('removes nothing of an endpoint that is there', async () => {
+    expect(await twins.changes(() => remove())).toEqual({});
+    expect(await twins.changes(() => removals.removeResends(twins.db, OF))).toEqual({});
+    expect(await removals.hasRows(twins.db, OF)).toBe(false);
+  });
+
+  test('goes on behind a position, and says where it ended', async () => {
+    await twins.pool.query(`update webhook_delivery set created_at = $1 where id <> 'whd_3'`, [AT]);
+    await deleteEndpoint('whe_1');
+    let end: Awaited<ReturnType<typeof remove>> = null;
+    const changed = await twins.changes(async () => {
+      end = await remove({ at: AT.toISOString(), id: 'whd_2' });
+    });
+    expect(changed).toEqual({ webhook_delivery: ['- team_a whd_1', '- team_a whd_3'] });
+    expect(end).toEqual({ at: '2026-11-20T09:03:00.000Z', id: 'whd_3' });
+    expect(await remove(end)).toBeNull();
+    // One moment: the last one is the one with the smallest id.
+    expect(await remove()).toEqual({ at: AT.toISOString(), id: 'whd_2' });
+  });
+
+  test('ends with the smallest id of one moment', async () => {
+    await twins.pool.query(`update webhook_delivery set created_at = $1`, [AT]);
+    await deleteEndpoint('whe_1');
+    expect(await remove()).toEqual({ at: AT.toISOString(), id: 'whd_1' });
+  });
+
+  test('takes a batch, the newest ones', async () => {
+    await twins.pool.query('delete from webhook_delivery');
+    // Two of each moment, and of the oldest moment two.
+    await addMany(501, `timestamptz '2026-11-20Z' + interval '1 s' * ((n + 1) / 2 % 251)`);
+    await deleteEndpoint('whe_1');
+    await remove();
+    const { rows } = await twins.pool.query<{ id: string }>('select id from webhook_delivery');
+    expect(rows).toEqual([{ id: 'whd_n0501' }]);
+  });
+
+  test('passes over what is locked', async () => {
+    await deleteEndpoint('whe_1');
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
+    const changed = await twins.changes(() => twins.whileLocked(held, () => remove()));
+    expect(changed).toEqual({ webhook_delivery: ['- team_a whd_1', '- team_a whd_3'] });
+  });
+
+  test('removes its resends, and passes over what is locked', async () => {
+    await twins.pool.query(`update webhook_resend set endpoint_id = 'whe_1' where id = 'whr_2'`);
+    await deleteEndpoint('whe_1');
+    expect(await removals.hasRows(twins.db, OF)).toBe(true);
+    const held = `webhook_resend where team_id = 'team_a' and id = 'whr_2'`;
+    const removeResends = () => removals.removeResends(twins.db, OF);
+    const changed = await twins.changes(() => twins.whileLocked(held, removeResends));
+    expect(changed).toEqual({ webhook_resend: ['- team_a whr_1'] });
+  });
+
+  test('ends when neither deliveries nor resends are left', async () => {
+    await deleteEndpoint('whe_1');
+    expect(await removals.hasRows(twins.db, OF)).toBe(true);
+    await twins.pool.query(`delete from webhook_resend where team_id = 'team_a' and id = 'whr_1'`);
+    expect(await removals.hasRows(twins.db, OF)).toBe(true);
+    await twins.pool.query(
+      `update webhook_delivery set endpoint_id = 'whe_2' where team_id = 'team_a'`,
+    );
+    expect(await removals.hasRows(twins.db, OF)).toBe(false);
+    const resend = `update webhook_resend set endpoint_id = 'whe_1' where team_id = 'team_a'`;
+    await twins.pool.query(resend);
+    expect(await removals.hasRows(twins.db, OF)).toBe(true);
   });
 });

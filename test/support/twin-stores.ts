@@ -6,6 +6,7 @@ import { openDatabase, type Database, type Tx } from '../../src/db/client.ts';
 import { loadTestSeed } from './api.ts';
 import { changesOf, type Changes } from './changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { holdLock, untilWaiting } from './locks.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 
 export interface TwinStores {
@@ -20,6 +21,15 @@ export interface TwinStores {
   readonly inTransaction: <T>(work: (tx: Tx) => T | Promise<T>) => Promise<T>;
   /** Resolves with the keys of the rows of `table` that a transaction locks by `work`. */
   readonly lockedBy: (table: string, work: (tx: Tx) => unknown) => Promise<string[]>;
+  /**
+   * Resolves with the keys of the rows of `table` that are locked when `work` waits for rows that
+   * another transaction holds, those included.
+   */
+  readonly lockedBefore: (
+    held: string,
+    table: string,
+    work: () => Promise<unknown>,
+  ) => Promise<string[]>;
   /** Runs `work` while another transaction holds rows: `webhook_endpoint where id = 'whe_1'`. */
   readonly whileLocked: <T>(rows: string, work: () => Promise<T>) => Promise<T>;
 }
@@ -50,6 +60,7 @@ async function open(): Promise<Opened> {
   const share = globalThis.__shared ?? ((_name, make) => make());
   const { database, tables } = await share('twins', load);
   const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  const databaseUrl = database.url;
   // Without foreign keys and triggers, so the order of the tables does not matter.
   const restoring = [
     'begin',
@@ -64,7 +75,7 @@ async function open(): Promise<Opened> {
   return {
     db,
     pool: db.pool,
-    url: database.url,
+    url: databaseUrl,
     changes: (work) => changesOf(db.pool, work),
     changesIn: (work) => changesOf(db.pool, () => inTransaction(work)),
     inTransaction,
@@ -73,10 +84,19 @@ async function open(): Promise<Opened> {
         await work(tx);
         // What was sent before has run when this one has.
         await tx.prisma.$executeRaw`select`;
-        return readLocked(db.pool, table);
+        return readLocked(db.pool, table, 'update');
       }),
+    lockedBefore: async (held, table, work) => {
+      const release = await holdLock({ databaseUrl }, `select from ${held} for no key update`);
+      const working = work();
+      await Promise.race([working, untilWaiting({ db }, 1)]);
+      const locked = await readLocked(db.pool, table, 'no key update');
+      await release();
+      await working;
+      return locked;
+    },
     whileLocked: (rows, work) =>
-      whileSession(database.url, `begin; select from ${rows} for update`, work),
+      whileSession(databaseUrl, `begin; select from ${rows} for update`, work),
     restore: async () => void (await db.pool.query(restoring)),
     close: () => db.close(),
   };
@@ -127,9 +147,13 @@ export async function whileSession<T>(
 }
 
 /** Keys of the rows that somebody has locked. */
-async function readLocked(pool: Pool, table: string): Promise<string[]> {
+async function readLocked(
+  pool: Pool,
+  table: string,
+  mode: 'update' | 'no key update',
+): Promise<string[]> {
   const { rows } = await pool.query<{ key: string }>(
-    `with free as materialized (select ctid from ${table} for update skip locked)
+    `with free as materialized (select ctid from ${table} for ${mode} skip locked)
      select concat_ws(' ', to_jsonb(t) ->> 'team_id', to_jsonb(t) ->> 'id') as key
      from ${table} t
      where ctid not in (select ctid from free)
