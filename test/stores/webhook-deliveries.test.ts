@@ -1,10 +1,13 @@
-// Which deliveries a bulk resend and a retry change, among those of two teams with the same ids.
+// Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among those of two
+// teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
 import * as removals from '../../src/features/webhook-deliveries/removal-store.ts';
 import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/store.ts';
+import * as pauses from '../../src/features/webhook-endpoints/pause-store.ts';
+import * as endpoints from '../../src/features/webhook-endpoints/store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
@@ -480,5 +483,146 @@ describe('the removal of what a deleted endpoint left', () => {
     const resend = `update webhook_resend set endpoint_id = 'whe_1' where team_id = 'team_a'`;
     await twins.pool.query(resend);
     expect(await removals.hasRows(twins.db, OF)).toBe(true);
+  });
+});
+
+describe('pauseEndpoints', () => {
+  const pause = () =>
+    pauses.pauseEndpoints(twins.db, {
+      failingUntil: new Date(SINCE),
+      now: AT,
+      auditId: 'aud_new',
+      requestId: '01900000-0000-7000-8000-000000000001',
+    });
+  const failSince = (at: string, ...keys: string[]) =>
+    twins.pool.query(
+      `update webhook_endpoint set failing_since = $1 where team_id || ' ' || id = any ($2)`,
+      [at, keys],
+    );
+  const paused = (key: string) => `${key}: status active → disabled_failures`;
+
+  test('pauses active endpoints that have failed for long enough', async () => {
+    await failSince(SINCE, 'team_a whe_1', 'team_a whe_3', 'team_b whe_2');
+    await failSince('2026-11-20T09:00:01.000Z', 'team_a whe_4', 'team_b whe_1');
+    let count = 0;
+    const changed = await twins.changes(async () => {
+      count = await pause();
+    });
+    expect(count).toBe(2);
+    expect(changed).toEqual({
+      webhook_endpoint: [paused('team_a whe_1'), paused('team_b whe_2')],
+      audit_log: [
+        expect.stringMatching(/^\+ team_a aud_new_[12]$/),
+        expect.stringMatching(/^\+ team_b aud_new_[12]$/),
+      ],
+    });
+  });
+
+  test('mails each active admin of the team, and the owner', async () => {
+    await failSince(SINCE, 'team_a whe_1');
+    await pause();
+    const { rows } = await twins.pool.query<{ line: string }>(
+      `select concat_ws(' ', payload ->> 'teamId', payload ->> 'memberId', payload ->> 'endpointId')
+         as line
+       from graphile_worker._private_jobs
+       order by 1`,
+    );
+    expect(rows.map(({ line }) => line)).toEqual([
+      'team_a mem_1 whe_1',
+      'team_a mem_9 whe_1',
+      'team_a mem_owner whe_1',
+    ]);
+  });
+
+  test('passes over what is locked', async () => {
+    await failSince(SINCE, 'team_a whe_1', 'team_a whe_2');
+    const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_1'`;
+    const { webhook_endpoint } = await twins.changes(() => twins.whileLocked(held, pause));
+    expect(webhook_endpoint).toEqual([paused('team_a whe_2')]);
+  });
+});
+
+describe('findPauseMailRow', () => {
+  const ids = { teamId: 'team_a', memberId: 'mem_1', endpointId: 'whe_1' };
+  const find = () => pauses.findPauseMailRow(twins.db, ids);
+
+  /** Everything says whose it is. All endpoints are paused, and all deliveries failed. */
+  beforeEach(async () => {
+    await twins.pool.query(`update member set email = team_id || '.' || id || '@of.test'`);
+    await twins.pool.query(
+      `update webhook_endpoint
+       set status = 'disabled_failures', url = 'https://of.test/' || team_id || '/' || id`,
+    );
+    await twins.pool.query(
+      `update webhook_delivery
+       set error = team_id || ' ' || id,
+         last_attempt_at = created_at + case team_id when 'team_b' then interval '1 h' else '0' end`,
+    );
+  });
+
+  test('finds the admin, the endpoint and its last failure', async () => {
+    expect(await find()).toMatchObject({
+      email: 'team_a.mem_1@of.test',
+      language: 'de',
+      team_name: 'Twin a',
+      url: 'https://of.test/team_a/whe_1',
+      error: 'team_a whd_3',
+    });
+  });
+
+  test.each([
+    `endpoint_id = 'whe_2'`,
+    'last_attempt_at = null',
+    `event_type = 'ping'`,
+    `status = 'ok'`,
+  ])('passes over a delivery with %s', async (state) => {
+    await set('whd_3', state);
+    expect(await find()).toMatchObject({ error: 'team_a whd_2' });
+  });
+
+  test('takes the one with the last id of one moment', async () => {
+    await twins.pool.query(`update webhook_delivery set last_attempt_at = $1`, [AT]);
+    expect(await find()).toMatchObject({ error: 'team_a whd_3' });
+  });
+
+  test('finds the admin when nothing is left of the deliveries', async () => {
+    await twins.pool.query(`delete from webhook_delivery where team_id = 'team_a'`);
+    expect(await find()).toMatchObject({ email: 'team_a.mem_1@of.test', error: null });
+  });
+
+  test.each([
+    ['the endpoint', `webhook_endpoint set status = 'active'`, 'whe_1'],
+    ['the member', `member set role = 'member', rights = '{}'`, 'mem_1'],
+    ['the membership', `member set status = 'ended'`, 'mem_1'],
+  ])('finds nothing when %s changed meanwhile', async (_what, change, id) => {
+    await twins.pool.query(`update ${change} where team_id = 'team_a' and id = $1`, [id]);
+    expect(await find()).toBeUndefined();
+  });
+});
+
+describe('insertPing', () => {
+  const ping = { endpointId: 'whe_3', eventId: 'evt_new', deliveryId: 'whd_new', at: AT };
+  const insert = (tx: Tx) => endpoints.insertPing(tx, 'team_a', ping);
+
+  test('queues one to the endpoint, whatever its status', async () => {
+    const changed = await twins.changesIn(async (tx) => expect(await insert(tx)).toBe(true));
+    expect(changed).toEqual({
+      event: ['+ team_a evt_new'],
+      webhook_delivery: ['+ team_a whd_new'],
+    });
+    const { rows } = await twins.pool.query(
+      `select endpoint_id, urgent from webhook_delivery where id = 'whd_new'`,
+    );
+    expect(rows).toEqual([{ endpoint_id: 'whe_3', urgent: true }]);
+  });
+
+  test('holds the endpoint, so that a deletion finds the delivery', async () => {
+    expect(await twins.lockedBy('webhook_endpoint', insert)).toEqual(['team_a whe_3']);
+  });
+
+  test('queues none to an endpoint that was deleted', async () => {
+    await deleteEndpoint('whe_3');
+    const changed = await twins.changesIn(async (tx) => expect(await insert(tx)).toBe(false));
+    expect(changed).toEqual({});
   });
 });
