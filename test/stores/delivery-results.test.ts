@@ -120,7 +120,7 @@ test('a request for one more attempt ends with an attempt that it made, or a suc
   ]);
 });
 
-test('results wait while somebody has locked their endpoint, and those of others do not', async () => {
+test('results wait while their endpoint is locked, and those of others do not', async () => {
   const [busy, free] = [failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })];
   let left: readonly RecordedAttempt[] = [];
   const { webhook_attempt } = await twins.changes(() =>
@@ -137,13 +137,14 @@ test('results wait for no endpoint that was deleted', async () => {
   expect(await recordAttempts(twins.db, WORKER, [failed()], [])).toEqual([]);
 });
 
-test('the result of a delivery that is being removed is left out, and the others are written', async () => {
+test('the result of a delivery that is being removed is left out, the others are not', async () => {
   const attempts = [failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })];
   const removal = new Client({ connectionString: twins.url });
   await removal.connect();
   onTestFinished(() => removal.end());
   await removal.query(
-    `begin; delete from webhook_delivery where team_id = 'team_a' and id = 'whd_2'`,
+    `begin;
+     delete from webhook_delivery where team_id = 'team_a' and id = 'whd_2'`,
   );
   const changed = await twins.changes(async () => {
     const recording = recordAttempts(twins.db, WORKER, attempts, []);

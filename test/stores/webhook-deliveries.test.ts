@@ -1,5 +1,5 @@
-// Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among those of two
-// teams with the same ids.
+// Which webhook endpoints and deliveries the team's lists, resends, removals and pauses touch, among
+// those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import * as admin from '../../src/features/webhook-deliveries/admin-store.ts';
@@ -251,7 +251,8 @@ describe('the list of all deliveries', () => {
     await set('whd_2', `endpoint_id = 'whe_2'`);
     await twins.pool.query(
       `update webhook_delivery
-       set endpoint_id = case id when 'whd_1' then 'whe_2' when 'whd_2' then 'whe_1' else 'whe_3' end
+       set endpoint_id =
+         case id when 'whd_1' then 'whe_2' when 'whd_2' then 'whe_1' else 'whe_3' end
        where team_id = 'team_b'`,
     );
   });
@@ -556,7 +557,8 @@ describe('findPauseMailRow', () => {
     await twins.pool.query(
       `update webhook_delivery
        set error = team_id || ' ' || id,
-         last_attempt_at = created_at + case team_id when 'team_b' then interval '1 h' else '0' end`,
+         last_attempt_at =
+           created_at + case team_id when 'team_b' then interval '1 h' else '0' end`,
     );
   });
 
