@@ -1,6 +1,7 @@
-// Which deals and objections a page of a synchronization removes.
+// Which deals and objections the lists show, and a page of a synchronization removes.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
+import * as lists from '../../src/features/crm/store.ts';
 import * as pages from '../../src/features/crm/sync/page-store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
@@ -120,5 +121,82 @@ describe('sweep', () => {
     );
     const removed = await removedBy((tx) => pages.sweep(tx, OF, since));
     expect(removed).toEqual({ crm_objection: ['- team_a obj_1'] });
+  });
+});
+
+describe.each([
+  ['deal', 'crm_deal', 'deal'],
+  ['objection', 'crm_objection', 'obj'],
+] as const)('the list of %ss', (_name, table, prefix) => {
+  const list = async (limit = 9, after: { at: string; id: string } | null = null) => {
+    const show = table === 'crm_deal' ? lists.listDeals : lists.listObjections;
+    return (await show(twins.db, 'team_a', { limit, after })).map(({ id }) => id);
+  };
+  const named = (...numbers: number[]) => numbers.map((number) => `${prefix}_${number}`);
+
+  /** One to three belong to `crm_1`, which is active only in team A, four to `crm_2`. */
+  beforeEach(async () => {
+    await twins.pool.query(
+      `update crm_deal
+       set created_at = timestamptz '2026-11-20T09:00Z' + interval '1 minute' * right(id, 1)::int`,
+    );
+    await twins.pool.query(`delete from crm_objection where right(id, 2) ~ '[5-9]|1\\d'`);
+    await twins.pool.query(
+      `update crm_objection
+       set connection_id = case when id = 'obj_4' then 'crm_2' else 'crm_1' end,
+         created_at = timestamptz '2026-11-20T09:00Z' + interval '1 minute' * right(id, 1)::int`,
+    );
+    await twins.pool.query(`update crm_connection set status = 'paused' where id <> 'crm_1'`);
+  });
+
+  test('shows those of active connections, the newest first', async () => {
+    expect(await list()).toEqual(named(3, 2, 1));
+    expect(await list(2)).toEqual(named(3, 2));
+    expect(await list(9, { at: '2026-11-20T09:03:00.000Z', id: `${prefix}_3` })).toEqual(
+      named(2, 1),
+    );
+  });
+
+  test('shows none when the connection is active only in the other team', async () => {
+    await twins.pool.query(
+      `update crm_connection
+       set status = case team_id when 'team_a' then 'paused' else 'active' end
+       where id = 'crm_1'`,
+    );
+    expect(await list()).toEqual([]);
+  });
+
+  test('merges the connections, by ids if the time is the same', async () => {
+    await twins.pool.query(`update crm_connection set status = 'active' where id = 'crm_2'`);
+    await twins.pool.query(`update ${table} set created_at = $1`, [AT]);
+    expect(await list()).toEqual(named(4, 3, 2, 1));
+    expect(await list(2)).toEqual(named(4, 3));
+    const after = { at: AT.toISOString(), id: `${prefix}_3` };
+    expect(await list(9, after)).toEqual(named(2, 1));
+  });
+
+  test('merges the connections by their times', async () => {
+    await twins.pool.query(`update crm_connection set status = 'active' where id = 'crm_2'`);
+    await twins.pool.query(
+      `update ${table} set created_at = '2026-11-20T09:01:30Z' where id = '${prefix}_4'`,
+    );
+    expect(await list()).toEqual(named(3, 2, 4, 1));
+    expect(await list(1)).toEqual(named(3));
+  });
+
+  test.each([
+    ['of one moment', `timestamptz '2026-11-21Z'`, '110'],
+    ['of many', `timestamptz '2026-11-21Z' - interval '1 s' * n`, '001'],
+  ])('begins with the newest of more than a page, %s', async (_case, createdAt, newest) => {
+    const columns =
+      table === 'crm_deal'
+        ? ['connection_id, external_id, outcome', `'crm_1', 'many' || n, 'open'`]
+        : ['deal_id, category, text, lang', `'deal_1', 'price', 'x', 'en'`];
+    await twins.pool.query(
+      `insert into ${table} (team_id, id, created_at, ${columns[0]})
+       select 'team_a', '${prefix}_n' || to_char(n, 'FM000'), ${createdAt}, ${columns[1]}
+       from generate_series(1, 110) n`,
+    );
+    expect(await list(1)).toEqual([`${prefix}_n${newest}`]);
   });
 });

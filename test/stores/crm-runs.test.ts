@@ -212,3 +212,96 @@ describe('the removal of a disconnected connection', () => {
     expect(await removedBy(() => connections.removeConnection(twins.db, OF_CRM_3))).toEqual([]);
   });
 });
+
+describe('connections', () => {
+  const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
+  const find = (tx: Tx) =>
+    connections.findConnectionLocked(tx, 'team_a', { connectionId: 'crm_3', now: AT });
+
+  test('listConnections shows those of the team, the newest first', async () => {
+    await twins.pool.query(
+      `update crm_connection
+       set created_at = timestamptz '2026-11-20Z' + interval '1 s' * (id = 'crm_1')::int`,
+    );
+    await set(`status = 'disconnected', sync_token = null, sync_lease_until = null`);
+    const rows = await connections.listConnections(twins.db, 'team_a', AT);
+    expect(idsOf(rows)).toEqual(['crm_1', 'crm_5', 'crm_4', 'crm_2']);
+  });
+
+  test('findConnectionLocked finds and locks one', async () => {
+    await set(`failure_streak = 7`);
+    let found: connections.LockedConnection | null = null;
+    const locked = await twins.lockedBy('crm_connection', async (tx) => {
+      found = await find(tx);
+    });
+    expect(found).toMatchObject({ id: 'crm_3', failure_streak: 7, has_credentials: true });
+    expect(locked).toEqual(['team_a crm_3']);
+  });
+
+  test('findConnectionLocked finds none that is disconnected, or unknown', async () => {
+    await set(`status = 'disconnected'`);
+    expect(await twins.inTransaction(find)).toBeNull();
+    await twins.pool.query(`delete from crm_objection where team_id = 'team_a'`);
+    await twins.pool.query(`delete from crm_deal where team_id = 'team_a'`);
+    await twins.pool.query(`delete from crm_connection where team_id = 'team_a' and id = 'crm_3'`);
+    expect(await twins.inTransaction(find)).toBeNull();
+  });
+
+  test('countConnectionsLocked counts those of the team, and locks it', async () => {
+    const count = (tx: Tx) => connections.countConnectionsLocked(tx, 'team_a');
+    await set(`status = 'disconnected'`);
+    expect(await twins.inTransaction(count)).toBe(4);
+    expect(await twins.lockedBy('team', count)).toEqual(['team_a']);
+  });
+
+  test('removeDeals goes on behind a deal of the CRM', async () => {
+    await twins.pool.query(`update crm_connection set status = 'disconnected'`);
+    await twins.pool.query(
+      `update crm_deal
+       set connection_id = case when id < 'deal_13' then 'crm_3' else 'crm_2' end,
+         external_id = id
+       where id in ('deal_10', 'deal_11', 'deal_12', 'deal_13', 'deal_14')`,
+    );
+    await twins.pool.query(`delete from crm_deal where id not like 'deal_1_'`);
+    await twins.pool.query(`delete from crm_deal where id = 'deal_15'`);
+    let last: string | null = null;
+    const changed = await twins.changes(async () => {
+      last = await connections.removeDeals(twins.db, OF_CRM_3, 'deal_10');
+    });
+    expect(last).toBe('deal_12');
+    expect(changed).toEqual({
+      crm_deal: ['- team_a deal_11', '- team_a deal_12'],
+      crm_objection: ['- team_a obj_11', '- team_a obj_12'],
+    });
+  });
+
+  test('removeDeals takes the first ones of more than a batch', async () => {
+    await twins.pool.query(`update crm_connection set status = 'disconnected'`);
+    await twins.pool.query(
+      `insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at)
+       select 'team_a', 'deal_n' || n, 'crm_3', to_char(n, 'FM000'), 'open', now()
+       from generate_series(100, 700) n`,
+    );
+    // Numbers of the other deals have two digits at most.
+    await twins.pool.query(`delete from crm_deal where id not like 'deal_n%'`);
+    expect(await connections.removeDeals(twins.db, OF_CRM_3, '')).toBe('599');
+    expect(await connections.removeDeals(twins.db, OF_CRM_3, '599')).toBe('700');
+  });
+
+  test('removeDeals removes a batch of objections before their deals', async () => {
+    await twins.pool.query(`update crm_connection set status = 'disconnected'`);
+    await twins.pool.query(`delete from crm_deal where id <> 'deal_3'`);
+    await twins.pool.query(`update crm_deal set connection_id = 'crm_3'`);
+    await twins.pool.query(
+      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
+       select team_id, 'obj_many' || n, 'deal_3', 'price', 'x', 'en', now()
+       from generate_series(1, 600) n, unnest(array['team_a', 'team_b']) team_id`,
+    );
+    const remove = () => connections.removeDeals(twins.db, OF_CRM_3, '');
+    const first = await twins.changes(async () => expect(await remove()).toBe(''));
+    expect(Object.keys(first)).toEqual(['crm_objection']);
+    expect(first['crm_objection']).toHaveLength(500);
+    const { crm_deal } = await twins.changes(remove);
+    expect(crm_deal).toEqual(['- team_a deal_3']);
+  });
+});

@@ -1,4 +1,4 @@
-// Which webhook endpoints and deliveries the team's lists, resends, removals and pauses touch, among
+// Which webhook endpoints and deliveries lists, resends, removals and pauses touch, among
 // those of two teams with the same ids.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
@@ -103,6 +103,10 @@ describe('queueBatch', () => {
     await set('whd_1', `status = 'retrying', claimed_by = 7, next_try_at = now()`);
     const { webhook_delivery } = await twins.changes(() => queue({}, 1));
     expect(webhook_delivery).toEqual(['team_a whd_1: urgent false → true']);
+    await set('whd_2', `claimed_by = 7`);
+    const position = { position_at: '2026-11-20T09:01:00.000Z', position_id: 'whd_1' };
+    const second = await twins.changes(() => queue(position as never, 1));
+    expect(second).toEqual({ webhook_delivery: ['team_a whd_2: urgent false → true'] });
   });
 
   test.each([
@@ -212,6 +216,10 @@ test('findDelivery shows the delivery with its own endpoint and event', async ()
     id: 'whd_2',
     url: 'https://of.test/team_a/whe_3',
     event_data: '{"of" : "team_a evt_4"}',
+  });
+  expect(await admin.findDelivery(twins.db, 'team_b', 'whd_2')).toMatchObject({
+    url: 'https://of.test/team_b/whe_1',
+    event_data: '{"of" : "team_b evt_2"}',
   });
 });
 
@@ -361,6 +369,7 @@ describe('a resend', () => {
 
   test('is found by its team and id, and locked', async () => {
     expect(await find()).toMatchObject({ id: 'whr_1', total: 7, state: 'running' });
+    expect(await resends.findResend(twins.db, 'team_b', 'whr_1')).toMatchObject({ total: 9 });
     let found: resends.ResendRow | null = null;
     const locked = await twins.lockedBy('webhook_resend', async (tx) => {
       found = await findForUpdate(tx);
@@ -448,11 +457,11 @@ describe('the removal of what a deleted endpoint left', () => {
   test('takes a batch, the newest ones', async () => {
     await twins.pool.query('delete from webhook_delivery');
     // Two of each moment, and of the oldest moment two.
-    await addMany(501, `timestamptz '2026-11-20Z' + interval '1 s' * ((n + 1) / 2 % 251)`);
+    await addMany(501, `timestamptz '2026-11-20Z' + interval '1 s' * ((501 - n) / 2)`);
     await deleteEndpoint('whe_1');
     await remove();
     const { rows } = await twins.pool.query<{ id: string }>('select id from webhook_delivery');
-    expect(rows).toEqual([{ id: 'whd_n0501' }]);
+    expect(rows).toEqual([{ id: 'whd_n0500' }]);
   });
 
   test('passes over what is locked', async () => {
@@ -460,6 +469,13 @@ describe('the removal of what a deleted endpoint left', () => {
     const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
     const changed = await twins.changes(() => twins.whileLocked(held, () => remove()));
     expect(changed).toEqual({ webhook_delivery: ['- team_a whd_1', '- team_a whd_3'] });
+  });
+
+  test('leaves the resends of other endpoints', async () => {
+    await deleteEndpoint('whe_1');
+    expect(await twins.changes(() => removals.removeResends(twins.db, OF))).toEqual({
+      webhook_resend: ['- team_a whr_1'],
+    });
   });
 
   test('removes its resends, and passes over what is locked', async () => {
@@ -545,7 +561,7 @@ describe('pauseEndpoints', () => {
 
 describe('findPauseMailRow', () => {
   const ids = { teamId: 'team_a', memberId: 'mem_1', endpointId: 'whe_1' };
-  const find = () => pauses.findPauseMailRow(twins.db, ids);
+  const find = (teamId = 'team_a') => pauses.findPauseMailRow(twins.db, { ...ids, teamId });
 
   /** Everything says whose it is. All endpoints are paused, and all deliveries failed. */
   beforeEach(async () => {
@@ -569,6 +585,16 @@ describe('findPauseMailRow', () => {
       team_name: 'Twin a',
       url: 'https://of.test/team_a/whe_1',
       error: 'team_a whd_3',
+    });
+    await twins.pool.query(
+      `update member set role = 'admin' where team_id = 'team_b' and id = 'mem_1'`,
+    );
+    expect(await find('team_b')).toMatchObject({
+      email: 'team_b.mem_1@of.test',
+      language: 'en',
+      team_name: 'Twin b',
+      url: 'https://of.test/team_b/whe_1',
+      error: 'team_b whd_3',
     });
   });
 
