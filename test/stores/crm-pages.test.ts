@@ -9,7 +9,10 @@ const AT = new Date('2026-11-20T10:00:00.000Z');
 const OF = { teamId: 'team_a', connectionId: 'crm_1' };
 
 let twins: TwinStores;
-/** Three deals of `crm_1`, one of `crm_2`, each with an objection, in both teams. */
+/**
+ * Three deals of `crm_1`, one of `crm_2`, each with an objection. Team B knows the same deals of the
+ * CRM by other ids, and all of them are of `crm_1`.
+ */
 beforeEach(async () => {
   twins = await openTwinStores();
   await twins.pool.query(
@@ -17,9 +20,15 @@ beforeEach(async () => {
   );
   await twins.pool.query(
     `update crm_deal
-     set connection_id = case when id = 'deal_4' then 'crm_2' else 'crm_1' end,
-       external_id = 'of ' || case when id = 'deal_4' then 'deal_1' else id end,
-       synced_at = '2026-10-01Z'`,
+     set synced_at = '2026-10-01Z',
+       connection_id =
+         case when id = 'deal_4' and team_id = 'team_a' then 'crm_2' else 'crm_1' end,
+       external_id = 'of deal_' ||
+         case
+           when team_id = 'team_b' then (right(id, 1)::int + 2) % 4 + 1
+           when id = 'deal_4' then 1
+           else right(id, 1)::int
+         end`,
   );
   await twins.pool.query(
     `update crm_objection set source = 'lost_reason', synced_at = '2026-10-01Z'`,
@@ -40,6 +49,17 @@ test('removeDeals removes those with the given ids in the CRM, of its connection
     crm_deal: ['- team_a deal_1'],
     crm_objection: ['- team_a obj_1'],
   });
+});
+
+test('removeDeals removes the objections of its team', async () => {
+  // In team B the objection 2 is one of deal 1.
+  await twins.pool.query(
+    `update crm_objection
+     set source = id, deal_id = 'deal_1'
+     where team_id = 'team_b' and id = 'obj_2'`,
+  );
+  const { crm_objection } = await removedBy((tx) => pages.removeDeals(tx, OF, ['of deal_1']));
+  expect(crm_objection).toEqual(['- team_a obj_1']);
 });
 
 test('removeDeals removes a batch of objections before their deal', async () => {
@@ -73,6 +93,10 @@ test('replaceNotes removes what a note does not say any more', async () => {
     `update crm_objection
      set source = case when deal_id = 'deal_3' then 'note:2' else 'note:1' end`,
   );
+  await twins.pool.query(
+    `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at, source)
+     values ('team_a', 'obj_x', 'deal_2', 'price', 'x', 'en', now(), 'note:3')`,
+  );
   const objections = [
     {
       source: 'note:1',
@@ -82,11 +106,27 @@ test('replaceNotes removes what a note does not say any more', async () => {
       lang: 'en' as const,
     },
   ];
-  const read = { sources: ['note:1'], objections, at: AT };
+  const read = { sources: ['note:1', 'note:3'], objections, at: AT };
   const removed = await removedBy((tx) => pages.replaceNotes(tx, OF, read));
   expect(removed).toEqual({
-    crm_objection: ['- team_a obj_1', expect.stringMatching(/^team_a obj_2: synced_at /)],
+    crm_objection: [
+      '- team_a obj_1',
+      '- team_a obj_x',
+      expect.stringMatching(/^team_a obj_2: synced_at /),
+    ],
   });
+});
+
+test('replaceNotes adds what a note says to the deal of its connection', async () => {
+  const text = { category: 'price', text: 'x', lang: 'en' as const };
+  const objections = [{ source: 'note:9', dealId: 'of deal_1', ...text }];
+  const read = { sources: ['note:9'], objections, at: AT };
+  const { crm_objection } = await removedBy((tx) => pages.replaceNotes(tx, OF, read));
+  expect(crm_objection).toEqual([expect.stringMatching(/^\+ team_a /)]);
+  const { rows } = await twins.pool.query(
+    `select deal_id from crm_objection where source = 'note:9'`,
+  );
+  expect(rows).toEqual([{ deal_id: 'deal_1' }]);
 });
 
 describe('sweep', () => {
@@ -96,7 +136,8 @@ describe('sweep', () => {
     await twins.pool.query(
       `update crm_deal
        set synced_at = case id when 'deal_2' then null when 'deal_3' then $1::timestamptz
-         else synced_at end`,
+         else synced_at end
+       where team_id = 'team_a'`,
       [since],
     );
     await twins.pool.query(`delete from crm_objection`);
@@ -111,13 +152,44 @@ describe('sweep', () => {
     });
   });
 
+  test('removes the objections of those deals only', async () => {
+    await twins.pool.query(
+      `update crm_deal set synced_at = $1 where team_id = 'team_a' and id <> 'deal_1'`,
+      [since],
+    );
+    await twins.pool.query(
+      `update crm_objection
+       set source = id, deal_id = 'deal_1'
+       where team_id = 'team_b' and id = 'obj_2'`,
+    );
+    expect(await removedBy((tx) => pages.sweep(tx, OF, since))).toEqual({
+      crm_deal: ['- team_a deal_1'],
+      crm_objection: ['- team_a obj_1'],
+    });
+  });
+
+  test('removes a batch of objections before their deal', async () => {
+    await twins.pool.query(
+      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
+       select 'team_a', 'obj_many' || n, 'deal_1', 'price', 'x', 'en', now()
+       from generate_series(1, 1100) n`,
+    );
+    const removed = await removedBy((tx) => pages.sweep(tx, OF, since));
+    expect(Object.keys(removed)).toEqual(['crm_objection']);
+  });
+
   test('removes notes that no page contained since then', async () => {
     await twins.pool.query(`update crm_deal set synced_at = '2026-11-20Z'`);
     await twins.pool.query(
       `update crm_objection
        set source = case when deal_id = 'deal_2' then 'lost_reason' else 'note:1' end,
-         synced_at = case when deal_id = 'deal_3' then $1::timestamptz else synced_at end`,
+         synced_at = case when deal_id = 'deal_3' then $1::timestamptz else synced_at end
+       where team_id = 'team_a'`,
       [since],
+    );
+    // In team B the objection 3 is an old note.
+    await twins.pool.query(
+      `update crm_objection set source = 'note:1' where team_id = 'team_b' and id = 'obj_3'`,
     );
     const removed = await removedBy((tx) => pages.sweep(tx, OF, since));
     expect(removed).toEqual({ crm_objection: ['- team_a obj_1'] });
@@ -184,8 +256,19 @@ describe.each([
     expect(await list(1)).toEqual(named(3));
   });
 
+  test.each(['created_at', `timestamptz '2026-11-20T09:00Z'`])(
+    'ends with the first that does not fit, at the time %s',
+    async (createdAt) => {
+      const text = table === 'crm_deal' ? 'title' : 'text';
+      await twins.pool.query(
+        `update ${table} set ${text} = repeat('x', 700000), created_at = ${createdAt}`,
+      );
+      expect(await list()).toEqual(named(3, 2));
+    },
+  );
+
   test.each([
-    ['of one moment', `timestamptz '2026-11-21Z'`, '110'],
+    ['of one moment', `timestamptz '2026-11-21Z'`, '210'],
     ['of many', `timestamptz '2026-11-21Z' - interval '1 s' * n`, '001'],
   ])('begins with the newest of more than a page, %s', async (_case, createdAt, newest) => {
     const columns =
@@ -195,7 +278,7 @@ describe.each([
     await twins.pool.query(
       `insert into ${table} (team_id, id, created_at, ${columns[0]})
        select 'team_a', '${prefix}_n' || to_char(n, 'FM000'), ${createdAt}, ${columns[1]}
-       from generate_series(1, 110) n`,
+       from generate_series(1, 210) n`,
     );
     expect(await list(1)).toEqual([`${prefix}_n${newest}`]);
   });

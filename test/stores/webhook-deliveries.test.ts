@@ -315,10 +315,10 @@ describe('the list of all deliveries', () => {
   });
 
   test.each([
-    ['of one moment', `timestamptz '2026-11-20T11:00Z'`, 'whd_n0110 whe_1'],
+    ['of one moment', `timestamptz '2026-11-20T11:00Z'`, 'whd_n0210 whe_1'],
     ['of many', `timestamptz '2026-11-20T11:00Z' - interval '1 s' * n`, 'whd_n0001 whe_1'],
   ])('begins with the newest of more than a page, %s', async (_case, createdAt, newest) => {
-    await addMany(110, createdAt);
+    await addMany(210, createdAt);
     expect(await list({}, 1)).toEqual([newest]);
   });
 });
