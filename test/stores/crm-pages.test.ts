@@ -10,8 +10,8 @@ const OF = { teamId: 'team_a', connectionId: 'crm_1' };
 
 let twins: TwinStores;
 /**
- * Three deals of `crm_1`, one of `crm_2`, each with an objection. Team B knows the same deals of the
- * CRM by other ids, and all of them are of `crm_1`.
+ * Three deals of `crm_1`, one of `crm_2`, each with an objection. Team B knows the same deals of
+ * the CRM by other ids, and all of them are of `crm_1`.
  */
 beforeEach(async () => {
   twins = await openTwinStores();

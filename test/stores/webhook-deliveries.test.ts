@@ -250,7 +250,7 @@ describe('the list of all deliveries', () => {
   ) => {
     const [at = '', id = ''] = after?.split(' ') ?? [];
     const page = { limit, after: after === null ? null : { at, id } };
-    const rows = await admin.listDeliveries(twins.db, 'team_a', page, filters);
+    const { rows } = await admin.listDeliveries(twins.db, 'team_a', page, filters);
     return rows.map((row) => `${row.id} ${row.endpoint_id}`);
   };
 
