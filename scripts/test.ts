@@ -30,6 +30,10 @@ const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
     args: [bin('oxlint'), '--disable-nested-config', '--deny-warnings'],
   },
   { name: 'types', args: ['node_modules/typescript-native/bin/tsc', '-p', '.'] },
+  {
+    name: 'types of the admin page',
+    args: ['node_modules/typescript-native/bin/tsc', '-p', 'src/admin-ui'],
+  },
   { name: 'imports', args: ['test/checks/imports.ts'] },
   { name: 'lines', args: ['test/checks/width.ts'] },
   { name: 'unused code', args: [bin('knip'), '--no-config-hints'] },

@@ -192,6 +192,7 @@ Team Customer API
   Base URL  ${base}
   API key   ${demoKey ?? `(none: ${reason})`}
   Docs      ${site}/docs
+  Admin     ${site}/admin${config.developmentLogin ? '  (sign in with one click)' : ''}
 `);
   if (demoKey !== null) printExamples(base, demoKey);
 }

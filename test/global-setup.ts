@@ -1,11 +1,12 @@
 // Starts one Postgres for a run of the tests, in a temporary folder, with a migrated database that
-// the test files clone.
+// the test files clone. Builds the admin page if its sources have changed.
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
+import { buildAdminIfChanged } from '../scripts/build-admin.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 
@@ -33,7 +34,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dataDir = await mkdtemp(join(await findRoom(), 'customer-api-test-'));
   // mkdtemp gives access to our user only, but if the tests run as root, Postgres is another user.
   await chmod(dataDir, 0o755);
-  const postgres = await startEmbedded({ dataDir, settings });
+  // Tests see the admin page as its sources are now.
+  const [postgres] = await Promise.all([
+    startEmbedded({ dataDir, settings }),
+    buildAdminIfChanged(),
+  ]);
   const release = removeAfterOurEnd(dataDir, postgres);
   await makeTemplate(postgres.databaseUrl);
   project.provide('testServerUrl', postgres.databaseUrl);

@@ -10,6 +10,7 @@ import type { RestOptions } from './api/exchange.ts';
 import { hasHungUp } from './api/hang-up.ts';
 import { isBodySmall } from './api/request-body.ts';
 import { BASE_PATH, createRest } from './api/rest.ts';
+import { adminRouter } from './admin.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 import { docsRouter } from './docs/docs.ts';
 import { createGate } from './gate.ts';
@@ -62,6 +63,8 @@ export function createApp(options: AppOptions): Express {
     await slowDown(request, 1);
     next();
   });
+  const hasDevelopmentLogin = options.developmentTeamId !== null;
+  app.use(adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin }));
   app.use(
     docsRouter({
       publicUrl: options.publicUrl,

@@ -1,23 +1,17 @@
 // The developer pages in a real browser: what scripts do under the content security policy, the
 // keyboard, accessibility by axe, and small screens.
-import { existsSync } from 'node:fs';
-import axe, { type AxeResults } from 'axe-core';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import {
+  findFaults,
+  launchBrowser,
+  openPage,
+  overflowOf,
+  photograph,
+  SKIPPED,
+} from '../support/browser.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
-
-const CHROMIUM = '/usr/bin/chromium';
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** One page of each kind. */
 const KINDS = {
@@ -34,247 +28,196 @@ const KINDS = {
   search: '/docs/search?q=webhook',
 } as const;
 
-const isMissing = !existsSync(CHROMIUM);
+describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
 
-describe.skipIf(isMissing)(
-  `developer pages in a browser${isMissing ? ` (skipped: there is no ${CHROMIUM})` : ''}`,
-  () => {
-    let api: TestApi;
-    let browser: Browser;
+  beforeAll(async () => {
+    api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
 
-    beforeAll(async () => {
-      api = await startTestApi({ seed: makeSeed([makeTeam('acme')]) });
-      browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-    });
-    afterAll(async () => {
-      await browser?.close();
-    });
+  const open = (options: Parameters<typeof openPage>[2] = {}) =>
+    openPage(browser, api.url, options);
 
-    const open = (options: Parameters<typeof openPage>[2] = {}) =>
-      openPage(browser, api.url, options);
-
-    it.each(Object.entries(KINDS))(
-      'has nothing that axe finds on a page of the kind %s, in both schemes',
-      async (kind, path) => {
-        const wide = await open({ colorScheme: 'light' });
-        await wide.page.goto(api.url + path);
-        await photograph(wide.page, `${kind}-light`);
-        expect(await findFaults(wide.page)).toEqual([]);
-        const small = await open({ colorScheme: 'dark', viewport: { width: 320, height: 640 } });
-        await small.page.goto(api.url + path);
-        await photograph(small.page, `${kind}-dark-small`);
-        expect(await findFaults(small.page)).toEqual([]);
-        expect(await overflowOf(small.page)).toBe(0);
-        expect([...wide.complaints, ...small.complaints]).toEqual([]);
-      },
-    );
-
-    it('calls an operation with the key that the reader typed', async () => {
-      const { page, complaints } = await open();
-      await page.goto(`${api.url}/docs/reference/me-get`);
-      await page.getByLabel('API key').fill(api.key('team_acme'));
-      await page.getByRole('button', { name: 'Send GET' }).click();
-      const answer = page.locator('.answer');
-      await answer.locator('pre').waitFor();
-      await photograph(page, 'try');
-      expect(await answer.innerText()).toMatch(/^200 OK, \d+ ms\s+x-request-id: [\w-]+/);
-      expect(await answer.innerText()).toContain('"tenant_id": "team_acme"');
-      expect(await findFaults(page)).toEqual([]);
-      expect(complaints).toEqual([]);
-    });
-
-    it('fills in path and query, and shows errors as they come', async () => {
-      const { page } = await open();
-      await page.goto(`${api.url}/docs/reference/trainings-list`);
-      await page.getByLabel('API key').fill(api.key('team_acme'));
-      await page.getByLabel('limit').fill('0');
-      await page.getByRole('button', { name: 'Send GET' }).click();
-      await page.locator('.answer pre').waitFor();
-      expect(await page.locator('.answer').innerText()).toContain('"path": "query.limit"');
-      await page.goto(`${api.url}/docs/reference/members-get`);
-      await page.getByLabel('API key').fill(api.key('team_acme'));
-      await page.getByLabel('member_id').fill('mem/../no');
-      await page.getByRole('button', { name: 'Send GET' }).click();
-      await page.locator('.answer pre').waitFor();
-      expect(await page.locator('.answer').innerText()).toMatch(/^404 .*"code": "not_found"/s);
-    });
-
-    it('refuses a body that is not JSON before it is sent', async () => {
-      const { page, complaints } = await open();
-      await page.goto(`${api.url}/docs/reference/members-create`);
-      await page.getByLabel('API key').fill(api.key('team_acme'));
-      await page.getByLabel('Body').fill('{"email": ');
-      await page.getByRole('button', { name: 'Send POST' }).click();
-      await page.locator('.answer pre').waitFor();
-      expect(await page.locator('.answer p').innerText()).toBe('The body is not valid JSON');
-      expect(complaints).toEqual([]);
-    });
-
-    it('puts the key into samples, keeps it from page to page, and stores it nowhere', async () => {
-      const { page, complaints } = await open();
-      await page.goto(`${api.url}/docs/quickstart`);
-      await page.getByLabel('Your API key').fill('svck_live_mine');
-      expect(await page.locator('pre:visible').first().innerText()).toContain(
-        'Authorization: Bearer svck_live_mine',
-      );
-      await page.getByRole('link', { name: 'Authentication' }).first().click();
-      await page.getByRole('heading', { level: 1, name: 'Authentication' }).waitFor();
-      expect(new URL(page.url()).pathname).toBe('/docs/authentication');
-      expect(await page.title()).toBe('Authentication – Team Customer API');
-      expect(await page.locator('pre:visible').first().innerText()).toContain('svck_live_mine');
-      expect(await page.evaluate('document.activeElement.id')).toBe('content');
-      await page.goBack();
-      await page.getByRole('heading', { level: 1, name: 'Quickstart' }).waitFor();
-      expect(await page.getByLabel('Your API key').inputValue()).toBe('svck_live_mine');
-      const stored = await page.evaluate<string>(
-        'JSON.stringify([localStorage, sessionStorage, document.cookie])',
-      );
-      expect(stored).not.toContain('svck_live_');
-      await page.reload();
-      expect(await page.getByLabel('Your API key').inputValue()).toBe('');
-      expect(complaints).toEqual([]);
-    });
-
-    it('changes the language of all samples by the keyboard, and remembers it', async () => {
-      const { page, complaints } = await open();
-      await page.goto(`${api.url}/docs/quickstart`);
-      const shown = () => page.locator('.sample:visible').evaluateAll(languagesOf);
-      expect(await shown()).toEqual(['curl', 'curl', 'curl', 'javascript']);
-      await page.getByRole('tab', { name: 'curl' }).first().focus();
-      await page.keyboard.press('ArrowRight');
-      await page.keyboard.press('ArrowRight');
-      expect(await shown()).toEqual(['python', 'python', 'python', 'python']);
-      expect(await page.evaluate('document.activeElement.textContent')).toBe('Python');
-      await page.goto(`${api.url}/docs/reference/me-get`);
-      expect(await shown()).toEqual(['python']);
-      expect(await page.getByRole('tab', { name: 'Python' }).getAttribute('aria-selected')).toBe(
-        'true',
-      );
-      await page.goto(`${api.url}/docs/pagination`);
-      await page.getByRole('tab', { name: 'Go' }).click();
-      await page.goto(`${api.url}/docs/webhooks`);
-      expect(new Set(await shown())).toEqual(new Set(['go']));
-      expect(complaints).toEqual([]);
-    });
-
-    it('copies a sample', async () => {
-      const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
-      await page.goto(`${api.url}/docs/reference/me-get`);
-      await page.locator('figure').first().hover();
-      await page.getByRole('button', { name: 'Copy' }).first().click();
-      await page.getByRole('button', { name: 'Copied' }).waitFor();
-      expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
-        `curl --fail-with-body "${api.url}/api/public/v1/me"`,
-      );
-    });
-
-    it('searches by the keyboard alone', async () => {
-      const { page, complaints } = await open();
-      await page.goto(`${api.url}/docs`);
-      await page.keyboard.press('/');
-      await page.keyboard.type('rate lim');
-      await page.getByRole('option').first().waitFor();
-      await photograph(page, 'search-box');
-      expect(await findFaults(page)).toEqual([]);
-      await page.keyboard.press('ArrowDown');
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { level: 1, name: 'Rate limits' }).waitFor();
-      await page.keyboard.press('/');
-      await page.keyboard.type('xyzzy');
-      await page.getByText('Nothing found').waitFor();
-      await page.keyboard.press('Escape');
-      expect(await page.getByRole('listbox').isVisible()).toBe(false);
-      expect(complaints).toEqual([]);
-    });
-
-    it('skips the navigation with the first press of Tab', async () => {
-      const { page } = await open();
-      await page.goto(`${api.url}/docs/errors`);
-      await page.keyboard.press('Tab');
-      await page.keyboard.press('Enter');
-      expect(await page.evaluate('document.activeElement.id')).toBe('content');
-    });
-
-    it('opens the navigation on small screens, without JavaScript too', async () => {
-      for (const javaScriptEnabled of [true, false]) {
-        const viewport = { width: 320, height: 640 };
-        const { page } = await open({ viewport, javaScriptEnabled });
-        await page.goto(`${api.url}/docs/errors`);
-        const link = page.getByRole('navigation', { name: 'Documentation' }).getByText('Privacy');
-        expect(await link.isVisible()).toBe(false);
-        await page.getByRole('button', { name: 'Menu' }).click();
-        await photograph(page, 'menu-small');
-        await link.click();
-        await page.getByRole('heading', { level: 1, name: 'Privacy switches' }).waitFor();
-        expect(await link.isVisible()).toBe(false);
-      }
-    });
-
-    it('can be read without JavaScript: every language, every error', async () => {
-      const { page, complaints } = await open({ javaScriptEnabled: false });
-      await page.goto(`${api.url}/docs/reference/assignments-create`);
-      expect(await page.locator('.sample:visible').count()).toBe(8);
-      expect(await page.locator('form.try').isVisible()).toBe(false);
-      expect(await page.getByText('Trying it here needs JavaScript').isVisible()).toBe(true);
-      await photograph(page, 'no-script');
-      await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
-      expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain(
-        'Alle Plätze sind belegt',
-      );
-      await page.getByLabel('Search the documentation').fill('rate limits');
-      await page.keyboard.press('Enter');
-      await page.getByRole('link', { name: 'Rate limits' }).last().waitFor();
-      expect(complaints).toEqual([]);
-    });
-  },
-);
-
-/** What axe finds, in one line each: WCAG 2.2 AA and its best practices. */
-async function findFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<AxeResults>(
-    `axe.run(document, { resultTypes: ['violations'] })`,
+  it.each(Object.entries(KINDS))(
+    'has nothing that axe finds on a page of the kind %s, in both schemes',
+    async (kind, path) => {
+      const wide = await open({ colorScheme: 'light' });
+      await wide.page.goto(api.url + path);
+      await photograph(wide.page, `${kind}-light`);
+      expect(await findFaults(wide.page)).toEqual([]);
+      const small = await open({ colorScheme: 'dark', viewport: { width: 320, height: 640 } });
+      await small.page.goto(api.url + path);
+      await photograph(small.page, `${kind}-dark-small`);
+      expect(await findFaults(small.page)).toEqual([]);
+      expect(await overflowOf(small.page)).toBe(0);
+      expect([...wide.complaints, ...small.complaints]).toEqual([]);
+    },
   );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
-}
 
-/** How far the page can be scrolled to the side. */
-function overflowOf(page: Page): Promise<number> {
-  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-}
+  it('calls an operation with the key that the reader typed', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs/reference/me-get`);
+    await page.getByLabel('API key').fill(api.key('team_acme'));
+    await page.getByRole('button', { name: 'Send GET' }).click();
+    const answer = page.locator('.answer');
+    await answer.locator('pre').waitFor();
+    await photograph(page, 'try');
+    expect(await answer.innerText()).toMatch(/^200 OK, \d+ ms\s+x-request-id: [\w-]+/);
+    expect(await answer.innerText()).toContain('"tenant_id": "team_acme"');
+    expect(await findFaults(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('fills in path and query, and shows errors as they come', async () => {
+    const { page } = await open();
+    await page.goto(`${api.url}/docs/reference/trainings-list`);
+    await page.getByLabel('API key').fill(api.key('team_acme'));
+    await page.getByLabel('limit').fill('0');
+    await page.getByRole('button', { name: 'Send GET' }).click();
+    await page.locator('.answer pre').waitFor();
+    expect(await page.locator('.answer').innerText()).toContain('"path": "query.limit"');
+    await page.goto(`${api.url}/docs/reference/members-get`);
+    await page.getByLabel('API key').fill(api.key('team_acme'));
+    await page.getByLabel('member_id').fill('mem/../no');
+    await page.getByRole('button', { name: 'Send GET' }).click();
+    await page.locator('.answer pre').waitFor();
+    expect(await page.locator('.answer').innerText()).toMatch(/^404 .*"code": "not_found"/s);
+  });
+
+  it('refuses a body that is not JSON before it is sent', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs/reference/members-create`);
+    await page.getByLabel('API key').fill(api.key('team_acme'));
+    await page.getByLabel('Body').fill('{"email": ');
+    await page.getByRole('button', { name: 'Send POST' }).click();
+    await page.locator('.answer pre').waitFor();
+    expect(await page.locator('.answer p').innerText()).toBe('The body is not valid JSON');
+    expect(complaints).toEqual([]);
+  });
+
+  it('puts the key into samples, keeps it from page to page, and stores it nowhere', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs/quickstart`);
+    await page.getByLabel('Your API key').fill('svck_live_mine');
+    expect(await page.locator('pre:visible').first().innerText()).toContain(
+      'Authorization: Bearer svck_live_mine',
+    );
+    await page.getByRole('link', { name: 'Authentication' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Authentication' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/docs/authentication');
+    expect(await page.title()).toBe('Authentication – Team Customer API');
+    expect(await page.locator('pre:visible').first().innerText()).toContain('svck_live_mine');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Quickstart' }).waitFor();
+    expect(await page.getByLabel('Your API key').inputValue()).toBe('svck_live_mine');
+    const stored = await page.evaluate<string>(
+      'JSON.stringify([localStorage, sessionStorage, document.cookie])',
+    );
+    expect(stored).not.toContain('svck_live_');
+    await page.reload();
+    expect(await page.getByLabel('Your API key').inputValue()).toBe('');
+    expect(complaints).toEqual([]);
+  });
+
+  it('changes the language of all samples by the keyboard, and remembers it', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs/quickstart`);
+    const shown = () => page.locator('.sample:visible').evaluateAll(languagesOf);
+    expect(await shown()).toEqual(['curl', 'curl', 'curl', 'javascript']);
+    await page.getByRole('tab', { name: 'curl' }).first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    expect(await shown()).toEqual(['python', 'python', 'python', 'python']);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Python');
+    await page.goto(`${api.url}/docs/reference/me-get`);
+    expect(await shown()).toEqual(['python']);
+    expect(await page.getByRole('tab', { name: 'Python' }).getAttribute('aria-selected')).toBe(
+      'true',
+    );
+    await page.goto(`${api.url}/docs/pagination`);
+    await page.getByRole('tab', { name: 'Go' }).click();
+    await page.goto(`${api.url}/docs/webhooks`);
+    expect(new Set(await shown())).toEqual(new Set(['go']));
+    expect(complaints).toEqual([]);
+  });
+
+  it('copies a sample', async () => {
+    const { page } = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(`${api.url}/docs/reference/me-get`);
+    await page.locator('figure').first().hover();
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toContain(
+      `curl --fail-with-body "${api.url}/api/public/v1/me"`,
+    );
+  });
+
+  it('searches by the keyboard alone', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${api.url}/docs`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('rate lim');
+    await page.getByRole('option').first().waitFor();
+    await photograph(page, 'search-box');
+    expect(await findFaults(page)).toEqual([]);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Rate limits' }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('xyzzy');
+    await page.getByText('Nothing found').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.getByRole('listbox').isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+
+  it('skips the navigation with the first press of Tab', async () => {
+    const { page } = await open();
+    await page.goto(`${api.url}/docs/errors`);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+  });
+
+  it('opens the navigation on small screens, without JavaScript too', async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      const viewport = { width: 320, height: 640 };
+      const { page } = await open({ viewport, javaScriptEnabled });
+      await page.goto(`${api.url}/docs/errors`);
+      const link = page.getByRole('navigation', { name: 'Documentation' }).getByText('Privacy');
+      expect(await link.isVisible()).toBe(false);
+      await page.getByRole('button', { name: 'Menu' }).click();
+      await photograph(page, 'menu-small');
+      await link.click();
+      await page.getByRole('heading', { level: 1, name: 'Privacy switches' }).waitFor();
+      expect(await link.isVisible()).toBe(false);
+    }
+  });
+
+  it('can be read without JavaScript: every language, every error', async () => {
+    const { page, complaints } = await open({ javaScriptEnabled: false });
+    await page.goto(`${api.url}/docs/reference/assignments-create`);
+    expect(await page.locator('.sample:visible').count()).toBe(8);
+    expect(await page.locator('form.try').isVisible()).toBe(false);
+    expect(await page.getByText('Trying it here needs JavaScript').isVisible()).toBe(true);
+    await photograph(page, 'no-script');
+    await page.goto(`${api.url}/docs/errors#seat_limit_reached`);
+    expect(await page.locator('#seat_limit_reached [lang=de]').innerText()).toContain(
+      'Alle Plätze sind belegt',
+    );
+    await page.getByLabel('Search the documentation').fill('rate limits');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Rate limits' }).last().waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
 
 function languagesOf(samples: readonly unknown[]): string[] {
   return (samples as { dataset: { language: string } }[]).map(({ dataset }) => dataset.language);
-}
-
-/**
- * Opens a page and records what must not happen: errors and warnings in the console, violations of
- * the policy, requests to other servers, and failed requests.
- */
-async function openPage(
-  browser: Browser,
-  origin: string,
-  options: NonNullable<Parameters<Browser['newContext']>[0]>,
-): Promise<{ page: Page; complaints: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning')
-      complaints.push(`console: ${message.text()}`);
-  });
-  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${origin}/`)) complaints.push(`request to ${request.url()}`);
-  });
-  page.on('response', (response) => {
-    if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
-  });
-  return { page, complaints };
-}
-
-/** Takes a screenshot for people, if SCREENSHOTS names a folder. */
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env['SCREENSHOTS'];
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
 }

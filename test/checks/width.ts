@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const MAX_COLUMNS = 100;
 const FOLDERS = ['src', 'scripts', 'test', 'prisma'];
-const CHECKED = /\.(?:ts|js|sql|css|md)$/;
+const CHECKED = /\.(?:tsx?|js|sql|css|md)$/;
 const GENERATED = /^src\/db\/generated\//;
 
 /** Databases have recorded the checksums of these migrations, so they must not change. */

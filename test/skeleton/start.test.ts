@@ -165,8 +165,8 @@ describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
       const login = docs.replace(/docs$/, 'trpc-session/development/usr_demo_nobody');
       const refused = await fetch(login, { method: 'POST' });
       expect(await refused.json()).toMatchObject({ code: 'not_found' });
-      // The greeting mentions neither.
-      expect(text).not.toMatch(/admin|webhook/i);
+      expect(text).toContain(docs.replace(/docs$/, 'admin  (sign in with one click)'));
+      expect(text).not.toMatch(/webhook/i);
       keys.push(key);
 
       const postgres = await postmaster();

@@ -84,9 +84,10 @@ export function requireCreatable(facts: {
   readonly liveKeys: number;
   readonly nameTaken: boolean;
 }): void {
-  if (facts.nameTaken) throw invalidField('name', 'The team has, or had, a key of this name.');
+  if (facts.nameTaken)
+    throw invalidField('name', 'The team has, or had, a key of this name.', 'name_taken');
   if (facts.liveKeys >= LIVE_KEYS_MAX)
-    throw invalidField('name', `A team may have ${LIVE_KEYS_MAX} live keys.`);
+    throw invalidField('name', `A team may have ${LIVE_KEYS_MAX} live keys.`, 'too_many_keys');
 }
 
 /** Throws `validation_error` (field `key_id`) for a key that has ended or was rotated before. */
@@ -108,6 +109,7 @@ export function requireRoomForSuccessor(liveKeys: number, graceS: number): void 
   throw invalidField(
     'grace_s',
     `A team may have ${LIVE_KEYS_MAX} live keys: rotate without a grace, or revoke one first.`,
+    'too_many_keys',
   );
 }
 

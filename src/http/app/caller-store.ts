@@ -60,3 +60,36 @@ export async function authenticateCaller(
   if (!row) throw new Error('authenticate_caller returned no row');
   return row;
 }
+
+const FIND_TEAM_NAME = statement<{ readonly name: string }>(
+  'http.findTeamName',
+  'select name from team where id = $1',
+);
+
+/** The name of the team of a session. */
+export async function findTeamName(db: Db, teamId: string): Promise<string> {
+  const [row] = await db.query(FIND_TEAM_NAME, [teamId]);
+  if (!row) throw new Error('the team of the session does not exist');
+  return row.name;
+}
+
+/** Whom the development login can sign in. */
+export interface DevelopmentPerson {
+  readonly user_id: string;
+  readonly email: string | null;
+  readonly role: Role;
+}
+
+const LIST_PEOPLE = statement<DevelopmentPerson>(
+  'http.listDevelopmentPeople',
+  `select user_id, email, role
+   from member
+   where team_id = $1 and status = 'active' and user_id is not null
+   order by case role when 'owner' then 0 when 'admin' then 1 else 2 end, created_at desc, id
+   limit 6`,
+);
+
+/** Lists a few active members of the team, the owner and admins first. */
+export function listDevelopmentPeople(db: Db, teamId: string): Promise<DevelopmentPerson[]> {
+  return db.query(LIST_PEOPLE, [teamId]);
+}

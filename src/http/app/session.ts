@@ -5,6 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response, Router } from 'express';
+import { decodeJwt } from 'jose';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { ProblemError } from '../../core/problem.ts';
 import { bearerTokenOf } from '../api/authenticate.ts';
@@ -16,6 +17,7 @@ import {
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
+import { findTeamName, listDevelopmentPeople } from './caller-store.ts';
 import { issueToken } from './token.ts';
 
 /** Browsers keep a cookie with this prefix from being set by other hosts of the domain. */
@@ -24,18 +26,23 @@ const COOKIE = 'svc_session';
 const CSRF_HEADER = 'x-csrf-token';
 const SESSION_MAX_AGE_MS = 3_600_000;
 
-/** Adds the routes that open and close a session. */
+/** Adds the routes that open, describe and close a session. */
 export function addSessionRoutes(
   router: Router,
   given: Pick<AppExchange, 'options' | 'verify'>,
 ): void {
   const { options } = given;
   router.post('/trpc-session', handle(given, openSession));
+  router.get('/trpc-session', handle(given, describeSession));
   router.delete('/trpc-session', (_request, response) => {
     response.clearCookie(cookieOf(options), cookieOptions(options)).status(204).end();
   });
   if (options.developmentTeamId === null) return;
   const teamId = options.developmentTeamId;
+  router.get(
+    '/trpc-session/development',
+    handle(given, (exchange) => listPeople(exchange, teamId)),
+  );
   router.post(
     '/trpc-session/development/:userId',
     handle(given, (exchange) => logIn(exchange, teamId)),
@@ -61,6 +68,36 @@ async function openSession(exchange: AppExchange): Promise<void> {
   const cookie = { ...cookieOptions(options), maxAge: SESSION_MAX_AGE_MS };
   response.cookie(cookieOf(options), token, cookie);
   response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
+}
+
+/**
+ * Says who is signed in, for the admin page. Pages of other origins cannot read the response, so it
+ * may hold the session's CSRF token. That is null for a bearer token, which needs none.
+ */
+async function describeSession(exchange: AppExchange): Promise<void> {
+  const { options, request, response } = exchange;
+  const token = tokenOf(options, request);
+  const { actor, team, enabled } = await admit(exchange, token, 1);
+  if (token === null || actor.kind !== 'user' || !team) throw new ProblemError('unauthorized');
+  if (!enabled) throw new ProblemError('api_disabled');
+  const isBearer = bearerTokenOf(request.headers.authorization) !== null;
+  const { exp = 0 } = decodeJwt(token);
+  const db = options.db.forCaller({ share: team.id });
+  response.json({
+    csrf_token: isBearer ? null : csrfTokenOf(options.services.secrets.current, token),
+    expires_at: new Date(exp * 1000).toISOString(),
+    member_id: actor.id,
+    role: actor.role,
+    rights: actor.rights,
+    team: { id: team.id, name: await findTeamName(db, team.id), language: team.language },
+  });
+}
+
+/** Lists whom the development login can sign in. */
+async function listPeople(exchange: AppExchange, teamId: string): Promise<void> {
+  requireThisMachine(exchange);
+  const db = exchange.options.db.forCaller({ share: teamId });
+  exchange.response.json({ people: await listDevelopmentPeople(db, teamId) });
 }
 
 /** Issues the same token as the host application, for a member of the demo team. */

@@ -27,6 +27,8 @@ export interface Resource {
   readonly bodyAs: (encoding: Encoding) => Promise<Buffer>;
   /** False for what only one reader gets: compressing it would cost more than making it. */
   readonly isShared: boolean;
+  /** True if its address names its content even without `?v=`. */
+  readonly isImmutable?: boolean;
 }
 
 export function createResource(type: string, text: string, isShared = true): Resource {
@@ -61,7 +63,7 @@ export async function sendResource(
     ETag: etag,
     Vary: 'Accept-Encoding',
     'Cache-Control':
-      request.query['v'] === resource.version
+      resource.isImmutable || request.query['v'] === resource.version
         ? 'public, max-age=31536000, immutable'
         : 'public, no-cache',
   });

@@ -1,0 +1,150 @@
+/** What surrounds every page: navigation, the reader's choices, and the states of the session. */
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
+import { SERVICE_PATH } from './lib/shell.ts';
+import { signOut, useSession, useSessionState } from './lib/session.ts';
+import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
+import { SessionEnded, SignIn, Standstill } from './sign-in.tsx';
+import { Button } from './ui/button.tsx';
+import { NoticeRegion } from './ui/notice.tsx';
+import { Loading } from './ui/states.tsx';
+
+export function Frame() {
+  const t = useTexts();
+  const state = useSessionState();
+  useEffect(() => {
+    document.title = t.app.title;
+  }, [t]);
+  if (state.kind === 'loading')
+    return (
+      <main className="alone">
+        <Loading />
+      </main>
+    );
+  if (!('session' in state))
+    return state.kind === 'none' ? <SignIn /> : <Standstill state={state.kind} />;
+  if (state.session.role === 'member') return <Standstill state="forbidden" />;
+  return (
+    <>
+      <SignedIn />
+      {state.kind === 'ended' && <SessionEnded />}
+    </>
+  );
+}
+
+function SignedIn() {
+  const t = useTexts();
+  const { team } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  const location = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(location.pathname);
+  useEffect(() => {
+    setOpen(false);
+    // The first page gets the focus from the browser, those that follow from here.
+    if (before.current !== location.pathname) main.current?.querySelector('h1')?.focus();
+    before.current = location.pathname;
+  }, [location.pathname]);
+  return (
+    <>
+      <a
+        className="skip"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        {t.app.skip}
+      </a>
+      <div className="frame" data-menu={isOpen || undefined}>
+        <header className="top">
+          <span className="team">{team.name}</span>
+          <button
+            type="button"
+            className="menu-button"
+            aria-expanded={isOpen}
+            aria-controls="navigation"
+            onClick={() => setOpen(!isOpen)}
+          >
+            {t.app.menu}
+          </button>
+        </header>
+        <aside className="side" id="navigation" aria-label={t.app.menu}>
+          <p className="team">{team.name}</p>
+          <Navigation />
+          <Choices />
+        </aside>
+        <main id="content" ref={main} tabIndex={-1}>
+          <Offline />
+          <Outlet />
+        </main>
+      </div>
+      <NoticeRegion />
+    </>
+  );
+}
+
+function Navigation() {
+  const t = useTexts();
+  return (
+    <nav aria-label={t.app.navigation}>
+      <p className="nav-group">{t.nav.connect}</p>
+      <Link to="/keys">{t.nav.keys}</Link>
+    </nav>
+  );
+}
+
+function Choices() {
+  const t = useTexts();
+  const language = useLanguage();
+  const theme = useTheme();
+  return (
+    <div className="choices">
+      <label>
+        <span className="visually-hidden">{t.app.language}</span>
+        <select
+          value={language}
+          onChange={(event) => setLanguage(event.currentTarget.value === 'de' ? 'de' : 'en')}
+        >
+          <option value="de" lang="de">
+            Deutsch
+          </option>
+          <option value="en" lang="en">
+            English
+          </option>
+        </select>
+      </label>
+      <label>
+        <span className="visually-hidden">{t.app.theme}</span>
+        <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
+          {THEMES.map((one) => (
+            <option key={one} value={one}>
+              {t.app.themes[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <a href={`${SERVICE_PATH}/docs`}>{t.app.docs}</a>
+      <Button look="quiet" onClick={() => void signOut()}>
+        {t.app.signOut}
+      </Button>
+    </div>
+  );
+}
+
+function Offline() {
+  const t = useTexts();
+  const [isOffline, setOffline] = useState(!navigator.onLine);
+  useEffect(() => {
+    const update = () => setOffline(!navigator.onLine);
+    window.addEventListener('online', update);
+    window.addEventListener('offline', update);
+    return () => {
+      window.removeEventListener('online', update);
+      window.removeEventListener('offline', update);
+    };
+  }, []);
+  return <div role="status">{isOffline && <p className="notice warn">{t.session.offline}</p>}</div>;
+}

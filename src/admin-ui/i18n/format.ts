@@ -1,0 +1,58 @@
+/** Numbers and dates in the language of the page and the time zone of the reader. */
+import { useLanguage, type PageLanguage } from './language.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface Format {
+  readonly number: (value: number) => string;
+  readonly percent: (share: number) => string;
+  /** Date and time. */
+  readonly moment: (iso: string) => string;
+  readonly day: (iso: string) => string;
+  /** A calendar day without a time zone, `YYYY-MM-DD`, as short as possible. */
+  readonly shortDay: (day: string) => string;
+  /** For instance "3 hours ago". */
+  readonly ago: (iso: string, now?: number) => string;
+  readonly list: (texts: readonly string[]) => string;
+}
+
+const formats = new Map<PageLanguage, Format>();
+
+export function useFormat(): Format {
+  const language = useLanguage();
+  const format = formats.get(language) ?? createFormat(language);
+  formats.set(language, format);
+  return format;
+}
+
+function createFormat(language: PageLanguage): Format {
+  const locale = language === 'de' ? 'de-DE' : 'en-GB';
+  const number = new Intl.NumberFormat(locale);
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
+  const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
+  const shortDay = new Intl.DateTimeFormat(locale, {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  });
+  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const list = new Intl.ListFormat(locale, { type: 'conjunction' });
+  return {
+    number: (value) => number.format(value),
+    percent: (share) => percent.format(share),
+    moment: (iso) => moment.format(new Date(iso)),
+    day: (iso) => day.format(new Date(iso)),
+    shortDay: (text) => shortDay.format(new Date(`${text}T00:00:00Z`)),
+    ago: (iso, now = Date.now()) => {
+      const ms = Date.parse(iso) - now;
+      const size = Math.abs(ms);
+      if (size < HOUR_MS) return relative.format(Math.round(ms / MINUTE_MS), 'minute');
+      if (size < DAY_MS) return relative.format(Math.round(ms / HOUR_MS), 'hour');
+      return relative.format(Math.round(ms / DAY_MS), 'day');
+    },
+    list: (texts) => list.format(texts),
+  };
+}

@@ -1,0 +1,48 @@
+/** The language of the page: the one that the reader has chosen, or the browser's. */
+import { useSyncExternalStore } from 'react';
+import { readPreference, writePreference } from '../lib/preferences.ts';
+import { de } from './de.ts';
+import { en, type Texts } from './en.ts';
+
+export type PageLanguage = 'de' | 'en';
+
+const TEXTS: Readonly<Record<PageLanguage, Texts>> = { de, en };
+const listeners = new Set<() => void>();
+let language: PageLanguage = firstLanguage();
+apply();
+
+function firstLanguage(): PageLanguage {
+  const wanted = [readPreference('language'), ...navigator.languages];
+  const known = wanted.map((tag) => tag?.slice(0, 2)).find((tag) => tag === 'de' || tag === 'en');
+  return known === 'de' ? 'de' : 'en';
+}
+
+function apply(): void {
+  document.documentElement.lang = language;
+}
+
+export function currentLanguage(): PageLanguage {
+  return language;
+}
+
+export function setLanguage(next: PageLanguage): void {
+  language = next;
+  writePreference('language', next);
+  apply();
+  for (const listener of listeners) listener();
+}
+
+export function useLanguage(): PageLanguage {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => language,
+  );
+}
+
+/** The texts of the page in its language. */
+export function useTexts(): Texts {
+  return TEXTS[useLanguage()];
+}

@@ -1,0 +1,50 @@
+/** The calls of the tRPC API, with a cache of what was read. */
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { createTRPCClient, httpLink } from '@trpc/client';
+import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
+import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
+import type { AppRouter } from '../../routers/routers.ts';
+import { currentLanguage } from '../i18n/language.ts';
+import { problemOf } from './problem.ts';
+import { csrfHeaders, endSession } from './session.ts';
+import { SERVICE_PATH } from './shell.ts';
+
+const FRESH_MS = 15_000;
+const TRIES = 2;
+
+const noticeEndOfSession = (error: unknown): void => {
+  if (problemOf(error).code === 'unauthorized') endSession();
+};
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeEndOfSession }),
+  mutationCache: new MutationCache({ onError: noticeEndOfSession }),
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      // Only what may be different the next time.
+      retry: (failures, error) =>
+        failures < TRIES && ['network', 'unavailable'].includes(problemOf(error).code),
+    },
+    mutations: { retry: false },
+  },
+});
+
+/** Calls without the cache. */
+export const client = createTRPCClient<AppRouter>({
+  links: [
+    httpLink({
+      url: `${SERVICE_PATH}/trpc`,
+      headers: () => ({ ...csrfHeaders(), 'accept-language': currentLanguage() }),
+    }),
+  ],
+});
+
+/** Options for TanStack Query, one for each procedure. */
+export const api = createTRPCOptionsProxy<AppRouter>({ client, queryClient });
+
+/** What each procedure returns. */
+export type RouterOutputs = inferRouterOutputs<AppRouter>;
+
+/** What each procedure takes. */
+export type RouterInputs = inferRouterInputs<AppRouter>;

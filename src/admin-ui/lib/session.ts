@@ -1,0 +1,112 @@
+/**
+ * Who is signed in. The session is a cookie that scripts cannot read. The CSRF token that changes
+ * need is kept in memory only.
+ */
+import { useSyncExternalStore } from 'react';
+import { SERVICE_PATH } from './shell.ts';
+
+/** The response of `GET /trpc-session`. */
+export interface Session {
+  readonly csrf_token: string | null;
+  readonly expires_at: string;
+  readonly member_id: string;
+  readonly role: 'owner' | 'admin' | 'member';
+  readonly rights: readonly string[];
+  readonly team: { readonly id: string; readonly name: string; readonly language: 'de' | 'en' };
+}
+
+/** Whom the development login can sign in. */
+export interface DevelopmentPerson {
+  readonly user_id: string;
+  readonly email: string | null;
+  readonly role: Session['role'];
+}
+
+/**
+ *  * `loading`: not known yet.
+ *  * `none`: nobody is signed in.
+ *  * `open`: a session is open.
+ *  * `ended`: it was open and has ended; the page stays as it is underneath.
+ *  * `closed`: the team is suspended or has ended.
+ *  * `unreachable`: the service did not answer.
+ */
+export type SessionState =
+  | { readonly kind: 'loading' | 'none' | 'closed' | 'unreachable' }
+  | { readonly kind: 'open' | 'ended'; readonly session: Session };
+
+const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
+
+let state: SessionState = { kind: 'loading' };
+const listeners = new Set<() => void>();
+
+function change(next: SessionState): void {
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The state of the session, in a component. */
+export function useSessionState(): SessionState {
+  return useSyncExternalStore(subscribe, () => state);
+}
+
+/** The session, in a component that is only shown while one is or was open. */
+export function useSession(): Session {
+  const current = useSessionState();
+  if (!('session' in current)) throw new Error('no session is open');
+  return current.session;
+}
+
+/** The header that changes need. */
+export function csrfHeaders(): Record<string, string> {
+  const token = 'session' in state ? state.session.csrf_token : null;
+  return token === null ? {} : { 'x-csrf-token': token };
+}
+
+/** Asks the service who is signed in. */
+export async function loadSession(): Promise<void> {
+  try {
+    const response = await fetch(URL_OF_SESSION);
+    if (response.ok) change({ kind: 'open', session: (await response.json()) as Session });
+    else if (response.status === 403) change({ kind: 'closed' });
+    else if (response.status === 401) endSession();
+    else change({ kind: 'unreachable' });
+  } catch {
+    // The network failed. The page offers another try.
+    if (!('session' in state)) change({ kind: 'unreachable' });
+  }
+}
+
+/** Called when the service refuses the session. */
+export function endSession(): void {
+  change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });
+}
+
+/** Closes the session. */
+export async function signOut(): Promise<void> {
+  await fetch(URL_OF_SESSION, { method: 'DELETE' });
+  change({ kind: 'none' });
+}
+
+/** Lists whom the development login can sign in. */
+export async function listPeople(): Promise<readonly DevelopmentPerson[]> {
+  const response = await fetch(`${URL_OF_SESSION}/development`);
+  if (!response.ok) throw new Error(`the list of people: ${response.status}`);
+  return ((await response.json()) as { people: DevelopmentPerson[] }).people;
+}
+
+/** Signs in as a member of the demo team. */
+export async function signInForDevelopment(userId: string): Promise<void> {
+  const path = `${URL_OF_SESSION}/development/${encodeURIComponent(userId)}`;
+  const login = await fetch(path, { method: 'POST' });
+  if (!login.ok) throw new Error(`the development login: ${login.status}`);
+  const { token } = (await login.json()) as { token: string };
+  const headers = { authorization: `Bearer ${token}` };
+  const opened = await fetch(URL_OF_SESSION, { method: 'POST', headers });
+  if (!opened.ok) throw new Error(`the session: ${opened.status}`);
+  await loadSession();
+}

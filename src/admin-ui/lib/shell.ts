@@ -1,0 +1,15 @@
+/** What the server has written into the document. */
+
+function readMeta(name: string): string {
+  const element = document.querySelector<HTMLMetaElement>(`meta[name="admin-${name}"]`);
+  return element?.content ?? '';
+}
+
+/** The path of the page, such as `/admin`, without a slash at its end. */
+export const ADMIN_PATH = readMeta('base');
+
+/** The path of the service: empty, or one that precedes all its addresses. */
+export const SERVICE_PATH = ADMIN_PATH.replace(/\/admin$/, '');
+
+/** Whether anybody may sign in as a member of the demo team. */
+export const HAS_DEVELOPMENT_LOGIN = readMeta('development-login') === 'yes';

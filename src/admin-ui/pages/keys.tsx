@@ -1,0 +1,240 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { useWhyNotKeys } from '../lib/rights.ts';
+import { useSession } from '../lib/session.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Choice, FormProblem } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { More, Table, type Column } from '../ui/table.tsx';
+import { stateOf, type ApiKey } from './key-state.ts';
+import { RotateKey } from './rotate-key.tsx';
+
+type Task = { readonly kind: 'rotate' | 'revoke'; readonly key: ApiKey };
+
+/** The team's API keys. */
+export function KeysPage() {
+  const t = useTexts();
+  const why = useWhyNotKeys();
+  const { ended = false } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const [task, setTask] = useState<Task | null>(null);
+  const keys = useInfiniteQuery(
+    api.admin.apiKeys.list.infiniteQueryOptions(
+      { limit: 100 },
+      { getNextPageParam: (page) => page.next_cursor },
+    ),
+  );
+  const close = () => setTask(null);
+  return (
+    <>
+      <PageHead title={t.keys.title} intro={t.keys.intro}>
+        {why === null ? (
+          <Link to="/keys/new" className="button main">
+            {t.keys.create}
+          </Link>
+        ) : (
+          <Button look="main" why={why}>
+            {t.keys.create}
+          </Button>
+        )}
+      </PageHead>
+      <Loaded query={keys}>
+        {({ pages }) => {
+          const all = pages.flatMap(({ data }) => data);
+          const live = all.filter(({ state }) => state === 'active');
+          const shown = ended ? all : live;
+          return (
+            <>
+              {all.length > live.length && (
+                <div className="filters">
+                  <Choice
+                    kind="checkbox"
+                    checked={ended}
+                    label={t.keys.showEnded}
+                    onChange={(checked) =>
+                      void navigate({ to: '/keys', search: checked ? { ended: true } : {} })
+                    }
+                  />
+                </div>
+              )}
+              {shown.length === 0 ? (
+                <Empty title={t.keys.empty} hint={t.keys.emptyHint} />
+              ) : (
+                <KeyTable keys={shown} onTask={setTask} />
+              )}
+              {keys.hasNextPage && <More query={keys} shown={shown.length} />}
+            </>
+          );
+        }}
+      </Loaded>
+      {task?.kind === 'rotate' && <RotateKey apiKey={task.key} onClose={close} />}
+      {task?.kind === 'revoke' && <RevokeKey apiKey={task.key} onClose={close} />}
+    </>
+  );
+}
+
+function KeyTable({
+  keys,
+  onTask,
+}: {
+  readonly keys: readonly ApiKey[];
+  readonly onTask: (task: Task) => void;
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const why = useWhyNotKeys();
+  const columns: Column<ApiKey>[] = [
+    {
+      label: t.keys.name,
+      kind: 'main',
+      cell: (key) => (
+        <>
+          <span className="name">{key.name}</span>
+          <code className="sub">svck_live_{key.prefix}_…</code>
+        </>
+      ),
+    },
+    { label: t.keys.state, cell: (key) => <KeyState apiKey={key} /> },
+    {
+      label: t.keys.scopes,
+      cell: ({ scopes, allowed_ips }) => (
+        <>
+          <details className="scopes">
+            <summary>{t.keys.countScopes(scopes.length)}</summary>
+            <ul>
+              {scopes.map((scope) => (
+                <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>
+              ))}
+            </ul>
+          </details>
+          <small className="sub">
+            {allowed_ips === null ? t.keys.anyAddress : t.keys.onlyFrom(format.list(allowed_ips))}
+          </small>
+        </>
+      ),
+    },
+    {
+      label: t.keys.lastUsed,
+      cell: ({ last_used_at }) =>
+        last_used_at === null ? (
+          <span className="soft">{t.common.unknown}</span>
+        ) : (
+          <time dateTime={last_used_at} title={format.moment(last_used_at)}>
+            {format.ago(last_used_at)}
+          </time>
+        ),
+    },
+    { label: t.keys.created, cell: (key) => <Created apiKey={key} /> },
+    {
+      label: t.common.actions,
+      kind: 'actions',
+      cell: (key) =>
+        key.state === 'active' && (
+          <Actions>
+            <Button
+              why={why ?? (key.revoked_at === null ? null : t.keys.cannotRotate)}
+              aria-label={`${t.keys.rotate}: ${key.name}`}
+              onClick={() => onTask({ kind: 'rotate', key })}
+            >
+              {t.keys.rotate}
+            </Button>
+            <Button
+              why={why}
+              aria-label={`${t.keys.revoke}: ${key.name}`}
+              onClick={() => onTask({ kind: 'revoke', key })}
+            >
+              {t.keys.revoke}
+            </Button>
+          </Actions>
+        ),
+    },
+  ];
+  return (
+    <Table
+      caption={t.keys.title}
+      columns={columns}
+      rows={keys}
+      keyOf={({ id }) => id}
+      isFaded={({ state }) => state !== 'active'}
+    />
+  );
+}
+
+function KeyState({ apiKey }: { readonly apiKey: ApiKey }) {
+  const t = useTexts();
+  const format = useFormat();
+  const state = stateOf(apiKey);
+  const tones = { active: 'good', ending: 'warn', expired: 'plain', revoked: 'plain' } as const;
+  const end = apiKey.revoked_at ?? apiKey.expires_at;
+  return (
+    <>
+      <Badge tone={tones[state]}>{t.keys.states[state]}</Badge>
+      {end !== null && (
+        <small className="sub">
+          {apiKey.state === 'active'
+            ? t.keys.endsAt(format.moment(end))
+            : t.keys.endedAt(format.moment(end))}
+        </small>
+      )}
+    </>
+  );
+}
+
+function Created({ apiKey }: { readonly apiKey: ApiKey }) {
+  const t = useTexts();
+  const format = useFormat();
+  const { member_id } = useSession();
+  const { creator, created_at } = apiKey;
+  const who = creator.member_id === member_id ? t.keys.you : creator.email;
+  return (
+    <>
+      <time dateTime={created_at}>{format.day(created_at)}</time>
+      {who ? (
+        <small className="sub">{who}</small>
+      ) : (
+        <small className="sub" title={t.common.withheld}>
+          {creator.member_id}
+        </small>
+      )}
+    </>
+  );
+}
+
+function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onClose: () => void }) {
+  const t = useTexts();
+  const format = useFormat();
+  const cache = useQueryClient();
+  const revoke = useMutation(
+    api.admin.apiKeys.revoke.mutationOptions({
+      onSuccess: async () => {
+        await cache.invalidateQueries(api.admin.apiKeys.pathFilter());
+        announce(t.keys.revoked(apiKey.name));
+        onClose();
+      },
+    }),
+  );
+  const { last_used_at: used } = apiKey;
+  return (
+    <Dialog title={t.keys.revokeTitle(apiKey.name)} onClose={onClose}>
+      <p>{used === null ? t.keys.revokeUnused : t.keys.revokeUsed(format.ago(used))}</p>
+      <p>{t.keys.revokeFinal}</p>
+      <FormProblem error={revoke.error} />
+      <Actions>
+        <Button
+          look="danger"
+          busy={revoke.isPending}
+          onClick={() => revoke.mutate({ key_id: apiKey.id })}
+        >
+          {t.keys.revokeNow}
+        </Button>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
+      </Actions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,186 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { useWhyNotKeys } from '../lib/rights.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
+import { Loaded, PageHead } from '../ui/states.tsx';
+import { KeySecret } from './key-secret.tsx';
+
+type Offer = RouterOutputs['admin']['apiKeys']['templates'];
+type Scope = RouterInputs['admin']['apiKeys']['create']['scopes'][number];
+
+const DAY_MS = 86_400_000;
+const EXPIRIES = [30, 90, 365] as const;
+const CUSTOM = 'custom';
+
+/** Creates an API key. */
+export function NewKeyPage() {
+  const t = useTexts();
+  const offer = useQuery(api.admin.apiKeys.templates.queryOptions({}));
+  return (
+    <>
+      <PageHead title={t.keys.create} intro={t.keys.emptyHint} />
+      <Loaded query={offer}>{(data) => <NewKeyForm offer={data} />}</Loaded>
+    </>
+  );
+}
+
+function NewKeyForm({ offer }: { readonly offer: Offer }) {
+  const t = useTexts();
+  const why = useWhyNotKeys();
+  const navigate = useNavigate();
+  const cache = useQueryClient();
+  const [template, setTemplate] = useState(offer.templates[0]?.id ?? CUSTOM);
+  const [custom, setCustom] = useState<readonly string[]>([]);
+  const [days, setDays] = useState<number | null>(90);
+  const [wasSent, setSent] = useState(false);
+  const create = useMutation(
+    api.admin.apiKeys.create.mutationOptions({
+      onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
+    }),
+  );
+  const errorOf = useFieldErrors(create.error);
+  const chosen = offer.templates.find(({ id }) => id === template)?.scopes ?? custom;
+
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setSent(true);
+    if (chosen.length === 0 || why !== null || create.isPending) return;
+    const data = new FormData(event.currentTarget);
+    const addresses = textOf(data, 'allowed_ips')
+      .split(/[\s,]+/)
+      .filter(Boolean);
+    create.mutate({
+      name: textOf(data, 'name'),
+      scopes: chosen as Scope[],
+      allowed_ips: addresses.length === 0 ? null : addresses,
+      expires_at: days === null ? null : endOf(days),
+    });
+  };
+  const leave = () => void navigate({ to: '/keys' });
+
+  return (
+    <form className="form" onSubmit={send} noValidate>
+      <Field label={t.keys.name} hint={t.keys.nameHint} error={errorOf('name')}>
+        {(props) => <input {...props} name="name" maxLength={100} autoComplete="off" required />}
+      </Field>
+      <Group
+        legend={t.keys.permissions}
+        error={wasSent && chosen.length === 0 ? t.keys.permissionsNeeded : null}
+      >
+        {offer.templates.map(({ id, name, scopes }) => (
+          <Choice
+            key={id}
+            kind="radio"
+            name="template"
+            checked={template === id}
+            label={name}
+            hint={t.keys.countScopes(scopes.length)}
+            onChange={() => setTemplate(id)}
+          />
+        ))}
+        <Choice
+          kind="radio"
+          name="template"
+          checked={template === CUSTOM}
+          label={t.keys.custom}
+          onChange={() => {
+            setTemplate(CUSTOM);
+            setCustom(chosen);
+          }}
+        />
+        {template === CUSTOM && <Scopes offer={offer} chosen={custom} onChange={setCustom} />}
+      </Group>
+      <Expiry days={days} onChange={setDays} error={errorOf('expires_at')} />
+      <Field label={t.keys.restrict} hint={t.keys.restrictHint} error={errorOf('allowed_ips')}>
+        {(props) => <textarea {...props} name="allowed_ips" rows={3} spellCheck={false} />}
+      </Field>
+      <FormProblem error={create.error} fields={['name', 'expires_at', 'allowed_ips']} />
+      <Actions>
+        <Button type="submit" look="main" busy={create.isPending} why={why}>
+          {t.keys.create}
+        </Button>
+        <Link to="/keys" className="button plain">
+          {t.common.cancel}
+        </Link>
+      </Actions>
+      {create.data && <KeySecret secret={create.data.key} onDone={leave} />}
+    </form>
+  );
+}
+
+function Scopes({
+  offer,
+  chosen,
+  onChange,
+}: {
+  readonly offer: Offer;
+  readonly chosen: readonly string[];
+  readonly onChange: (scopes: readonly string[]) => void;
+}) {
+  const t = useTexts();
+  return (
+    <div className="nested">
+      {offer.scopes.map(({ scope, description }) => (
+        <Choice
+          key={scope}
+          kind="checkbox"
+          checked={chosen.includes(scope)}
+          label={t.keys.scopeNames[scope] ?? description}
+          hint={<code>{scope}</code>}
+          onChange={(checked) =>
+            onChange(checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))
+          }
+        />
+      ))}
+    </div>
+  );
+}
+
+function Expiry({
+  days,
+  onChange,
+  error,
+}: {
+  readonly days: number | null;
+  readonly onChange: (days: number | null) => void;
+  readonly error: string | null;
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  return (
+    <Group legend={t.keys.expiry} error={error}>
+      {EXPIRIES.map((each) => (
+        <Choice
+          key={each}
+          kind="radio"
+          name="expiry"
+          checked={days === each}
+          label={t.keys.expiryDays(each, format.day(endOf(each)))}
+          onChange={() => onChange(each)}
+        />
+      ))}
+      <Choice
+        kind="radio"
+        name="expiry"
+        checked={days === null}
+        label={t.keys.expiryNever}
+        hint={t.keys.expiryNeverHint}
+        onChange={() => onChange(null)}
+      />
+    </Group>
+  );
+}
+
+function endOf(days: number): string {
+  return new Date(Date.now() + days * DAY_MS).toISOString();
+}
+
+function textOf(data: FormData, name: string): string {
+  const value = data.get(name);
+  return typeof value === 'string' ? value : '';
+}

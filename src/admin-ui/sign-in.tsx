@@ -1,0 +1,106 @@
+/** What is shown instead of the page, or over it, while nobody who may see it is signed in. */
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useTexts } from './i18n/language.ts';
+import { queryClient } from './lib/api.ts';
+import { listPeople, loadSession, signInForDevelopment, signOut } from './lib/session.ts';
+import { HAS_DEVELOPMENT_LOGIN } from './lib/shell.ts';
+import { Button } from './ui/button.tsx';
+import { Dialog } from './ui/dialog.tsx';
+import { Loaded, ProblemBox } from './ui/states.tsx';
+
+/** Nobody is signed in. */
+export function SignIn() {
+  const t = useTexts();
+  return (
+    <main className="alone">
+      <h1>{HAS_DEVELOPMENT_LOGIN ? t.session.welcome : t.session.none}</h1>
+      <WaysIn />
+    </main>
+  );
+}
+
+/** The session has ended. What the reader was doing stays underneath. */
+export function SessionEnded() {
+  const t = useTexts();
+  return (
+    <Dialog title={t.session.ended} locked onClose={() => undefined}>
+      <p>{t.session.endedHint}</p>
+      <WaysIn />
+    </Dialog>
+  );
+}
+
+/** Nothing can be shown, for a reason that signing in does not change. */
+export function Standstill({
+  state,
+}: {
+  readonly state: 'forbidden' | 'closed' | 'unreachable' | 'loading' | 'none';
+}) {
+  const t = useTexts();
+  const hints = { forbidden: t.session.forbiddenHint, closed: t.session.closedHint };
+  const titles = {
+    forbidden: t.session.forbidden,
+    closed: t.session.closed,
+    unreachable: t.session.unreachable,
+    loading: t.session.loading,
+    none: t.session.none,
+  };
+  return (
+    <main className="alone">
+      <h1>{titles[state]}</h1>
+      {state in hints && <p>{hints[state as keyof typeof hints]}</p>}
+      {state === 'unreachable' ? (
+        <Button look="main" onClick={() => void loadSession()}>
+          {t.common.retry}
+        </Button>
+      ) : (
+        <Button onClick={() => void signOut()}>{t.app.signOut}</Button>
+      )}
+    </main>
+  );
+}
+
+function WaysIn() {
+  return HAS_DEVELOPMENT_LOGIN ? <DevelopmentLogin /> : <FromHostApplication />;
+}
+
+function FromHostApplication() {
+  const t = useTexts();
+  return (
+    <>
+      <p>{t.session.noneHint}</p>
+      <Button look="main" onClick={() => void loadSession()}>
+        {t.common.retry}
+      </Button>
+    </>
+  );
+}
+
+function DevelopmentLogin() {
+  const t = useTexts();
+  const people = useQuery({ queryKey: ['development-people'], queryFn: listPeople });
+  const signIn = useMutation({
+    mutationFn: signInForDevelopment,
+    onSuccess: () => queryClient.invalidateQueries(),
+  });
+  return (
+    <>
+      <p>{t.session.developmentHint}</p>
+      {signIn.error && <ProblemBox error={signIn.error} />}
+      <Loaded query={people} rows={3}>
+        {(list) => (
+          <ul className="people">
+            {list.map(({ user_id, email, role }) => (
+              <li key={user_id}>
+                <Button busy={signIn.isPending} onClick={() => signIn.mutate(user_id)}>
+                  <span>{t.session.continueAs(email?.split('@')[0] ?? user_id)}</span>
+                  <small>{t.roles[role]}</small>
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,141 @@
+import { useId, type ReactNode } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { problemOf, type Problem } from '../lib/problem.ts';
+
+/** What the control of a field must have. */
+export interface ControlProps {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': true | undefined;
+}
+
+/** A label, a control, a hint, and what is wrong with the value. */
+export function Field({
+  label,
+  hint,
+  error,
+  children,
+}: {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly error?: string | null | undefined;
+  readonly children: (props: ControlProps) => ReactNode;
+}) {
+  const id = useId();
+  const describedBy = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].join(' ').trim();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {hint && (
+        <p id={`${id}-hint`} className="hint">
+          {hint}
+        </p>
+      )}
+      {children({
+        id,
+        'aria-describedby': describedBy || undefined,
+        'aria-invalid': error ? true : undefined,
+      })}
+      {error && (
+        <p id={`${id}-error`} className="error">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Several controls with one question. */
+export function Group({
+  legend,
+  error,
+  children,
+}: {
+  readonly legend: string;
+  readonly error?: string | null | undefined;
+  readonly children: ReactNode;
+}) {
+  return (
+    <fieldset className="group">
+      <legend>{legend}</legend>
+      {children}
+      {error && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** A check box or radio button with its label. */
+export function Choice({
+  kind,
+  name,
+  checked,
+  onChange,
+  label,
+  hint,
+}: {
+  readonly kind: 'checkbox' | 'radio';
+  readonly name?: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+}) {
+  return (
+    <label className="choice">
+      <input
+        type={kind}
+        name={name}
+        checked={checked}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <span>
+        {label}
+        {hint && <small>{hint}</small>}
+      </span>
+    </label>
+  );
+}
+
+/** Returns what the service says is wrong with a field, in words, or null. */
+export function useFieldErrors(error: unknown): (field: string) => string | null {
+  const t = useTexts();
+  const problem = error ? problemOf(error) : null;
+  return (field) => {
+    const found = problem?.fields.find((one) => one.field === field);
+    return found ? (t.reasons[found.code] ?? found.message) : null;
+  };
+}
+
+/** What went wrong with a form, unless it is shown at one of the `fields`. */
+export function FormProblem({
+  error,
+  fields = [],
+}: {
+  readonly error: unknown;
+  readonly fields?: readonly string[];
+}) {
+  const t = useTexts();
+  if (!error) return null;
+  const problem = problemOf(error);
+  const others = problem.fields.filter(({ field }) => !fields.includes(field));
+  return (
+    <div role="alert" className="notice bad">
+      <p>{t.problems[problem.code]}</p>
+      {others.map(({ field, code, message }) => (
+        <p key={field}>{t.reasons[code] ?? message}</p>
+      ))}
+      <RequestId problem={problem} />
+    </div>
+  );
+}
+
+/** The id to quote to support, for what is not the reader's fault. */
+export function RequestId({ problem }: { readonly problem: Problem }) {
+  const t = useTexts();
+  if (problem.requestId === null || problem.code === 'validation_error') return null;
+  return <p className="hint">{t.common.requestId(problem.requestId)}</p>;
+}

@@ -1,0 +1,34 @@
+/** A short line at the bottom that says what has just happened. */
+import { useSyncExternalStore } from 'react';
+
+const SHOWN_MS = 6_000;
+const listeners = new Set<() => void>();
+let shown = '';
+let timer = 0;
+
+/** Says it to everybody, screen readers included. */
+export function announce(text: string): void {
+  window.clearTimeout(timer);
+  change(text);
+  timer = window.setTimeout(() => change(''), SHOWN_MS);
+}
+
+function change(text: string): void {
+  shown = text;
+  for (const listener of listeners) listener();
+}
+
+export function NoticeRegion() {
+  const text = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => shown,
+  );
+  return (
+    <div className="toast" role="status" data-shown={text !== '' || undefined}>
+      {text}
+    </div>
+  );
+}

@@ -1,0 +1,123 @@
+import type { ReactNode } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { problemOf } from '../lib/problem.ts';
+import { Button } from './button.tsx';
+import { RequestId } from './field.tsx';
+
+/** The heading of a page, with what one can do on it. */
+export function PageHead({
+  title,
+  intro,
+  children,
+}: {
+  readonly title: ReactNode;
+  readonly intro?: ReactNode;
+  readonly children?: ReactNode;
+}) {
+  return (
+    <div className="page-head">
+      <div>
+        <h1 tabIndex={-1}>{title}</h1>
+        {intro && <p className="intro">{intro}</p>}
+      </div>
+      {children && <div className="actions">{children}</div>}
+    </div>
+  );
+}
+
+/** Takes the place of what is loading, so that nothing moves when it arrives. */
+export function Loading({ rows = 5 }: { readonly rows?: number }) {
+  const t = useTexts();
+  return (
+    <div className="loading" role="status">
+      <span className="visually-hidden">{t.common.loading}</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <span key={row} aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+/** What is here when there is nothing yet, and what to do next. */
+export function Empty({
+  title,
+  hint,
+  children,
+}: {
+  readonly title: string;
+  readonly hint?: string;
+  readonly children?: ReactNode;
+}) {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      {hint && <p>{hint}</p>}
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong, with another try. */
+export function ProblemBox({
+  error,
+  onRetry,
+}: {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+}) {
+  const t = useTexts();
+  const problem = problemOf(error);
+  return (
+    <div role="alert" className="notice bad">
+      <p>{t.problems[problem.code]}</p>
+      <RequestId problem={problem} />
+      {onRetry && <Button onClick={onRetry}>{t.common.retry}</Button>}
+    </div>
+  );
+}
+
+/** The parts of a query that `Loaded` needs. */
+export interface QueryLike<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+/**
+ * Shows what a query has read. Data that could not be read anew stays, with a note that it may be
+ * out of date.
+ */
+export function Loaded<T>({
+  query,
+  rows,
+  children,
+}: {
+  readonly query: QueryLike<T>;
+  readonly rows?: number;
+  readonly children: (data: T) => ReactNode;
+}) {
+  const { data, error, refetch } = query;
+  if (data === undefined)
+    return error ? (
+      <ProblemBox error={error} onRetry={() => void refetch()} />
+    ) : (
+      <Loading {...(rows !== undefined && { rows })} />
+    );
+  return (
+    <>
+      {error ? <ProblemBox error={error} onRetry={() => void refetch()} /> : null}
+      {children(data)}
+    </>
+  );
+}
+
+/** A coloured word for a state. The word alone says it, too. */
+export function Badge({
+  tone,
+  children,
+}: {
+  readonly tone: 'good' | 'bad' | 'warn' | 'plain';
+  readonly children: ReactNode;
+}) {
+  return <span className={`badge ${tone}`}>{children}</span>;
+}

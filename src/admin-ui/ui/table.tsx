@@ -1,0 +1,85 @@
+import type { ReactNode } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { Button } from './button.tsx';
+
+export interface Column<Row> {
+  readonly label: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** `main`: names the row. `number`: right-aligned. `actions`: buttons, with a hidden label. */
+  readonly kind?: 'main' | 'number' | 'actions';
+}
+
+/** A table. On small screens each row becomes a card, in which each value has its label. */
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  isFaded,
+}: {
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly isFaded?: (row: Row) => boolean;
+}) {
+  return (
+    <table className="table" role="table">
+      <caption className="visually-hidden">{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map(({ label, kind }) => (
+            <th key={label} scope="col" role="columnheader" className={classOf(kind)}>
+              {kind === 'actions' ? <span className="visually-hidden">{label}</span> : label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={keyOf(row)} role="row" className={isFaded?.(row) ? 'faded' : undefined}>
+            {columns.map(({ label, kind, cell }) =>
+              kind === 'main' ? (
+                <th key={label} scope="row" role="rowheader">
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={label} role="cell" className={classOf(kind)} data-label={label}>
+                  {cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function classOf(kind: Column<never>['kind']): string | undefined {
+  return kind === undefined ? undefined : `cell-${kind}`;
+}
+
+/** The parts of an infinite query that `More` needs. */
+interface PagesLike {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly fetchNextPage: () => unknown;
+}
+
+/** Loads the page that follows, if there is one. */
+export function More({ query, shown }: { readonly query: PagesLike; readonly shown: number }) {
+  const t = useTexts();
+  return (
+    <div className="more">
+      <span className="hint" role="status">
+        {t.common.shown(shown)}
+      </span>
+      {query.hasNextPage && (
+        <Button busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          {t.common.more}
+        </Button>
+      )}
+    </div>
+  );
+}

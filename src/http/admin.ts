@@ -1,0 +1,109 @@
+/**
+ * Serves the admin page at `/admin` from memory. `scripts/build-admin.ts` has built and compressed
+ * its files. No page loads anything from another host.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { Router, type RequestHandler } from 'express';
+import helmet from 'helmet';
+import { createResource, sendResource, type Resource } from './docs/resource.ts';
+
+export interface AdminOptions {
+  /** The service's public URL. Its path, if it has one, precedes every address of the page. */
+  readonly publicUrl: string;
+  /** Whether the page offers the development login. */
+  readonly hasDevelopmentLogin: boolean;
+}
+
+const BUILD = join(import.meta.dirname, '../../build/admin');
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The admin page, to be mounted at `/`. */
+export function adminRouter(options: AdminOptions): Router {
+  const router = Router();
+  const files = once(() => readFiles(options));
+  router.get('/admin{/*path}', securityHeaders(), async (request, response, next) => {
+    const { shell, assets } = files();
+    const name = /^\/admin\/assets\/([\w.-]+)$/.exec(request.path)?.[1];
+    const resource = name === undefined ? shell : assets.get(name);
+    if (shell === null)
+      response.status(503).type('text/plain').send('Build the page first: npm run build:admin\n');
+    else if (resource) await sendResource(request, response, resource);
+    else next();
+  });
+  return router;
+}
+
+/** `shell` is null if the page was not built. */
+interface Files {
+  readonly shell: Resource | null;
+  readonly assets: ReadonlyMap<string, Resource>;
+}
+
+function readFiles(options: AdminOptions): Files {
+  if (!existsSync(join(BUILD, 'index.html'))) return { shell: null, assets: new Map() };
+  const folder = join(BUILD, 'assets');
+  const names = readdirSync(folder).filter((name) => extname(name) in TYPES);
+  return {
+    shell: readShell(options),
+    assets: new Map(names.map((name) => [name, readAsset(folder, name)])),
+  };
+}
+
+/** The same document for every address of the page. Addresses in it begin with the public path. */
+function readShell({ publicUrl, hasDevelopmentLogin }: AdminOptions): Resource {
+  const base = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/admin`;
+  const html = readFileSync(join(BUILD, 'index.html'), 'utf8')
+    .replaceAll('"./', `"${base}/`)
+    .replace('__BASE__', base)
+    .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');
+  return createResource('text/html; charset=utf-8', html);
+}
+
+/** A file that the build has compressed, and whose name holds a hash of its content. */
+function readAsset(folder: string, name: string): Resource {
+  const bodies = {
+    identity: readFileSync(join(folder, name)),
+    gzip: readFileSync(join(folder, `${name}.gz`)),
+    br: readFileSync(join(folder, `${name}.br`)),
+  };
+  return {
+    type: TYPES[extname(name)] ?? 'application/octet-stream',
+    bytes: bodies.identity.length,
+    version: name,
+    bodyAs: async (encoding) => bodies[encoding],
+    isShared: true,
+    isImmutable: true,
+  };
+}
+
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'"],
+        'connect-src': ["'self'"],
+        'base-uri': ["'none'"],
+        'form-action': ["'none'"],
+        'frame-ancestors': ["'none'"],
+        'require-trusted-types-for': ["'script'"],
+      },
+    },
+    // It would cover the whole host with its subdomains, so the owner of the host decides about it.
+    strictTransportSecurity: false,
+  });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}

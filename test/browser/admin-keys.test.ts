@@ -1,0 +1,216 @@
+// The admin page in a real browser: signing in, the states of the session, and API keys.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import {
+  findFaults,
+  launchBrowser,
+  openPage,
+  overflowOf,
+  photograph,
+  SKIPPED,
+} from '../support/browser.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    api = await startTestApi({
+      seed: makeSeed([makeTeam('acme'), makeTeam('keys'), makeTeam('ends')]),
+      developmentTeamId: 'team_acme',
+    });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('signs in on a development server, and out again', async () => {
+    const { page, complaints } = await openPage(browser, api.url, { locale: 'en-GB' });
+    await page.goto(`${api.url}/admin/keys?ended=true`);
+    await page.getByRole('button', { name: 'Continue as owner' }).waitFor();
+    await photograph(page, 'sign-in');
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Continue as owner' }).click();
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    expect(new URL(page.url()).search).toBe('?ended=true');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Continue as member' }).click();
+    await page.getByRole('heading', { name: 'This page is for admins' }).waitFor();
+    // The first question for the session is refused, and so is the one after the sign-out.
+    expect(complaints.filter((one) => !/401|trpc-session/.test(one))).toEqual([]);
+  });
+
+  it('creates a key whose secret cannot be lost by Esc, and that works', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, { path: '/keys', team: 'keys' });
+    await page.getByRole('link', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('Payroll import');
+    await page.getByLabel('Choose each permission').check();
+    await page.getByLabel('See members').uncheck();
+    await page.getByLabel('No end').check();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    const secret = await dialog.locator('code').first().innerText();
+    await photograph(page, 'key-secret');
+    expect(await findFaults(page)).toEqual([]);
+    for (let times = 0; times < 3; times += 1) await page.keyboard.press('Escape');
+    // It says that it is disabled, so Playwright would wait.
+    await dialog.getByRole('button', { name: 'Done' }).click({ force: true });
+    expect(await dialog.isVisible()).toBe(true);
+    const { body } = await api.call(secret, 'GET', '/me');
+    expect(body).toMatchObject({ tenant_id: 'team_keys' });
+    expect((body as { scopes: string[] }).scopes).not.toContain('users:read');
+    await dialog.getByLabel('I have stored the key').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await rowOf(page, 'Payroll import').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('says at the field why a key is refused', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
+    await page.getByLabel('Name').fill('full');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByText('The team has, or had, a key of this name. Choose another one.').waitFor();
+    const name = page.getByLabel('Name');
+    expect(await name.getAttribute('aria-invalid')).toBe('true');
+    await name.fill('Import');
+    await page.getByLabel('Where may it be used from?').fill('not an address');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByText('Expected an IPv4 or IPv6 address').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+  });
+
+  it('replaces and revokes a key by the keyboard alone', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, { path: '/keys', team: 'ends' });
+    const old = api.key('team_ends', 'users:read');
+    await page.getByRole('button', { name: 'Replace: users:read' }).focus();
+    await page.keyboard.press('Enter');
+    await photograph(page, 'key-replace');
+    await page.getByRole('dialog', { name: 'Replace the key “users:read”' }).waitFor();
+    await tabTo(page, '1 day');
+    // Two steps up, over the first choice to the last one: "End it now".
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    await tabTo(page, 'Replace the key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+    await tabTo(page, 'I have stored the key');
+    await page.keyboard.press('Space');
+    await tabTo(page, 'Done');
+    await page.keyboard.press('Enter');
+    await rowOf(page, 'users:read (2)').waitFor();
+    expect((await api.call(old, 'GET', '/me')).status).toBe(401);
+    await page.getByRole('button', { name: 'Revoke: users:read (2)' }).focus();
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Revoke the key');
+    await page.keyboard.press('Enter');
+    await page.getByText('The key “users:read (2)” no longer works.').waitFor();
+    await page.getByLabel('Show ended keys').focus();
+    await page.keyboard.press('Space');
+    await page.getByText('Revoked').first().waitFor();
+    expect(await rowOf(page, 'users:read').count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
+  it('explains to an admin without the right what is missing and who can grant it', async () => {
+    const options = { path: '/keys', team: 'acme', member: 'admin' };
+    const { page } = await openAdminPage(browser, api, options);
+    const create = page.getByRole('button', { name: 'Create a key' });
+    expect(await create.getAttribute('aria-disabled')).toBe('true');
+    expect(await create.getAttribute('title')).toContain('The owner of the team can grant it');
+  });
+
+  it('keeps a form while the session has ended, and goes on after signing in', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
+    await page.getByLabel('Name').fill('Kept text');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Continue as owner' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Name').inputValue()).toBe('Kept text');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+  });
+
+  it('shows an error with its request id, and tries again', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'acme' });
+    await settle(page);
+    await api.db.pool.query(`update team set status = 'suspended' where id = 'team_acme'`);
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByText(/Request id for support: [\w-]{36}/).waitFor();
+    await api.db.pool.query(`update team set status = 'active' where id = 'team_acme'`);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await rowOf(page, 'full').waitFor();
+  });
+
+  it('is for every reader: both languages, both schemes, small screens', async () => {
+    const looks = [
+      { locale: 'de-DE', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
+      { locale: 'en-GB', colorScheme: 'dark' },
+      { locale: 'de-DE', colorScheme: 'light', forcedColors: 'active' },
+    ] as const;
+    for (const look of looks) {
+      const { page, complaints } = await openAdminPage(browser, api, {
+        path: '/keys',
+        team: 'acme',
+        ...look,
+      });
+      for (const path of ['/keys', '/keys/new']) {
+        await page.goto(`${api.url}/admin${path}`);
+        await settle(page);
+        expect(await findFaults(page)).toEqual([]);
+        expect(await overflowOf(page)).toBe(0);
+        expect(await page.locator('style').count()).toBe(0);
+      }
+      expect(await page.getAttribute('html', 'lang')).toBe(look.locale.slice(0, 2));
+      expect(complaints).toEqual([]);
+    }
+  });
+
+  it('is served compressed, immutable and under a strict policy', async () => {
+    const shell = await fetch(`${api.url}/admin/keys`);
+    expect(shell.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none';script-src 'self';.*frame-ancestors 'none';require-trusted-types-for/,
+    );
+    const [, script = ''] = /src="([^"]+\.js)"/.exec(await shell.text()) ?? [];
+    const asset = await fetch(api.url + script, { headers: { 'accept-encoding': 'br' } });
+    expect(asset.headers.get('content-encoding')).toBe('br');
+    expect(asset.headers.get('cache-control')).toContain('immutable');
+    expect((await fetch(`${api.url}/admin/assets/nothing.js`)).status).toBe(404);
+    const { page } = await openPage(browser, api.url);
+    await signIn(page, api, { team: 'acme', member: 'owner' });
+    const session = await page.request.get(`${api.url}/trpc-session`);
+    expect(await session.json()).toMatchObject({
+      member_id: 'mem_acme_owner',
+      role: 'owner',
+      team: { id: 'team_acme', name: 'Team acme' },
+    });
+  });
+});
+
+function rowOf(page: Page, name: string) {
+  const cell = page.getByRole('rowheader').filter({ hasText: new RegExp(`^${escape(name)}svck`) });
+  return page.getByRole('row').filter({ has: cell });
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[()]/g, String.raw`\$&`);
+}
+
+/** Presses Tab until the focus is on the control with this label or text. */
+async function tabTo(page: Page, label: string): Promise<void> {
+  for (let times = 0; times < 20; times += 1) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate<string>(
+      `(document.activeElement?.labels?.[0] ?? document.activeElement)?.textContent ?? ''`,
+    );
+    if (focused.startsWith(label)) return;
+  }
+  throw new Error(`the focus never came to "${label}"`);
+}

@@ -1,0 +1,69 @@
+// A real browser for tests of pages: what must not happen is recorded, and axe looks at the rest.
+import { existsSync } from 'node:fs';
+import axe, { type AxeResults } from 'axe-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** Why browser tests are skipped on this machine, for the name of a suite; empty if they run. */
+export const SKIPPED = existsSync(CHROMIUM) ? '' : ` (skipped: there is no ${CHROMIUM})`;
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+}
+
+/** What axe finds, in one line each: WCAG 2.2 AA and its best practices. */
+export async function findFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<AxeResults>(
+    `axe.run(document, { resultTypes: ['violations'] })`,
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
+}
+
+/** How far the page can be scrolled to the side. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+}
+
+/**
+ * Opens a page and records what must not happen: errors and warnings in the console, violations of
+ * the policy, requests to other servers, and failed requests.
+ */
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: NonNullable<Parameters<Browser['newContext']>[0]> = {},
+): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${origin}/`)) complaints.push(`request to ${request.url()}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+  });
+  return { page, complaints };
+}
+
+/** Takes a screenshot for people, if SCREENSHOTS names a folder. */
+export async function photograph(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS'];
+  if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
+}
