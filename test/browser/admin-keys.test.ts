@@ -147,6 +147,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await api.db.pool.query(`update team set status = 'active' where id = 'team_acme'`);
     await page.getByRole('button', { name: 'Try again' }).click();
     await rowOf(page, 'full').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   it('is for every reader: both languages, both schemes, small screens', async () => {
