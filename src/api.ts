@@ -31,8 +31,9 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     url: config.databaseUrl,
     poolMax: config.databasePoolMax,
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+    onSlow: (slow) => logger.warn(slow, 'a slow statement'),
   });
-  const metrics = createMetrics(db.pool);
+  const metrics = createMetrics(db);
   const usage = startUsageCounter({
     db: db.forCaller({ share: null }),
     clock: systemClock,

@@ -31,6 +31,7 @@ export async function startWorker(config: Config): Promise<Part> {
     url: config.databaseUrl,
     poolMax: config.databasePoolMax,
     onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+    onSlow: (slow) => logger.warn(slow, 'a slow statement'),
   });
   try {
     const migrations = await expectedMigrations();

@@ -6,7 +6,8 @@ import { openPool } from './pool.ts';
 import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openSharedConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited } from './single-statements.ts';
-import { ask, type Statement } from './statement.ts';
+import { createSlowReport, type SlowStatement } from './slow-statements.ts';
+import { ask, type Observe, type Statement } from './statement.ts';
 import { openTransactions } from './transactions.ts';
 import { openWakeUps, type WakeUp } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -57,8 +58,17 @@ export interface Database extends Db {
    * way.
    */
   forCaller(caller: Caller): Db;
+  /** How much waits for its team's turn. */
+  waiting(): Waiting;
   /** Closes all connections. Call it after the last statement. */
   close(): Promise<void>;
+}
+
+/** What waits, by kind: single statements, those that take long, and transactions. */
+export interface Waiting {
+  readonly statements: number;
+  readonly slowStatements: number;
+  readonly transactions: number;
 }
 
 export interface DatabaseOptions {
@@ -71,11 +81,15 @@ export interface DatabaseOptions {
   readonly answerTimeoutMs?: number;
   /** The server ends a statement after this time; 4.5 s by default. */
   readonly statementTimeoutMs?: number;
+  /** Called with a statement of `slowStatementMs` or more (0.5 s by default). */
+  readonly onSlow?: (slow: SlowStatement) => void;
+  readonly slowStatementMs?: number;
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
 /** Less than the time after which the connection would be broken. */
 const STATEMENT_TIMEOUT_MS = 4_500;
+const SLOW_STATEMENT_MS = 500;
 
 /** The process's own work. It has no share and no limit on its line. */
 const THE_PROCESS: Caller = { share: null };
@@ -100,32 +114,42 @@ export function openDatabase(options: DatabaseOptions): Database {
     runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
   });
   const limits = { connections, watchdog };
-  const askOn = <Row>(client: pg.PoolClient, what: Statement<Row>, values: readonly unknown[]) =>
-    watchdog.guard(client, ask(client, what, values));
+  const observeFor = createSlowReport(
+    options.slowStatementMs ?? SLOW_STATEMENT_MS,
+    options.onSlow ?? (() => undefined),
+  );
+  const askBy =
+    (observe: Observe) =>
+    <Row>(client: pg.PoolClient, what: Statement<Row>, values: readonly unknown[]) =>
+      watchdog.guard(client, ask(client, { what, values, observe }));
   const queryFor = (caller: Caller): Db['query'] => {
+    const askOn = askBy(observeFor(caller));
     return (what, values) => statements.run(caller, (client) => askOn(client, what, values));
   };
+  const askCommon = askBy(observeFor(THE_PROCESS));
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));
-  const runTransaction = openTransactions({
+  const transactions = openTransactions({
     connections,
     watchdog,
     scope,
     prisma,
     wakeUps,
+    observeFor,
     places: counts.transactions,
   });
   return {
     pool: connections.pool,
     prisma,
     query: (what, values) =>
-      common.run((client) => runLimited(limits, client, () => askOn(client, what, values))),
-    transaction: (work) => runTransaction(THE_PROCESS, work),
+      common.run((client) => runLimited(limits, client, () => askCommon(client, what, values))),
+    waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
+    transaction: (work) => transactions.run(THE_PROCESS, work),
     forCaller: (caller) => ({
       query: queryFor(caller),
       get prisma() {
         return prismaFor(prisma, scope, caller);
       },
-      transaction: (work) => runTransaction(caller, work),
+      transaction: (work) => transactions.run(caller, work),
     }),
     close: async () => {
       await wakeUps.drain();

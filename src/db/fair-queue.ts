@@ -46,6 +46,8 @@ export interface FairQueue {
    */
   enter(caller: Caller): Promise<void>;
   leave(caller: Caller): void;
+  /** How many wait, in all lines. */
+  waiting(): number;
 }
 
 /** A team that has places, or waits for one. */
@@ -137,6 +139,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       forget(team);
       admitNext();
     },
+    waiting: () => [...waiting].reduce((sum, { line }) => sum + line.length, 0),
   };
 }
 

@@ -20,6 +20,8 @@ export type Send<T> = (client: pg.PoolClient) => Promise<T>;
 
 export interface SingleStatements {
   run<T>(caller: Caller, send: Send<T>): Promise<T>;
+  /** How many wait for their team's turn. */
+  waiting(): { readonly statements: number; readonly slowStatements: number };
   close(): Promise<void>;
 }
 
@@ -78,6 +80,7 @@ export function openSingleStatements({
         return runSlow(caller, send);
       }
     },
+    waiting: () => ({ statements: quickQueue.waiting(), slowStatements: slowQueue.waiting() }),
     close: () => shared.close(),
   };
 }

@@ -71,21 +71,33 @@ export function statementsByFilters<Name extends string, Row>(
   };
 }
 
+/** Called with each statement that has ended, and how long its answer took. */
+export type Observe = (statement: Statement<unknown>, ms: number) => void;
+
+/** A statement with its values. */
+interface Question<Row> {
+  readonly what: Statement<Row>;
+  readonly values: readonly unknown[];
+  readonly observe: Observe;
+}
+
 /**
  * Sends the statement on the connection. Throws `unavailable` when the database cannot be reached.
  * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
  */
 export function ask<Row>(
   client: pg.PoolClient,
-  what: Statement<Row>,
-  values: readonly unknown[],
+  { what, values, observe }: Question<Row>,
 ): Promise<Row[]> {
+  const sentAt = performance.now();
   return new Promise<pg.QueryResult>((resolve, reject) => {
     const { name, text, isSearch } = what;
     const query = { text, values: values as unknown[] };
     const config = isSearch ? query : { ...query, name };
-    client.query(config, (error: Error | null, result: pg.QueryResult) =>
-      error ? reject(error) : resolve(result),
-    );
+    client.query(config, (error: Error | null, result: pg.QueryResult) => {
+      observe(what, performance.now() - sentAt);
+      if (error) reject(error);
+      else resolve(result);
+    });
   }).then(({ rows }) => rows as Row[], rethrow);
 }

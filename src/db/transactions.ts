@@ -7,12 +7,16 @@ import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import type { ConnectionPool } from './pool.ts';
 import type { PrismaScope } from './prisma.ts';
-import { ask } from './statement.ts';
+import { ask, type Observe } from './statement.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** Runs `work` in a transaction, as `Db.transaction` says. */
-export type RunTransaction = <T>(caller: Caller, work: (tx: Tx) => Promise<T>) => Promise<T>;
+export interface Transactions {
+  /** Runs `work` in a transaction, as `Db.transaction` says. */
+  run<T>(caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** How many wait for their team's turn. */
+  waiting(): number;
+}
 
 interface Context {
   readonly connections: ConnectionPool;
@@ -20,21 +24,25 @@ interface Context {
   readonly scope: AsyncLocalStorage<PrismaScope>;
   readonly prisma: PrismaClient;
   readonly wakeUps: WakeUps;
+  readonly observeFor: (caller: Caller) => Observe;
 }
 
 /** Runs up to `places` transactions at once, and for one team up to half as many. */
 export function openTransactions({
   places,
   ...context
-}: Context & { readonly places: number }): RunTransaction {
+}: Context & { readonly places: number }): Transactions {
   const queue = createFairQueue({ places, perTeam: halfOf(places) });
-  return async (caller, work) => {
-    await queue.enter(caller);
-    try {
-      return await runOnConnection(context, caller, work);
-    } finally {
-      queue.leave(caller);
-    }
+  return {
+    run: async (caller, work) => {
+      await queue.enter(caller);
+      try {
+        return await runOnConnection(context, caller, work);
+      } finally {
+        queue.leave(caller);
+      }
+    },
+    waiting: () => queue.waiting(),
   };
 }
 
@@ -47,7 +55,7 @@ async function runOnConnection<T>(
   const hangUp = cancelOnHangUp(client, caller.signal);
   let broken: Error | undefined;
   try {
-    return await commit(context, { client, hangUp, signal: caller.signal }, work);
+    return await commit(context, { client, hangUp, caller }, work);
   } catch (error) {
     await context.watchdog.guard(client, client.query('ROLLBACK')).catch((fault: Error) => {
       broken = fault;
@@ -62,15 +70,17 @@ async function runOnConnection<T>(
 interface Connection {
   readonly client: pg.PoolClient;
   readonly hangUp: HangUp | null;
-  readonly signal: AbortSignal | undefined;
+  readonly caller: Caller;
 }
 
 /** Begins a transaction, runs `work` in it, and commits. After an error a ROLLBACK must follow. */
 async function commit<T>(
-  { connections, watchdog, scope, prisma, wakeUps }: Context,
-  { client, hangUp, signal }: Connection,
+  { connections, watchdog, scope, prisma, wakeUps, observeFor }: Context,
+  { client, hangUp, caller }: Connection,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
+  const { signal } = caller;
+  const observe = observeFor(caller);
   const sent: Promise<unknown>[] = [];
   const wanted = new Set<WakeUp>();
   const send = (promise: Promise<unknown>): void => {
@@ -79,7 +89,9 @@ async function commit<T>(
     sent.push(promise);
   };
   const query: Tx['query'] = (what, values) =>
-    signal?.aborted ? Promise.reject(hungUp()) : watchdog.guard(client, ask(client, what, values));
+    signal?.aborted
+      ? Promise.reject(hungUp())
+      : watchdog.guard(client, ask(client, { what, values, observe }));
   const tx: Tx = {
     prisma,
     query,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import pino, { type Logger, type LoggerOptions } from 'pino';
 
 /**
@@ -5,6 +6,11 @@ import pino, { type Logger, type LoggerOptions } from 'pino';
  * quarter of a list request.
  */
 const BATCH_BYTES = 32_768;
+
+/** The release, so that lines of two releases side by side can be told apart. */
+const { version: RELEASE } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string };
 
 /** The logger of a process. */
 export interface ProcessLogger extends Logger {
@@ -40,7 +46,7 @@ export function createThreadLogger(level: string, write: (line: string) => void)
 function optionsOf(level: string): LoggerOptions {
   return {
     level,
-    base: { pid: process.pid },
+    base: { pid: process.pid, release: RELEASE },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: toLoggedError },
   };

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
-import type pg from 'pg';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Database } from '../db/client.ts';
 import type { Config } from './config.ts';
 
 export interface Metrics {
@@ -8,8 +8,8 @@ export interface Metrics {
   readonly observeRequest: (route: string, status: number, seconds: number) => void;
 }
 
-/** Creates the metrics of an API process: its requests, and the connections of its pool. */
-export function createMetrics(pool: pg.Pool): Metrics {
+/** Creates the metrics of an API process: its requests, its connections, and what waits for one. */
+export function createMetrics({ pool, waiting }: Pick<Database, 'pool' | 'waiting'>): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
@@ -21,13 +21,24 @@ export function createMetrics(pool: pg.Pool): Metrics {
   });
   const connections = new Gauge({
     name: 'database_pool_connections',
-    help: 'Connections of this process: all, idle, and callers that wait for one.',
+    help: 'Connections of this process: all, and idle ones.',
     labelNames: ['state'],
     registers: [registry],
     collect: () => {
       connections.set({ state: 'total' }, pool.totalCount);
       connections.set({ state: 'idle' }, pool.idleCount);
-      connections.set({ state: 'waiting' }, pool.waitingCount);
+    },
+  });
+  const queue = new Gauge({
+    name: 'database_queue_length',
+    help: 'What waits for its team to have a turn at the database, by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect: () => {
+      const { statements, slowStatements, transactions } = waiting();
+      queue.set({ kind: 'statement' }, statements);
+      queue.set({ kind: 'slow_statement' }, slowStatements);
+      queue.set({ kind: 'transaction' }, transactions);
     },
   });
   return {

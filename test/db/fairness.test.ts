@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, statement, type Database, type Db } from '../../src/db/client.ts';
+import type { SlowStatement } from '../../src/db/slow-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { holdLock } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   };
 });
 
-function open(options: { statementTimeoutMs?: number; url?: string } = {}): Database {
+function open(options: Partial<Parameters<typeof openDatabase>[0]> = {}): Database {
   return openDatabase({
     url: database.url,
     poolMax: POOL_MAX,
@@ -67,7 +68,7 @@ describe('a slow statement', () => {
     void slow.then(() => {
       isOver = true;
     });
-    for (let n = 0; n < 30; n++) {
+    for (let n = 0; n < 10; n++) {
       const team = db.forCaller({ share: `quick ${n}` });
       expect(await team.query(ECHO, ['quick'])).toEqual([{ value: 'quick' }]);
     }
@@ -208,4 +209,44 @@ describe('the limit on a statement', () => {
     await delay(0);
     expect(await sessions(`state like 'idle in transaction%'`)).toBe(0);
   });
+});
+
+test('tells how much waits for its turn, by kind', async () => {
+  const busy = open();
+  onTestFinished(() => busy.close());
+  const release = await holdLock(
+    { databaseUrl: database.url },
+    `${LOCK.text.replace('$1', `'a'`)}`,
+  );
+  const rename = () =>
+    busy
+      .forCaller({ share: 'a' })
+      .transaction(async (tx) => void (await tx.query(RENAME, ['a', 'again'])));
+  const renamed = repeat(SHARE + 3, rename);
+  await until(async () => (await waitingForLock()) === SHARE);
+  expect(busy.waiting()).toEqual({ statements: 0, slowStatements: 0, transactions: 3 });
+  await release();
+  await Promise.all(renamed);
+  expect(busy.waiting().transactions).toBe(0);
+});
+
+test('reports slow statements by name and team, each name once a second', async () => {
+  const reports: SlowStatement[] = [];
+  const watched = open({ slowStatementMs: 20, onSlow: (slow) => reports.push(slow) });
+  onTestFinished(() => watched.close());
+  const ofA = watched.forCaller({ share: 'a' });
+  await ofA.query(ECHO, ['quick']);
+  await ofA.query(SLEEP, [0.05]);
+  const isSleep = ({ statement: name }: SlowStatement) => name === SLEEP.name;
+  const [first] = reports.filter(isSleep);
+  expect(first).toMatchObject({ share: 'a', count: 1 });
+  expect(first?.ms).toBeGreaterThanOrEqual(50);
+  await ofA.transaction(async (tx) => void (await tx.query(SLEEP, [0.05])));
+  expect(reports.filter(isSleep)).toHaveLength(1);
+  await until(async () => {
+    await ofA.query(SLEEP, [0.05]);
+    return reports.filter(isSleep).length === 2;
+  });
+  // The one in between, at least, is counted.
+  expect(reports.filter(isSleep)[1]?.count).toBeGreaterThan(1);
 });

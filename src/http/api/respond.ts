@@ -94,7 +94,16 @@ export function finish(exchange: RestExchange, startedAt: number): void {
   const key = authentication?.tenant?.actor.id;
   if (team !== undefined && key !== undefined) options.countUse?.(team, key, status);
   options.logger.info(
-    { requestId, method: request.method, route, status, ms: Math.round(ms * 10) / 10, team, key },
+    {
+      requestId,
+      method: request.method,
+      route,
+      status,
+      ms: Math.round(ms * 10) / 10,
+      team,
+      key,
+      ip: options.ipOf(request),
+    },
     'request',
   );
 }
