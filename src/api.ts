@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
-import { openDatabase, type Database } from './db/client.ts';
+import type { Database } from './db/client.ts';
 import { expectedMigrations } from './db/migrate.ts';
 import { startUsageCounter, type UsageCounter } from './features/usage/counter.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authenticate.ts';
@@ -14,6 +14,7 @@ import { openApiDocument } from './http/openapi/document.ts';
 import { createApp } from './http/server.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { createGuardedServer } from './runtime/connections.ts';
+import { openDatabaseOf } from './runtime/database.ts';
 import { drain, trackRequests } from './runtime/drain.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics, type Metrics } from './runtime/metrics.ts';
@@ -27,12 +28,7 @@ import { DEMO_TEAM_ID } from './seed/demo-team.ts';
  */
 export async function startApi(config: Config): Promise<Required<Part> & { port: number }> {
   const logger = createLogger(config.logLevel);
-  const db = openDatabase({
-    url: config.databaseUrl,
-    poolMax: config.databasePoolMax,
-    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
-    onSlow: (slow) => logger.warn(slow, 'a slow statement'),
-  });
+  const db = openDatabaseOf(config, logger);
   const metrics = createMetrics(db);
   const usage = startUsageCounter({
     db: db.forCaller({ share: null }),

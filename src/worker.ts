@@ -1,7 +1,7 @@
 import './runtime/node-version.ts';
 import { systemClock } from './core/clock.ts';
 import { requireAppSecret } from './db/app-secret.ts';
-import { openDatabase, type Caller, type Database } from './db/client.ts';
+import type { Caller, Database } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
@@ -12,6 +12,7 @@ import { readBacklog } from './delivery/backlog-store.ts';
 import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
+import { openDatabaseOf } from './runtime/database.ts';
 import { startJobThread } from './runtime/job-thread.ts';
 import { createLogger, type ProcessLogger } from './runtime/log.ts';
 import { serveMetrics } from './runtime/metrics.ts';
@@ -27,12 +28,7 @@ import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metric
  */
 export async function startWorker(config: Config): Promise<Part> {
   const logger = createLogger(config.logLevel);
-  const db = openDatabase({
-    url: config.databaseUrl,
-    poolMax: config.databasePoolMax,
-    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
-    onSlow: (slow) => logger.warn(slow, 'a slow statement'),
-  });
+  const db = openDatabaseOf(config, logger);
   try {
     const migrations = await expectedMigrations();
     const secrets = appSecretsOf(config);

@@ -103,3 +103,11 @@ export const freeContainer = z
 
 /** The output of an operation that has nothing to return. */
 export const okOutput = z.object({ ok: z.boolean() });
+
+/** Makes the bounds of a list comparable: each is ISO in any time zone, and may be missing. */
+export function toInstants<Filters extends Partial<Record<'since' | 'until', string | undefined>>>(
+  filters: Filters,
+): Filters {
+  const { since, until } = filters;
+  return { ...filters, since: since && toInstant(since), until: until && toInstant(until) };
+}

@@ -209,30 +209,18 @@ const INSERT = statement(
 
 /** Does not wait for the database. */
 export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
-  const {
-    id,
-    member_id,
-    status,
-    title,
-    situation_id,
-    personality_id,
-    industry_id,
-    note,
-    due_date,
-    created_at,
-  } = row;
   tx.send(INSERT, [
     teamId,
-    id,
-    member_id,
-    status,
-    title,
-    situation_id,
-    personality_id,
-    industry_id,
-    note,
-    due_date,
-    created_at,
+    row.id,
+    row.member_id,
+    row.status,
+    row.title,
+    row.situation_id,
+    row.personality_id,
+    row.industry_id,
+    row.note,
+    row.due_date,
+    row.created_at,
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
-import { toInstant } from '../../core/shapes.ts';
+import { toInstants } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import * as store from './store.ts';
 import type { AuditFilters, AuditRow } from './store.ts';
@@ -16,13 +16,8 @@ export async function listEntries(
   teamId: string,
   query: AuditFilters & PageQuery,
 ): Promise<Page<AuditRow>> {
-  const { cursor, limit, since, until, ...filters } = query;
-  const inRange = {
-    ...filters,
-    since: since && toInstant(since),
-    until: until && toInstant(until),
-  };
+  const { cursor, limit, ...filters } = query;
   return readPage(LIST, { cursor, limit }, (slice) =>
-    store.listEntries(db, teamId, slice, inRange),
+    store.listEntries(db, teamId, slice, toInstants(filters)),
   );
 }

@@ -5,6 +5,18 @@ import * as schema from './schema.ts';
 import * as service from './service.ts';
 import { toAdmin, toCatalogEntry, toRelease } from './view.ts';
 
+/** A procedure of the owner that gives a member a right, or takes it. */
+function changeOfRight(change: typeof service.grantRight) {
+  return appProcedure({
+    access: 'owner',
+    input: schema.rightInput,
+    output: schema.heldRights,
+  }).mutation(async ({ ctx, input: { member_id, right } }) => ({
+    member_id,
+    rights: [...(await change(ctx.db, changeContextOf(ctx), member_id, right))],
+  }));
+}
+
 /**
  * The team's settings in the app: rights, privacy switches, policies and released catalog entries.
  */
@@ -18,29 +30,8 @@ export const teamSettings = {
     return pageResponse(page, (row) => toAdmin(ctx.privacy, row));
   }),
 
-  grantRight: appProcedure({
-    access: 'owner',
-    input: schema.rightInput,
-    output: schema.heldRights,
-  }).mutation(async ({ ctx, input }) => {
-    const { member_id, right } = input;
-    return {
-      member_id,
-      rights: [...(await service.grantRight(ctx.db, changeContextOf(ctx), member_id, right))],
-    };
-  }),
-
-  withdrawRight: appProcedure({
-    access: 'owner',
-    input: schema.rightInput,
-    output: schema.heldRights,
-  }).mutation(async ({ ctx, input }) => {
-    const { member_id, right } = input;
-    return {
-      member_id,
-      rights: [...(await service.withdrawRight(ctx.db, changeContextOf(ctx), member_id, right))],
-    };
-  }),
+  grantRight: changeOfRight(service.grantRight),
+  withdrawRight: changeOfRight(service.withdrawRight),
 
   privacy: {
     get: appProcedure({ access: 'admins', input: schema.nothing, output: schema.privacy }).query(

@@ -45,8 +45,8 @@ export async function knowsPerson(tx: Tx, teamId: string, userId: string): Promi
   return (await tx.query(KNOWS_PERSON, [teamId, userId])).length > 0;
 }
 
-const COLUMNS = `id, user_id, status, source, assignment_id, created_at, finished_at, duration_s,
-  external_ref, situation_id, personality_id, industry_id, role_id`;
+const COLUMNS = `id, status, assignment_id, finished_at, duration_s, external_ref, situation_id,
+  personality_id, industry_id, role_id, user_id, source, created_at`;
 
 const FIND = statement<TrainingRow>(
   'trainings.findOfAnybody',
@@ -66,7 +66,7 @@ export async function findTrainingOfAnybody(
 const INSERT = statement<{ id: string }>(
   'trainings.insert',
   `insert into training (team_id, ${COLUMNS})
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::json, $11, $12, $13, $14)
+   values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11, $12, $13, $14)
    on conflict (team_id, id) do nothing
    returning id`,
 );
@@ -74,20 +74,10 @@ const INSERT = statement<{ id: string }>(
 /** Inserts a training. Returns false if its id was taken meanwhile, for another person. */
 export async function insertTraining(tx: Tx, teamId: string, row: TrainingRow): Promise<boolean> {
   const rows = await tx.query(INSERT, [
-    teamId,
-    row.id,
+    ...valuesOf(teamId, row),
     row.user_id,
-    row.status,
     row.source,
-    row.assignment_id,
     row.created_at,
-    row.finished_at,
-    row.duration_s,
-    toJson(row.external_ref),
-    row.situation_id,
-    row.personality_id,
-    row.industry_id,
-    row.role_id,
   ]);
   return rows.length > 0;
 }
@@ -109,7 +99,12 @@ const UPDATE = statement(
 
 /** Writes the fields that a step may change. */
 export function updateTraining(tx: Tx, teamId: string, row: TrainingRow): void {
-  tx.send(UPDATE, [
+  tx.send(UPDATE, valuesOf(teamId, row));
+}
+
+/** The key and what a step may change, in the order of both statements. */
+function valuesOf(teamId: string, row: TrainingRow): unknown[] {
+  return [
     teamId,
     row.id,
     row.status,
@@ -121,7 +116,7 @@ export function updateTraining(tx: Tx, teamId: string, row: TrainingRow): void {
     row.personality_id,
     row.industry_id,
     row.role_id,
-  ]);
+  ];
 }
 
 const MARK_SCORED = statement(

@@ -1,7 +1,7 @@
 /** Deliveries for the team's admins in the app: a list over all endpoints, and one in detail. */
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { unknownId } from '../../core/problem.ts';
-import { toInstant } from '../../core/shapes.ts';
+import { toInstants } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import { deliveryHeaders, envelopeText } from '../../delivery/envelope.ts';
 import * as store from './admin-store.ts';
@@ -24,14 +24,9 @@ export async function listDeliveries(
   teamId: string,
   query: DeliveryFilters & PageQuery,
 ): Promise<Page<AdminDeliveryRow>> {
-  const { cursor, limit, since, until, ...filters } = query;
-  const inRange = {
-    ...filters,
-    since: since && toInstant(since),
-    until: until && toInstant(until),
-  };
+  const { cursor, limit, ...filters } = query;
   return readPage(LIST, { cursor, limit }, (slice) =>
-    store.listDeliveries(db, teamId, slice, inRange),
+    store.listDeliveries(db, teamId, slice, toInstants(filters)),
   );
 }
 

@@ -53,28 +53,6 @@ function mayShow(privacy: Privacy, row: DeliveryDetailRow): boolean {
 
 /** A bulk resend as the app shows it. */
 export function toResend(row: ResendRow): z.input<typeof resend> {
-  const {
-    id,
-    endpoint_id,
-    state,
-    since,
-    total,
-    has_more,
-    sent,
-    position_at,
-    created_at,
-    finished_at,
-  } = row;
-  return {
-    id,
-    endpoint_id,
-    state,
-    since,
-    total,
-    has_more,
-    sent,
-    reached_at: position_at,
-    created_at,
-    finished_at,
-  };
+  const { position_at, position_id: _notShown, ...shown } = row;
+  return { ...shown, reached_at: position_at };
 }

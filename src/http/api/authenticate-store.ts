@@ -1,6 +1,6 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
+import type { TeamRow } from './team-facts.ts';
 
 /** What the counters of a request say. */
 interface RateRow {
@@ -12,7 +12,7 @@ interface RateRow {
 }
 
 /** A valid key with its creator and its team. */
-export interface KeyRow {
+export interface KeyRow extends TeamRow {
   readonly key_id: string;
   readonly team_id: string;
   /** Separated by spaces: an array costs a parser of its own. */
@@ -20,12 +20,6 @@ export interface KeyRow {
   readonly creator_id: string;
   readonly creator_role: Role;
   readonly creator_status: MemberStatus;
-  readonly plan: string;
-  readonly team_status: string;
-  readonly language: Language;
-  readonly rate_limit_per_min: number;
-  readonly member_detail_enabled: boolean;
-  readonly leaderboard_enabled: boolean;
 }
 
 /** Without a valid key, `key_id` and the other columns of the key are null. */

@@ -3,11 +3,12 @@ import { hashSecret, parseApiKey } from '../../core/api-key.ts';
 import type { ApiKeyActor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { hasApi } from '../../core/plans.ts';
-import { privacyOf, type Privacy } from '../../core/privacy.ts';
+import type { Privacy } from '../../core/privacy.ts';
 import type { Scope } from '../../core/scopes.ts';
 import type { Db } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
 import { authenticateRequest, type KeyRow } from './authenticate-store.ts';
+import { teamFactsOf } from './team-facts.ts';
 
 /** The rate limit that the headers of a response show: the tighter one of the key and the team. */
 export interface RateState {
@@ -111,16 +112,7 @@ function toTenant(row: KeyRow): Tenant {
       scopes: (row.scopes === '' ? [] : row.scopes.split(' ')) as Scope[],
       creator: { id: creator_id, role: creator_role, status: creator_status },
     },
-    team: {
-      id: row.team_id,
-      plan: row.plan,
-      language: row.language,
-      rateLimitPerMinute: row.rate_limit_per_min,
-    },
-    privacy: privacyOf({
-      memberDetailEnabled: row.member_detail_enabled,
-      leaderboardEnabled: row.leaderboard_enabled,
-    }),
+    ...teamFactsOf(row.team_id, row),
     enabled: row.team_status === 'active' && hasApi(row.plan),
   };
 }

@@ -1,6 +1,6 @@
 import type { Role } from '../../core/actor.ts';
-import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
+import type { TeamRow } from '../api/team-facts.ts';
 
 /** What the counters of the calls say. */
 interface RateRow {
@@ -12,16 +12,10 @@ interface RateRow {
 }
 
 /** An active member with the facts of the team. */
-export interface MemberRow {
+export interface MemberRow extends TeamRow {
   readonly member_id: string;
   readonly role: Role;
   readonly rights: string[];
-  readonly plan: string;
-  readonly team_status: string;
-  readonly language: Language;
-  readonly rate_limit_per_min: number;
-  readonly member_detail_enabled: boolean;
-  readonly leaderboard_enabled: boolean;
 }
 
 /** For anybody but an active member, `member_id` and the other columns of the member are null. */

@@ -1,9 +1,10 @@
 import type { Actor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
-import { privacyOf, type Privacy } from '../../core/privacy.ts';
+import type { Privacy } from '../../core/privacy.ts';
 import type { Db } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
 import type { RateLimits, RateState } from '../api/authenticate.ts';
+import { teamFactsOf } from '../api/team-facts.ts';
 import { authenticateCaller, type MemberRow } from './caller-store.ts';
 import type { Identity } from './token.ts';
 
@@ -63,16 +64,7 @@ export async function findCaller(
 function toCaller(teamId: string, row: MemberRow): Caller {
   return {
     actor: { kind: 'user', id: row.member_id, role: row.role, rights: row.rights },
-    team: {
-      id: teamId,
-      plan: row.plan,
-      language: row.language,
-      rateLimitPerMinute: row.rate_limit_per_min,
-    },
-    privacy: privacyOf({
-      memberDetailEnabled: row.member_detail_enabled,
-      leaderboardEnabled: row.leaderboard_enabled,
-    }),
+    ...teamFactsOf(teamId, row),
     enabled: row.team_status === 'active',
   };
 }

@@ -1,0 +1,35 @@
+import type { Language } from '../../core/language.ts';
+import { privacyOf, type Privacy } from '../../core/privacy.ts';
+import type { TeamFacts } from '../../trpc/context.ts';
+
+/** What every caller's permissions depend on. */
+export interface TeamRow {
+  readonly plan: string;
+  readonly team_status: string;
+  readonly language: Language;
+  readonly rate_limit_per_min: number;
+  readonly member_detail_enabled: boolean;
+  readonly leaderboard_enabled: boolean;
+}
+
+/** What a caller's permissions depend on, besides the caller. */
+export function teamFactsOf(
+  id: string,
+  row: TeamRow,
+): {
+  readonly team: TeamFacts;
+  readonly privacy: Privacy;
+} {
+  return {
+    team: {
+      id,
+      plan: row.plan,
+      language: row.language,
+      rateLimitPerMinute: row.rate_limit_per_min,
+    },
+    privacy: privacyOf({
+      memberDetailEnabled: row.member_detail_enabled,
+      leaderboardEnabled: row.leaderboard_enabled,
+    }),
+  };
+}

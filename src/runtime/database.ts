@@ -1,0 +1,13 @@
+import type { Logger } from 'pino';
+import { openDatabase, type Database } from '../db/client.ts';
+import type { Config } from './config.ts';
+
+/** Opens the database of a process, and logs what becomes of its connections and statements. */
+export function openDatabaseOf(config: Config, logger: Logger): Database {
+  return openDatabase({
+    url: config.databaseUrl,
+    poolMax: config.databasePoolMax,
+    onError: (error) => logger.warn({ err: error }, 'an idle database connection broke'),
+    onSlow: (slow) => logger.warn(slow, 'a slow statement'),
+  });
+}
