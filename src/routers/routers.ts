@@ -9,6 +9,7 @@ import { catalog } from '../features/catalog/router.ts';
 import { adminCrm } from '../features/crm/connections/router.ts';
 import { crm } from '../features/crm/router.ts';
 import { platformEvaluations } from '../features/evaluations/platform-router.ts';
+import { events } from '../features/events/router.ts';
 import { evaluations } from '../features/evaluations/router.ts';
 import { invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
@@ -36,6 +37,7 @@ export const v1 = router({
   analytics,
   crm,
   webhooks: { ...webhookEndpoints, ...webhookDeliveries },
+  events,
 });
 
 /** For the team's admins in the app. One line per feature. */

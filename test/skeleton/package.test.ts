@@ -124,14 +124,26 @@ async function capture(
 }
 
 describe('the package', () => {
-  it('holds the verification of webhooks and nothing of the service', () => {
+  it('holds the verification of webhooks, the command, and nothing of the service', () => {
     expect(packed.toSorted()).toEqual([
       'LICENSE',
       'README.md',
-      'dist/webhook-verification.d.ts',
-      'dist/webhook-verification.js',
+      ...[
+        'command-options',
+        'command',
+        'forward',
+        'listen',
+        'trigger',
+        'webhook-verification',
+      ].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]),
       'package.json',
     ]);
+  });
+
+  it('has a command that runs where only the package is', async () => {
+    const command = join(project, 'node_modules/team-customer-api/dist/command.js');
+    const { stdout } = await run(process.execPath, [command, '--help'], { cwd: project });
+    expect(stdout).toContain('team-customer-api listen --forward-to');
   });
 
   it('runs nothing when it is installed', async () => {

@@ -1,0 +1,47 @@
+import { pageResponse } from '../../core/page.ts';
+import { endpoint } from '../../trpc/endpoint.ts';
+import { eventPage, listInput } from './schema.ts';
+import * as service from './service.ts';
+import { toEvent } from './view.ts';
+
+const example = {
+  id: 'evt_01jc4f6k2m8q',
+  type: 'assignment.created',
+  created_at: '2026-11-02T09:22:00.000Z',
+  api_version: '2026-11',
+  tenant_id: 'team_demo',
+  data: {
+    team_id: 'team_demo',
+    assignment_id: 'asg_01jc4f5a',
+    status: 'open',
+    title: 'Practise objections',
+    member_id: 'mem_01jc4f3x',
+    user_id: 'usr_01jc4f40',
+    due_date: '2026-12-01',
+    completed_training_id: null,
+  },
+};
+
+/** The team's recent events in the API. */
+export const events = {
+  list: endpoint({
+    method: 'GET',
+    path: '/events',
+    scope: 'webhooks:manage',
+    tag: 'Webhooks',
+    summary: 'List events',
+    description:
+      'The events of the team, newest first, whether or not an endpoint subscribes to them. ' +
+      'They are kept for 30 days. Each is as it was when it happened: later changes of the ' +
+      'privacy switches do not change it. To follow the list, ask with `since` a minute before ' +
+      'the newest event that you have, and skip the ids that you know. ' +
+      'This operation is an addition of this service to the specification of the API.',
+    input: listInput,
+    output: eventPage,
+    outputName: 'EventPage',
+    example: { output: { data: [example], next_cursor: null } },
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listEvents(ctx.db, ctx.team.id, input);
+    return pageResponse(page, (row) => toEvent(ctx.team.id, row));
+  }),
+};

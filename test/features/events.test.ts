@@ -1,0 +1,221 @@
+// The list of a team's events, and the command for development that follows it, as its own process.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { EVENT_TYPES } from '../../src/core/events.ts';
+import { verifyWebhook } from '../../src/client/webhook-verification.ts';
+import { verifyDelivery } from '../../src/http/docs/examples/verify-standardwebhooks.js';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { findFreePort } from '../support/ports.ts';
+import { startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const COMMAND = fileURLToPath(new URL('../../src/client/command.ts', import.meta.url));
+const HOUR_MS = 3_600_000;
+const TEAMS = ['list', 'filter', 'switch', 'past', 'follow', 'foreign'];
+
+let api: TestApi;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  api = await startTestApi({
+    seed: makeSeed(TEAMS.map((name) => makeFullTeam(name, { webhook_endpoints: [] }))),
+  });
+});
+
+const agoIso = (ms: number): string => new Date(Date.now() - ms).toISOString();
+
+/** Stores an event of the team, as a change would have. */
+const store = (team: string, id: string, type: string, at: string, data: object = {}) =>
+  api.db.pool.query(
+    'insert into event (team_id, id, type, data, created_at) values ($1, $2, $3, $4, $5)',
+    [team, id, type, JSON.stringify({ team_id: team, ...data }), at],
+  );
+
+const list = async (team: string, query = '') =>
+  (await api.call(api.key(team), 'GET', `/events${query}`)).body;
+const idsOf = (page: { data: { id: string }[] }): string[] => page.data.map(({ id }) => id);
+
+describe('GET /events', () => {
+  test("200: has all of the team's events as webhooks deliver them, newest first", async () => {
+    const invited = await api.call(api.key('team_list'), 'POST', '/users', {
+      body: { email: 'new@list.test' },
+    });
+    await store('team_list', 'evt_old', 'crm.sync.failed', agoIso(HOUR_MS), { provider: 'x' });
+    await store('team_foreign', 'evt_old', 'crm.sync.failed', agoIso(HOUR_MS));
+    const page = await list('team_list');
+    expect(page).toEqual({
+      data: [
+        {
+          id: expect.stringMatching(/^evt_/),
+          type: 'member.joined',
+          created_at: expect.any(String),
+          api_version: '2026-11',
+          tenant_id: 'team_list',
+          data: { team_id: 'team_list', member_id: invited.body.id, role: 'member', user_id: null },
+        },
+        {
+          id: 'evt_old',
+          type: 'crm.sync.failed',
+          created_at: expect.any(String),
+          api_version: '2026-11',
+          tenant_id: 'team_list',
+          data: { team_id: 'team_list', provider: 'x' },
+        },
+      ],
+      next_cursor: null,
+    });
+  });
+
+  test('200: pages and filters neither repeat nor skip an event', async () => {
+    const at = Array.from({ length: 7 }, (_, index) => agoIso((7 - index) * 60_000));
+    for (const [index, time] of at.entries())
+      await store('team_filter', `evt_${index}`, EVENT_TYPES[index % 2] ?? '', time);
+    const paged: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const more: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const page = await list('team_filter', `?type=${EVENT_TYPES[0]}&limit=2${more}`);
+      paged.push(...idsOf(page));
+      cursor = page.next_cursor;
+    }
+    expect(paged).toEqual(['evt_6', 'evt_4', 'evt_2', 'evt_0']);
+    expect(idsOf(await list('team_filter', `?since=${at[5]}`))).toEqual(['evt_6', 'evt_5']);
+    const both = await list('team_filter', `?since=${at[3]}&type=${EVENT_TYPES[1]}`);
+    expect(idsOf(both)).toEqual(['evt_5', 'evt_3']);
+  });
+
+  test.each([true, false])(
+    '200: shows what the privacy switch allowed when the event happened (on: %s)',
+    async (on) => {
+      const setSwitch = (value: boolean) =>
+        api.db.pool.query('update team set member_detail_enabled = $1 where id = $2', [
+          value,
+          'team_switch',
+        ]);
+      await setSwitch(on);
+      const email = `switch-${on}@test.test`;
+      await api.call(api.key('team_switch'), 'POST', '/users', { body: { email } });
+      await setSwitch(!on);
+      const page = await list('team_switch', '?limit=1');
+      expect('user_id' in page.data[0].data).toBe(on);
+    },
+  );
+
+  test('422: an unknown type, and the cursor of another list', async () => {
+    const key = api.key('team_list');
+    const misspelt = await api.call(key, 'GET', '/events?type=member.join');
+    expect(misspelt).toMatchObject({ status: 422, body: { field: 'type' } });
+    const { next_cursor } = (await api.call(key, 'GET', '/users?limit=1')).body;
+    const foreign = await api.call(key, 'GET', `/events?cursor=${next_cursor}`);
+    expect(foreign).toMatchObject({ status: 422, body: { field: 'cursor' } });
+  });
+
+  test('403: without webhooks:manage', async () => {
+    const key = api.key('team_list', 'users:read');
+    expect(await api.call(key, 'GET', '/events')).toMatchObject({
+      status: 403,
+      body: { required_scope: 'webhooks:manage' },
+    });
+  });
+});
+
+/** Starts the command as its own process. */
+function start(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    env: { PATH: process.env['PATH'], API_URL: api.base, ...env },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  return { child, exited, output: () => text };
+}
+
+describe('team-customer-api listen', () => {
+  const SECRET = 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCBvZiAzMyBieXRlcyEh';
+
+  test('posts past and new events once each, signed, and prints what came back', async () => {
+    receiver.on('/past', status(418, 'short\u001b[2Jand stout'));
+    await store('team_past', 'evt_before', 'training.completed', agoIso(2 * HOUR_MS));
+    await store('team_past', 'evt_b', 'training.completed', agoIso(HOUR_MS / 2));
+    await store('team_past', 'evt_a', 'training.completed', agoIso(HOUR_MS / 3));
+    await store('team_past', 'evt_ping', 'ping', agoIso(HOUR_MS / 4));
+    const url = `${receiver.url}/past`;
+    const { child, exited, output } = start(
+      ['listen', '--forward-to', url, '--since', agoIso(HOUR_MS), '--secret', SECRET].concat(
+        ['training.completed', 'member.joined'].flatMap((type) => ['--event', type]),
+      ),
+      { API_KEY: api.key('team_past') },
+    );
+    await receiver.arrived('/past', 2);
+    await api.call(api.key('team_past'), 'POST', '/users', { body: { email: 'new@past.test' } });
+    const requests = await receiver.arrived('/past', 3);
+    await until(() => output().split('418').length === 4);
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+
+    expect(receiver.requestsTo('/past')).toHaveLength(3);
+    const events = requests.map(({ body, headers }) => verifyWebhook(body, headers, SECRET));
+    expect(events.map(({ id }) => id).slice(0, 2)).toEqual(['evt_b', 'evt_a']);
+    expect(events[2]).toEqual((await list('team_past', '?limit=1')).data[0]);
+    for (const [index, { body, headers }] of requests.entries())
+      expect(verifyDelivery(body.toString(), headers, SECRET)).toEqual(events[index]);
+    expect(output()).toMatch(/training\.completed evt_b -> 418 in \d+ ms\n {4}short\[2Jand stout/);
+    expect(output()).not.toContain('\u001b');
+  });
+
+  test('without --since posts only new events, with a secret that it shows', async () => {
+    await store('team_follow', 'evt_past', 'training.completed', agoIso(HOUR_MS));
+    const key = api.key('team_follow');
+    const args = ['listen', '--forward-to', `${receiver.url}/follow`, '--api-key', key];
+    const { output } = start(args);
+    await until(() => output().includes('Waiting for events since'));
+    await api.call(key, 'POST', '/users', { body: { email: 'new@follow.test' } });
+    const [request] = await receiver.arrived('/follow');
+    const [secret = ''] = /whsec_\S+/.exec(output()) ?? [];
+    const event = verifyWebhook(request?.body ?? '', request?.headers ?? {}, secret);
+    expect(event.type).toBe('member.joined');
+    expect(receiver.requestsTo('/follow')).toHaveLength(1);
+  });
+
+  test.each([
+    ['a wrong key', ['listen', '--forward-to', 'http://localhost:9/', '--api-key', 'x'], 'refused'],
+    ['no key', ['listen', '--forward-to', 'http://localhost:9/'], 'needs an API key'],
+    ['no address', ['listen', '--api-key', 'x'], '--forward-to is missing'],
+    ['an unknown option', ['listen', '--all'], 'Usage'],
+    ['an unknown command', ['serve'], 'Expected the command'],
+    ['an unknown event', ['trigger', 'x', '--forward-to', 'http://localhost:9/'], 'No event x'],
+  ])('ends with 1 and a reason for %s', async (_what, args, reason) => {
+    const { exited, output } = start(args);
+    expect(await exited).toBe(1);
+    expect(output()).toContain(reason);
+    expect(output()).not.toContain('    at ');
+  });
+});
+
+const nowhere = async (): Promise<string> => `http://127.0.0.1:${await findFreePort()}/`;
+
+describe('team-customer-api trigger', () => {
+  test('posts the documented example of the event, signed, without a key', async () => {
+    const url = `${receiver.url}/trigger`;
+    const { exited, output } = start(['trigger', 'evaluation.completed', '--forward-to', url]);
+    expect(await exited).toBe(0);
+    const [request] = receiver.requestsTo('/trigger');
+    const [secret = ''] = /whsec_\S+/.exec(output()) ?? [];
+    expect(verifyWebhook(request?.body ?? '', request?.headers ?? {}, secret)).toMatchObject({
+      type: 'evaluation.completed',
+      data: { team_id: 'team_demo', score: 71 },
+    });
+    expect(output()).toMatch(/evaluation\.completed evt_example_\d+ -> 200/);
+  });
+
+  test('says that nothing listens there', async () => {
+    const { exited, output } = start(['trigger', 'ping', '--forward-to', await nowhere()]);
+    expect(await exited).toBe(0);
+    expect(output()).toContain('-> ECONNREFUSED');
+  });
+});
