@@ -154,8 +154,8 @@ async function readLocked(
 ): Promise<string[]> {
   const { rows } = await pool.query<{ key: string }>(
     `with free as materialized (select ctid from ${table} for ${mode} skip locked)
-     select concat_ws(' ', to_jsonb(t) ->> 'team_id', to_jsonb(t) ->> 'id') as key
-     from ${table} t
+     select concat_ws(' ', r ->> 'team_id', r ->> 'id', r ->> 'day', r ->> 'key_id') as key
+     from ${table} t, to_jsonb(t) r
      where ctid not in (select ctid from free)
      order by 1`,
   );
