@@ -8,7 +8,7 @@ export const PAGE_LIMIT_MAX = 200;
  * How large the rows of a page may be together, as they are stored. A page of larger ones ends
  * early; a single row always fits.
  */
-export const PAGE_MAX_BYTES = 1024 * 1024;
+export const PAGE_MAX_BYTES = 256 * 1024;
 
 /** The query parameters of every paged list. */
 export const pageQuery = {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'pg';
+import { Pool as HttpPool } from 'undici';
 import {
   createCall,
   loadTestSeed,
@@ -50,7 +51,7 @@ export interface Noticed extends Seen {
 }
 
 const QUIET_MS = 1_000;
-const ATTACK_MS = 10_000;
+const ATTACK_MS = 6_000;
 
 /** Runs an attack and resolves with what the victim saw from its start to its end. */
 export async function attackOnce(attack: Attack): Promise<Noticed> {
@@ -102,6 +103,56 @@ export async function attackOnce(attack: Attack): Promise<Noticed> {
     await pool.end();
     await database.drop();
   }
+}
+
+/** Attacks come from an address of their own. */
+export const ATTACKER = '127.0.0.2';
+
+/** A request that an attack sends again and again. */
+export interface Shot {
+  readonly path: string;
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/**
+ * Sends requests over as many connections at once, in turn, and reads the responses, until the
+ * attack ends. Returns how often each status came.
+ */
+export async function fire(
+  { url, end }: World,
+  connections: number,
+  shots: readonly Shot[],
+): Promise<Readonly<Record<string, number>>> {
+  const pool = new HttpPool(url, {
+    connections,
+    pipelining: 1,
+    connect: { localAddress: ATTACKER },
+  });
+  const statuses: Record<string, number> = {};
+  const send = async (from: number): Promise<void> => {
+    for (let turn = from; !end.aborted; turn += 1) {
+      const shot = shots[turn % shots.length];
+      if (!shot) throw new Error('nothing to send');
+      const answer = await pool.request({ method: 'GET', ...shot });
+      statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
+      for await (const chunk of answer.body) void chunk;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, (_, index) => send(index)));
+  await pool.destroy();
+  return statuses;
+}
+
+/** Runs SQL that adds very many rows: without the checks of their foreign keys, which take long. */
+export async function fill(pool: Pool, statements: readonly string[]): Promise<void> {
+  const client = await pool.connect();
+  await client.query('set session_replication_role = replica');
+  for (const text of statements) await client.query(text);
+  await client.query('reset session_replication_role');
+  await client.query('vacuum analyze');
+  client.release();
 }
 
 /** One line for a table of figures. */

@@ -4,7 +4,7 @@
  * so that other requests are served in between.
  */
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { findRawJsonFault } from '../../core/json.ts';
 import {
   BODY_MAX_BYTES,
@@ -120,8 +120,21 @@ function createBudget() {
     });
 }
 
-/** Returns the function that resolves in a turn of the event loop that nobody else has. */
+/**
+ * Returns the function that resolves in a turn of the event loop that no other large body has. The
+ * next turn comes after a pause as long as the work of the last one: however many large bodies
+ * wait, half of the time belongs to other requests.
+ */
 function createTurns(): () => Promise<void> {
   let last = Promise.resolve();
-  return () => (last = last.then(() => nextTurn()));
+  const pause = async (): Promise<void> => {
+    const began = performance.now();
+    await nextTurn();
+    await delay(performance.now() - began);
+  };
+  return () => {
+    const turn = last.then(() => nextTurn());
+    last = turn.then(pause);
+    return turn;
+  };
 }

@@ -69,7 +69,7 @@ const PAGINATION = `
 Lists respond with \`{ "data": […], "next_cursor": "…" }\`. For the next page, send
 \`next_cursor\` unchanged as \`cursor\`. If it is \`null\`, there is no next page.
 \`limit\` is ${PAGE_LIMIT_DEFAULT} by default and ${PAGE_LIMIT_MAX} at most.
-A page of very large entries ends after about 1 MB and holds fewer: only \`next_cursor\` tells
+A page of very large entries ends after about 256 KB and holds fewer: only \`next_cursor\` tells
 whether another page follows.
 
 Lists are sorted newest first. If entries are added or removed while you read the pages, no other

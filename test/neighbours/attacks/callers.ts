@@ -1,14 +1,115 @@
-// Attacks by one caller, known or not.
-import type { Attack } from '../world.ts';
+// Attacks by one caller with a key: as many requests as possible, the worst bodies, and writes and
+// answers that wait.
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { BASE_PATH } from '../../../src/http/api/rest.ts';
+import { memberId } from '../../support/seed.ts';
+import { ATTACKER, fire, type Attack, type World } from '../world.ts';
+
+const MEGABYTE = 1024 * 1024;
+/** A body is refused above a megabyte. */
+const ALMOST = MEGABYTE - 200;
+
+const json = (key: string) => ({
+  authorization: `Bearer ${key}`,
+  'content-type': 'application/json',
+});
+
+/** Sends a body over as many connections. Each must be refused. */
+function send(connections: number, path: string, body: string): Attack['run'] {
+  return async (world) => {
+    const shot = {
+      path: BASE_PATH + path,
+      method: 'POST',
+      headers: json(world.key()),
+      body,
+    } as const;
+    const { 422: refused = 0, ...others } = await fire(world, connections, [shot]);
+    if (refused === 0) throw new Error(`no body was read: ${JSON.stringify(others)}`);
+  };
+}
+
+const numbers = `1,`.repeat(ALMOST / 2 - 60);
+const nested = `{"user_id":"u","fields":{"a":${'['.repeat(58)}${numbers}1${']'.repeat(58)}}}`;
+const events = `{"url":"https://a.test/","events":[${numbers}1]}`;
+const longText = `{"user_id":"u","fields":{"a":"${'x'.repeat(ALMOST)}"}}`;
+
+/** Holds as many connections as it can. `begin` writes to each. */
+async function hold(
+  { url, end }: World,
+  connections: number,
+  begin: (socket: Socket) => void,
+): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const holdOne = async (): Promise<void> => {
+    while (!end.aborted) {
+      const socket = connect({ host: hostname, port: Number(port), localAddress: ATTACKER });
+      socket.on('error', () => undefined);
+      socket.once('connect', () => begin(socket));
+      await new Promise<void>((resolve) => {
+        socket.once('close', resolve);
+        end.addEventListener('abort', () => resolve(), { once: true });
+      });
+      socket.destroy();
+      await delay(20);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, holdOne));
+}
+
+const head = (key: string, method: string, path: string): string =>
+  `${method} ${BASE_PATH}${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+
+/** Sends the body byte by byte. */
+async function trickle(socket: Socket, key: string): Promise<void> {
+  const length = `Content-Type: application/json\r\nContent-Length: ${MEGABYTE}\r\n\r\n`;
+  socket.write(head(key, 'POST', '/cases') + length);
+  while (!socket.destroyed) {
+    socket.write(' ');
+    await delay(200);
+  }
+}
 
 export const byCallers: readonly Attack[] = [
   {
     name: 'a key that sends as many requests as it can',
-    run: async ({ call, key, end }) => {
-      const send = async (): Promise<void> => {
-        while (!end.aborted) await call(key(), 'GET', '/users?limit=100');
+    run: async (world) => {
+      const headers = { authorization: `Bearer ${world.key()}` };
+      await fire(world, 32, [{ path: `${BASE_PATH}/users?limit=100`, headers }]);
+    },
+  },
+  { name: 'bodies of 500,000 numbers, 58 levels deep', run: send(40, '/cases', nested) },
+  { name: 'bodies of 500,000 events that are none', run: send(40, '/webhook-endpoints', events) },
+  { name: '200 bodies of 1 MB at once', run: send(200, '/cases', longText) },
+  {
+    name: '500 bodies of a key that come byte by byte',
+    run: (world) => hold(world, 500, (socket) => void trickle(socket, world.key())),
+  },
+  {
+    name: '200 writes that wait for one locked row, whose callers hang up',
+    run: async (world) => {
+      const holder = await world.pool.connect();
+      await holder.query('begin');
+      await holder.query(`select from team where id = 'team_attacker' for update`);
+      const agent = new Agent({ connect: { localAddress: ATTACKER } });
+      const url = `${world.url}${BASE_PATH}/users/${memberId('attacker', 'member')}`;
+      const body = JSON.stringify({ role: 'member' });
+      const waitAndHangUp = async (_: unknown, index: number): Promise<void> => {
+        while (!world.end.aborted) {
+          const signal = AbortSignal.timeout(300 + (index % 50) * 100);
+          const headers = json(world.key());
+          // The hang-up is the attack.
+          await request(url, { method: 'PATCH', headers, body, signal, dispatcher: agent }).then(
+            (answer) => answer.body.dump(),
+            () => undefined,
+          );
+        }
       };
-      await Promise.all(Array.from({ length: 32 }, send));
+      await Promise.all(Array.from({ length: 200 }, waitAndHangUp));
+      await agent.destroy();
+      await holder.query('rollback');
+      holder.release();
     },
   },
 ];

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CATALOG, makeSeed, makeTeam, memberId, type TeamSeed } from '../../support/seed.ts';
 import { runScript } from '../../support/api.ts';
+import { appAsPlatform } from '../../support/app.ts';
 import { REMOVE_OLD } from '../../../src/features/retention/tasks.ts';
-import type { Attack, World } from '../world.ts';
+import { fill, type Attack, type World } from '../world.ts';
 
 /** A team of this many members, and twice as many of everything else. */
 const largeTeam = (members: number): TeamSeed =>
@@ -106,6 +107,37 @@ export const byOperators: readonly Attack[] = [
     run: async ({ pool, end }) => {
       await pool.query(`select graphile_worker.add_job('${REMOVE_OLD}')`);
       while (!end.aborted) await delay(100);
+    },
+  },
+  {
+    name: 'the erasure of a team with 600,000 rows',
+    teams: [makeTeam('attacker', { status: 'suspended' })],
+    prepare: ({ pool }) =>
+      fill(pool, [
+        `insert into training (team_id, id, user_id, status, created_at)
+         select 'team_attacker', 'trn_' || n, 'usr_attacker_member', 'scored', now()
+         from generate_series(1, 200000) n`,
+        `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+         select team_id, id, user_id, created_at, created_at
+         from training
+         where team_id = 'team_attacker'`,
+        `insert into audit_log
+           (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
+         select 'team_attacker', 'aud_n' || n, now(), 'api_key', 'key', 'case.created', n, 'req'
+         from generate_series(1, 200000) n`,
+      ]),
+    run: async (world) => {
+      const platform = (await appAsPlatform(world)).platform.teams;
+      await platform.update.mutate({ team_id: 'team_attacker', status: 'ended' });
+      await platform.erase.mutate({ team_id: 'team_attacker' });
+      const countEntries = async (): Promise<number> => {
+        const { rows } = await world.pool.query<{ left: number }>(
+          `select count(*)::int as left from audit_log where team_id = 'team_attacker'`,
+        );
+        return rows[0]?.left ?? 0;
+      };
+      while (!world.end.aborted) await delay(100);
+      if ((await countEntries()) > 190_000) throw new Error('the team is not being erased');
     },
   },
 ];

@@ -1,29 +1,16 @@
 // Attacks by somebody without a key or a token, from an address of their own.
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool } from 'undici';
 import { BASE_PATH } from '../../../src/http/api/rest.ts';
-import type { Attack, World } from '../world.ts';
+import { ATTACKER, fire, type Attack, type Shot, type World } from '../world.ts';
 
-const ADDRESS = '127.0.0.2';
 /** A new connection takes at least this long from another host. */
 const ROUND_TRIP_MS = 20;
 
 /** Sends the request over and over, over as many connections, until the attack ends. */
-function flood(
-  connections: number,
-  request: { readonly path: string; readonly method?: 'GET' | 'POST' },
-): Attack['run'] {
-  return async ({ url, end }) => {
-    const pool = new Pool(url, { connections, pipelining: 1, connect: { localAddress: ADDRESS } });
-    const send = async (): Promise<void> => {
-      while (!end.aborted) {
-        const answer = await pool.request({ method: 'GET', ...request });
-        await answer.body.dump();
-      }
-    };
-    await Promise.all(Array.from({ length: connections }, send));
-    await pool.close();
+function flood(connections: number, shot: Shot): Attack['run'] {
+  return async (world) => {
+    await fire(world, connections, [shot]);
   };
 }
 
@@ -48,7 +35,7 @@ function hold(connections: number, greet: (socket: Socket) => void): Attack['run
 
 function open({ url }: World): Socket {
   const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), localAddress: ADDRESS });
+  const socket = connect({ host: hostname, port: Number(port), localAddress: ATTACKER });
   socket.on('error', () => undefined);
   return socket;
 }
