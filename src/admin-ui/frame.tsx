@@ -92,6 +92,10 @@ function Navigation() {
     <nav aria-label={t.app.navigation}>
       <p className="nav-group">{t.nav.connect}</p>
       <Link to="/keys">{t.nav.keys}</Link>
+      <Link to="/webhooks">{t.nav.webhooks}</Link>
+      <Link to="/deliveries" activeOptions={{ includeSearch: false }}>
+        {t.nav.deliveries}
+      </Link>
     </nav>
   );
 }

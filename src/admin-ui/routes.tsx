@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
+import { readDeliverySearch } from './lib/search.ts';
 import { ADMIN_PATH } from './lib/shell.ts';
 import { Failed, NotFound } from './ui/not-found.tsx';
 
@@ -25,6 +26,37 @@ const newKey = createRoute({
   component: lazyRouteComponent(() => import('./pages/new-key.tsx'), 'NewKeyPage'),
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+});
+
+const newWebhook = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/webhooks/new',
+  component: lazyRouteComponent(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
+});
+
+const webhook = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/webhooks/$endpointId',
+  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+});
+
+const deliveries = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/deliveries',
+  validateSearch: readDeliverySearch,
+  component: lazyRouteComponent(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
+});
+
+const delivery = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/deliveries/$deliveryId',
+  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+});
+
 const home = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
@@ -32,7 +64,16 @@ const home = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([home, keys, newKey]),
+  routeTree: rootRoute.addChildren([
+    home,
+    keys,
+    newKey,
+    webhooks,
+    newWebhook,
+    webhook,
+    deliveries,
+    delivery,
+  ]),
   basepath: ADMIN_PATH,
   defaultPreload: 'intent',
   scrollRestoration: true,

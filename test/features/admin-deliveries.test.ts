@@ -47,6 +47,7 @@ describe('the list of deliveries', () => {
     expect(await ids({ status: 'gave_up' })).toEqual(newestFirst(one));
     expect(await ids({ status: 'retrying' })).toEqual(newestFirst(three));
     expect(await ids({ status: 'ok' })).toEqual(newestFirst(two));
+    expect((await ids({ status: 'failed' })).toSorted()).toEqual([...one, ...three].toSorted());
     expect(await ids({ status: 'pending' })).toEqual(waiting);
     expect(await ids({ event_type: 'member.removed' })).toEqual(newestFirst(three));
     expect(await ids({ endpoint_id: 'whe_1' })).toEqual(newestFirst(one, waiting));

@@ -222,6 +222,30 @@ test('a resend is deleted with its endpoint', async () => {
   expect(await codeOf(get(id))).toBe('not_found');
 });
 
+test('a resend is counted before it starts, and listed afterwards', async () => {
+  await writeDeliveries({ prefix: 'g', count: 5 });
+  await writeDeliveries({ prefix: 'o', count: 3, createdAt: '2026-09-30T23:00:00Z' });
+  await writeDeliveries({ prefix: 'k', count: 3, status: 'ok' });
+  await writeDeliveries({ prefix: 'p', count: 3, type: 'ping' });
+  await writeDeliveries({ endpoint: 'whe_2', prefix: 'e', count: 2 });
+  const { countResend, listResends } = app.admin.deliveries;
+  const counted = { total: 5, has_more: false };
+  expect(await countResend.query({ endpoint_id: 'whe_1', since })).toEqual(counted);
+  expect(await listResends.query({})).toEqual({ data: [] });
+  const first = await start();
+  const second = await start('whe_2');
+  expect((await listResends.query({})).data.map(({ id }) => id).toSorted()).toEqual(
+    [first.id, second.id].toSorted(),
+  );
+  // Nothing was sent by counting.
+  expect(await count(`attempt > 0 and id ~ '^g'`)).toBe(await count(`id ~ '^g'`));
+  const other = await appAsMember(api, 'b', 'owner');
+  expect(await other.admin.deliveries.listResends.query({})).toEqual({ data: [] });
+  expect(
+    await codeOf(other.admin.deliveries.countResend.query({ endpoint_id: 'whe_1', since })),
+  ).toBe('not_found');
+});
+
 test("another team's ids look like unknown ones", async () => {
   await writeDeliveries({ prefix: 'g', count: 5 });
   const { id } = await start();

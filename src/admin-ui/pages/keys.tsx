@@ -3,7 +3,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
+import { pagesOptions } from '../lib/pages.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
@@ -25,9 +26,8 @@ export function KeysPage() {
   const navigate = useNavigate();
   const [task, setTask] = useState<Task | null>(null);
   const keys = useInfiniteQuery(
-    api.admin.apiKeys.list.infiniteQueryOptions(
-      { limit: 100 },
-      { getNextPageParam: (page) => page.next_cursor },
+    pagesOptions(api.admin.apiKeys.list.queryKey({}), (cursor) =>
+      client.admin.apiKeys.list.query({ cursor, limit: 100 }),
     ),
   );
   const close = () => setTask(null);

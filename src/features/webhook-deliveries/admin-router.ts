@@ -6,8 +6,11 @@ import {
   adminDeliveryPage,
   getDeliveryInput,
   listDeliveriesInput,
+  listResendsInput,
   resend,
+  resendCount,
   resendIdInput,
+  resendList,
   startResendInput,
 } from './admin-schema.ts';
 import * as service from './admin-service.ts';
@@ -35,6 +38,25 @@ export const adminDeliveries = {
       await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id),
     ),
   ),
+
+  countResend: appProcedure({
+    access: 'admins',
+    input: startResendInput,
+    output: resendCount,
+  }).query(async ({ ctx, input }) => {
+    const wanted = { endpointId: input.endpoint_id, since: input.since };
+    const { total, hasMore } = await resends.countResend(ctx.db, changeContextOf(ctx), wanted);
+    return { total, has_more: hasMore };
+  }),
+
+  listResends: appProcedure({
+    access: 'admins',
+    input: listResendsInput,
+    output: resendList,
+  }).query(async ({ ctx }) => {
+    const rows = await resends.listResends(ctx.db, ctx.team.id);
+    return { data: rows.map(toResend) };
+  }),
 
   startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(
     async ({ ctx, input }) => {

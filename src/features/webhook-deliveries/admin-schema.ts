@@ -51,7 +51,10 @@ const timeRange = {
 export const listDeliveriesInput = z.strictObject({
   ...pageQuery,
   ...timeRange,
-  status: z.enum(['pending', 'retrying', 'ok', 'gave_up']).optional(),
+  status: z
+    .enum(['pending', 'retrying', 'ok', 'gave_up', 'failed'])
+    .optional()
+    .meta({ description: '`failed`: `retrying` or `gave_up`.' }),
   event_type: nameInput.optional(),
   endpoint_id: id.optional(),
 });
@@ -86,4 +89,13 @@ export const startResendInput = z.strictObject({
     description: 'Deliveries that were created at or after this moment.',
   }),
 });
+/** What a resend would send. */
+export const resendCount = z.object({
+  total: z.int().meta({ description: 'How many failed deliveries there are, 10,000 at most.' }),
+  has_more: z.boolean().meta({ description: 'Whether there are more.' }),
+});
+export const resendList = z.object({
+  data: z.array(resend).meta({ description: 'The last 50 resends, newest first.' }),
+});
+export const listResendsInput = z.strictObject({});
 export const resendIdInput = z.strictObject({ resend_id: id });

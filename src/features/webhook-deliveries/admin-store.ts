@@ -16,7 +16,8 @@ const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_t
 
 /** Which deliveries to list. */
 export interface DeliveryFilters {
-  readonly status?: DeliveryStatus | undefined;
+  /** `failed`: `retrying` or `gave_up`. */
+  readonly status?: DeliveryStatus | 'failed' | undefined;
   readonly event_type?: string | undefined;
   readonly endpoint_id?: string | undefined;
   /** ISO, inclusive. */
@@ -53,6 +54,8 @@ const ROWS_OF_PAGE = `cross join lateral (
        where team_id = $1 and id = page.id
        limit 1
      ) d`;
+
+type ListStatus = DeliveryStatus | 'failed' | 'any';
 
 // Merges the pages of the team's endpoints, 50 at most. There is no index of a team's deliveries
 // over all endpoints, because every attempt would have to update it. The status is part of the
@@ -218,21 +221,23 @@ type FoundRow = (AdminDeliveryRow | { readonly [name in keyof AdminDeliveryRow]:
   readonly reached_id: string | null;
 };
 
+// In the words of the index of failed deliveries.
+const HAS_FAILED = ` and status in ('retrying', 'gave_up')`;
+
 /** How the list of a status is read. There is an index of the deliveries that failed. */
 const HOW = {
   any: { inRange: '', text: listText },
-  gave_up: { inRange: ` and status in ('retrying', 'gave_up')`, text: searchText },
-  retrying: { inRange: ` and status in ('retrying', 'gave_up')`, text: searchText },
+  failed: { inRange: HAS_FAILED, text: listText },
+  gave_up: { inRange: HAS_FAILED, text: searchText },
+  retrying: { inRange: HAS_FAILED, text: searchText },
   ok: { inRange: '', text: searchText },
   pending: { inRange: '', text: pendingText },
 } as const;
 
-function listStatement(
-  status: DeliveryStatus | 'any',
-  named: readonly string[],
-): Statement<FoundRow> {
+function listStatement(status: ListStatus, named: readonly string[]): Statement<FoundRow> {
   const place = (name: string): string => `$${named.indexOf(name) + 7}`;
-  const ofStatus = status === 'any' ? [] : [`status = '${status}'`];
+  const isRange = status === 'any' || status === 'failed';
+  const ofStatus = isRange ? [] : [`status = '${status}'`];
   const ofType = named.includes('event_type') ? [`event_type = ${place('event_type')}`] : [];
   const ofEndpoint = named.includes('endpoint_id') ? ` and id = ${place('endpoint_id')}` : '';
   const { inRange, text } = HOW[status];
@@ -251,15 +256,16 @@ function listStatement(
   );
 }
 
-const listsOf = (status: DeliveryStatus | 'any') =>
+const listsOf = (status: ListStatus) =>
   statementsByFilters(['event_type', 'endpoint_id'], (named) => listStatement(status, named));
 const LISTS = {
   any: listsOf('any'),
+  failed: listsOf('failed'),
   pending: listsOf('pending'),
   retrying: listsOf('retrying'),
   ok: listsOf('ok'),
   gave_up: listsOf('gave_up'),
-} as const satisfies Record<DeliveryStatus | 'any', unknown>;
+} as const satisfies Record<ListStatus, unknown>;
 
 /**
  * Lists deliveries of all endpoints, newest first, from the position `after` on. `limit` may be at

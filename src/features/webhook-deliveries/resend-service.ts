@@ -72,6 +72,26 @@ export async function startResend(
   });
 }
 
+/**
+ * Counts what a resend would send if it started now, up to its limit. Throws `not_found`. A paused
+ * endpoint, or one with a resend in progress, has a count, too.
+ */
+export async function countResend(
+  db: Db,
+  { teamId, at }: Pick<ChangeContext, 'teamId' | 'at'>,
+  { endpointId, since }: { readonly endpointId: string; readonly since: string },
+): Promise<{ readonly total: number; readonly hasMore: boolean }> {
+  const wanted = { endpointId, since: toInstant(since), at, countMax: TOTAL_MAX + 1 };
+  const facts = await store.findStartFacts(db, teamId, wanted);
+  if (!facts) throw unknownId('endpoint_id');
+  return { total: Math.min(facts.failed, TOTAL_MAX), hasMore: facts.failed > TOTAL_MAX };
+}
+
+/** Lists the last resends of all endpoints, newest first. */
+export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
+  return store.listResends(db, teamId);
+}
+
 /** A resend of `failed` deliveries. Without any, it is done at once. */
 function newResend(start: {
   readonly endpointId: string;

@@ -61,19 +61,38 @@ const START_FACTS = statement<{ status: string; is_running: boolean; failed: num
    where w.team_id = $1 and w.id = $2`,
 );
 
+/** What a start depends on. */
+interface StartFacts {
+  readonly status: string;
+  readonly is_running: boolean;
+  readonly failed: number;
+}
+
+/** Which deliveries a resend is about. */
+interface Wanted {
+  readonly endpointId: string;
+  readonly since: string;
+  readonly at: Date;
+  readonly countMax: number;
+}
+
 /**
- * Locks the endpoint against other starts and reads what a start depends on. Returns null if there
- * is no such endpoint. `failed` is counted up to `countMax`.
+ * Reads what a start depends on. Returns null if there is no such endpoint. `failed` is counted up
+ * to `countMax`.
  */
-export async function readStartFacts(
-  tx: Tx,
+export async function findStartFacts(
+  db: Db | Tx,
   teamId: string,
-  wanted: { endpointId: string; since: string; at: Date; countMax: number },
-): Promise<{ status: string; is_running: boolean; failed: number } | null> {
-  const { endpointId, since, at, countMax } = wanted;
-  tx.send(LOCK_FOR_START, [teamId, endpointId]);
-  const [row] = await tx.query(START_FACTS, [teamId, endpointId, since, at, countMax]);
+  { endpointId, since, at, countMax }: Wanted,
+): Promise<StartFacts | null> {
+  const [row] = await db.query(START_FACTS, [teamId, endpointId, since, at, countMax]);
   return row ?? null;
+}
+
+/** Locks the endpoint against other starts, and does the same as `findStartFacts`. */
+export function readStartFacts(tx: Tx, teamId: string, wanted: Wanted): Promise<StartFacts | null> {
+  tx.send(LOCK_FOR_START, [teamId, wanted.endpointId]);
+  return findStartFacts(tx, teamId, wanted);
 }
 
 const INSERT = statement(
@@ -106,6 +125,22 @@ export async function findResend(
 ): Promise<ResendRow | null> {
   const [row] = await db.query(FIND, [teamId, resendId]);
   return row ?? null;
+}
+
+// A resend is kept for 30 days, and an endpoint has one at a time, so a team has few.
+const LIST = statement<ResendRow>(
+  'webhooks.resend.list',
+  `select ${COLUMNS}
+   from webhook_resend r
+   where team_id = $1
+     and ${HAS_ENDPOINT}
+   order by created_at desc, id desc
+   limit 50`,
+);
+
+/** Lists the last 50 resends, newest first. */
+export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
+  return db.query(LIST, [teamId]);
 }
 
 const FIND_FOR_UPDATE = statement<ResendRow>(

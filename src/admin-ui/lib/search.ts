@@ -1,0 +1,40 @@
+/** The filters in the address of a page. What an address holds is read with care. */
+
+const HOUR_MS = 3_600_000;
+const PASTS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
+type Past = keyof typeof PASTS;
+
+const STATUSES = ['pending', 'retrying', 'ok', 'gave_up', 'failed'] as const;
+
+export interface DeliverySearch {
+  status?: (typeof STATUSES)[number] | undefined;
+  endpoint?: string | undefined;
+  type?: string | undefined;
+  past?: Past | undefined;
+}
+
+/** The filters of the list of deliveries. */
+export function readDeliverySearch(search: Record<string, unknown>): DeliverySearch {
+  const found: DeliverySearch = {
+    status: STATUSES.find((one) => one === search['status']),
+    endpoint: textOf(search['endpoint']),
+    type: textOf(search['type']),
+    past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
+  };
+  return withoutEmpty(found);
+}
+
+/** The beginning of a past time, as the API takes it. */
+export function sinceOf(past: Past | undefined): string | undefined {
+  return past && new Date(Date.now() - PASTS[past]).toISOString();
+}
+
+/** A text, or undefined. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Leaves out what is undefined, so that it is not in the address. */
+export function withoutEmpty<T extends object>(search: T): T {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,115 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api, client } from '../lib/api.ts';
+import { pagesOptions } from '../lib/pages.ts';
+import { sinceOf, type DeliverySearch } from '../lib/search.ts';
+import { Button } from '../ui/button.tsx';
+import { Filter } from '../ui/filter.tsx';
+import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { More } from '../ui/table.tsx';
+import { DeliveryTable } from './delivery-table.tsx';
+import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import { PastResends, ResendDialog } from './resend.tsx';
+import type { Endpoint } from './webhooks.tsx';
+
+const route = getRouteApi('/deliveries');
+const STATUSES = ['failed', 'ok', 'retrying', 'gave_up', 'pending'] as const;
+const REFRESH_MS = 20_000;
+
+/** Deliveries of all endpoints. The filters are in the address. */
+export function DeliveriesPage() {
+  const t = useTexts();
+  const [isResending, setResending] = useState(false);
+  const search = route.useSearch();
+  const { status, endpoint, type, past } = search;
+  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  // Not anew with each rendering: it is a part of the query.
+  const since = useMemo(() => sinceOf(past), [past]);
+  const filters = { status, endpoint_id: endpoint, event_type: type, since };
+  const deliveries = useInfiniteQuery({
+    ...pagesOptions(api.admin.deliveries.list.queryKey(filters), (cursor) =>
+      client.admin.deliveries.list.query({ ...filters, cursor }),
+    ),
+    refetchInterval: REFRESH_MS,
+  });
+  const known = endpoints.data?.data ?? [];
+  const isFiltered = Object.keys(search).length > 0;
+  return (
+    <>
+      <PageHead title={t.deliveries.title} intro={t.deliveries.intro}>
+        {known.length > 0 && <Button onClick={() => setResending(true)}>{t.resend.open}</Button>}
+      </PageHead>
+      <Filters endpoints={known} />
+      <Loaded query={deliveries}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ data }) => data);
+          if (rows.length === 0 && !deliveries.hasNextPage)
+            return isFiltered ? (
+              <Empty title={t.common.nothingMatches} />
+            ) : (
+              <Empty title={t.deliveries.empty} hint={t.deliveries.emptyHint} />
+            );
+          return (
+            <>
+              {rows.length > 0 && <DeliveryTable deliveries={rows} endpoints={known} />}
+              <More query={deliveries} shown={rows.length} />
+            </>
+          );
+        }}
+      </Loaded>
+      <PastResends endpoints={known} />
+      {isResending && (
+        <ResendDialog endpoints={known} first={endpoint} onClose={() => setResending(false)} />
+      )}
+    </>
+  );
+}
+
+function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const t = useTexts();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: Partial<DeliverySearch>) =>
+    void navigate({ search: { ...search, ...change }, replace: true });
+  return (
+    <div className="filters" role="search" aria-label={t.common.filters}>
+      <Filter
+        label={t.deliveries.state}
+        value={search.status}
+        options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
+        onChange={(status) => set({ status })}
+      />
+      <Filter
+        label={t.deliveries.past}
+        value={search.past}
+        options={Object.entries(t.deliveries.pasts) as ['1h' | '24h' | '7d', string][]}
+        onChange={(past) => set({ past })}
+      />
+      <Filter
+        label={t.deliveries.event}
+        value={search.type}
+        options={[...SUBSCRIBABLE_EVENTS, 'ping'].map((one) => [
+          one,
+          t.webhooks.eventNames[one] ?? one,
+        ])}
+        onChange={(type) => set({ type })}
+      />
+      <Filter
+        label={t.deliveries.endpoint}
+        value={search.endpoint}
+        options={endpoints.map(({ id, url, description }) => [
+          id,
+          description ?? new URL(url).host,
+        ])}
+        onChange={(endpoint) => set({ endpoint })}
+      />
+      {Object.keys(search).length > 0 && (
+        <Button look="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
+          {t.common.reset}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+import { Link } from '@tanstack/react-router';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import type { RouterOutputs } from '../lib/api.ts';
+import { Badge } from '../ui/states.tsx';
+import { Table, type Column } from '../ui/table.tsx';
+import type { Endpoint } from './webhooks.tsx';
+
+export type Delivery = RouterOutputs['admin']['deliveries']['list']['data'][number];
+
+/** What decides about the words for a delivery. */
+type Outcome = Pick<Delivery, 'status' | 'response_code' | 'error'>;
+
+/** Says in words what happened to a delivery, and what to do. */
+export function useExplanation(): (outcome: Outcome) => { what: string; todo: string | null } {
+  const { explain, todo } = useTexts().deliveries;
+  return (outcome) => {
+    const kind = kindOf(outcome);
+    return { what: explain[kind] ?? explain['other'] ?? kind, todo: todo[kind] ?? null };
+  };
+}
+
+const EXACT = ['401', '404', '410', '429'];
+
+function kindOf({ status, response_code: code, error }: Outcome): string {
+  if (status === 'ok') return 'ok';
+  if (error !== null) return error;
+  if (code === null) return 'pending';
+  const exact = code === 403 || code === 407 ? '401' : String(code);
+  return EXACT.includes(exact) ? exact : `${Math.floor(code / 100)}xx`;
+}
+
+/** Deliveries with their outcome. */
+export function DeliveryTable({
+  deliveries,
+  endpoints,
+}: {
+  readonly deliveries: readonly Delivery[];
+  readonly endpoints: readonly Endpoint[];
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const explain = useExplanation();
+  const nameOf = (id: string): string => {
+    const endpoint = endpoints.find((one) => one.id === id);
+    // While the endpoints are loading, an id would only flicker.
+    if (!endpoint) return endpoints.length === 0 ? '' : id;
+    return endpoint.description ?? new URL(endpoint.url).host;
+  };
+  const columns: Column<Delivery>[] = [
+    {
+      label: t.deliveries.event,
+      kind: 'main',
+      cell: ({ id, event_type: type }) => (
+        <>
+          <Link to="/deliveries/$deliveryId" params={{ deliveryId: id }} className="name">
+            {t.webhooks.eventNames[type ?? ''] ?? type}
+          </Link>
+          <code className="sub">{type}</code>
+        </>
+      ),
+    },
+    {
+      label: t.deliveries.state,
+      cell: ({ status, next_try_at }) => (
+        <>
+          <DeliveryState status={status} />
+          {next_try_at !== null && status === 'retrying' && (
+            <small className="sub">{t.deliveries.next(format.ago(next_try_at))}</small>
+          )}
+        </>
+      ),
+    },
+    {
+      label: t.deliveries.result,
+      cell: (delivery) => (
+        <>
+          {delivery.response_code === null
+            ? delivery.error === null
+              ? t.deliveries.noAnswerYet
+              : explain(delivery).what
+            : t.deliveries.answered(delivery.response_code)}
+          {delivery.response_ms !== null && (
+            <small className="sub">{t.deliveries.ms(format.number(delivery.response_ms))}</small>
+          )}
+        </>
+      ),
+    },
+    { label: t.deliveries.endpoint, cell: ({ endpoint_id }) => nameOf(endpoint_id) },
+    {
+      label: t.deliveries.created,
+      cell: ({ created_at: at }) =>
+        at !== null && (
+          <time dateTime={at} title={format.ago(at)}>
+            {format.moment(at)}
+          </time>
+        ),
+    },
+  ];
+  return (
+    <Table
+      caption={t.deliveries.title}
+      columns={columns}
+      rows={deliveries}
+      keyOf={({ id }) => id}
+    />
+  );
+}
+
+export function DeliveryState({ status }: { readonly status: string }) {
+  const t = useTexts();
+  const tones = { ok: 'good', pending: 'plain', retrying: 'warn', gave_up: 'bad' } as const;
+  const tone = status in tones ? tones[status as keyof typeof tones] : 'plain';
+  return <Badge tone={tone}>{t.deliveries.states[status] ?? status}</Badge>;
+}

@@ -1,0 +1,171 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/code.tsx';
+import { FormProblem } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Loaded, PageHead } from '../ui/states.tsx';
+import { Table } from '../ui/table.tsx';
+import { DeliveryState, useExplanation } from './delivery-table.tsx';
+
+type Detail = RouterOutputs['admin']['deliveries']['get'];
+
+const route = getRouteApi('/deliveries/$deliveryId');
+const LOOK_EVERY_MS = 2_000;
+const LOOK_AFTER_RETRY_MS = 20_000;
+
+/** One delivery with its attempts. */
+export function DeliveryPage() {
+  const { deliveryId } = route.useParams();
+  const cache = useQueryClient();
+  const t = useTexts();
+  const retry = useMutation(
+    api.v1.webhooks.retryDelivery.mutationOptions({
+      onSuccess: async () => {
+        announce(t.deliveries.retried);
+        await cache.invalidateQueries(api.admin.deliveries.pathFilter());
+      },
+    }),
+  );
+  const delivery = useQuery({
+    ...api.admin.deliveries.get.queryOptions({ delivery_id: deliveryId }),
+    refetchInterval: ({ state }) =>
+      state.data?.status === 'pending' || Date.now() - retry.submittedAt < LOOK_AFTER_RETRY_MS
+        ? LOOK_EVERY_MS
+        : false,
+  });
+  return (
+    <Loaded query={delivery}>
+      {(data) => (
+        <>
+          <PageHead
+            title={t.deliveries.one(t.webhooks.eventNames[data.event_type ?? ''] ?? data.id)}
+            intro={<code>{data.id}</code>}
+          >
+            <Button
+              look="main"
+              busy={retry.isPending}
+              why={
+                data.status === 'retrying' || data.status === 'gave_up'
+                  ? null
+                  : t.deliveries.retryWhyNot
+              }
+              onClick={() => retry.mutate({ delivery_id: data.id })}
+            >
+              {t.deliveries.retry}
+            </Button>
+          </PageHead>
+          <FormProblem error={retry.error} />
+          <DeliveryView delivery={data} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function DeliveryView({ delivery }: { readonly delivery: Detail }) {
+  const t = useTexts();
+  const format = useFormat();
+  const { what, todo } = useExplanation()(delivery);
+  const { request, response_excerpt: excerpt, next_try_at: next } = delivery;
+  const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
+  return (
+    <>
+      <div className="facts">
+        <p>
+          <DeliveryState status={delivery.status} /> {what}
+        </p>
+        {todo !== null && (
+          <p>
+            <strong>{t.deliveries.whatToDo}:</strong> {todo}
+          </p>
+        )}
+        {next !== null && delivery.status === 'retrying' && (
+          <p className="hint">{t.deliveries.next(format.moment(next))}</p>
+        )}
+        <p className="hint">
+          {t.deliveries.endpoint}:{' '}
+          <Link to="/webhooks/$endpointId" params={{ endpointId: delivery.endpoint_id }}>
+            {request.url}
+          </Link>
+        </p>
+      </div>
+      <section className="section">
+        <h2>{t.deliveries.attempts}</h2>
+        {delivery.attempts.length === 0 ? (
+          <p className="soft">{t.deliveries.noAnswerYet}</p>
+        ) : (
+          <Attempts attempts={delivery.attempts} />
+        )}
+      </section>
+      {excerpt !== null && (
+        <section className="section">
+          <h2>{t.deliveries.response}</h2>
+          {excerpt === '' ? (
+            <p className="soft">{t.deliveries.emptyResponse}</p>
+          ) : (
+            <CodeBlock label={t.deliveries.response} text={excerpt} />
+          )}
+        </section>
+      )}
+      <section className="section">
+        <h2>{t.deliveries.request}</h2>
+        <h3>{t.deliveries.headers}</h3>
+        <CodeBlock
+          label={t.deliveries.headers}
+          text={`${request.method} ${request.url}\n${headers.join('\n')}`}
+        />
+        <h3>{t.deliveries.body}</h3>
+        {request.body === null ? (
+          <p className="notice">{t.common.withheld}</p>
+        ) : (
+          <CodeBlock label={t.deliveries.body} text={indent(request.body)} />
+        )}
+      </section>
+    </>
+  );
+}
+
+function Attempts({ attempts }: { readonly attempts: Detail['attempts'] }) {
+  const t = useTexts();
+  const format = useFormat();
+  const explain = useExplanation();
+  return (
+    <Table
+      caption={t.deliveries.attempts}
+      rows={attempts}
+      keyOf={({ attempt }) => String(attempt)}
+      columns={[
+        {
+          label: t.deliveries.attempt,
+          kind: 'main',
+          cell: ({ attempt }) => `${t.deliveries.attempt} ${attempt}`,
+        },
+        { label: t.deliveries.at, cell: ({ ended_at }) => format.moment(ended_at) },
+        {
+          label: t.deliveries.result,
+          cell: ({ response_code: code, error }) =>
+            code === null
+              ? explain({ status: 'retrying', response_code: code, error }).what
+              : t.deliveries.answered(code),
+        },
+        {
+          label: t.deliveries.took,
+          kind: 'number',
+          cell: ({ response_ms: ms }) => ms !== null && t.deliveries.ms(format.number(ms)),
+        },
+      ]}
+    />
+  );
+}
+
+function indent(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,95 @@
+import { useState, type FormEvent } from 'react';
+import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import { useTexts } from '../i18n/language.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
+import type { ReactNode } from 'react';
+
+/** What a webhook endpoint is made of. */
+export interface EndpointValues {
+  readonly url: string;
+  readonly events: string[];
+  readonly description: string | null;
+}
+
+/** The form of a webhook endpoint, new or existing. */
+export function EndpointForm({
+  values,
+  submit,
+  error,
+  busy,
+  onSubmit,
+  children,
+}: {
+  readonly values: EndpointValues;
+  readonly submit: string;
+  readonly error: unknown;
+  readonly busy: boolean;
+  readonly onSubmit: (values: EndpointValues) => void;
+  readonly children?: ReactNode;
+}) {
+  const t = useTexts();
+  const [url, setUrl] = useState(values.url);
+  const [events, setEvents] = useState(values.events);
+  const [description, setDescription] = useState(values.description ?? '');
+  const [wasSent, setSent] = useState(false);
+  const errorOf = useFieldErrors(error);
+  const missing = wasSent && events.length === 0 ? t.webhooks.eventsNeeded : null;
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setSent(true);
+    if (events.length === 0 || busy) return;
+    onSubmit({ url: url.trim(), events, description: description.trim() || null });
+  };
+  return (
+    <form className="form" onSubmit={send} noValidate>
+      <Field label={t.webhooks.url} hint={t.webhooks.urlHint} error={errorOf('url')}>
+        {(props) => (
+          <input
+            {...props}
+            type="url"
+            value={url}
+            placeholder="https://"
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Field
+        label={`${t.webhooks.description} (${t.common.optional})`}
+        error={errorOf('description')}
+      >
+        {(props) => (
+          <input
+            {...props}
+            value={description}
+            maxLength={200}
+            onChange={(event) => setDescription(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Group legend={t.webhooks.events} error={missing ?? errorOf('events')}>
+        {SUBSCRIBABLE_EVENTS.map((type) => (
+          <Choice
+            key={type}
+            kind="checkbox"
+            checked={events.includes(type)}
+            label={t.webhooks.eventNames[type] ?? type}
+            hint={<code>{type}</code>}
+            onChange={(checked) =>
+              setEvents(checked ? [...events, type] : events.filter((one) => one !== type))
+            }
+          />
+        ))}
+      </Group>
+      <FormProblem error={error} fields={['url', 'events', 'description']} />
+      <Actions>
+        <Button type="submit" look="main" busy={busy}>
+          {submit}
+        </Button>
+        {children}
+      </Actions>
+    </form>
+  );
+}

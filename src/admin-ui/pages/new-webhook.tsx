@@ -1,0 +1,57 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { SERVICE_PATH } from '../lib/shell.ts';
+import { SecretDialog } from '../ui/secret.tsx';
+import { PageHead } from '../ui/states.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+
+const NOTHING = { url: '', events: [], description: null };
+
+/** Creates a webhook endpoint. */
+export function NewWebhookPage() {
+  const t = useTexts();
+  const navigate = useNavigate();
+  const cache = useQueryClient();
+  const create = useMutation(
+    api.v1.webhooks.createEndpoint.mutationOptions({
+      onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+    }),
+  );
+  const { data } = create;
+  return (
+    <>
+      <PageHead title={t.webhooks.create} intro={t.webhooks.emptyHint} />
+      <EndpointForm
+        values={NOTHING}
+        submit={t.webhooks.create}
+        error={create.error}
+        busy={create.isPending}
+        onSubmit={(values) => create.mutate(values)}
+      >
+        <Link to="/webhooks" className="button plain">
+          {t.common.cancel}
+        </Link>
+      </EndpointForm>
+      {data && (
+        <SecretDialog
+          title={t.webhooks.secretTitle}
+          hint={t.webhooks.secretHint}
+          secret={data.secret ?? ''}
+          stored={t.webhooks.secretStored}
+          whyNot={t.webhooks.secretWhyNot}
+          onDone={() =>
+            void navigate({ to: '/webhooks/$endpointId', params: { endpointId: data.id } })
+          }
+        >
+          <p>
+            <a href={`${SERVICE_PATH}/docs/webhooks`} target="_blank" rel="noreferrer">
+              {t.webhooks.howToVerify}
+            </a>
+          </p>
+        </SecretDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,199 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Badge, Loaded } from '../ui/states.tsx';
+import { Table } from '../ui/table.tsx';
+import type { Endpoint } from './webhooks.tsx';
+
+type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
+
+const HOUR_MS = 3_600_000;
+const PERIODS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
+type Period = keyof typeof PERIODS;
+const LOOK_EVERY_MS = 1_500;
+
+const nameOf = ({ url, description }: Endpoint): string => description ?? new URL(url).host;
+
+/** Sends an endpoint's failed deliveries again, after they were counted. */
+export function ResendDialog({
+  endpoints,
+  first,
+  onClose,
+}: {
+  readonly endpoints: readonly Endpoint[];
+  readonly first: string | undefined;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const cache = useQueryClient();
+  const [endpointId, setEndpointId] = useState(first ?? endpoints[0]?.id ?? '');
+  const [period, setPeriod] = useState<Period>('24h');
+  const [opened] = useState(() => Date.now());
+  const wanted = {
+    endpoint_id: endpointId,
+    since: new Date(opened - PERIODS[period]).toISOString(),
+  };
+  const counted = useQuery(api.admin.deliveries.countResend.queryOptions(wanted));
+  const start = useMutation(
+    api.admin.deliveries.startResend.mutationOptions({
+      onSuccess: async () => {
+        await cache.invalidateQueries(api.admin.deliveries.pathFilter());
+        announce(t.resend.started);
+        onClose();
+      },
+    }),
+  );
+  const isPaused = endpoints.find(({ id }) => id === endpointId)?.status !== 'active';
+  const total = counted.data?.total ?? 0;
+  const whyNot = isPaused ? t.resend.paused : total === 0 ? t.resend.nothing : null;
+  return (
+    <Dialog title={t.resend.title} onClose={onClose}>
+      <p>{t.resend.hint}</p>
+      <Field label={t.deliveries.endpoint} error={isPaused ? t.resend.paused : null}>
+        {(props) => (
+          <select
+            {...props}
+            value={endpointId}
+            onChange={(event) => setEndpointId(event.currentTarget.value)}
+          >
+            {endpoints.map((endpoint) => (
+              <option key={endpoint.id} value={endpoint.id}>
+                {nameOf(endpoint)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Group legend={t.resend.since}>
+        {(Object.keys(PERIODS) as Period[]).map((one) => (
+          <Choice
+            key={one}
+            kind="radio"
+            name="period"
+            checked={period === one}
+            label={t.deliveries.pasts[one]}
+            onChange={() => setPeriod(one)}
+          />
+        ))}
+      </Group>
+      <div role="status">
+        {counted.isPending ? (
+          t.resend.counting
+        ) : (
+          <p>
+            {total === 0 ? t.resend.nothing : t.resend.total(format.number(total))}{' '}
+            {counted.data?.has_more && t.resend.hasMore}
+          </p>
+        )}
+      </div>
+      <FormProblem error={counted.error ?? start.error} />
+      <Actions>
+        <Button
+          look="main"
+          busy={start.isPending}
+          why={counted.isPending ? t.resend.counting : whyNot}
+          onClick={() => start.mutate(wanted)}
+        >
+          {t.resend.start(format.number(total))}
+        </Button>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
+      </Actions>
+    </Dialog>
+  );
+}
+
+/** The last bulk resends, with their progress. Shows nothing if there was none. */
+export function PastResends({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const t = useTexts();
+  const resends = useQuery({
+    ...api.admin.deliveries.listResends.queryOptions({}),
+    refetchInterval: ({ state }) =>
+      state.data?.data.some((one) => one.state === 'running') ? LOOK_EVERY_MS : false,
+  });
+  if (resends.data?.data.length === 0) return null;
+  return (
+    <section className="section">
+      <h2>{t.resend.past}</h2>
+      <Loaded query={resends} rows={1}>
+        {({ data }) => <ResendTable resends={data} endpoints={endpoints} />}
+      </Loaded>
+    </section>
+  );
+}
+
+function ResendTable({
+  resends,
+  endpoints,
+}: {
+  readonly resends: readonly Resend[];
+  readonly endpoints: readonly Endpoint[];
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const cache = useQueryClient();
+  const cancel = useMutation(
+    api.admin.deliveries.cancelResend.mutationOptions({
+      onSuccess: async () => {
+        await cache.invalidateQueries(api.admin.deliveries.listResends.pathFilter());
+        announce(t.resend.stopped);
+      },
+    }),
+  );
+  return (
+    <>
+      <FormProblem error={cancel.error} />
+      <Table
+        caption={t.resend.past}
+        rows={resends}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            label: t.resend.when,
+            kind: 'main',
+            cell: ({ created_at }) => format.moment(created_at),
+          },
+          {
+            label: t.deliveries.endpoint,
+            cell: ({ endpoint_id }) => {
+              const endpoint = endpoints.find(({ id }) => id === endpoint_id);
+              return endpoint ? nameOf(endpoint) : endpoint_id;
+            },
+          },
+          { label: t.resend.from, cell: ({ since }) => format.moment(since) },
+          {
+            label: t.deliveries.state,
+            cell: ({ state, sent, total }) => (
+              <>
+                <Badge tone={state === 'done' ? 'good' : 'plain'}>
+                  {t.resend.states[state] ?? state}
+                </Badge>
+                <small className="sub">
+                  {t.resend.progress(format.number(sent), format.number(total))}
+                </small>
+              </>
+            ),
+          },
+          {
+            label: t.common.actions,
+            kind: 'actions',
+            cell: ({ id, state }) =>
+              state === 'running' && (
+                <Actions>
+                  <Button busy={cancel.isPending} onClick={() => cancel.mutate({ resend_id: id })}>
+                    {t.resend.stop}
+                  </Button>
+                </Actions>
+              ),
+          },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,174 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { FormProblem } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { NotFound } from '../ui/not-found.tsx';
+import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { DeliveryTable } from './delivery-table.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { EndpointState, type Endpoint } from './webhooks.tsx';
+import { WebhookTest } from './webhook-test.tsx';
+
+const route = getRouteApi('/webhooks/$endpointId');
+const RECENT = 100;
+const SHOWN = 5;
+
+/** One webhook endpoint. */
+export function WebhookPage() {
+  const { endpointId } = route.useParams();
+  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  return (
+    <Loaded query={endpoints}>
+      {({ data }) => {
+        const endpoint = data.find(({ id }) => id === endpointId);
+        return endpoint ? <EndpointView key={endpointId} endpoint={endpoint} /> : <NotFound />;
+      }}
+    </Loaded>
+  );
+}
+
+function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const [isRemoving, setRemoving] = useState(false);
+  const { id, url, status, description } = endpoint;
+  const refresh = () => cache.invalidateQueries(api.v1.webhooks.pathFilter());
+  const save = useMutation(
+    api.v1.webhooks.updateEndpoint.mutationOptions({
+      onSuccess: async () => {
+        await refresh();
+        announce(t.common.saved);
+      },
+    }),
+  );
+  const isActive = status === 'active';
+  const change = useMutation(
+    api.v1.webhooks.updateEndpoint.mutationOptions({
+      onSuccess: async () => {
+        await refresh();
+        announce(isActive ? t.webhooks.paused : t.webhooks.reactivated);
+      },
+    }),
+  );
+  return (
+    <>
+      <PageHead title={description ?? new URL(url).host} intro={<code>{url}</code>}>
+        <Button
+          look={isActive ? 'plain' : 'main'}
+          busy={change.isPending}
+          onClick={() =>
+            change.mutate({ endpoint_id: id, status: isActive ? 'disabled' : 'active' })
+          }
+        >
+          {isActive ? t.webhooks.pause : t.webhooks.reactivate}
+        </Button>
+      </PageHead>
+      <FormProblem error={change.error} />
+      <p className="after-head">
+        <EndpointState status={status} />
+      </p>
+      {!isActive && (
+        <p className={status === 'disabled' ? 'notice' : 'notice bad'}>
+          {status === 'disabled' ? t.webhooks.pausedHint : t.webhooks.failuresHint}
+        </p>
+      )}
+      <WebhookTest endpointId={id} />
+      <Recent endpoint={endpoint} />
+      <section className="section">
+        <h2>{t.webhooks.change}</h2>
+        <EndpointForm
+          values={{ url, description, events: endpoint.events }}
+          submit={t.common.save}
+          error={save.error}
+          busy={save.isPending}
+          onSubmit={(values) => save.mutate({ endpoint_id: id, ...values })}
+        >
+          <Button look="danger" onClick={() => setRemoving(true)}>
+            {t.webhooks.remove}
+          </Button>
+        </EndpointForm>
+      </section>
+      {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
+    </>
+  );
+}
+
+function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
+  const t = useTexts();
+  const format = useFormat();
+  const { id } = endpoint;
+  const recent = useQuery(
+    api.admin.deliveries.list.queryOptions({ endpoint_id: id, limit: RECENT }),
+  );
+  return (
+    <section className="section">
+      <h2>{t.webhooks.recent}</h2>
+      <Loaded query={recent} rows={3}>
+        {({ data }) => {
+          const tried = data.filter(({ status }) => status !== 'pending');
+          const ok = tried.filter((one) => one.status === 'ok').length;
+          if (data.length === 0) return <Empty title={t.deliveries.empty} />;
+          return (
+            <>
+              {tried.length > 0 && (
+                <p className="hint">{t.webhooks.rate(format.number(ok), tried.length)}</p>
+              )}
+              <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} />
+              <p className="after">
+                <Link to="/deliveries" search={{ endpoint: id }}>
+                  {t.webhooks.allDeliveries}
+                </Link>
+              </p>
+            </>
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+function RemoveEndpoint({
+  endpoint,
+  onClose,
+}: {
+  readonly endpoint: Endpoint;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation(
+    api.v1.webhooks.removeEndpoint.mutationOptions({
+      onSuccess: async () => {
+        announce(t.webhooks.removed);
+        await navigate({ to: '/webhooks' });
+        await cache.invalidateQueries(api.v1.webhooks.pathFilter());
+      },
+    }),
+  );
+  return (
+    <Dialog title={t.webhooks.removeTitle} onClose={onClose}>
+      <p>
+        <code>{endpoint.url}</code>
+      </p>
+      <p>{t.webhooks.removeHint}</p>
+      <FormProblem error={remove.error} />
+      <Actions>
+        <Button
+          look="danger"
+          busy={remove.isPending}
+          onClick={() => remove.mutate({ endpoint_id: endpoint.id })}
+        >
+          {t.webhooks.remove}
+        </Button>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
+      </Actions>
+    </Dialog>
+  );
+}

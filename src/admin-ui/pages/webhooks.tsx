@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Table, type Column } from '../ui/table.tsx';
+
+export type Endpoint = RouterOutputs['v1']['webhooks']['listEndpoints']['data'][number];
+
+/** The team's webhook endpoints. */
+export function WebhooksPage() {
+  const t = useTexts();
+  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const create = (
+    <Link to="/webhooks/new" className="button main">
+      {t.webhooks.create}
+    </Link>
+  );
+  return (
+    <>
+      <PageHead title={t.webhooks.title} intro={t.webhooks.intro}>
+        {create}
+      </PageHead>
+      <Loaded query={endpoints}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title={t.webhooks.empty} hint={t.webhooks.emptyHint} />
+          ) : (
+            <EndpointTable endpoints={data} />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
+  const t = useTexts();
+  const format = useFormat();
+  const columns: Column<Endpoint>[] = [
+    {
+      label: t.webhooks.url,
+      kind: 'main',
+      cell: ({ id, url, description }) => (
+        <>
+          <Link to="/webhooks/$endpointId" params={{ endpointId: id }} className="name">
+            {description ?? new URL(url).host}
+          </Link>
+          <code className="sub">{url}</code>
+        </>
+      ),
+    },
+    { label: t.webhooks.state, cell: ({ status }) => <EndpointState status={status} /> },
+    {
+      label: t.webhooks.events,
+      cell: ({ events }) => (
+        <details className="scopes">
+          <summary>{t.webhooks.countEvents(events.length)}</summary>
+          <ul>
+            {events.map((event) => (
+              <li key={event}>{t.webhooks.eventNames[event] ?? event}</li>
+            ))}
+          </ul>
+        </details>
+      ),
+    },
+    {
+      label: t.webhooks.lastSuccess,
+      cell: ({ last_success_at: at }) =>
+        at === null ? (
+          <span className="soft">{t.common.never}</span>
+        ) : (
+          <time dateTime={at} title={format.moment(at)}>
+            {format.ago(at)}
+          </time>
+        ),
+    },
+  ];
+  return (
+    <Table caption={t.webhooks.title} columns={columns} rows={endpoints} keyOf={({ id }) => id} />
+  );
+}
+
+export function EndpointState({ status }: { readonly status: string }) {
+  const t = useTexts();
+  const tone = status === 'active' ? 'good' : status === 'disabled' ? 'plain' : 'bad';
+  return <Badge tone={tone}>{t.webhooks.states[status] ?? status}</Badge>;
+}
