@@ -13,7 +13,10 @@ if (!databaseUrl) {
 }
 
 try {
-  const applied = await migrate(databaseUrl);
+  const applied = await migrate(databaseUrl, {
+    onBlocked: (name) =>
+      console.log(`${name} waits until older transactions end that use its tables (a backup?)`),
+  });
   for (const name of applied) console.log(`applied ${name}`);
   console.log('The database is up to date.');
 } catch (error) {

@@ -23,12 +23,23 @@ export interface Migration {
 export interface MigrateOptions {
   /** The folder of the migrations. Only tests set it. */
   folder?: string;
+  /** Called once for a migration that cannot lock its tables and tries again. */
+  onBlocked?: (name: string) => void;
 }
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 /** Prisma's own key, so that `prisma migrate deploy` and we never work at the same time. */
 const LOCK_KEY = 72_707_369;
+
+/**
+ * How long a migration waits for the lock of a table. Everybody else who needs the table waits
+ * behind it meanwhile, as long as the oldest transaction takes that uses it: a backup, for instance.
+ * It is less than `deadlock_timeout`, too, so that a deadlock ends the migration and no request.
+ */
+const LOCK_TIMEOUT_MS = 200;
+/** Between two attempts, for those who waited. */
+const RETRY_MS = 500;
 
 /** Prisma's table of applied migrations. */
 const CREATE_LEDGER = `
@@ -61,7 +72,7 @@ export async function migrate(
   await client.connect();
   try {
     await waitForLock(client);
-    const applied = await applyFiles(client, options.folder ?? MIGRATIONS_FOLDER);
+    const applied = await applyFiles(client, options);
     await migrateJobs(databaseUrl);
     return applied;
   } finally {
@@ -142,15 +153,15 @@ async function waitForLock(client: ClientBase): Promise<void> {
   }
 }
 
-async function applyFiles(client: ClientBase, folder: string): Promise<string[]> {
-  const migrations = await readMigrations(folder);
+async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<string[]> {
+  const migrations = await readMigrations(options.folder ?? MIGRATIONS_FOLDER);
   await client.query(CREATE_LEDGER);
   const recorded = await readLedger(client);
   const applied: string[] = [];
   for (const migration of migrations) {
     const checksum = recorded.get(migration.name);
     if (checksum === undefined) {
-      await applyFile(client, migration);
+      await applyFile(client, migration, options);
       applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
       throw new Error(
@@ -166,10 +177,23 @@ async function applyFiles(client: ClientBase, folder: string): Promise<string[]>
 async function applyFile(
   client: ClientBase,
   migration: Migration & { sql: string },
+  { onBlocked }: MigrateOptions,
 ): Promise<void> {
+  for (let attempt = 1; !(await tryToApply(client, migration)); attempt += 1) {
+    if (attempt === 1) onBlocked?.(migration.name);
+    await delay(RETRY_MS);
+  }
+}
+
+/** Resolves with false, and has changed nothing, if a lock that it needs is taken. */
+async function tryToApply(
+  client: ClientBase,
+  migration: Migration & { sql: string },
+): Promise<boolean> {
   const startedAt = new Date();
   await client.query('BEGIN');
   try {
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(migration.sql);
     // A file may set a search path for itself. It must not apply to the ledger.
     await client.query('RESET ALL');
@@ -180,8 +204,10 @@ async function applyFile(
       [randomUUID(), migration.checksum, migration.name, startedAt],
     );
     await client.query('COMMIT');
+    return true;
   } catch (error) {
     await client.query('ROLLBACK');
+    if (isLockTaken(error)) return false;
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`The migration ${migration.name} failed and was rolled back: ${reason}`, {
       cause: error,
@@ -214,6 +240,11 @@ async function readMigrations(folder: string): Promise<Array<Migration & { sql: 
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
   );
+}
+
+function isLockTaken(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === '55P03' || code === '40P01';
 }
 
 function isUndefinedTable(error: unknown): boolean {

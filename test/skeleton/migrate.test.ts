@@ -90,6 +90,21 @@ describe('migrate', () => {
     expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
   });
 
+  it('keeps nobody waiting while it waits for a table', async () => {
+    await migrate(database.url, { folder });
+    await client.query('BEGIN; SELECT * FROM a');
+    await addMigration('20260102000000_extend_a', 'ALTER TABLE a ADD COLUMN b int;');
+    const blocked = Promise.withResolvers<string>();
+    const migrating = migrate(database.url, { folder, onBlocked: blocked.resolve });
+    expect(await blocked.promise).toBe('20260102000000_extend_a');
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('INSERT INTO a VALUES (1)');
+    await other.end();
+    await client.query('COMMIT');
+    expect(await migrating).toEqual(['20260102000000_extend_a']);
+  });
+
   it('refuses an applied file that was edited since, and applies nothing', async () => {
     await migrate(database.url, { folder });
     await addMigration('20260101000000_create_a', `${first} -- edited`);

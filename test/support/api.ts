@@ -211,20 +211,22 @@ export interface Exit {
 
 /**
  * Starts src/api.ts as a process and resolves when it is ready. Keys have no rate limit unless
- * `env` sets one.
+ * `env` sets one. `folder` is another release of the project.
  */
 export async function startApiProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
+  folder = root,
 ): Promise<RunningProcess & { readonly url: string }> {
   const port = env['PORT'] ?? String(await findFreePort());
-  const running = runEntry('src/api.ts', {
+  const settings = {
     DATABASE_URL: databaseUrl,
     API_KEY_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
     PERSON_RATE_LIMIT_PER_MIN: String(NO_LIMIT),
     ...env,
     PORT: port,
-  });
+  };
+  const running = runEntry('src/api.ts', settings, [], folder);
   const url = `http://127.0.0.1:${port}`;
   await waitFor(
     running,
@@ -237,12 +239,10 @@ export async function startApiProcess(
 export async function startWorkerProcess(
   databaseUrl: string,
   env: Record<string, string> = {},
+  folder = root,
 ): Promise<RunningProcess> {
-  const running = runEntry('src/worker.ts', {
-    DATABASE_URL: databaseUrl,
-    LOG_LEVEL: 'info',
-    ...env,
-  });
+  const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', ...env };
+  const running = runEntry('src/worker.ts', settings, [], folder);
   await waitFor(running, async () => running.output().includes('worker runs'));
   return running;
 }
@@ -262,14 +262,16 @@ export function runScript(
 
 /**
  * Starts an entry as a process and does not wait. It knows no database unless `env` names one.
+ * `folder` is another release of the project.
  */
 export function runEntry(
   entry: string,
   env: Record<string, string>,
   args: readonly string[] = [],
+  folder = root,
 ): RunningProcess {
   const child = spawn(process.execPath, [entry, ...args], {
-    cwd: root,
+    cwd: folder,
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
