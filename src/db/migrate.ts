@@ -34,7 +34,7 @@ const LOCK_KEY = 72_707_369;
 
 /**
  * How long a migration waits for the lock of a table. Everybody else who needs the table waits
- * behind it meanwhile, as long as the oldest transaction takes that uses it: a backup, for instance.
+ * behind it meanwhile, and a transaction that uses the table, such as a backup, may take long.
  * It is less than `deadlock_timeout`, too, so that a deadlock ends the migration and no request.
  */
 const LOCK_TIMEOUT_MS = 200;
