@@ -8,6 +8,7 @@ import { systemClock } from '../src/core/clock.ts';
 import type { Deprecation } from '../src/core/deprecation.ts';
 import { requireAppSecret } from '../src/db/app-secret.ts';
 import { openDatabase, type Database } from '../src/db/client.ts';
+import { requireDirectAt } from '../src/db/poolers.ts';
 import { holdSessionLock } from '../src/db/session-lock.ts';
 import { requireAnnouncement, type Announcement } from '../src/features/announcements/rules.ts';
 import { announce, planAnnouncement } from '../src/features/announcements/service.ts';
@@ -83,6 +84,7 @@ async function sendMails(
   announcement: Announcement,
   config: ReturnType<typeof loadConfig>,
 ): Promise<void> {
+  await requireDirectAt(config.databaseUrl, 'announce');
   const lock = await holdSessionLock(config.databaseUrl, LOCK.lockClass, LOCK.number);
   const logger = createLogger(config.logLevel);
   try {

@@ -5,6 +5,7 @@ import type { Caller, Database } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
+import { requireDirectAt } from './db/poolers.ts';
 import { holdSessionLock } from './db/session-lock.ts';
 import { WAKE_UP_CHANNELS } from './db/wake-ups.ts';
 import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
@@ -23,8 +24,8 @@ import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metric
 /**
  * Starts the worker process. It runs deliveries. A thread of it (`jobs.ts`) runs the jobs that API
  * processes enqueue, and scheduled jobs. A running worker survives an outage of the database.
- * Rejects if the database cannot be reached or is not migrated to this version: a worker does not
- * migrate.
+ * Rejects if the database cannot be reached, is behind a pooler, or is not migrated to this
+ * version: a worker does not migrate.
  */
 export async function startWorker(config: Config): Promise<Part> {
   const logger = createLogger(config.logLevel);
@@ -32,6 +33,7 @@ export async function startWorker(config: Config): Promise<Part> {
   try {
     const migrations = await expectedMigrations();
     const secrets = appSecretsOf(config);
+    await requireDirectAt(config.databaseUrl, 'The worker');
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
     const metrics = createWorkerMetrics(() => readBacklog(db.forCaller(METRICS)));

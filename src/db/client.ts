@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { openPool } from './pool.ts';
+import { FIND_OWN_NAME } from './poolers.ts';
 import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openSharedConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited } from './single-statements.ts';
@@ -60,6 +61,11 @@ export interface Database extends Db {
   forCaller(caller: Caller): Db;
   /** How much waits for its team's turn. */
   waiting(): Waiting;
+  /**
+   * Whether a pooler loses prepared statements, as far as this process has seen. Costs nothing
+   * until one was lost, and then asks whether the pooler follows them by now.
+   */
+  losesStatements(): Promise<boolean>;
   /** Closes all connections. Call it after the last statement. */
   close(): Promise<void>;
 }
@@ -97,11 +103,15 @@ const THE_PROCESS: Caller = { share: null };
 /** Opens the database. Does not connect yet, so the database need not be reachable. */
 export function openDatabase(options: DatabaseOptions): Database {
   const counts = divideConnections(options.poolMax);
+  let hasLostStatement = false;
   const connections = openPool({
     url: options.url,
     max: counts.common + counts.quick + counts.slow + counts.transactions,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     onError: options.onError,
+    onLostStatement: () => {
+      hasLostStatement = true;
+    },
   });
   const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
   const common = openSharedConnections(connections.connect, counts.common);
@@ -151,6 +161,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       },
       transaction: (work) => transactions.run(caller, work),
     }),
+    losesStatements: async () => {
+      if (!hasLostStatement) return false;
+      hasLostStatement = await common.run(
+        async (client) =>
+          connections.isPooled(client) && (await askOn(client, FIND_OWN_NAME, [])).length > 0,
+      );
+      return hasLostStatement;
+    },
     close: async () => {
       await wakeUps.drain();
       watchdog.stop();

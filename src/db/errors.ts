@@ -10,14 +10,16 @@ import { ProblemError } from '../core/problem.ts';
  *   caller this is the same as our own limit on the time of an answer.
  * - 58: the server's own system failed, for instance a disk.
  * - 25006: the server is read-only after a failover.
+ * - 26000, 42P05: a pooler does not follow prepared statements (`poolers.ts`).
  * - 40001, 40P01: a serialization failure, a deadlock.
  */
-const UNAVAILABLE_STATE = /^(?:(?:08|53|57|58)[0-9A-Z]{3}|25006|40001|40P01)$/;
+const UNAVAILABLE_STATE = /^(?:(?:08|53|57|58)[0-9A-Z]{3}|25006|26000|40001|40P01|42P05)$/;
 /**
- * Those after which the connection is of no use: it failed, the server has ended it (57P), or it
- * leads to a server that cannot write. After all others it can go on.
+ * Those after which the connection is of no use: it failed, the server has ended it (57P), it
+ * leads to a server that cannot write, or its prepared statements are lost. After all others it can
+ * go on.
  */
-const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006)$/;
+const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006|26000|42P05)$/;
 /** Our own code for a connection that leads to a node in recovery. */
 const STANDBY = 'ERR_DATABASE_STANDBY';
 /**

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
 import { Pool, type ClientBase } from 'pg';
 import type { Db } from './client.ts';
+import { requireDirect } from './poolers.ts';
 import { PrimaryClient } from './primary-client.ts';
 import { statement } from './statement.ts';
 
@@ -58,8 +59,8 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
  * Migrates the database to this version. Resolves with the names of the applied migrations. Any
  * number of processes may call it at once: one works, the others wait. Each file and its row in the
  * ledger are one transaction, so a crash leaves both or neither. Rejects if an applied file was
- * changed, or if Prisma has recorded a failed migration. Needs a direct connection: the lock
- * belongs to a session, and PgBouncer's transaction mode does not keep one.
+ * changed, or if Prisma has recorded a failed migration, and on a connection that is not direct:
+ * the lock belongs to a session, and a pooler does not keep one.
  */
 export async function migrate(
   databaseUrl: string,
@@ -71,6 +72,7 @@ export async function migrate(
   });
   await client.connect();
   try {
+    await requireDirect(client, 'The migration');
     await waitForLock(client);
     const applied = await applyFiles(client, options);
     await migrateJobs(databaseUrl);

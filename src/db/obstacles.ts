@@ -1,6 +1,6 @@
 /** What keeps the service from working on a database, in words that anybody may read. */
 import { isStandby, isUnavailable } from './errors.ts';
-import type { Db } from './client.ts';
+import type { Database, Db } from './client.ts';
 import { isMigrated, type Migration } from './migrate.ts';
 import { statement } from './statement.ts';
 
@@ -11,6 +11,7 @@ export type Obstacle =
   | 'too_many_connections'
   | 'database_read_only'
   | 'database_standby'
+  | 'pooler_without_prepared_statements'
   | 'disk_full'
   | 'migrations_pending'
   | 'database_error';
@@ -28,14 +29,15 @@ const LITTLE_MEMORY = statement(
 const SPILL = statement('obstacles.spill', 'select count(*) from generate_series(1, 5000)');
 
 /**
- * Looks for an obstacle that the database itself tells: it cannot be written, or it has not the
- * migrations of this version. null: none. Rejects if the database does not answer or refuses; see
- * {@link obstacleOf}.
+ * Looks for an obstacle that the database itself tells: it cannot be written, it has not the
+ * migrations of this version, or a pooler before it loses statements. null: none. Rejects if the
+ * database does not answer or refuses; see {@link obstacleOf}.
  */
 export async function findObstacle(
-  db: Db,
+  db: Database,
   migrations: readonly Migration[],
 ): Promise<Obstacle | null> {
+  if (await db.losesStatements()) return 'pooler_without_prepared_statements';
   const [state] = await db.query(READ_ONLY, []);
   if (state?.read_only) return 'database_read_only';
   return (await isMigrated(db, migrations)) ? null : 'migrations_pending';
@@ -65,10 +67,11 @@ export function obstacleOf(error: unknown): Obstacle {
 
 /**
  * Obstacles by SQLSTATE: a wrong password or database, a full disk, no connection left, a database
- * that cannot be written.
+ * that cannot be written, a pooler that loses statements.
  */
 const BY_STATE: readonly (readonly [RegExp, Obstacle])[] = [
   [/^25006$/, 'database_read_only'],
+  [/^(?:26000|42P05)$/, 'pooler_without_prepared_statements'],
   [/^(?:28|3D)[0-9A-Z]{3}$/, 'database_login_refused'],
   [/^53100$/, 'disk_full'],
   [/^53300$/, 'too_many_connections'],

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { rethrow, standbyError } from './errors.ts';
+import { isPooled, watchStatements } from './poolers.ts';
 import { PrimaryClient } from './primary-client.ts';
 import { textTypes } from './types.ts';
 
@@ -17,6 +18,8 @@ export interface ConnectionPool {
    * statement needs a transaction that begins with `beginLimited`.
    */
   isLimited(client: pg.PoolClient): boolean;
+  /** Whether the connection leads to a pooler. */
+  isPooled(client: pg.PoolClient): boolean;
   /** Returns SQL that begins a transaction with the limits, for connections without. */
   beginLimited(statementTimeoutMs?: number): string;
 }
@@ -27,6 +30,8 @@ export interface PoolOptions {
   readonly statementTimeoutMs: number;
   /** Called when an idle connection breaks. The pool replaces it. */
   readonly onError: (error: Error) => void;
+  /** Called when the server does not know a statement that was prepared on the connection. */
+  readonly onLostStatement: () => void;
 }
 
 /** After waiting this long for a connection, the database counts as unreachable. */
@@ -46,8 +51,10 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
  * it refuses such parameters, or ignores them, and a `SET` would reach other clients. There each
  * transaction sets them for itself, and a single statement becomes a transaction.
  */
-export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions): ConnectionPool {
+export function openPool(options: PoolOptions): ConnectionPool {
+  const { url, max, statementTimeoutMs, onError, onLostStatement } = options;
   const limited = new WeakSet<pg.ClientBase>();
+  const pooled = new WeakSet<pg.ClientBase>();
   const limits = {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
@@ -56,6 +63,7 @@ export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions)
     const session = await readSession(client);
     // A pooler's report of it may be old.
     if (session.isStandby) throw standbyError();
+    if (isPooled(client, session.pid)) pooled.add(client);
     if (session.limitMs > 0 && session.limitMs <= statementTimeoutMs) limited.add(client);
   };
   const pool = new pg.Pool({
@@ -72,6 +80,7 @@ export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions)
     onConnect: check as (client: pg.ClientBase) => void,
   } as pg.PoolConfig);
   pool.on('error', onError);
+  pool.on('connect', (client) => watchStatements(client, onLostStatement));
   const connect = async (): Promise<pg.PoolClient> => {
     try {
       return await pool.connect();
@@ -93,6 +102,7 @@ export function openPool({ url, max, statementTimeoutMs, onError }: PoolOptions)
       return client;
     },
     isLimited: (client) => limited.has(client),
+    isPooled: (client) => pooled.has(client),
     beginLimited: (ms = statementTimeoutMs) => {
       const settings = Object.entries({ ...limits, statement_timeout: ms });
       return ['BEGIN', ...settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`)].join(
@@ -107,12 +117,14 @@ interface Session {
   /** Its limit on the time of a statement; 0 is none. */
   readonly limitMs: number;
   readonly isStandby: boolean;
+  /** The process that serves it. */
+  readonly pid: number;
 }
 
 async function readSession(client: pg.ClientBase): Promise<Session> {
   const { rows } = await client.query<Session>(
     `select extract(epoch from limited.time)::float8 * 1000 as "limitMs",
-       pg_is_in_recovery() as "isStandby"
+       pg_is_in_recovery() as "isStandby", pg_backend_pid() as pid
      from (select current_setting('statement_timeout')::interval as time) limited`,
   );
   const [session] = rows;

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { isPooled, poolerError } from './poolers.ts';
 import { PrimaryClient } from './primary-client.ts';
 
 /**
@@ -12,7 +13,10 @@ export interface SessionLock {
   readonly number: number;
   /** Whether the lock is held. If the session was lost, tries to take it again. Never rejects. */
   isHeld(): Promise<boolean>;
-  /** Returns why the lock could not be taken the last time, for the log. null: it could. */
+  /**
+   * Returns why the lock could not be taken the last time, for the log. null: it could, or another
+   * session has it.
+   */
   fault(): Error | null;
   /**
    * Gives up the session, so that the next `isHeld` makes another. Call it when the database does
@@ -56,8 +60,9 @@ export async function holdSessionLock(
     };
     client.on('error', lose);
     client.on('end', lose);
-    fault = await tryLock(client, lockClass, number);
-    if (fault === null && !isLost) {
+    const outcome = await tryLock(client, lockClass, number);
+    fault = outcome instanceof Error ? outcome : null;
+    if (outcome === 'taken' && !isLost) {
       session = client;
       return true;
     }
@@ -96,20 +101,22 @@ function newClient(databaseUrl: string): PrimaryClient {
   });
 }
 
-/** Connects and takes the lock. Resolves with the reason if it cannot be taken. */
+/** Connects and takes the lock. Resolves with the error if that is not possible. */
 async function tryLock(
   client: PrimaryClient,
   lockClass: number,
   number: number,
-): Promise<Error | null> {
+): Promise<'taken' | 'held by another' | Error> {
   try {
     await client.connect();
     await client.query(NOTICE_DEAD_HOSTS);
-    const { rows } = await client.query<{ taken: boolean }>(
-      'select pg_try_advisory_lock($1, $2) as taken',
+    const { rows } = await client.query<{ taken: boolean; pid: number }>(
+      'select pg_try_advisory_lock($1, $2) as taken, pg_backend_pid() as pid',
       [lockClass, number],
     );
-    return rows[0]?.taken === true ? null : new Error('another session has the lock');
+    const [row] = rows;
+    if (!row?.taken) return 'held by another';
+    return isPooled(client, row.pid) ? poolerError('A session lock') : 'taken';
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

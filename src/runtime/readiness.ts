@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { AppSecrets } from '../core/encryption.ts';
 import { findAppSecretFault } from '../db/app-secret.ts';
-import type { Db } from '../db/client.ts';
+import type { Database } from '../db/client.ts';
 import type { Migration } from '../db/migrate.ts';
 import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/obstacles.ts';
 
@@ -24,7 +24,7 @@ export interface Readiness {
 }
 
 export interface ReadinessOptions {
-  readonly db: Db;
+  readonly db: Database;
   readonly migrations: readonly Migration[];
   readonly secrets: AppSecrets;
   readonly logger: Logger;

@@ -144,7 +144,8 @@ const BY_THE_SEED = "texts of declared statements, in the seed's transaction";
 /** The files that may send SQL without `statement`. */
 const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>> = {
   'src/db/pool.ts': [2, 'limits the time of statements'],
-  'src/db/primary-client.ts': [1, 'asks whether a node is in recovery'],
+  'src/db/poolers.ts': [1, 'asks which process serves the connection'],
+  'src/db/primary-client.ts': [1, 'asks whether the node is in recovery'],
   'src/db/prisma.ts': [1, "sends Prisma's SQL"],
   'src/db/single-statements.ts': [1, 'limits the time of a statement'],
   'src/db/statement.ts': [1, 'sends declared statements'],
