@@ -12,7 +12,7 @@ import { Logger, runMigrations } from 'graphile-worker';
 import { Pool, type ClientBase } from 'pg';
 import type { Db } from './client.ts';
 import { requireDirect } from './poolers.ts';
-import { PrimaryClient } from './primary-client.ts';
+import { poolToPrimary, PrimaryClient } from './primary-client.ts';
 import { statement } from './statement.ts';
 
 /** A migration in prisma/migrations. The checksum is Prisma's: SHA-256 of the file, in hex. */
@@ -124,8 +124,7 @@ export async function isMigrated(db: Db, expected: readonly Migration[]): Promis
  */
 async function migrateJobs(databaseUrl: string): Promise<void> {
   const pool = new Pool({
-    Client: PrimaryClient,
-    connectionString: databaseUrl,
+    ...poolToPrimary(databaseUrl),
     max: 1,
     connectionTimeoutMillis: 10_000,
   });

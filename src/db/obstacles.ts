@@ -57,6 +57,11 @@ export async function tryDiskSpace(db: Db): Promise<void> {
 /** Returns the obstacle that an error of the database means. */
 export function obstacleOf(error: unknown): Obstacle {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // One error for each host: a host that answers tells more than one that is gone.
+    if (cause instanceof AggregateError) {
+      const obstacles = cause.errors.map(obstacleOf);
+      return obstacles.find((found) => found !== 'database_unreachable') ?? 'database_unreachable';
+    }
     if (isStandby(cause)) return 'database_standby';
     const state = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
     const known = BY_STATE.find(([states]) => states.test(state));

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { rethrow, standbyError } from './errors.ts';
 import { isPooled, watchStatements } from './poolers.ts';
-import { PrimaryClient } from './primary-client.ts';
+import { poolToPrimary } from './primary-client.ts';
 import { textTypes } from './types.ts';
 
 /** The connections of a process. */
@@ -67,8 +67,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     if (session.limitMs > 0 && session.limitMs <= statementTimeoutMs) limited.add(client);
   };
   const pool = new pg.Pool({
-    Client: PrimaryClient,
-    connectionString: url,
+    ...poolToPrimary(url),
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 0,

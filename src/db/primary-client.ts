@@ -6,10 +6,19 @@
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
 import pg from 'pg';
+import type { Host } from './database-url.ts';
 import { standbyError } from './errors.ts';
+import { createRoute, routeTo, type Route } from './route.ts';
+
+/** How to connect. `connectionString` is DATABASE_URL. */
+interface PrimaryConfig extends pg.ClientConfig {
+  /** Shared by the connections of a pool, so that they know where the primary is. */
+  readonly route?: Route;
+}
 
 /** What pg knows about a connection and does not declare in its types. */
 interface Parts {
+  readonly connectionParameters: { host: string; port: number };
   readonly connection: {
     readonly stream: Duplex;
     on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void;
@@ -26,6 +35,8 @@ interface ParameterStatus {
  * by itself begins after two hours.
  */
 const KEEP_ALIVE_DELAY_MS = 5_000;
+/** How long one of several hosts may take to show whether it is the primary. */
+const PROBE_TIMEOUT_MS = 1_500;
 
 /**
  * A connection that `connect` refuses unless it leads to a primary, and that breaks when its node
@@ -36,13 +47,21 @@ const KEEP_ALIVE_DELAY_MS = 5_000;
  * told long ago: whoever is not told "off" asks.
  */
 export class PrimaryClient extends pg.Client {
-  readonly #timeoutMs: number;
+  readonly #config: PrimaryConfig;
+  readonly #route: Route;
   #inHotStandby = '';
   #isConnected = false;
 
-  constructor(config: pg.ClientConfig = {}) {
-    super({ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS, ...config });
-    this.#timeoutMs = config.connectionTimeoutMillis ?? 0;
+  constructor(config: PrimaryConfig = {}) {
+    const route = config.route ?? createRoute(config.connectionString);
+    super({
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+      ...config,
+      connectionString: route.url,
+    });
+    this.#config = config;
+    this.#route = route;
     // Without a listener, the error of a broken connection would end the process. Its statements
     // reject anyway.
     this.on('error', () => undefined);
@@ -65,6 +84,34 @@ export class PrimaryClient extends pg.Client {
   }
 
   async #connectToPrimary(): Promise<this> {
+    const host = await this.#route.locate((one) => this.#probe(one));
+    if (!host) return this.#connectToOne();
+    const parts = partsOf(this);
+    // The pool has given up meanwhile.
+    if (parts.connection.stream.destroyed) throw new Error('timeout expired');
+    Object.assign(this, host);
+    Object.assign(parts.connectionParameters, host);
+    this.on('error', () => this.#route.forget(host));
+    try {
+      return await this.#connectToOne();
+    } catch (error) {
+      this.#route.forget(host);
+      throw error;
+    }
+  }
+
+  /** Rejects unless the host is the primary. */
+  async #probe(host: Host): Promise<void> {
+    const client = new PrimaryClient({
+      ...this.#config,
+      route: routeTo(this.#route.url, host),
+      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+    });
+    await client.connect();
+    void client.end();
+  }
+
+  async #connectToOne(): Promise<this> {
     await super.connect();
     if (this.#inHotStandby !== 'off' && (await this.#isInRecovery())) {
       void this.end();
@@ -76,7 +123,7 @@ export class PrimaryClient extends pg.Client {
 
   async #isInRecovery(): Promise<boolean> {
     const late = (): void => this.break(new Error('timeout expired'));
-    const timer = this.#timeoutMs > 0 ? setTimeout(late, this.#timeoutMs) : undefined;
+    const timer = setTimeout(late, this.#config.connectionTimeoutMillis ?? 10_000);
     try {
       const { rows } = await this.query<{ standby: boolean }>(
         'select pg_is_in_recovery() as standby',
@@ -91,6 +138,13 @@ export class PrimaryClient extends pg.Client {
   break(error: Error): void {
     partsOf(this).connection.stream.destroy(error);
   }
+}
+
+/** Returns how the connections of a pool are made. They share what they know of the primary. */
+export function poolToPrimary(databaseUrl: string): pg.PoolConfig {
+  const route = createRoute(databaseUrl);
+  const config = { Client: PrimaryClient, connectionString: databaseUrl, route };
+  return config as pg.PoolConfig;
 }
 
 function partsOf(client: pg.Client): Parts {

@@ -56,6 +56,16 @@ export function startWatchdog(timeoutMs: number): Watchdog {
   };
 }
 
+/** Watches all statements of a connection whose user is a library. */
+export function guardAll(watchdog: Watchdog, client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...args: readonly unknown[]) => unknown;
+  const guarded = (...args: readonly unknown[]): unknown => {
+    const result = query(...args);
+    return result instanceof Promise ? watchdog.guard(client, result) : result;
+  };
+  client.query = guarded as typeof client.query;
+}
+
 /** pg has no public way to break a connection. */
 function streamOf(client: pg.PoolClient): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream;

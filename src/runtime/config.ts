@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
 import type { AppSecrets } from '../core/encryption.ts';
+import { findUrlFault } from '../db/database-url.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import { deprecationsFile } from './deprecations-file.ts';
 
@@ -130,6 +131,13 @@ function url(protocols: readonly string[], message: string) {
 
 const httpUrl = url(['http:', 'https:'], 'must be an http or https URL');
 
+const databaseUrl = z.unknown().transform((value, ctx): string => {
+  const text = typeof value === 'string' ? value : '';
+  const fault = findUrlFault(text);
+  if (fault !== null) ctx.addIssue(fault);
+  return text;
+});
+
 const flag = z
   .enum(['1', 'true', '0', 'false'], 'must be 1, true, 0 or false')
   .transform((value) => value === '1' || value === 'true');
@@ -159,7 +167,7 @@ function isCidr(value: string): boolean {
 
 const environment = z
   .object({
-    DATABASE_URL: url(['postgres:', 'postgresql:'], 'is required, and must be a postgres:// URL'),
+    DATABASE_URL: databaseUrl,
     DATABASE_POOL_MAX: integer(4, 1000).prefault('16'),
     PORT: integer(0, 65_535).prefault('3000'),
     HOST: z.string().default('127.0.0.1'),

@@ -21,8 +21,9 @@ import {
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from '../db/client.ts';
-import { PrimaryClient } from '../db/primary-client.ts';
+import { poolToPrimary } from '../db/primary-client.ts';
 import { keepJobLocks, releaseJobs, type JobLocks } from '../db/job-locks.ts';
+import { guardAll, startWatchdog, type Watchdog } from '../db/watchdog.ts';
 import { redact } from './log.ts';
 import type { Part } from './process.ts';
 
@@ -43,6 +44,8 @@ export interface JobRunnerOptions {
  */
 const DRAIN_MS = 11_000;
 const RESTART_DELAY_MS = 1_000;
+/** After this silence a connection is broken: graphile-worker would wait for ever. */
+const ANSWER_TIMEOUT_MS = 10_000;
 /** Jobs are mails and wake-ups: few and short. Deliveries have slots of their own. */
 const JOB_CONCURRENCY = 10;
 
@@ -50,7 +53,8 @@ const JOB_CONCURRENCY = 10;
 export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
   const { db, logger } = options;
   const stopping = new AbortController();
-  let current = await startRun(options);
+  const watchdog = startWatchdog(ANSWER_TIMEOUT_MS);
+  let current = await startRun(options, watchdog);
   const restart = async (): Promise<void> => {
     // The ended run may still be writing to the database. It has this second to finish.
     await delay(RESTART_DELAY_MS, undefined, { signal: stopping.signal });
@@ -58,7 +62,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
     try {
       await current.locks.close();
       await releaseJobs(db, [current.pool.id]);
-      current = await startRun(options);
+      current = await startRun(options, watchdog);
       // If `stop` was called meanwhile, it has stopped only the previous run.
       if (stopping.signal.aborted) await stopRun(current, logger);
       logger.info('worker runs again');
@@ -81,6 +85,7 @@ export async function keepRunning(options: JobRunnerOptions): Promise<Part> {
       stopping.abort();
       await stopRun(current, logger);
       await watching;
+      watchdog.stop();
     },
   };
 }
@@ -93,7 +98,7 @@ interface Run {
   readonly connections: pg.Pool;
 }
 
-async function startRun(options: JobRunnerOptions): Promise<Run> {
+async function startRun(options: JobRunnerOptions, watchdog: Watchdog): Promise<Run> {
   const { databaseUrl, logger, taskList, cronItems, onFailure } = options;
   const events = new EventEmitter() as WorkerEvents;
   let pool = null as WorkerPool | null;
@@ -104,7 +109,7 @@ async function startRun(options: JobRunnerOptions): Promise<Run> {
   events.on('job:start', ({ job }) => inHand.add(job.id));
   events.on('job:complete', ({ job }) => inHand.delete(job.id));
   events.on('job:error', ({ job }) => onFailure(job.task_identifier));
-  const connections = openConnections(databaseUrl, logger);
+  const connections = openConnections(databaseUrl, logger, watchdog);
   const runnerOptions: RunnerOptions = {
     pgPool: connections,
     taskList,
@@ -157,17 +162,19 @@ function keepLocks(
  * are closed. If Postgres is stopped at that moment, as `npm start` does, an unhandled error would
  * end this process.
  */
-function openConnections(databaseUrl: string, logger: Logger): pg.Pool {
+function openConnections(databaseUrl: string, logger: Logger, watchdog: Watchdog): pg.Pool {
   const pool = new pg.Pool({
-    Client: PrimaryClient,
-    connectionString: databaseUrl,
+    ...poolToPrimary(databaseUrl),
     max: JOB_CONCURRENCY,
     connectionTimeoutMillis: 10_000,
   });
   const report = (error: Error): void =>
     logger.debug({ err: error }, 'a connection of the job runner broke');
   pool.on('error', report);
-  pool.on('connect', (client) => client.on('error', report));
+  pool.on('connect', (client) => {
+    client.on('error', report);
+    guardAll(watchdog, client);
+  });
   return pool;
 }
 

@@ -1,6 +1,6 @@
 // Postgres 15 from Debian's packages: a primary, and standbys of it.
 import { existsSync } from 'node:fs';
-import { appendFile, chmod, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run, whyNot } from '../support/debian.ts';
@@ -22,6 +22,8 @@ export interface Node {
   kill(): Promise<void>;
   /** Starts it again. */
   start(): Promise<void>;
+  /** Stops all its processes, as a hanging host does: connections stay, and nothing answers. */
+  freeze(): Promise<void>;
   /** Makes a standby the primary. */
   promote(): Promise<void>;
 }
@@ -72,6 +74,11 @@ async function startNode(folder: string, name: string): Promise<Node> {
     await asPostgres('pg_ctl', 'start', '-w', '-D', data, '-o', options, '-l', `${data}.log`);
     isRunning = true;
   };
+  const signal = async (name: 'SIGSTOP' | 'SIGCONT'): Promise<void> => {
+    const [parent = ''] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
+    const children = await run('ps', ['--ppid', parent, '-o', 'pid=']);
+    for (const pid of [parent, ...children.split('\n')]) process.kill(Number(pid), name);
+  };
   await start();
   return {
     port,
@@ -80,8 +87,10 @@ async function startNode(folder: string, name: string): Promise<Node> {
     kill: async () => {
       if (!isRunning) return;
       isRunning = false;
+      await signal('SIGCONT');
       await asPostgres('pg_ctl', 'stop', '-m', 'immediate', '-D', data);
     },
+    freeze: () => signal('SIGSTOP'),
     promote: async () => void (await asPostgres('pg_ctl', 'promote', '-w', '-D', data)),
   };
 }

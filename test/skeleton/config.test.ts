@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { parseDatabaseUrl } from '../../src/db/database-url.ts';
 import { parseConfig } from '../../src/runtime/config.ts';
 
 const valid = { DATABASE_URL: 'postgres://u:p@db/x', APP_SECRET: 's'.repeat(32) };
@@ -15,6 +17,54 @@ function faultsOf(env: Record<string, string>): string[] {
   }
   return [];
 }
+
+describe('DATABASE_URL', () => {
+  const url = (hosts: string, rest = '/app') => `postgres://u:hunter2@${hosts}${rest}`;
+
+  it.each([
+    [url('a'), url('a'), []],
+    [url('a:1', '/app?target_session_attrs=read-write'), null, []],
+    ['postgres:///app?host=/var/run/postgresql&port=5433', null, []],
+    [url('a:1,b:2'), url('a:1'), ['a 1', 'b 2']],
+    [url('a,b', '/app?target_session_attrs=primary'), null, ['a 5432', 'b 5432']],
+    ['postgresql://a,b', 'postgresql://a:5432', ['a 5432', 'b 5432']],
+    [url('[::1]:1,10.0.0.1,[fe80::2]'), url('[::1]:1'), ['::1 1', '10.0.0.1 5432', 'fe80::2 5432']],
+    ['postgres://u:p%40,%3A@a,b/x?sslmode=require', null, ['a 5432', 'b 5432']],
+  ])('accepts %s', (text, first, hosts) => {
+    expect(faultsOf({ DATABASE_URL: text })).toEqual([]);
+    const parsed = parseDatabaseUrl(text);
+    expect(parsed.hosts.map(({ host, port }) => `${host} ${port}`)).toEqual(hosts);
+    if (first !== null) expect(parsed.url).toBe(first);
+  });
+
+  it.each([
+    [url('a:1,'), /several hosts/],
+    [url(',a'), /several hosts/],
+    [url('a,b:0'), /several hosts/],
+    [url('a,b:65536'), /several hosts/],
+    [url('a,b:hunter2'), /several hosts/],
+    [url('a,%2Ftmp'), /several hosts/],
+    [url('a:1,u:hunter2@b:2'), /several hosts/],
+    ['postgres:///app?host=a,b&password=hunter2', /several hosts/],
+    [url('a', '/app?port=1,2'), /several hosts/],
+    [url('a,b', '/app?host=c'), /several hosts/],
+    [url('a', '/app?hostaddr=10.0.0.1'), /hostaddr/],
+    [
+      url('a,b', '/app?target_session_attrs=any'),
+      /target_session_attrs than read-write or primary/,
+    ],
+    [url('a', '/app?target_session_attrs=standby'), /target_session_attrs/],
+    [url('a,b', '/app?load_balance_hosts=random'), /load_balance_hosts than disable/],
+    ['host=a,b password=hunter2', /postgres:\/\/ URL/],
+    [url('a:hunter2'), /postgres:\/\/ URL/],
+  ])('refuses %s, naming the setting and not the password', (text, reason) => {
+    const faults = faultsOf({ DATABASE_URL: text });
+    expect(faults).toEqual([expect.stringMatching(/^DATABASE_URL (?:must|is)/)]);
+    expect(faults[0]).toMatch(reason);
+    expect(faults[0]).not.toContain('hunter2');
+    expect(() => parseDatabaseUrl(text)).toThrow(faults[0]);
+  });
+});
 
 describe('the environment', () => {
   it('has the documented defaults', () => {
