@@ -165,7 +165,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (!hasLostStatement) return false;
       hasLostStatement = await common.run(
         async (client) =>
-          connections.isPooled(client) && (await askOn(client, FIND_OWN_NAME, [])).length > 0,
+          connections.isPooled(client) && (await askCommon(client, FIND_OWN_NAME, [])).length > 0,
       );
       return hasLostStatement;
     },

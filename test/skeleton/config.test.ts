@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { describe, expect, it } from 'vitest';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
 import { parseConfig } from '../../src/runtime/config.ts';
 
