@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { BASE_PATH } from '../../../src/http/api/rest.ts';
 import { memberId } from '../../support/seed.ts';
-import { ATTACKER, fire, type Attack, type World } from '../world.ts';
+import { ATTACKER, fill, fire, type Attack, type World } from '../world.ts';
+import { LARGE_CASES } from './lists.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** A body is refused above a megabyte. */
@@ -85,6 +86,15 @@ export const byCallers: readonly Attack[] = [
   {
     name: '500 bodies of a key that come byte by byte',
     run: (world) => hold(world, 500, (socket) => void trickle(socket, world.key())),
+  },
+  {
+    name: '100 connections of a key that read none of their large pages',
+    prepare: ({ pool }) => fill(pool, [LARGE_CASES]),
+    run: (world) =>
+      hold(world, 100, (socket) => {
+        socket.pause();
+        socket.write(`${head(world.key(), 'GET', '/cases?limit=200')}\r\n`.repeat(3));
+      }),
   },
   {
     name: '200 writes that wait for one locked row, whose callers hang up',

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeFullTeam } from '../../support/seed.ts';
-import type { Attack, World } from '../world.ts';
+import { fill, type Attack, type World } from '../world.ts';
 
 type Seeded = Pick<World, 'pool'>;
 
@@ -16,23 +16,19 @@ const attackerWith = (id: string) =>
   makeFullTeam('attacker', { webhook_endpoints: [{ id, url: TARGET, events: ['member.joined'] }] });
 
 /** Inserts deliveries of `whe_huge` of `team_attacker`, each with an event. */
-async function insertDeliveries({ pool }: Seeded, count: number): Promise<void> {
-  await pool.query(
+function insertDeliveries({ pool }: Seeded, count: number): Promise<void> {
+  return fill(pool, [
     `insert into event (team_id, id, type, data, created_at, fanned_out_at)
      select 'team_attacker', 'evt_h' || n, 'member.joined', '{}',
        now() - interval '1 day' + n * interval '1 millisecond', now()
-     from generate_series(1, $1::int) n`,
-    [count],
-  );
-  await pool.query(
+     from generate_series(1, ${count}) n`,
     `insert into webhook_delivery
        (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at,
         last_attempt_at)
      select team_id, 'whd_' || id, 'whe_huge', id, type, 'gave_up', 8, created_at, now()
      from event
      where team_id = 'team_attacker'`,
-  );
-  await pool.query('vacuum analyze webhook_delivery, event');
+  ]);
 }
 
 /** Inserts teams with 50 webhook endpoints each. Each endpoint has a retry that is due in a day. */

@@ -9,7 +9,7 @@ const ROWS = 300_000;
 const BATCH = 10;
 
 /** SQL: 200 cases of 128 KB, which do not get smaller when they are stored. */
-const LARGE_CASES = `insert into training_case
+export const LARGE_CASES = `insert into training_case
      (team_id, id, user_id, fields, external_ref, created_at, json_bytes)
    select 'team_attacker', 'cas_n' || n, 'usr_attacker_member', json_build_object('n', text),
      json_build_object('n', text), now(), 2 * (length(text) + 9)
