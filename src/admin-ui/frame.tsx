@@ -90,11 +90,29 @@ function Navigation() {
   const t = useTexts();
   return (
     <nav aria-label={t.app.navigation}>
+      <Link to="/" activeOptions={{ exact: true }}>
+        {t.nav.overview}
+      </Link>
       <p className="nav-group">{t.nav.connect}</p>
-      <Link to="/keys">{t.nav.keys}</Link>
+      <Link to="/keys" activeOptions={{ includeSearch: false }}>
+        {t.nav.keys}
+      </Link>
       <Link to="/webhooks">{t.nav.webhooks}</Link>
       <Link to="/deliveries" activeOptions={{ includeSearch: false }}>
         {t.nav.deliveries}
+      </Link>
+      <Link to="/crm">{t.nav.crm}</Link>
+      <p className="nav-group">{t.nav.team}</p>
+      <Link to="/members">{t.nav.members}</Link>
+      <Link to="/privacy">{t.nav.privacy}</Link>
+      <Link to="/catalog">{t.nav.catalog}</Link>
+      <p className="nav-group">{t.nav.insight}</p>
+      <Link to="/usage" activeOptions={{ includeSearch: false }}>
+        {t.nav.usage}
+      </Link>
+      <Link to="/results">{t.nav.results}</Link>
+      <Link to="/audit" activeOptions={{ includeSearch: false }}>
+        {t.nav.audit}
       </Link>
     </nav>
   );

@@ -6,7 +6,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
-import { readDeliverySearch } from './lib/search.ts';
+import { readAuditSearch, readDeliverySearch, readUsageSearch } from './lib/search.ts';
 import { ADMIN_PATH } from './lib/shell.ts';
 import { Failed, NotFound } from './ui/not-found.tsx';
 
@@ -57,15 +57,59 @@ const delivery = createRoute({
   component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
 });
 
-const home = createRoute({
+const overview = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
+});
+
+const members = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/members',
+  component: lazyRouteComponent(() => import('./pages/members.tsx'), 'MembersPage'),
+});
+
+const privacy = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/privacy',
+  component: lazyRouteComponent(() => import('./pages/privacy.tsx'), 'PrivacyPage'),
+});
+
+const catalog = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/catalog',
+  component: lazyRouteComponent(() => import('./pages/catalog.tsx'), 'CatalogPage'),
+});
+
+const crm = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/crm',
+  component: lazyRouteComponent(() => import('./pages/crm.tsx'), 'CrmPage'),
+});
+
+const usage = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/usage',
+  validateSearch: readUsageSearch,
+  component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'UsagePage'),
+});
+
+const results = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/results',
+  component: lazyRouteComponent(() => import('./pages/results.tsx'), 'ResultsPage'),
+});
+
+const audit = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/audit',
+  validateSearch: readAuditSearch,
+  component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
 });
 
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
-    home,
+    overview,
     keys,
     newKey,
     webhooks,
@@ -73,6 +117,13 @@ export const router = createRouter({
     webhook,
     deliveries,
     delivery,
+    members,
+    privacy,
+    catalog,
+    crm,
+    usage,
+    results,
+    audit,
   ]),
   basepath: ADMIN_PATH,
   defaultPreload: 'intent',

@@ -322,6 +322,20 @@ describe('the list', () => {
     expect((await app.admin.usage.list.query({ key_id: keyId('b', 'full') })).data).toEqual([]);
   });
 
+  test('adds up the keys by day, the first day first', async () => {
+    const { data } = await app.admin.usage.daily.query({});
+    expect(data).toHaveLength(90);
+    expect(data.slice(-2)).toEqual(
+      [1, 0].map((n) => ({ day: dayOf(n), requests: { ...nothing, '2xx': 2 * (n + 1) } })),
+    );
+    const one = { key_id: keyId('a', 'full'), since: dayOf(3), until: dayOf(3) };
+    expect((await app.admin.usage.daily.query(one)).data).toEqual([
+      { day: dayOf(3), requests: { ...nothing, '2xx': 4 } },
+    ]);
+    const other = { key_id: keyId('b', 'full') };
+    expect((await app.admin.usage.daily.query(other)).data).toEqual([]);
+  });
+
   test('is for admins only', async () => {
     const member = await signIn('member');
     expect(await codeOf(member.admin.usage.list.query({}))).toBe('forbidden');

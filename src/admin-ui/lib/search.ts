@@ -38,3 +38,39 @@ export function textOf(value: unknown): string | undefined {
 export function withoutEmpty<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
+
+/** Who can have done something. */
+export const ACTOR_KINDS = ['user', 'api_key', 'platform', 'system'] as const;
+
+export interface AuditSearch {
+  action?: string | undefined;
+  kind?: (typeof ACTOR_KINDS)[number] | undefined;
+  target?: string | undefined;
+  past?: Past | undefined;
+}
+
+/** The filters of the audit log. */
+export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
+  return withoutEmpty({
+    action: textOf(search['action']),
+    kind: ACTOR_KINDS.find((one) => one === search['kind']),
+    target: textOf(search['target']),
+    past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
+  });
+}
+
+/** How many days the usage can be shown for. */
+export const USAGE_DAYS = [7, 30, 90] as const;
+
+export interface UsageSearch {
+  days?: (typeof USAGE_DAYS)[number] | undefined;
+  key?: string | undefined;
+}
+
+/** The filters of the usage. */
+export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
+  return withoutEmpty({
+    days: USAGE_DAYS.find((one) => one === search['days']),
+    key: textOf(search['key']),
+  });
+}

@@ -12,6 +12,7 @@ import { NotFound } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
+import { RotateSecret } from './rotate-secret.tsx';
 import { EndpointState, type Endpoint } from './webhooks.tsx';
 import { WebhookTest } from './webhook-test.tsx';
 
@@ -35,8 +36,10 @@ export function WebhookPage() {
 
 function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const t = useTexts();
+  const format = useFormat();
   const cache = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
+  const [isRotating, setRotating] = useState(false);
   const { id, url, status, description } = endpoint;
   const refresh = () => cache.invalidateQueries(api.v1.webhooks.pathFilter());
   const save = useMutation(
@@ -78,6 +81,11 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           {status === 'disabled' ? t.webhooks.pausedHint : t.webhooks.failuresHint}
         </p>
       )}
+      {endpoint.earlier_secrets_until && (
+        <p className="notice">
+          {t.webhooks.bothUntil(format.moment(endpoint.earlier_secrets_until))}
+        </p>
+      )}
       <WebhookTest endpointId={id} />
       <Recent endpoint={endpoint} />
       <section className="section">
@@ -89,11 +97,13 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
           busy={save.isPending}
           onSubmit={(values) => save.mutate({ endpoint_id: id, ...values })}
         >
+          <Button onClick={() => setRotating(true)}>{t.webhooks.rotate}</Button>
           <Button look="danger" onClick={() => setRemoving(true)}>
             {t.webhooks.remove}
           </Button>
         </EndpointForm>
       </section>
+      {isRotating && <RotateSecret endpointId={id} onClose={() => setRotating(false)} />}
       {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
     </>
   );

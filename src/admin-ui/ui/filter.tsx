@@ -6,11 +6,14 @@ export function Filter<Value extends string>({
   label,
   value,
   options,
+  isRequired = false,
   onChange,
 }: {
   readonly label: string;
   readonly value: Value | undefined;
   readonly options: readonly (readonly [Value, string])[];
+  /** Whether one value must be chosen. */
+  readonly isRequired?: boolean;
   readonly onChange: (value: Value | undefined) => void;
 }) {
   const t = useTexts();
@@ -24,7 +27,7 @@ export function Filter<Value extends string>({
             onChange(options.find(([one]) => one === currentTarget.value)?.[0])
           }
         >
-          <option value="">{t.common.all}</option>
+          {!isRequired && <option value="">{t.common.all}</option>}
           {options.map(([one, text]) => (
             <option key={one} value={one}>
               {text}

@@ -1,8 +1,8 @@
 import { pageResponse } from '../../core/page.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
-import { listInput, usagePage } from './schema.ts';
+import { dailyInput, dailyUsage, listInput, usagePage } from './schema.ts';
 import * as service from './service.ts';
-import { toKeyUsage } from './view.ts';
+import { toDay, toKeyUsage } from './view.ts';
 
 /** The usage of the team's keys, for its admins. */
 export const usage = {
@@ -10,6 +10,13 @@ export const usage = {
     async ({ ctx, input }) => {
       const page = await service.listUsage(ctx.db, ctx.services.clock, ctx.team.id, input);
       return pageResponse(page, toKeyUsage);
+    },
+  ),
+
+  daily: appProcedure({ access: 'admins', input: dailyInput, output: dailyUsage }).query(
+    async ({ ctx, input }) => {
+      const rows = await service.listDays(ctx.db, ctx.services.clock, ctx.team.id, input);
+      return { data: rows.map(toDay) };
     },
   ),
 };

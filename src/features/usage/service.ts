@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { readPageBy, type Page, type PageQuery } from '../../core/page.ts';
 import type { Db } from '../../db/client.ts';
 import * as store from './store.ts';
-import type { UsageRow } from './store.ts';
+import type { DayRow, UsageFilters, UsageRow } from './store.ts';
 
 const LIST = 'usage';
 const DAY_MS = 86_400_000;
@@ -26,11 +26,27 @@ export async function listUsage(
   teamId: string,
   query: UsageQuery,
 ): Promise<Page<UsageRow>> {
-  const { until, key_id } = query;
-  const first = new Date(clock.now().getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
-  const since = query.since !== undefined && query.since > first ? query.since : first;
+  const filters = filtersOf(clock, query);
   const positionOf = (row: UsageRow) => ({ at: `${row.day}T00:00:00.000Z`, id: row.key_id });
   return readPageBy(positionOf, LIST, query, (slice) =>
-    store.listUsage(db, teamId, slice, { since, until, key_id }),
+    store.listUsage(db, teamId, slice, filters),
   );
+}
+
+/** Adds up by day what `listUsage` lists, the first day first. */
+export function listDays(
+  db: Db,
+  clock: Clock,
+  teamId: string,
+  query: Omit<UsageQuery, keyof PageQuery>,
+): Promise<DayRow[]> {
+  return store.listDays(db, teamId, filtersOf(clock, query));
+}
+
+function filtersOf(
+  clock: Clock,
+  { since, until, key_id }: Omit<UsageQuery, keyof PageQuery>,
+): UsageFilters {
+  const first = new Date(clock.now().getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
+  return { since: since !== undefined && since > first ? since : first, until, key_id };
 }

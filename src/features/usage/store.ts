@@ -75,6 +75,34 @@ export function listUsage(
   ]);
 }
 
+/** The requests of a day. */
+export type DayRow = Omit<UsageRow, 'key_id' | 'key_name'>;
+
+const LIST_DAYS = statement<DayRow>(
+  'usage.listDays',
+  `select u.day,
+     sum(u.count_2xx)::int as count_2xx,
+     sum(u.count_4xx)::int as count_4xx,
+     sum(u.count_429)::int as count_429,
+     sum(u.count_5xx)::int as count_5xx
+   from api_key_usage u
+   where u.team_id = $1
+     and u.day >= $2::date
+     and u.day <= coalesce($3::date, 'infinity')
+     and ($4::text is null or u.key_id = $4)
+   group by u.day
+   order by u.day`,
+);
+
+/** Adds up the requests of all keys, or of one, by day, the first day first. */
+export function listDays(
+  db: Db,
+  teamId: string,
+  { since, until, key_id }: UsageFilters,
+): Promise<DayRow[]> {
+  return db.query(LIST_DAYS, [teamId, since, until ?? null, key_id ?? null]);
+}
+
 /** The requests of a key on a day that one process has counted. */
 export interface Counts {
   readonly teamId: string;

@@ -1,14 +1,18 @@
 import type { z } from 'zod';
-import type { keyUsage } from './schema.ts';
-import type { UsageRow } from './store.ts';
+import type { dailyUsage, keyUsage } from './schema.ts';
+import type { DayRow, UsageRow } from './store.ts';
 
 /** The usage of a key as the app shows it. */
 export function toKeyUsage(row: UsageRow): z.input<typeof keyUsage> {
-  const { day, key_id, key_name, count_2xx, count_4xx, count_429, count_5xx } = row;
-  return {
-    day,
-    key_id,
-    key_name,
-    requests: { '2xx': count_2xx, '4xx': count_4xx, '429': count_429, '5xx': count_5xx },
-  };
+  const { day, key_id, key_name } = row;
+  return { day, key_id, key_name, requests: requestsOf(row) };
+}
+
+/** The usage of a day as the app shows it. */
+export function toDay(row: DayRow): z.input<typeof dailyUsage>['data'][number] {
+  return { day: row.day, requests: requestsOf(row) };
+}
+
+function requestsOf({ count_2xx, count_4xx, count_429, count_5xx }: Omit<DayRow, 'day'>) {
+  return { '2xx': count_2xx, '4xx': count_4xx, '429': count_429, '5xx': count_5xx };
 }

@@ -87,14 +87,19 @@ async function requireSufficient(
     if (!isProviderError(error)) throw error;
     const { reason } = error;
     if (reason === 'unauthorized')
-      throw invalidField('credentials', 'The CRM does not accept the token.');
+      throw invalidField('credentials', 'The CRM does not accept the token.', 'token_rejected');
     if (reason === 'forbidden') {
       const notes = connection.readsNotes ? ' and notes' : '';
-      throw invalidField('credentials', `The token may not read deals and users${notes}.`);
+      throw invalidField(
+        'credentials',
+        `The token may not read deals and users${notes}.`,
+        'token_insufficient',
+      );
     }
     throw invalidField(
       'provider',
       `The CRM could not be asked (${reason}). Nothing was stored; try again.`,
+      'crm_unreachable',
     );
   } finally {
     client.close();

@@ -1,0 +1,235 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
+import { Filter } from '../ui/filter.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Table, type Column } from '../ui/table.tsx';
+import { nameOf } from './member-name.ts';
+
+type Entry = RouterOutputs['admin']['team']['catalog']['data'][number];
+const KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as const;
+/** A catalog has hundreds of entries. This many fit into the memory of any browser. */
+const ENTRIES_MAX = 5000;
+
+async function readCatalog(): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.admin.team.catalog.query({ cursor, limit: 200 });
+    entries.push(...page.data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined && entries.length < ENTRIES_MAX);
+  return entries;
+}
+
+/** Policies, and the entries that are released to the team. */
+export function CatalogPage() {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const [memberId, setMemberId] = useState<string | undefined>();
+  const entries = useQuery({
+    queryKey: [...api.admin.team.catalog.queryKey({}), 'all'],
+    queryFn: readCatalog,
+  });
+  const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
+  const release = useQuery(api.admin.team.release.get.queryOptions({}));
+  const memberPolicy = useQuery({
+    ...api.admin.team.memberPolicy.get.queryOptions({ member_id: memberId ?? '' }),
+    enabled: memberId !== undefined,
+  });
+  const onSuccess = async () => {
+    await cache.invalidateQueries(api.admin.team.pathFilter());
+    announce(t.catalog.saved);
+  };
+  // The lists are set as a whole. Reading them just before keeps what another admin has changed.
+  const block = useMutation({
+    mutationFn: async ({ id, isBlocked }: { id: string; isBlocked: boolean }) => {
+      const change = (blocked: readonly string[]) =>
+        isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id);
+      if (memberId === undefined) {
+        const { blocked } = await client.admin.team.policy.get.query({});
+        await client.admin.team.policy.set.mutate({ blocked: change(blocked) });
+      } else {
+        const who = { member_id: memberId };
+        const { blocked } = await client.admin.team.memberPolicy.get.query(who);
+        await client.admin.team.memberPolicy.set.mutate({ ...who, blocked: change(blocked) });
+      }
+    },
+    onSuccess,
+  });
+  const setRelease = useMutation({
+    mutationFn: async (change: 'all' | 'some' | { id: string; isReleased: boolean }) => {
+      const ids = (entries.data ?? []).filter(({ own }) => !own).map(({ id }) => id);
+      const now = await client.admin.team.release.get.query({});
+      const before = now.released === 'all' ? ids : now.released;
+      if (change === 'all') return client.admin.team.release.set.mutate({ released: 'all' });
+      if (change === 'some') return client.admin.team.release.set.mutate({ released: before });
+      const { id, isReleased } = change;
+      const released = isReleased ? [...before, id] : before.filter((one) => one !== id);
+      return client.admin.team.release.set.mutate({ released });
+    },
+    onSuccess,
+  });
+  const hasAll = release.data?.released === 'all';
+  return (
+    <>
+      <PageHead title={t.catalog.title} intro={t.catalog.intro} />
+      <FormProblem error={block.error ?? setRelease.error} />
+      <div className="card">
+        <Group legend={t.catalog.release}>
+          <Choice
+            kind="radio"
+            name="release"
+            checked={hasAll}
+            label={t.catalog.releaseAll}
+            onChange={() => setRelease.mutate('all')}
+          />
+          <Choice
+            kind="radio"
+            name="release"
+            checked={release.data !== undefined && !hasAll}
+            label={t.catalog.releaseSome}
+            onChange={() => setRelease.mutate('some')}
+          />
+        </Group>
+      </div>
+      <div className="filters section">
+        <Field label={t.catalog.forWhom}>
+          {(props) => (
+            <select
+              {...props}
+              value={memberId ?? ''}
+              onChange={({ currentTarget }) => setMemberId(currentTarget.value || undefined)}
+            >
+              <option value="">{t.catalog.wholeTeam}</option>
+              {(members.data?.data ?? []).map((member) => (
+                <option key={member.id} value={member.id}>
+                  {nameOf(member)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Loaded query={entries}>
+        {(data) => (
+          <Entries
+            entries={data}
+            memberBlocked={memberId === undefined ? null : (memberPolicy.data?.blocked ?? [])}
+            canRelease={!hasAll}
+            onBlock={(id, isBlocked) => block.mutate({ id, isBlocked })}
+            onRelease={(id, isReleased) => setRelease.mutate({ id, isReleased })}
+          />
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Entries({
+  entries,
+  memberBlocked,
+  canRelease,
+  onBlock,
+  onRelease,
+}: {
+  readonly entries: readonly Entry[];
+  /** What the policy of the chosen member blocks; null for the team's own policy. */
+  readonly memberBlocked: readonly string[] | null;
+  readonly canRelease: boolean;
+  readonly onBlock: (id: string, isBlocked: boolean) => void;
+  readonly onRelease: (id: string, isReleased: boolean) => void;
+}) {
+  const t = useTexts();
+  const [kind, setKind] = useState<Entry['kind'] | undefined>();
+  const [text, setText] = useState('');
+  const wanted = useDeferredValue(text).toLowerCase();
+  const shown = entries.filter(
+    (entry) =>
+      (kind === undefined || entry.kind === kind) &&
+      `${entry.name ?? ''} ${entry.id}`.toLowerCase().includes(wanted),
+  );
+  const labelOf = ({ name, id }: Entry) => name ?? id;
+  const columns: Column<Entry>[] = [
+    {
+      label: t.catalog.name,
+      kind: 'main',
+      cell: (entry) => (
+        <>
+          <span className="name">{labelOf(entry)}</span>
+          {entry.own && <small className="sub">{t.catalog.own}</small>}
+        </>
+      ),
+    },
+    { label: t.catalog.kind, cell: (entry) => t.catalog.kinds[entry.kind] },
+    {
+      label: t.catalog.released,
+      cell: (entry) =>
+        entry.own || !canRelease ? (
+          <span className="soft">{t.common.yes}</span>
+        ) : (
+          <input
+            type="checkbox"
+            aria-label={t.catalog.releaseOne(labelOf(entry))}
+            checked={entry.released}
+            onChange={({ currentTarget }) => onRelease(entry.id, currentTarget.checked)}
+          />
+        ),
+    },
+    {
+      label: t.catalog.allowed,
+      cell: (entry) => {
+        const isBlocked = memberBlocked?.includes(entry.id) ?? entry.blocked;
+        return (
+          <>
+            <input
+              type="checkbox"
+              aria-label={t.catalog.allow(labelOf(entry))}
+              checked={!isBlocked}
+              onChange={({ currentTarget }) => onBlock(entry.id, !currentTarget.checked)}
+            />
+            {memberBlocked !== null && entry.blocked && (
+              <small className="sub">{t.catalog.blockedByTeam}</small>
+            )}
+          </>
+        );
+      },
+    },
+  ];
+  if (entries.length === 0) return <Empty title={t.catalog.empty} />;
+  return (
+    <>
+      <div className="filters" role="search" aria-label={t.common.filters}>
+        <Field label={t.catalog.search}>
+          {(props) => (
+            <input
+              {...props}
+              type="search"
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Filter
+          label={t.catalog.kind}
+          value={kind}
+          options={KINDS.map((one) => [one, t.catalog.kinds[one]])}
+          onChange={setKind}
+        />
+      </div>
+      {shown.length === 0 ? (
+        <Empty title={t.common.nothingMatches} />
+      ) : (
+        <>
+          <Table caption={t.catalog.title} columns={columns} rows={shown} keyOf={({ id }) => id} />
+          <p className="hint after" role="status">
+            {t.common.shown(shown.length)}
+          </p>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { client } from '../lib/api.ts';
+import { useSession } from '../lib/session.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Choice, FormProblem, Group } from '../ui/field.tsx';
+import { nameOf, type Member } from './member-name.ts';
+
+const ROLES = ['member', 'admin'] as const;
+const RIGHT = 'schnittstellen';
+
+/** Changes the role of a member, and the right to manage API keys. */
+export function ChangeMember({
+  member,
+  rights,
+  onDone,
+  onClose,
+}: {
+  readonly member: Member;
+  readonly rights: readonly string[];
+  readonly onDone: () => Promise<void>;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  const isOwner = useSession().role === 'owner';
+  const [role, setRole] = useState(member.role);
+  const hadRight = rights.includes(RIGHT);
+  const [hasRight, setRight] = useState(hadRight);
+  const mayHold = role === 'admin' && member.status === 'active';
+  const save = useMutation({
+    mutationFn: async () => {
+      const right = { member_id: member.id, right: RIGHT } as const;
+      if (role !== member.role)
+        await client.v1.members.update.mutate({ member_id: member.id, role });
+      if (!isOwner || !mayHold || hasRight === hadRight) return;
+      if (hasRight) await client.admin.team.grantRight.mutate(right);
+      else await client.admin.team.withdrawRight.mutate(right);
+    },
+    onSuccess: onDone,
+  });
+  return (
+    <Dialog title={t.members.changeTitle(nameOf(member))} onClose={onClose}>
+      <Group legend={t.members.role}>
+        {ROLES.map((one) => (
+          <Choice
+            key={one}
+            kind="radio"
+            name="role"
+            checked={role === one}
+            label={t.roles[one]}
+            hint={t.members.roleHints[one]}
+            onChange={() => setRole(one)}
+          />
+        ))}
+      </Group>
+      {mayHold &&
+        (isOwner ? (
+          <Choice
+            kind="checkbox"
+            checked={hasRight}
+            label={t.members.right}
+            hint={t.members.rightHint}
+            onChange={setRight}
+          />
+        ) : (
+          <p className="hint">
+            {t.members.right}: {hadRight ? t.common.yes : t.common.no}. {t.common.needsOwner}
+          </p>
+        ))}
+      <FormProblem error={save.error} />
+      <Actions>
+        <Button look="main" busy={save.isPending} onClick={() => save.mutate()}>
+          {t.common.save}
+        </Button>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
+      </Actions>
+    </Dialog>
+  );
+}

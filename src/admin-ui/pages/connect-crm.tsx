@@ -1,0 +1,98 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterInputs } from '../lib/api.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field, FormProblem, useFieldErrors } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+
+type Provider = RouterInputs['admin']['crm']['connect']['provider'];
+const PROVIDERS: readonly Provider[] = ['hubspot', 'pipedrive'];
+
+/** Connects a CRM with a token, which the service tries before it stores it. */
+export function ConnectCrm({ onClose }: { readonly onClose: () => void }) {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const [provider, setProvider] = useState<Provider>('hubspot');
+  const [token, setToken] = useState('');
+  const [marker, setMarker] = useState('');
+  const connect = useMutation(
+    api.admin.crm.connect.mutationOptions({
+      onSuccess: async () => {
+        await cache.invalidateQueries(api.admin.crm.pathFilter());
+        announce(t.crm.connected);
+        onClose();
+      },
+    }),
+  );
+  const errorOf = useFieldErrors(connect.error);
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    if (connect.isPending) return;
+    const objection_marker = marker.trim() || undefined;
+    connect.mutate({ provider, credentials: token.trim(), objection_marker });
+  };
+  return (
+    <Dialog title={t.crm.connect} onClose={onClose}>
+      <form className="form" onSubmit={send} noValidate>
+        <Field label={t.crm.provider} error={errorOf('provider')}>
+          {(props) => (
+            <select
+              {...props}
+              value={provider}
+              onChange={({ currentTarget }) =>
+                setProvider(PROVIDERS.find((one) => one === currentTarget.value) ?? 'hubspot')
+              }
+            >
+              {PROVIDERS.map((one) => (
+                <option key={one} value={one}>
+                  {t.crm.providers[one] ?? one}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field
+          label={t.crm.token}
+          hint={`${t.crm.tokenHints[provider] ?? ''} ${t.crm.tokenTested}`}
+          error={errorOf('credentials')}
+        >
+          {(props) => (
+            <input
+              {...props}
+              type="password"
+              value={token}
+              autoComplete="off"
+              onChange={(event) => setToken(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Field
+          label={`${t.crm.marker} (${t.common.optional})`}
+          hint={t.crm.markerHint}
+          error={errorOf('objection_marker')}
+        >
+          {(props) => (
+            <input
+              {...props}
+              value={marker}
+              maxLength={50}
+              onChange={(event) => setMarker(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <FormProblem
+          error={connect.error}
+          fields={['provider', 'credentials', 'objection_marker']}
+        />
+        <Actions>
+          <Button type="submit" look="main" busy={connect.isPending}>
+            {t.crm.connectNow}
+          </Button>
+          <Button onClick={onClose}>{t.common.cancel}</Button>
+        </Actions>
+      </form>
+    </Dialog>
+  );
+}

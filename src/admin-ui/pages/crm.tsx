@@ -1,0 +1,127 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { FormProblem } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { ConnectCrm } from './connect-crm.tsx';
+
+type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
+const LOOK_EVERY_MS = 2_000;
+
+/** The team's CRM connections. */
+export function CrmPage() {
+  const t = useTexts();
+  const [isConnecting, setConnecting] = useState(false);
+  const connections = useQuery({
+    ...api.admin.crm.list.queryOptions({}),
+    refetchInterval: ({ state }) =>
+      state.data?.data.some(({ syncing }) => syncing) ? LOOK_EVERY_MS : false,
+  });
+  return (
+    <>
+      <PageHead title={t.crm.title} intro={t.crm.intro}>
+        <Button look="main" onClick={() => setConnecting(true)}>
+          {t.crm.connect}
+        </Button>
+      </PageHead>
+      <Loaded query={connections} rows={2}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title={t.crm.empty} hint={t.crm.emptyHint} />
+          ) : (
+            <div className="cards">
+              {data.map((connection) => (
+                <ConnectionCard key={connection.id} connection={connection} />
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
+      {isConnecting && <ConnectCrm onClose={() => setConnecting(false)} />}
+    </>
+  );
+}
+
+function ConnectionCard({ connection }: { readonly connection: Connection }) {
+  const t = useTexts();
+  const format = useFormat();
+  const cache = useQueryClient();
+  const [isAsked, setAsked] = useState(false);
+  const { id, provider, status, last_error, last_synced_at, next_sync_at } = connection;
+  const done = (text: string) => async () => {
+    await cache.invalidateQueries(api.admin.crm.pathFilter());
+    announce(text);
+  };
+  const pause = useMutation(
+    api.admin.crm.pause.mutationOptions({ onSuccess: done(t.crm.changed) }),
+  );
+  const resume = useMutation(
+    api.admin.crm.resume.mutationOptions({ onSuccess: done(t.crm.changed) }),
+  );
+  const sync = useMutation(
+    api.admin.crm.syncNow.mutationOptions({ onSuccess: done(t.crm.syncing) }),
+  );
+  const disconnect = useMutation(
+    api.admin.crm.disconnect.mutationOptions({ onSuccess: done(t.crm.disconnected) }),
+  );
+  const isActive = status === 'active';
+  const input = { connection_id: id };
+  const name = t.crm.providers[provider] ?? provider;
+  const toggle = isActive ? pause : resume;
+  return (
+    <section className="card">
+      <h2>{name}</h2>
+      <p>
+        <Badge tone={!isActive ? 'plain' : last_error === null ? 'good' : 'bad'}>
+          {!isActive
+            ? (t.crm.states[status] ?? status)
+            : last_error === null
+              ? t.crm.fine
+              : t.crm.failed(connection.failure_streak)}
+        </Badge>
+      </p>
+      {last_error !== null && <p>{t.crm.errors[last_error] ?? last_error}</p>}
+      <p className="soft">
+        {t.crm.last}: {last_synced_at === null ? t.common.never : format.moment(last_synced_at)}
+        <br />
+        {connection.syncing
+          ? t.crm.running
+          : next_sync_at !== null && `${t.crm.next}: ${format.moment(next_sync_at)}`}
+      </p>
+      {connection.objection_marker !== null && (
+        <p className="soft">
+          {t.crm.marker}: <code>{connection.objection_marker}</code>
+        </p>
+      )}
+      <FormProblem error={toggle.error ?? sync.error} />
+      <Actions>
+        <Button
+          busy={sync.isPending}
+          why={isActive ? null : t.crm.states['paused']}
+          onClick={() => sync.mutate(input)}
+        >
+          {t.crm.sync}
+        </Button>
+        <Button busy={toggle.isPending} onClick={() => toggle.mutate(input)}>
+          {isActive ? t.crm.pause : t.crm.resume}
+        </Button>
+        <Button onClick={() => setAsked(true)}>{t.crm.disconnect}</Button>
+      </Actions>
+      {isAsked && (
+        <Confirm
+          title={t.crm.disconnectTitle(name)}
+          hint={t.crm.disconnectHint}
+          action={t.crm.disconnect}
+          mutation={disconnect}
+          onConfirm={() => disconnect.mutate(input)}
+          onClose={() => setAsked(false)}
+        />
+      )}
+    </section>
+  );
+}

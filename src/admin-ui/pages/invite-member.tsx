@@ -1,0 +1,82 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { useSession } from '../lib/session.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
+
+const ROLES = ['member', 'admin'] as const;
+
+/** Invites somebody to the team. */
+export function InviteMember({
+  onDone,
+  onClose,
+}: {
+  readonly onDone: (text: string) => Promise<void>;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  const { team } = useSession();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<(typeof ROLES)[number]>('member');
+  const [lang, setLang] = useState(team.language);
+  const invite = useMutation(
+    api.v1.members.create.mutationOptions({ onSuccess: () => onDone(t.members.invited(email)) }),
+  );
+  const errorOf = useFieldErrors(invite.error);
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    if (!invite.isPending) invite.mutate({ email, role, lang });
+  };
+  return (
+    <Dialog title={t.members.invite} onClose={onClose}>
+      <form className="form" onSubmit={send} noValidate>
+        <Field label={t.members.email} error={errorOf('email')}>
+          {(props) => (
+            <input
+              {...props}
+              type="email"
+              value={email}
+              autoComplete="off"
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Group legend={t.members.role} error={errorOf('role')}>
+          {ROLES.map((one) => (
+            <Choice
+              key={one}
+              kind="radio"
+              name="role"
+              checked={role === one}
+              label={t.roles[one]}
+              hint={t.members.roleHints[one]}
+              onChange={() => setRole(one)}
+            />
+          ))}
+        </Group>
+        <Field label={t.members.language}>
+          {(props) => (
+            <select
+              {...props}
+              value={lang}
+              onChange={(event) => setLang(event.currentTarget.value === 'de' ? 'de' : 'en')}
+            >
+              <option value="de">{t.members.languages.de}</option>
+              <option value="en">{t.members.languages.en}</option>
+            </select>
+          )}
+        </Field>
+        <FormProblem error={invite.error} fields={['email', 'role']} />
+        <Actions>
+          <Button type="submit" look="main" busy={invite.isPending}>
+            {t.members.sendInvitation}
+          </Button>
+          <Button onClick={onClose}>{t.common.cancel}</Button>
+        </Actions>
+      </form>
+    </Dialog>
+  );
+}

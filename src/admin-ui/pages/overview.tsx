@@ -1,0 +1,185 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMemo, type ReactNode } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
+import { firstDayOf, totalOf } from '../lib/days.ts';
+import { sinceOf } from '../lib/search.ts';
+import { Figure } from '../ui/figure.tsx';
+import { Loaded, PageHead } from '../ui/states.tsx';
+
+const DAYS = 7;
+const DAY_MS = 86_400_000;
+const SOON_MS = 14 * DAY_MS;
+const FAILED_MAX = 100;
+
+/** The health of the team's integration at a glance. */
+export function OverviewPage() {
+  const t = useTexts();
+  const health = useHealth();
+  return (
+    <>
+      <PageHead title={t.overview.title} />
+      <Loaded query={health}>
+        {({ figures, attention }) => (
+          <>
+            <div className="figures">
+              {figures.map(({ to, label, value, hint }) => (
+                <Link key={label} to={to} className="figure-link">
+                  <Figure label={label} value={value} hint={hint} />
+                </Link>
+              ))}
+            </div>
+            <section className="section">
+              <h2>{t.overview.attention}</h2>
+              {attention.length === 0 ? (
+                <p className="notice good">{t.overview.allGood}</p>
+              ) : (
+                <ul className="attention">
+                  {attention.map(({ id, link }) => (
+                    <li key={id}>{link}</li>
+                  ))}
+                </ul>
+              )}
+            </section>
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+interface Health {
+  readonly figures: readonly {
+    readonly to: '/keys' | '/usage' | '/webhooks' | '/crm';
+    readonly label: string;
+    readonly value: string;
+    readonly hint: string;
+  }[];
+  readonly attention: readonly { readonly id: string; readonly link: ReactNode }[];
+}
+
+/** Reads everything that the overview is made of. */
+function useHealth() {
+  const failedSince = useMemo(() => sinceOf('24h'), []);
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const usage = useQuery(api.admin.usage.daily.queryOptions({ since: firstDayOf(DAYS) }));
+  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const failed = useQuery(
+    api.admin.deliveries.list.queryOptions({
+      status: 'failed',
+      since: failedSince,
+      limit: FAILED_MAX,
+    }),
+  );
+  const crm = useQuery(api.admin.crm.list.queryOptions({}));
+  const queries = [keys, usage, endpoints, failed, crm];
+  const t = useTexts();
+  const format = useFormat();
+  const refetch = () => queries.map((query) => void query.refetch());
+  const error = queries.find((query) => query.error)?.error ?? null;
+  if (!keys.data || !usage.data || !endpoints.data || !failed.data || !crm.data)
+    return { data: undefined, error, refetch };
+
+  const live = keys.data.data.filter(({ state }) => state === 'active');
+  const after = Date.now() - DAYS * DAY_MS;
+  const inUse = live.filter(({ last_used_at: at }) => at !== null && Date.parse(at) > after);
+  const total = usage.data.data.reduce((sum, day) => sum + totalOf(day), 0);
+  const good = usage.data.data.reduce((sum, { requests }) => sum + requests['2xx'], 0);
+  const ours = usage.data.data.reduce((sum, { requests }) => sum + requests['5xx'], 0);
+  const hooks = endpoints.data.data;
+  const crms = crm.data.data;
+  const works = crms.filter((one) => one.status === 'active' && one.last_error === null);
+  const data: Health = {
+    figures: [
+      {
+        to: '/keys',
+        label: t.overview.keysInUse,
+        value: format.number(inUse.length),
+        hint: t.overview.ofKeys(format.number(live.length)),
+      },
+      {
+        to: '/usage',
+        label: t.overview.requests,
+        value: format.number(total),
+        hint: t.overview.lastDays,
+      },
+      {
+        to: '/usage',
+        label: t.overview.errorRate,
+        value: total === 0 ? '–' : format.percent((total - good) / total),
+        hint: t.overview.errorShare,
+      },
+      {
+        to: '/webhooks',
+        label: t.overview.endpoints,
+        value: format.number(hooks.filter(({ status }) => status === 'active').length),
+        hint: t.overview.endpointsActive(format.number(hooks.length)),
+      },
+      {
+        to: '/crm',
+        label: t.overview.crm,
+        value: format.number(works.length),
+        hint: t.overview.crmFine(format.number(crms.length)),
+      },
+    ],
+    attention: [
+      ...hooks
+        .filter(({ status }) => status === 'disabled_failures')
+        .map(({ id, url, description }) => ({
+          id,
+          link: (
+            <Link to="/webhooks/$endpointId" params={{ endpointId: id }}>
+              {t.overview.endpointPaused(description ?? new URL(url).host)}
+            </Link>
+          ),
+        })),
+      ...(failed.data.data.length === 0
+        ? []
+        : [
+            {
+              id: 'failed',
+              link: (
+                <Link to="/deliveries" search={{ status: 'failed', past: '24h' }}>
+                  {t.overview.deliveriesFailed(
+                    failed.data.next_cursor === null
+                      ? format.number(failed.data.data.length)
+                      : t.overview.atLeast(format.number(failed.data.data.length)),
+                  )}
+                </Link>
+              ),
+            },
+          ]),
+      ...crms
+        .filter(({ last_error }) => last_error !== null)
+        .map(({ id, provider }) => ({
+          id,
+          link: (
+            <Link to="/crm">{t.overview.crmFailed(t.crm.providers[provider] ?? provider)}</Link>
+          ),
+        })),
+      ...live
+        .filter(
+          ({ expires_at: at, revoked_at }) =>
+            at !== null && revoked_at === null && Date.parse(at) < Date.now() + SOON_MS,
+        )
+        .map(({ id, name, expires_at }) => ({
+          id,
+          link: <Link to="/keys">{t.overview.keyEnds(name, format.ago(expires_at ?? ''))}</Link>,
+        })),
+      ...(live.length === 0
+        ? [{ id: 'no-key', link: <Link to="/keys/new">{t.overview.noKey}</Link> }]
+        : []),
+      ...(ours === 0
+        ? []
+        : [
+            {
+              id: 'ours',
+              link: <Link to="/usage">{t.overview.ourErrors(format.number(ours))}</Link>,
+            },
+          ]),
+    ],
+  };
+  return { data, error, refetch };
+}

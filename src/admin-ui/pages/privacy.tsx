@@ -1,0 +1,130 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/code.tsx';
+import { Confirm } from '../ui/confirm.tsx';
+import { announce } from '../ui/notice.tsx';
+import { Badge, Loaded, PageHead } from '../ui/states.tsx';
+
+type Name = keyof RouterOutputs['admin']['team']['privacy']['get'];
+const NAMES = ['member_detail_enabled', 'leaderboard_enabled'] as const satisfies Name[];
+
+/** What a program of the team gets, by the switch. */
+const EXAMPLES: Readonly<Record<Name, { readonly on: string; readonly off: string }>> = {
+  member_detail_enabled: {
+    on: `GET /users → 200
+{ "id": "mem_01jc4f3x",
+  "email": "kim@example.com",
+  "role": "member" }
+
+GET /trainings → 200
+{ "data": [ { "score": 71, … } ] }`,
+    off: `GET /users → 200
+{ "id": "mem_01jc4f3x",
+  "role": "member" }
+
+
+GET /trainings → 403
+{ "code": "privacy_restricted" }`,
+  },
+  leaderboard_enabled: {
+    on: `GET /analytics/team → 200
+{ "totals": { "avg_score": 63.4 },
+  "members": [
+    { "sessions": 12,
+      "avg_score": 71.3 }, … ] }`,
+    off: `GET /analytics/team → 200
+{ "totals": { "avg_score": 63.4 },
+  "members": [] }`,
+  },
+};
+
+/** The team's privacy switches. */
+export function PrivacyPage() {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const [asked, setAsked] = useState<Name | null>(null);
+  const switches = useQuery(api.admin.team.privacy.get.queryOptions({}));
+  const set = useMutation(
+    api.admin.team.privacy.set.mutationOptions({
+      onSuccess: async () => {
+        // Every other answer may have changed with it.
+        await cache.invalidateQueries();
+        announce(t.privacy.changed);
+        setAsked(null);
+      },
+    }),
+  );
+  const texts: Readonly<Record<Name, readonly [string, string]>> = {
+    member_detail_enabled: [t.privacy.detail, t.privacy.detailHint],
+    leaderboard_enabled: [t.privacy.leaderboard, t.privacy.leaderboardHint],
+  };
+  return (
+    <>
+      <PageHead title={t.privacy.title} intro={t.privacy.intro} />
+      <Loaded query={switches} rows={2}>
+        {(data) => (
+          <>
+            <div className="cards">
+              {NAMES.map((name) => (
+                <section key={name} className="card">
+                  <h2>{texts[name][0]}</h2>
+                  <p>{texts[name][1]}</p>
+                  <p>
+                    <Badge tone={data[name] ? 'good' : 'plain'}>
+                      {data[name] ? t.privacy.isOn : t.privacy.isOff}
+                    </Badge>
+                  </p>
+                  <Button
+                    aria-label={[
+                      texts[name][0],
+                      data[name] ? t.privacy.turnOff : t.privacy.turnOn,
+                    ].join(': ')}
+                    onClick={() => setAsked(name)}
+                  >
+                    {data[name] ? t.privacy.turnOff : t.privacy.turnOn}
+                  </Button>
+                </section>
+              ))}
+            </div>
+            {asked && (
+              <Confirm
+                title={
+                  data[asked]
+                    ? t.privacy.titleOff(texts[asked][0])
+                    : t.privacy.titleOn(texts[asked][0])
+                }
+                hint={t.privacy.at}
+                action={data[asked] ? t.privacy.confirmOff : t.privacy.confirmOn}
+                look="main"
+                wide
+                mutation={set}
+                onConfirm={() => set.mutate({ [asked]: !data[asked] })}
+                onClose={() => {
+                  set.reset();
+                  setAsked(null);
+                }}
+              >
+                <p>{t.privacy.example}</p>
+                <div className="beside">
+                  {(['on', 'off'] as const).map((side) => (
+                    <div key={side}>
+                      <h3>{side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}</h3>
+                      <CodeBlock
+                        label={side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}
+                        text={EXAMPLES[asked][side]}
+                        canCopy={false}
+                      />
+                    </div>
+                  ))}
+                </div>
+              </Confirm>
+            )}
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}

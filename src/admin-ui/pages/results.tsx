@@ -1,0 +1,150 @@
+import { useQuery } from '@tanstack/react-query';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { Bars, CsvButton } from '../ui/chart.tsx';
+import { Figure } from '../ui/figure.tsx';
+import { Badge, Loaded, PageHead } from '../ui/states.tsx';
+import { Table } from '../ui/table.tsx';
+
+type Results = RouterOutputs['v1']['analytics']['team'];
+
+/** How the team trains as a whole. */
+export function ResultsPage() {
+  const t = useTexts();
+  const results = useQuery(api.v1.analytics.team.queryOptions({}));
+  return (
+    <>
+      <PageHead title={t.results.title} intro={t.results.intro} />
+      <Loaded query={results}>{(data) => <ResultsView results={data} />}</Loaded>
+    </>
+  );
+}
+
+function ResultsView({ results }: { readonly results: Results }) {
+  const t = useTexts();
+  const format = useFormat();
+  const { totals, dimensions, skill_gaps: gaps, members } = results;
+  const shown = (value: number | null) => (value === null ? '–' : format.number(value));
+  return (
+    <>
+      <div className="figures">
+        <Figure label={t.results.average} value={shown(totals.avg_score)} />
+        <Figure label={t.results.sessions} value={shown(totals.sessions)} />
+        <Figure label={t.results.scored} value={shown(totals.scored)} />
+        <Figure label={t.results.members} value={shown(totals.active_members)} />
+      </div>
+      <Trend trend={results.trend} />
+      <section className="section">
+        <h2>{t.results.dimensions}</h2>
+        <Table
+          caption={t.results.dimensions}
+          rows={dimensions}
+          keyOf={({ dimension }) => dimension ?? ''}
+          columns={[
+            {
+              label: t.results.dimension,
+              kind: 'main',
+              cell: ({ dimension }) => t.results.names[dimension ?? ''] ?? dimension,
+            },
+            {
+              label: t.results.score,
+              cell: ({ value, dimension }) => (
+                <div className="measure">
+                  <meter
+                    min={0}
+                    max={100}
+                    value={value ?? 0}
+                    aria-label={t.results.names[dimension ?? ''] ?? t.results.score}
+                  />
+                  <span>{shown(value)}</span>
+                  {gaps.includes(dimension ?? '') && <Badge tone="warn">{t.results.gap}</Badge>}
+                </div>
+              ),
+            },
+          ]}
+        />
+      </section>
+      <section className="section">
+        <h2>{t.results.single}</h2>
+        {members.length === 0 ? (
+          <p className="soft">{t.results.singleWithheld}</p>
+        ) : (
+          <Table
+            caption={t.results.single}
+            rows={members.map((member, place) => ({ ...member, place }))}
+            keyOf={({ place }) => String(place)}
+            columns={[
+              {
+                label: t.members.who,
+                kind: 'main',
+                cell: ({ place }) => t.results.person(place + 1),
+              },
+              {
+                label: t.results.sessions,
+                kind: 'number',
+                cell: ({ sessions }) => format.number(sessions),
+              },
+              {
+                label: t.results.average,
+                kind: 'number',
+                cell: ({ avg_score }) => shown(avg_score),
+              },
+              {
+                label: t.results.delta,
+                kind: 'number',
+                cell: ({ trend_delta: delta }) =>
+                  delta !== null && delta > 0 ? `+${shown(delta)}` : shown(delta),
+              },
+            ]}
+          />
+        )}
+      </section>
+    </>
+  );
+}
+
+function Trend({ trend }: { readonly trend: Results['trend'] }) {
+  const t = useTexts();
+  const format = useFormat();
+  const weeks = trend.map(({ score }, place) => ({
+    label: t.results.weeksAgo(trend.length - 1 - place),
+    score,
+  }));
+  const textOf = (score: number | null) => (score === null ? t.results.none : format.number(score));
+  return (
+    <section className="section">
+      <div className="section-head">
+        <h2>{t.results.trend}</h2>
+        <CsvButton
+          name="team-results"
+          rows={[['week', 'score'], ...weeks.map(({ label, score }) => [label, score ?? ''])]}
+        />
+      </div>
+      <div className="card">
+        <Bars
+          label={t.results.trend}
+          hint={t.results.trendHint}
+          max={100}
+          bars={weeks.map(({ label, score }) => ({
+            label,
+            parts: [{ tone: 'main', value: score ?? 0 }],
+            text: `${label}: ${textOf(score)}`,
+          }))}
+        />
+        <details>
+          <summary>{t.common.asTable}</summary>
+          <Table
+            caption={t.results.trend}
+            rows={weeks}
+            keyOf={({ label }) => label}
+            columns={[
+              { label: t.results.week, kind: 'main', cell: ({ label }) => label },
+              { label: t.results.score, kind: 'number', cell: ({ score }) => textOf(score) },
+            ]}
+          />
+        </details>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,128 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, type RouterOutputs } from '../lib/api.ts';
+import { fillDays, firstDayOf, totalOf } from '../lib/days.ts';
+import { USAGE_DAYS } from '../lib/search.ts';
+import { Bars, CsvButton, type Tone } from '../ui/chart.tsx';
+import { Filter } from '../ui/filter.tsx';
+import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { Table, type Column } from '../ui/table.tsx';
+
+export type Day = RouterOutputs['admin']['usage']['daily']['data'][number];
+type Status = keyof Day['requests'];
+
+const route = getRouteApi('/usage');
+const TONES: Readonly<Record<Status, Tone>> = {
+  '2xx': 'main',
+  '4xx': 'warn',
+  '429': 'soft',
+  '5xx': 'bad',
+};
+const STATUSES = ['2xx', '4xx', '429', '5xx'] as const satisfies Status[];
+
+/** The requests of the team's keys by day. */
+export function UsagePage() {
+  const t = useTexts();
+  const { days = 30, key } = route.useSearch();
+  const navigate = route.useNavigate();
+  const since = firstDayOf(days);
+  const usage = useQuery(api.admin.usage.daily.queryOptions({ since, key_id: key }));
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  return (
+    <>
+      <PageHead title={t.usage.title} intro={t.usage.intro} />
+      <div className="filters" role="search" aria-label={t.common.filters}>
+        <Filter
+          label={t.usage.key}
+          value={key}
+          options={(keys.data?.data ?? []).map(({ id, name }) => [id, name])}
+          onChange={(next) =>
+            void navigate({ search: (search) => ({ ...search, key: next }), replace: true })
+          }
+        />
+        <Filter
+          label={t.usage.period}
+          value={String(days)}
+          isRequired
+          options={USAGE_DAYS.map((one) => [String(one), t.usage.days(one)])}
+          onChange={(next) =>
+            void navigate({
+              search: (search) => ({
+                ...search,
+                days: USAGE_DAYS.find((one) => String(one) === next),
+              }),
+              replace: true,
+            })
+          }
+        />
+      </div>
+      <Loaded query={usage}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title={t.usage.empty} hint={t.usage.emptyHint} />
+          ) : (
+            <UsageView days={fillDays(data, since)} />
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+function UsageView({ days }: { readonly days: readonly Day[] }) {
+  const t = useTexts();
+  const format = useFormat();
+  const columns: Column<Day>[] = [
+    { label: t.usage.day, kind: 'main', cell: ({ day }) => format.shortDay(day) },
+    ...STATUSES.map((status) => ({
+      label: t.usage.statuses[status],
+      kind: 'number' as const,
+      cell: ({ requests }: Day) => format.number(requests[status]),
+    })),
+    { label: t.usage.total, kind: 'number', cell: (day) => format.number(totalOf(day)) },
+  ];
+  const used = days.filter((day) => totalOf(day) > 0).toReversed();
+  return (
+    <>
+      <div className="card">
+        <p className="legend">
+          {STATUSES.map((status) => (
+            <span key={status}>
+              <span className={`key ${TONES[status]}`} aria-hidden="true" />
+              {t.usage.statuses[status]}
+            </span>
+          ))}
+        </p>
+        <Bars
+          label={t.usage.chart}
+          hint={t.usage.chartHint}
+          bars={days.map((day) => ({
+            label: format.shortDay(day.day),
+            parts: STATUSES.map((status) => ({
+              tone: TONES[status],
+              value: day.requests[status],
+            })),
+            text: `${format.shortDay(day.day)}: ${STATUSES.map(
+              (status) => `${t.usage.statuses[status]} ${format.number(day.requests[status])}`,
+            ).join(', ')}`,
+          }))}
+        />
+      </div>
+      <section className="section">
+        <div className="section-head">
+          <h2>{t.common.asTable}</h2>
+          <CsvButton
+            name="usage"
+            rows={[
+              ['day', ...STATUSES],
+              ...days.map(({ day, requests }) => [day, ...STATUSES.map((one) => requests[one])]),
+            ]}
+          />
+        </div>
+        <Table caption={t.usage.chart} columns={columns} rows={used} keyOf={({ day }) => day} />
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,151 @@
+// The admin page in a real browser: the team, its privacy and policies, and what happened.
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember, codeOf } from '../support/app.ts';
+import { findFaults, launchBrowser, overflowOf, photograph, SKIPPED } from '../support/browser.ts';
+import { makeSeed, makeTeam, makeTraining } from '../support/seed.ts';
+
+const PAGES = [
+  '',
+  '/members',
+  '/privacy',
+  '/catalog',
+  '/crm',
+  '/usage',
+  '/results',
+  '/audit',
+  '/nothing',
+];
+
+describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const seed = makeSeed([
+      makeTeam('crew'),
+      makeTeam('quiet', { trainings: [makeTraining('quiet', 'trn_1')] }),
+    ]);
+    api = await startTestApi({ seed });
+    await api.db.pool.query(
+      `insert into api_key_usage (team_id, day, key_id, count_2xx, count_5xx)
+       select team_id, current_date - n, id, 10 * n, 3
+       from api_key, generate_series(0, 4) n
+       where team_id = 'team_quiet' and name = 'full'`,
+    );
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('invites, changes and removes members, and grants the right to manage keys', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/members',
+      team: 'crew',
+    });
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    const invite = page.getByRole('dialog', { name: 'Invite somebody' });
+    await invite.getByLabel('Email address').fill('no address');
+    await invite.getByRole('button', { name: 'Send the invitation' }).click();
+    await invite.locator('[aria-invalid=true]').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await invite.getByLabel('Email address').fill('kim@example.com');
+    await invite.getByRole('button', { name: 'Send the invitation' }).click();
+    await page.getByText('The invitation to kim@example.com is on its way.').waitFor();
+    await page.getByRole('button', { name: 'Withdraw: kim@example.com' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByText('The invitation was withdrawn.').waitFor();
+    await page.getByRole('button', { name: 'Change: admin@crew.test' }).click();
+    await page.getByLabel('May manage API keys').check();
+    await photograph(page, 'member-change');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Changed.').waitFor();
+    const admin = await appAsMember(api, 'crew', 'admin');
+    expect(
+      await codeOf(admin.admin.apiKeys.create.mutate({ name: 'Mine', scopes: ['users:read'] })),
+    ).toBe('ok');
+    await page.getByRole('button', { name: 'Remove: member@crew.test' }).click();
+    await page.getByText('Open assignments are revoked at once.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Removed from the team.').waitFor();
+    expect(await page.getByText('member@crew.test').count()).toBe(0);
+    expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
+  });
+
+  it('shows what a switch hides before it is switched, and then hides it here, too', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/privacy',
+      team: 'crew',
+    });
+    await page.getByRole('button', { name: 'Data of single members: Switch off' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('region', { name: 'When it is off' }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Switch it off' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('The switch was changed.').waitFor();
+    expect((await api.call(api.key('team_crew'), 'GET', '/trainings')).status).toBe(403);
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByText('usr_crew_owner').waitFor();
+    expect(await page.getByText('owner@crew.test').count()).toBe(0);
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('rowheader', { name: /Privacy switch changed/ }).waitFor();
+    await page.getByLabel('What').selectOption('team.policy_changed');
+    await page.getByText('Nothing matches these filters').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('blocks an entry of the catalog after a search', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/catalog',
+      team: 'quiet',
+    });
+    await page.getByLabel('Search').fill('tough');
+    await page.getByText('1 entry shown').waitFor();
+    await page.getByLabel('Allow Tough').click();
+    await page.getByText('The policy was saved.').waitFor();
+    const { data } = await (
+      await appAsMember(api, 'quiet', 'owner')
+    ).admin.team.catalog.query({ kind: 'personality' });
+    expect(data.filter(({ blocked }) => blocked).map(({ id }) => id)).toEqual(['per_tough']);
+    expect(complaints).toEqual([]);
+  });
+
+  it('walks through a chart by the keyboard, with a table beside it', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/usage?days=7',
+      team: 'quiet',
+    });
+    await page.getByRole('img').last().focus();
+    await page.keyboard.press('ArrowLeft');
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toContain('Successful 10,');
+    await page.getByRole('cell', { name: '43' }).waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download as CSV' }).click();
+    expect((await download).suggestedFilename()).toBe('usage.csv');
+    expect(complaints).toEqual([]);
+  });
+
+  it('is for every reader: both languages, both schemes, small screens', async () => {
+    const looks = [
+      { locale: 'de-DE', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
+      { locale: 'en-GB', colorScheme: 'light' },
+    ] as const;
+    for (const look of looks) {
+      const options = { path: '', team: 'quiet', ...look };
+      const { page, complaints } = await openAdminPage(browser, api, options);
+      for (const path of PAGES) {
+        await page.goto(`${api.url}/admin${path}`);
+        await page.locator('h1').first().waitFor();
+        await settle(page);
+        expect([path, await findFaults(page)]).toEqual([path, []]);
+        expect([path, await overflowOf(page)]).toEqual([path, 0]);
+      }
+      expect(complaints).toEqual([]);
+    }
+  });
+});
