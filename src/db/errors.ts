@@ -47,9 +47,19 @@ const NETWORK_CODES = new Set([
 ]);
 /**
  * Prisma's codes for the same errors: unreachable, too slow, closed, no free connection, deadlock,
- * too many connections.
+ * too many connections. And the code of our own problem, which Prisma's errors take over when our
+ * pool refuses its statement.
  */
-const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2034', 'P2037']);
+const PRISMA_CODES = new Set([
+  'P1001',
+  'P1002',
+  'P1008',
+  'P1017',
+  'P2024',
+  'P2034',
+  'P2037',
+  'unavailable',
+]);
 /** Messages of pg and of our watchdog for errors without a code. */
 const BROKEN_CONNECTION = new RegExp(
   [

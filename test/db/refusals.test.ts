@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, statement, type Database } from '../../src/db/client.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
+import { toProblem } from '../../src/http/api/problem-response.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -81,4 +82,16 @@ describe('a request', () => {
     expect(repeated.status).toBe(201);
     expect(repeated.headers).not.toHaveProperty('idempotency-replayed');
   });
+});
+
+test('a statement of Prisma that gets no connection is unavailable, like any other', async () => {
+  const nowhere = api.databaseUrl.replace(/:\d+\//, ':1/');
+  const cutOff = openDatabase({ url: nowhere, poolMax: 4, onError: () => undefined });
+  onTestFinished(() => cutOff.close());
+  const error: unknown = await cutOff
+    .forCaller({ share: 'team_a' })
+    .prisma.team.findFirst()
+    .catch((fault: unknown) => fault);
+  expect(error).toBeInstanceOf(Error);
+  expect(toProblem(error, null)).toMatchObject({ code: 'unavailable', status: 503 });
 });
