@@ -152,7 +152,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/db/transactions.ts': [3, 'begins and ends transactions'],
   'src/db/listener.ts': [1, 'listens to the channels of wake-ups'],
   'src/db/embedded.ts': [1, 'asks a server which folder it serves'],
-  'src/db/migrate.ts': [10, 'migrations and their ledger'],
+  'src/db/migrate.ts': [11, 'migrations and their ledger'],
   'src/db/session-lock.ts': [2, 'settings and an advisory lock of a session of its own'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],
   'src/seed/insert.ts': [3, 'rows of a seed file that has passed its checks, and statistics'],
