@@ -79,17 +79,22 @@ function conditions(tokens: readonly Token[]): Edit[] {
     for (const alternative of alternatives) {
       const parts = split(tokens, alternative, 'and');
       if (parts.length > 1) {
-        for (const part of parts) found.push({ ...part, kind: 'drop', edit: dropFromAnd });
+        for (const part of parts.filter((each) => !isTrue(tokens, each)))
+          found.push({ ...part, kind: 'drop', edit: dropFromAnd });
       }
       if (alternatives.length > 1) found.push({ ...alternative, kind: 'never', edit: dropFromOr });
     }
     const isSingle = alternatives.length === 1 && split(tokens, span, 'and').length === 1;
-    // `on true` cannot become truer.
-    if (isSingle && tokens[span.from]?.word === 'true') continue;
+    if (isTrue(tokens, span)) continue;
     if (isSingle && STARTS.has(before)) found.push({ ...span, kind: 'drop', edit: dropFromAnd });
     if (isSingle && before === 'when') found.push({ ...span, kind: 'never', edit: dropFromOr });
   }
   return found;
+}
+
+/** `on true` cannot become truer. */
+function isTrue(tokens: readonly Token[], { from, to }: Span): boolean {
+  return to === from + 1 && tokens[from]?.word === 'true';
 }
 
 /** Conditions: spans between borders, after `where` and the like or with `and`, `or` in them. */

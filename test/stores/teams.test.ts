@@ -254,6 +254,13 @@ describe('the erasure of a team', () => {
          select team_id, 'job_' || n, task, payload
          from pending_job, generate_series(2, 4) n`,
       );
+    if (table === 'api_key_usage')
+      await run(
+        `insert into api_key_usage
+         select team_id, day, 'key_ended', count_2xx, count_4xx, count_429, count_5xx
+         from api_key_usage
+         where team_id = 'team_a' and key_id = 'key_full' and day = '2026-11-17'`,
+      );
     if (table === 'webhook_resend')
       await run(
         `insert into webhook_resend
