@@ -138,9 +138,11 @@ export const PROBLEM_HELP = {
     },
     remedy: {
       de:
-        'Das vorhandene Mitglied verwenden; oder den Aufruf nach kurzer Zeit mit demselben ' +
-        'Schlüssel wiederholen.',
-      en: 'Use the existing member, or repeat the call with the same key after a moment.',
+        'Mit der Kopfzeile `Retry-After`: nach so vielen Sekunden mit demselben Schlüssel ' +
+        'wiederholen. Ohne sie: das vorhandene Mitglied verwenden.',
+      en:
+        'With the header `Retry-After`: repeat the call with the same key after that many ' +
+        'seconds. Without it: use the existing member.',
     },
   },
   seat_limit_reached: {

@@ -78,6 +78,8 @@ interface ProblemFields {
         readonly more_errors?: true;
       })
     | { readonly field: string; readonly detail: string; readonly reason: string };
+  /** `retry_after`, in seconds, only while a call with the same Idempotency-Key is running. */
+  conflict: Diagnostic & { readonly retry_after?: number };
   kombination_ungueltig: Diagnostic & { readonly dimension: string; readonly id?: string };
   rate_limited: Diagnostic & { readonly retry_after: number };
   internal: Record<never, never>;

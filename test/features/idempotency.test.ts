@@ -136,6 +136,32 @@ describe('Idempotency-Key', () => {
     expect([later.status, replayed(later)]).toEqual([201, false]);
   });
 
+  test('409 with Retry-After while a call with the key runs, and only then', async () => {
+    const release = await holdLock(api, `select from team where id = 'team_race' for update`);
+    const call = (key: string) => post(key, { email: 'running@race.test' }, 'race');
+    const first = call('running');
+    await untilWaiting(api, 1);
+    const second = await call('running');
+    expect(second).toMatchObject({
+      status: 409,
+      body: {
+        code: 'conflict',
+        retry_after: 1,
+        detail: 'A call with this Idempotency-Key is still running.',
+      },
+    });
+    expect([second.headers['retry-after'], replayed(second)]).toEqual(['1', false]);
+    await release();
+    const { status, text } = await first;
+    expect(status).toBe(201);
+    expect(await call('running')).toMatchObject({ status: 201, text });
+    // The other conflict stays, whenever the call is repeated.
+    const taken = await call('another key');
+    expect(taken).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(taken.body).not.toHaveProperty('retry_after');
+    expect(taken.headers).not.toHaveProperty('retry-after');
+  });
+
   /**
    * Makes two calls; the first succeeds, so the second is refused. After the second has found no
    * kept response, the record of the first gets its key, as if both had been sent with it.

@@ -59,7 +59,7 @@ const FIELDS_OF: Readonly<Record<string, readonly ProblemCode[]>> = {
   dimension: ['kombination_ungueltig'],
   id: ['kombination_ungueltig'],
   required_scope: ['insufficient_scope'],
-  retry_after: ['rate_limited'],
+  retry_after: ['conflict', 'rate_limited'],
 };
 
 /** The statuses of `bad_request`. Every other code has the one status of the catalogue. */
@@ -150,10 +150,14 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
   if (code === 'validation_error') return validationFault(problem);
   if (code === 'insufficient_scope' && problem.required_scope === undefined)
     return 'required_scope is missing';
-  if (code === 'rate_limited' && headers['retry-after'] !== String(problem.retry_after))
+  if (code === 'rate_limited' && problem.retry_after === undefined) return 'retry_after is missing';
+  if (code !== 'unavailable' && headers['retry-after'] !== toText(problem.retry_after))
     return 'retry_after and Retry-After differ';
   return null;
 }
+
+const toText = (value: unknown): string | undefined =>
+  value === undefined ? undefined : String(value);
 
 /** All faults are in `errors`, one for each place. `field` and `detail` repeat a single one. */
 function validationFault({ errors, field, detail }: z.output<typeof problemSchema>): string | null {

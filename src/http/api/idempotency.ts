@@ -152,12 +152,24 @@ function toRecord(call: IdempotentCall, response: KeptResponse): NewRecord {
   };
 }
 
+/** Few calls take longer than this. */
+const RUNNING_RETRY_AFTER_S = 1;
+
+/**
+ * The problem of a call whose key is in use at the moment. Unlike every other `conflict`, it says
+ * when to try again.
+ */
+export function stillRunning(): ProblemError {
+  return new ProblemError('conflict', {
+    retry_after: RUNNING_RETRY_AFTER_S,
+    detail: 'A call with this Idempotency-Key is still running.',
+  });
+}
+
 function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome {
   switch (result.kind) {
     case 'running':
-      throw new ProblemError('conflict', {
-        detail: 'A call with this Idempotency-Key is still running.',
-      });
+      throw stillRunning();
     case 'found':
       return { response: toResponse(call, result.record), replayed: true };
     case 'performed':

@@ -78,6 +78,15 @@ const HEADERS = {
     schema: { type: 'integer', minimum: 0 },
     example: 17,
   },
+  'Retry-After-If-Running': {
+    description:
+      'Seconds to wait before the next attempt. Only while a call with the same ' +
+      '`Idempotency-Key` is still running. Without it, the state does not allow the call, and ' +
+      'repeating it is no use.',
+    required: false,
+    schema: { type: 'integer', minimum: 0 },
+    example: 1,
+  },
   'WWW-Authenticate': {
     description: 'The authentication scheme that the service expects.',
     required: true,
@@ -169,7 +178,11 @@ export function problemHeaders(
   if (status === 429 || status === 503) names.push('Retry-After');
   if (endpoint.method === 'POST' && codes.some((code) => !NEVER_REPLAYED.has(code)))
     names.push('Idempotency-Replayed');
-  return toRefs(names);
+  const isRetried = endpoint.method === 'POST' && codes.includes('conflict');
+  return {
+    ...toRefs(names),
+    ...(isRetried && { 'Retry-After': refTo('headers', 'Retry-After-If-Running') }),
+  };
 }
 
 function namesOfDeprecation({ deprecated }: DescribedEndpoint): readonly HeaderName[] {

@@ -101,7 +101,8 @@ the call with the same key.
   member's invitation ends. It shows a \`secret\` only to the API key that made the first call, and
   only while the webhook endpoint exists. The rest of the response stays the same.
 - The same key with another body or operation is 422 \`idempotency_mismatch\`.
-- The same key while the first call is still running is 409 \`conflict\`.
+- The same key while the first call is still running is 409 \`conflict\` with \`Retry-After\`. A
+  409 without that header will stay: do not repeat the call.
 `;
 
 const RATE_LIMITS = `

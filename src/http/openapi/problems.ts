@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import { refTo } from './schemas.ts';
+import { stillRunning } from '../api/idempotency.ts';
 import { problemBody } from '../api/problem-response.ts';
 
 /** `forbidden` occurs only in the tRPC API. A key that lacks a scope gets `insufficient_scope`. */
@@ -75,9 +76,15 @@ export const problem = z.object({
     .string()
     .optional()
     .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
-  retry_after: z.int().min(0).optional().meta({
-    description: 'Seconds to wait, as the header `Retry-After`. Only with `rate_limited`.',
-  }),
+  retry_after: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({
+      description:
+        'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with `conflict` ' +
+        'only while a call with the same `Idempotency-Key` is still running.',
+    }),
 });
 
 /** The codes that an operation can respond with, by HTTP status in ascending order. */
@@ -147,9 +154,7 @@ function sample(
       return { error: new ProblemError(code, { retry_after: 17 }), component: code };
     case 'conflict':
       return {
-        error: new ProblemError(code, {
-          detail: 'A call with this Idempotency-Key is still running.',
-        }),
+        error: stillRunning(),
         component: code,
       };
     default:
