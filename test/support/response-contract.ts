@@ -157,7 +157,7 @@ function problemFault({ status, headers, body }: ApiResponse): string | null {
 }
 
 const toText = (value: unknown): string | undefined =>
-  value === undefined ? undefined : String(value);
+  typeof value === 'number' ? String(value) : undefined;
 
 /** All faults are in `errors`, one for each place. `field` and `detail` repeat a single one. */
 function validationFault({ errors, field, detail }: z.output<typeof problemSchema>): string | null {
