@@ -1,5 +1,5 @@
-// A Patroni cluster, with HAProxy as the runbook has it, loses its primary in every way that we
-// could think of, while two API processes write and two workers deliver. Nothing that was
+// A Patroni cluster loses its primary in every way that we could think of, while two API processes
+// write and two workers deliver, through HAProxy as the runbook has it, or to all hosts themselves. Nothing that was
 // acknowledged may be lost, and callers may see nothing but `503 unavailable`. How long each fault
 // takes is printed beside what Patroni's settings allow.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ import { because } from '../support/debian.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 import { SETTINGS, startCluster, whyNoCluster, type Cluster, type Member } from './cluster.ts';
-import { compare, startLoad, type Customer, type Load } from './load.ts';
+import { compare, startLoad, type Customer, type Ledger, type Load } from './load.ts';
 import { startRoute, type Route } from './route.ts';
 
 const ENDPOINT = 'whe_failover';
@@ -38,6 +38,10 @@ interface Fault {
   readonly waitsForTtl: boolean;
   /** Whether another member is the primary afterwards. */
   readonly moves: boolean;
+  /** Left out where nothing else can happen than with HAProxy. */
+  readonly isForHaproxyOnly?: boolean;
+  /** Without HAProxy, nobody keeps clients from the former primary before it is healed. */
+  readonly isFencedByHaproxy?: boolean;
   /** Nothing happens, so clients and receivers may notice nothing. */
   readonly isCalm?: boolean;
   provoke(world: World): Promise<void> | void;
@@ -63,12 +67,14 @@ const FAULTS: readonly Fault[] = [
     title: 'Postgres alone is killed',
     waitsForTtl: false,
     moves: true,
+    isForHaproxyOnly: true,
     provoke: ({ primary }) => primary.signal('SIGKILL', ['postgres']),
   },
   {
     title: 'Patroni alone is killed',
     waitsForTtl: true,
     moves: true,
+    isFencedByHaproxy: true,
     provoke: ({ primary }) => primary.signal('SIGKILL', ['patroni']),
     heal: ({ primary }) => primary.start(),
   },
@@ -83,6 +89,7 @@ const FAULTS: readonly Fault[] = [
     title: 'the synchronous standby is frozen',
     waitsForTtl: false,
     moves: false,
+    isForHaproxyOnly: true,
     provoke: ({ standby }) => standby.signal('SIGSTOP', BOTH),
     heal: ({ standby }) => standby.signal('SIGCONT', BOTH),
   },
@@ -90,6 +97,7 @@ const FAULTS: readonly Fault[] = [
     title: 'a route that stays with the former primary',
     waitsForTtl: false,
     moves: true,
+    isForHaproxyOnly: true,
     provoke: async ({ load }) => {
       await route.freeze();
       await cluster.switchOver();
@@ -110,10 +118,22 @@ const FAULTS: readonly Fault[] = [
 let cluster: Cluster;
 let route: Route;
 
+/** How processes find the primary. */
+const WAYS = [
+  { way: 'HAProxy', isHaproxy: true, urlOf: () => route.url },
+  {
+    way: 'several hosts',
+    isHaproxy: false,
+    urlOf: () => {
+      const hosts = cluster.members.map(({ port }) => `127.0.0.1:${port}`).join();
+      return `postgres://app@${hosts}/app?target_session_attrs=read-write`;
+    },
+  },
+] as const;
+
 describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_000 }, () => {
   let receiver: Receiver;
-  let customer: Customer;
-  const processes: RunningProcess[] = [];
+  let key: string;
   const table: Record<string, string | number>[] = [];
 
   beforeAll(async () => {
@@ -130,61 +150,78 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
     const seed = makeSeed([makeTeam('a', { webhook_endpoints: [endpoint] })]);
     const team = (await loadTestSeed({ url: route.url }, seed)).teams['team_a'];
     receiver.secrets.set(ENDPOINT, team?.webhook_endpoints[ENDPOINT] ?? '');
-    const env = {
-      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
-      WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, () => 1).join(','),
-    };
-    const apis = [await startApiProcess(route.url, env), await startApiProcess(route.url, env)];
-    processes.push(...apis);
-    for (const _worker of [1, 2]) processes.push(await startWorkerProcess(route.url, env));
-    customer = {
-      key: team?.api_keys['full'] ?? '',
-      memberId: memberId('a', 'member'),
-      calls: apis.map(({ url }) => createCall(url)),
-    };
+    key = team?.api_keys['full'] ?? '';
   }, 180_000);
 
   afterAll(async () => {
     if (table.length > 0) console.table(table);
-    for (const running of processes) await running.kill('SIGKILL');
     await receiver?.stop();
     await route?.stop();
     await cluster?.stop();
   });
 
-  test.for(FAULTS)('$title: nothing acknowledged is lost', async (fault) => {
-    const { title, waitsForTtl, moves, isCalm } = fault;
-    const [primary, standby] = [await cluster.primary(), await cluster.synchronousStandby()];
-    const load = startLoad(title, customer);
-    const world = { primary, standby, load };
-    await load.acknowledges(50);
-    await fault.provoke(world);
-    if (moves) await until(async () => (await cluster.primary()).name !== primary.name);
-    await load.acknowledges(50);
-    await fault.heal?.(world);
-    await cluster.whole();
-    await load.acknowledges(50);
-    const ledger = await load.stop();
-    // Not through the route, which may cut a connection yet.
-    const url = `postgres://app@127.0.0.1:${(await cluster.primary()).port}/app`;
-    const outcome = await compare(title, url, ledger, receiver);
-    table.push({
-      fault: title,
-      'without service, s': (ledger.silenceMs / 1_000).toFixed(1),
-      'TTL, s': waitsForTtl ? TTL_S : '-',
-      'slowest answer, s': (ledger.slowestMs / 1_000).toFixed(1),
-      503: ledger.refused,
-      acknowledged: ledger.acknowledged.size,
-      'delivered again': outcome.again,
+  describe.each(WAYS)('behind $way', ({ way, isHaproxy, urlOf }) => {
+    let customer: Customer;
+    const processes: RunningProcess[] = [];
+
+    beforeAll(async () => {
+      const url = urlOf();
+      const env = {
+        WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+        WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, () => 1).join(','),
+      };
+      const apis = [await startApiProcess(url, env), await startApiProcess(url, env)];
+      processes.push(...apis);
+      for (const _worker of [1, 2]) processes.push(await startWorkerProcess(url, env));
+      const calls = apis.map((api) => createCall(api.url));
+      customer = { key, memberId: memberId('a', 'member'), calls };
+    }, 180_000);
+
+    afterAll(async () => {
+      for (const running of processes) await running.kill('SIGKILL');
     });
-    if (ledger.faults.length > 0) console.error(loggedErrors(processes));
-    expect(ledger.faults).toEqual([]);
-    expect(outcome).toMatchObject({ lost: [], twice: [], wrongDeliveries: [] });
-    expect(receiver.faults).toEqual([]);
-    const noticed = ledger.refused + outcome.again;
-    expect(isCalm ? noticed : 0).toBe(0);
-    for (const { exited } of processes)
-      expect(await Promise.race([exited, Promise.resolve('runs')])).toBe('runs');
+
+    /** Provokes the fault under load, heals it, and resolves when the cluster is whole. */
+    async function suffer(name: string, fault: Fault): Promise<Ledger> {
+      const { moves, isFencedByHaproxy = false } = fault;
+      const [primary, standby] = [await cluster.primary(), await cluster.synchronousStandby()];
+      const load = startLoad(name, customer);
+      const world = { primary, standby, load };
+      await load.acknowledges(50);
+      await fault.provoke(world);
+      if (moves) await until(async () => (await cluster.primary()).name !== primary.name);
+      if (isHaproxy || !isFencedByHaproxy) await load.acknowledges(50);
+      await fault.heal?.(world);
+      await cluster.whole();
+      await load.acknowledges(50);
+      return load.stop();
+    }
+
+    const faults = FAULTS.filter(({ isForHaproxyOnly = false }) => isHaproxy || !isForHaproxyOnly);
+    test.for(faults)('$title: nothing acknowledged is lost', async (fault) => {
+      const name = `${way}, ${fault.title}`;
+      const ledger = await suffer(name, fault);
+      // Not through the route, which may cut a connection yet.
+      const url = `postgres://app@127.0.0.1:${(await cluster.primary()).port}/app`;
+      const outcome = await compare(name, url, ledger, receiver);
+      table.push({
+        fault: name,
+        'without service, s': (ledger.silenceMs / 1_000).toFixed(1),
+        'TTL, s': fault.waitsForTtl ? TTL_S : '-',
+        'slowest answer, s': (ledger.slowestMs / 1_000).toFixed(1),
+        refused: ledger.refused,
+        acknowledged: ledger.acknowledged.size,
+        'delivered again': outcome.again,
+      });
+      if (ledger.faults.length > 0) console.error(loggedErrors(processes));
+      expect(ledger.faults).toEqual([]);
+      expect(outcome).toMatchObject({ lost: [], twice: [], wrongDeliveries: [] });
+      expect(receiver.faults).toEqual([]);
+      const noticed = ledger.refused + outcome.again;
+      expect(fault.isCalm ? noticed : 0).toBe(0);
+      for (const { exited } of processes)
+        expect(await Promise.race([exited, Promise.resolve('runs')])).toBe('runs');
+    });
   });
 });
 
