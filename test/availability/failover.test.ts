@@ -1,7 +1,8 @@
 // A Patroni cluster loses its primary in every way that we could think of, while two API processes
-// write and two workers deliver, through HAProxy as the runbook has it, or to all hosts themselves. Nothing that was
-// acknowledged may be lost, and callers may see nothing but `503 unavailable`. How long each fault
-// takes is printed beside what Patroni's settings allow.
+// write and two workers deliver. They find the primary by HAProxy, as the runbook has it, or by
+// themselves among several hosts. Nothing that was acknowledged may be lost, and callers may see
+// nothing but `503 unavailable`. How long each fault takes is printed beside what Patroni's settings
+// allow.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
@@ -160,7 +161,7 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
     await cluster?.stop();
   });
 
-  describe.each(WAYS)('behind $way', ({ way, isHaproxy, urlOf }) => {
+  describe.each(WAYS)('found by $way', ({ way, isHaproxy, urlOf }) => {
     let customer: Customer;
     const processes: RunningProcess[] = [];
 
