@@ -1,8 +1,7 @@
 // A Patroni cluster loses its primary in every way that we could think of, while two API processes
 // write and two workers deliver. They find the primary by HAProxy, as the runbook has it, or by
 // themselves among several hosts. Nothing that was acknowledged may be lost, and callers may see
-// nothing but `503 unavailable`. How long each fault takes is printed beside what Patroni's settings
-// allow.
+// nothing but `503 unavailable`. How long each fault takes is printed beside what Patroni allows.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
