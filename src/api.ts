@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import type { Database } from './db/client.ts';
 import { expectedMigrations } from './db/migrate.ts';
+import { startRequestLog, type RequestLog } from './features/requests/log.ts';
 import { startUsageCounter, type UsageCounter } from './features/usage/counter.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authenticate.ts';
 import { answerBrokenRequest } from './http/api/broken-request.ts';
@@ -35,6 +36,11 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     clock: systemClock,
     onError: (error) => logger.warn({ err: error }, 'could not write the usage of keys yet'),
   });
+  const requestLog = startRequestLog({
+    db: db.forCaller({ share: null }),
+    onError: (error, leftOut) =>
+      logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
+  });
   const server = createGuardedServer({
     onFull: () => logger.warn('there is no room for more connections'),
   });
@@ -51,7 +57,10 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     const port = await listen(server, config);
     const publicUrl =
       config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
-    server.on('request', appOf({ config, publicUrl, db, logger, metrics, usage, readiness }));
+    server.on(
+      'request',
+      appOf({ config, publicUrl, db, logger, metrics, usage, requestLog, readiness }),
+    );
     server.on('clientError', answerBrokenRequest(publicUrl));
     server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     const metricsServer = await serveMetrics(config, metrics.registry);
@@ -65,7 +74,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       readiness?.drain();
       await drain(server, requests);
       metricsServer?.close();
-      await usage.stop();
+      await Promise.all([usage.stop(), requestLog.stop()]);
       readiness?.stop();
       await db.close();
       logger.info('api stopped');
@@ -74,7 +83,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     return { port, announceStop, stop };
   } catch (error) {
     readiness?.stop();
-    await usage.stop();
+    await Promise.all([usage.stop(), requestLog.stop()]);
     await db.close();
     throw error;
   }
@@ -88,9 +97,10 @@ function appOf(options: {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly usage: UsageCounter;
+  readonly requestLog: RequestLog;
   readonly readiness: Readiness;
 }): RequestListener {
-  const { config, publicUrl, db, logger, metrics, usage, readiness } = options;
+  const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness } = options;
   return createApp({
     db,
     logger,
@@ -112,6 +122,7 @@ function appOf(options: {
       if (status === 503) readiness.suspect();
     },
     countUse: usage.count,
+    logRequest: requestLog.add,
     trustProxy: config.trustProxy,
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,

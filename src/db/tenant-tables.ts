@@ -16,6 +16,7 @@ export const TENANT_TABLES = {
   pending_job: { id: 'text' },
   idempotency_record: { key: 'text' },
   audit_log: { id: 'text' },
+  request_log: { slot: 'int', id: 'text' },
   api_key_usage: { day: 'date', key_id: 'text' },
   api_key: { id: 'text' },
   crm_objection: { id: 'text' },

@@ -15,6 +15,8 @@ import { invitations } from '../features/members/admin-router.ts';
 import { me } from '../features/me/router.ts';
 import { platformMembers } from '../features/members/platform-router.ts';
 import { members } from '../features/members/router.ts';
+import { adminRequests } from '../features/requests/admin-router.ts';
+import { requests } from '../features/requests/router.ts';
 import { teamLifecycle } from '../features/team-lifecycle/router.ts';
 import { teamSettings } from '../features/team-settings/router.ts';
 import { platformTrainings } from '../features/trainings/platform-router.ts';
@@ -28,6 +30,7 @@ import { router } from '../trpc/init.ts';
 /** The REST API, which the tRPC API serves too. One line per feature. */
 export const v1 = router({
   me,
+  requests,
   members,
   trainings,
   evaluations,
@@ -48,6 +51,7 @@ export const admin = router({
   deliveries: adminDeliveries,
   auditLog,
   usage,
+  requests: adminRequests,
   crm: adminCrm,
 });
 

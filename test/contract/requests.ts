@@ -1,7 +1,9 @@
 // Valid requests, made from the declarations of the endpoints, for tests that loop over all of
 // them. A new endpoint needs nothing here unless it takes a new kind of id.
 import { it } from 'vitest';
+import { newRequestId } from '../../src/core/ids.ts';
 import type { Database } from '../../src/db/client.ts';
+import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { makeFullTeam, makeSeed, memberId, userId, type TeamSeed } from '../support/seed.ts';
@@ -13,6 +15,9 @@ export interface EndpointRequest {
   readonly path: string;
   readonly body?: Record<string, unknown>;
 }
+
+/** Of a request that `addDeliveries` adds to each team. */
+const REQUEST_ID = newRequestId();
 
 /**
  * The ids in a team made by `makeFullTeam(team)`, by their name in paths, queries and bodies. A new
@@ -26,6 +31,7 @@ export const EXISTING_IDS: Readonly<Record<string, (team: string) => string>> = 
   case_id: (team) => `cas_${team}`,
   endpoint_id: (team) => `whe_${team}`,
   delivery_id: (team) => `whd_${team}`,
+  request_id: () => REQUEST_ID,
 };
 
 /**
@@ -94,8 +100,8 @@ export function seedForEveryEndpoint(
 }
 
 /**
- * Adds a delivery `whd_<team>` that gave up for each team's webhook endpoint `whe_<team>`, because
- * seed files have no deliveries.
+ * Adds a delivery `whd_<team>` that gave up for each team's webhook endpoint `whe_<team>`, and a
+ * logged request of its key `full`, because seed files of tests have none.
  */
 export async function addDeliveries(db: Database): Promise<void> {
   await db.pool.query(
@@ -112,6 +118,16 @@ export async function addDeliveries(db: Database): Promise<void> {
      select e.team_id, replace(e.team_id, 'team_', 'whd_'), replace(e.team_id, 'team_', 'whe_'),
        e.id, e.type, 'gave_up', 8, now()
      from e`,
+  );
+  const at = timeOfRequest(REQUEST_ID) ?? new Date();
+  await db.pool.query(
+    `insert into request_log
+       (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
+     select team_id, $1, $2, $3, id, 'GET', '/me', 200, 1
+     from api_key
+     where name = 'full'
+     on conflict do nothing`,
+    [slotOf(at), REQUEST_ID, at],
   );
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredStatements } from '../../src/db/statement.ts';
+import { SLOTS } from '../../src/features/requests/rules.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import {
   namesOfStatements,
@@ -69,6 +70,17 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     apart: 'each figure is a count or an age of its own',
   },
   { names: ['jobs.move'], why: 'a worker hands over new jobs, whosever they are' },
+  {
+    names: ['requests.add'],
+    why: 'a process writes what it has collected of the calls of all teams',
+  },
+  {
+    names: [
+      'requests.findAny',
+      ...Array.from({ length: SLOTS }, (_, slot) => `requests.empty.${slot}`),
+    ],
+    why: 'a day goes at once, whosever its calls are',
+  },
   { names: ['usage.add'], why: 'a process adds what it has counted for the keys of all teams' },
   { names: ['erasure.list'], why: 'looks for teams that are being erased' },
   {

@@ -6,6 +6,7 @@
  * active member, is this entry blocked, is this connection active) there is an id for which the
  * answer is yes in one team and no in the other, in both directions.
  */
+import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { encrypt } from '../../src/core/encryption.ts';
 import type { Database } from '../../src/db/client.ts';
 import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
@@ -61,6 +62,8 @@ export const TWIN_IDS = {
   resend_id: ids('whr', 2),
   connection_id: ids('crm', 5),
   key_id: ['key_full', 'key_second', 'key_ended'],
+  // Of 18 November 2026, the day of the twins.
+  request_id: [1, 2, 3].map((n) => `01a1ee19-550${n}-7000-8000-000000000000`),
 };
 
 /** Catalog entries, global ones and the teams' own: `own_1` is in both teams, the others in one. */
@@ -421,6 +424,19 @@ function twinRows(side: Side): Rows {
       sent_at: new Date(
         TWINS_NOW.getTime() - (index + (side === 'a' ? 1 : 100)) * 1000,
       ).toISOString(),
+    })),
+    request_log: TWIN_IDS.request_id.map((id, index) => ({
+      slot: slotOf(timeOfRequest(id) ?? TWINS_NOW),
+      id,
+      created_at: timeOfRequest(id)?.toISOString(),
+      key_id: index < 2 ? 'key_full' : 'key_second',
+      method: 'GET',
+      route: pick(['/users', '/cases'], index, side),
+      status: pick([200, 404], index, side),
+      duration_ms: side === 'a' ? 5 : 50,
+      network: '203.0.113.0/24',
+      error_code: pick([null, 'not_found'], index, side),
+      errors: null,
     })),
     api_key_usage: ['key_full', 'key_second'].flatMap((key_id, index) => [
       {

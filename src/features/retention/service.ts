@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
+import { removeOldRequests } from '../requests/service.ts';
 import { BATCH_MAX, RETENTIONS } from './rules.ts';
 import * as store from './store.ts';
 import type { Batch } from './store.ts';
@@ -24,6 +25,11 @@ export async function removeOld(
     } catch (error) {
       failures.push(new Error(`${name}: ${reasonOf(error)}`, { cause: error }));
     }
+  }
+  try {
+    await removeOldRequests(db, now);
+  } catch (error) {
+    failures.push(new Error(`requests: ${reasonOf(error)}`, { cause: error }));
   }
   if (failures.length === 0) return removed;
   const reasons = failures.map(({ message }) => message).join('; ');

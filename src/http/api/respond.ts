@@ -2,7 +2,12 @@
 import type { ProblemError } from '../../core/problem.ts';
 import type { Authentication } from './authenticate.ts';
 import { isBodySmall } from './request-body.ts';
-import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
+import {
+  DOCUMENT_PATH,
+  type LoggedProblem,
+  type RestExchange,
+  type RestOptions,
+} from './exchange.ts';
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
 import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
@@ -20,6 +25,8 @@ export function problemToResponse(exchange: RestExchange, problem: ProblemError)
 /** Sends the response. */
 export function answer(exchange: RestExchange, { status, body, location }: ApiResponse): void {
   if (location !== null) exchange.response.setHeader('Location', location);
+  // A kept response of a refused call comes here as text, too.
+  if (status >= 400) exchange.problem = JSON.parse(body) as LoggedProblem;
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
 }
 
@@ -92,7 +99,22 @@ export function finish(exchange: RestExchange, startedAt: number): void {
   options.observe(`${request.method} ${route}`, status, ms / 1000);
   const team = authentication?.tenant?.team.id;
   const key = authentication?.tenant?.actor.id;
-  if (team !== undefined && key !== undefined) options.countUse?.(team, key, status);
+  const ip = options.ipOf(request);
+  if (team !== undefined && key !== undefined) {
+    options.countUse?.(team, key, status);
+    options.logRequest?.({
+      requestId,
+      teamId: team,
+      keyId: key,
+      method: request.method ?? '',
+      route,
+      status,
+      durationMs: ms,
+      ip,
+      problem: exchange.problem,
+      declared: declaredNames(endpointOf(exchange)),
+    });
+  }
   options.logger.info(
     {
       requestId,
@@ -102,10 +124,22 @@ export function finish(exchange: RestExchange, startedAt: number): void {
       ms: Math.round(ms * 10) / 10,
       team,
       key,
-      ip: options.ipOf(request),
+      ip,
     },
     'request',
   );
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+const namesOf = new WeakMap<Endpoint, ReadonlySet<string>>();
+
+function declaredNames(endpoint: Endpoint | null): ReadonlySet<string> {
+  if (endpoint === null) return NO_NAMES;
+  const known = namesOf.get(endpoint);
+  if (known) return known;
+  const names = new Set(Object.keys(endpoint.input.shape));
+  namesOf.set(endpoint, names);
+  return names;
 }
 
 function endpointOf({ match }: RestExchange): Endpoint | null {

@@ -1,0 +1,102 @@
+/**
+ * Collects the calls of this process in memory and writes them every two seconds and when the
+ * process stops, off the path of the calls (see rules.ts).
+ */
+import type { Db } from '../../db/client.ts';
+import { keptFaults, shortenAddress, slotOf, timeOfRequest } from './rules.ts';
+import { addRequests, type NewRequest } from './store.ts';
+
+/** A call that has been answered. */
+export interface AnsweredRequest {
+  readonly requestId: string;
+  readonly teamId: string;
+  readonly keyId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly ip: string | null;
+  /** The problem in the response; null if there is none. */
+  readonly problem: { readonly code: string; readonly errors?: unknown } | null;
+  /** The names of the parameters and fields that the operation declares. */
+  readonly declared: ReadonlySet<string>;
+}
+
+/** A running log. */
+export interface RequestLog {
+  /** Takes a call to write later. Never throws or waits. */
+  readonly add: (call: AnsweredRequest) => void;
+  /** Writes what is left. Never rejects. */
+  stop(): Promise<void>;
+}
+
+/** `onError` gets the error of a failed write, and is told how many calls were left out. */
+export interface RequestLogOptions {
+  readonly db: Db;
+  readonly onError: (error: unknown, leftOut: number) => void;
+}
+
+const WRITE_EVERY_MS = 2_000;
+const WAITING_MAX = 10_000;
+const BATCH_MAX = 1_000;
+
+/** Starts the log. The caller must call `stop` before it closes the database. */
+export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog {
+  let waiting: AnsweredRequest[] = [];
+  let leftOut = 0;
+  let writing: Promise<void> | null = null;
+
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH_MAX);
+      await addRequests(db, batch.flatMap(toRow));
+      waiting = waiting.slice(batch.length);
+    }
+  };
+  // What could not be written is tried again with the next calls.
+  const write = (): Promise<void> =>
+    (writing ??= writeAll()
+      .catch((error: unknown) => {
+        onError(error, leftOut);
+        leftOut = 0;
+      })
+      .finally(() => {
+        writing = null;
+      }));
+  const timer = setInterval(() => void write(), WRITE_EVERY_MS);
+  timer.unref();
+
+  return {
+    add: (call) => {
+      if (waiting.length < WAITING_MAX) waiting.push(call);
+      else leftOut += 1;
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await writing;
+      await write();
+    },
+  };
+}
+
+function toRow(call: AnsweredRequest): NewRequest[] {
+  const at = timeOfRequest(call.requestId);
+  if (at === null) return [];
+  const { requestId, teamId, keyId, method, route, status, durationMs, ip, problem } = call;
+  return [
+    {
+      team_id: teamId,
+      slot: slotOf(at),
+      id: requestId,
+      created_at: at.toISOString(),
+      key_id: keyId,
+      method,
+      route,
+      status,
+      duration_ms: Math.round(durationMs),
+      network: shortenAddress(ip),
+      error_code: problem?.code ?? null,
+      errors: keptFaults(problem?.errors, call.declared),
+    },
+  ];
+}

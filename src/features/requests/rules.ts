@@ -1,0 +1,74 @@
+/**
+ * The request log: the calls of a team's API keys in the last seven days. What is decided here:
+ *  * A call is logged if its key is valid, whatever comes of it. Others belong to no team. Calls of
+ *    the app are not logged; the audit log has its changes.
+ *  * Nothing that was sent is kept: the route and not the path, no query, no body. Of `errors`, the
+ *    code and the place, and of the place only names that the operation declares: the name of an
+ *    unknown field may be anything. The caller's address is cut to its /24 (IPv6: /48) network.
+ *  * It is written two seconds late, in batches. A killed process loses what it has not written,
+ *    two seconds of calls. While the database does not answer, the newest calls are left out, once
+ *    10,000 wait. It never delays or fails a call.
+ *  * A key finds its own calls only, in the app an admin finds all. An older call, one of another
+ *    team and one that is not written yet are `not_found` alike.
+ *  * Days are kept in ten partitions in turn. Emptying the partition of eight days ago leaves the
+ *    last seven days, today, and a day before and behind for clocks that differ.
+ */
+const DAY_MS = 86_400_000;
+const KEEP_MS = 7 * DAY_MS;
+
+/** How many partitions the days take in turn. */
+export const SLOTS = 10;
+const DAYS_AGO_EMPTIED = 8;
+
+/** Returns the partition of a call that came at this time. */
+export function slotOf(at: Date): number {
+  return Math.floor(at.getTime() / DAY_MS) % SLOTS;
+}
+
+/** Returns the partition to empty now. */
+export function expiredSlot(now: Date): number {
+  return slotOf(new Date(now.getTime() - DAYS_AGO_EMPTIED * DAY_MS));
+}
+
+/** Calls before this moment are not shown. */
+export function oldestShown(now: Date): Date {
+  return new Date(now.getTime() - KEEP_MS);
+}
+
+const REQUEST_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Returns when the request with this id came: a UUIDv7 holds it. null: no id of ours. */
+export function timeOfRequest(requestId: string): Date | null {
+  const [, high, low] = REQUEST_ID.exec(requestId) ?? [];
+  return high && low ? new Date(Number.parseInt(high + low, 16)) : null;
+}
+
+/** Returns the /24 network of an IPv4 address and the /48 of an IPv6 one; null without one. */
+export function shortenAddress(ip: string | null): string | null {
+  if (ip === null) return null;
+  if (!ip.includes(':')) return `${ip.split('.').slice(0, 3).join('.')}.0/24`;
+  const [before = ''] = ip.toLowerCase().split('::');
+  const groups = [...before.split(':').filter((group) => group !== ''), '0', '0', '0'].slice(0, 3);
+  return `${groups.join(':')}::/48`;
+}
+
+/** A fault of a refused call, as it is kept. */
+export interface LoggedFault {
+  readonly path: string;
+  readonly code: string;
+}
+
+/**
+ * Returns what is kept of the `errors` of a response. `declared`: the names of the operation's
+ * parameters and fields. null: there are none.
+ */
+export function keptFaults(errors: unknown, declared: ReadonlySet<string>): LoggedFault[] | null {
+  if (!Array.isArray(errors)) return null;
+  return (errors as { readonly path?: unknown; readonly code?: unknown }[]).map((error) => {
+    const [place = '', name = ''] = String(error.path).split('.');
+    return {
+      path: declared.has(name) ? `${place}.${name}` : place,
+      code: String(error.code),
+    };
+  });
+}

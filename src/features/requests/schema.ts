@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../core/page.ts';
+import { dateTime, id, nameInput } from '../../core/shapes.ts';
+
+/** A call of the API as the log shows it. */
+export const loggedRequest = z.object({
+  id: z.string().meta({ description: 'The `X-Request-Id` of the response.' }),
+  created_at: dateTime.meta({ description: 'When the request came.' }),
+  key_id: z.string().meta({ description: 'The API key that called.' }),
+  method: z.string(),
+  route: z.string().meta({ description: 'The path with the names of its parameters.' }),
+  status: z.int().meta({
+    description: 'HTTP status of the response; 499 if the caller hung up before it.',
+  }),
+  duration_ms: z.int().meta({ description: 'How long the call took, in milliseconds.' }),
+  network: z
+    .string()
+    .nullable()
+    .meta({ description: "The /24 network of the caller's address, or /48 for IPv6." }),
+  error_code: z.string().nullable().meta({ description: 'The `code` of the problem, if any.' }),
+  errors: z
+    .array(z.object({ path: z.string(), code: z.string() }))
+    .nullable()
+    .meta({ description: 'Where the faults of the input were, without their values.' }),
+});
+
+export const requestPage = pageOf(loggedRequest);
+
+export const getInput = z.object({
+  request_id: id.meta({
+    description: 'The `X-Request-Id` of a response.',
+    examples: ['01932f4c-6b1e-7c3a-9f2d-5e8a1b7c4d60'],
+  }),
+});
+
+export const listInput = z.strictObject({
+  ...pageQuery,
+  request_id: id.optional(),
+  key_id: id.optional(),
+  route: nameInput.optional(),
+  status: z.int().min(100).max(599).optional(),
+  error_code: nameInput.optional(),
+});

@@ -1,0 +1,60 @@
+import type { Actor } from '../../core/actor.ts';
+import type { Clock } from '../../core/clock.ts';
+import { readPage, type Page, type PageQuery } from '../../core/page.ts';
+import { notFound } from '../../core/problem.ts';
+import type { Db } from '../../db/client.ts';
+import * as rules from './rules.ts';
+import * as store from './store.ts';
+import type { RequestRow } from './store.ts';
+
+const LIST = 'requests';
+
+/** What a search is asked for. All given filters must match. */
+export interface RequestQuery extends PageQuery {
+  readonly request_id?: string | undefined;
+  readonly key_id?: string | undefined;
+  readonly route?: string | undefined;
+  readonly status?: number | undefined;
+  readonly error_code?: string | undefined;
+}
+
+/** Lists calls of the last seven days, newest first. Throws `validation_error` (field `cursor`). */
+export function listRequests(
+  db: Db,
+  clock: Clock,
+  teamId: string,
+  { cursor, limit, request_id, ...filters }: RequestQuery,
+): Promise<Page<RequestRow>> {
+  const since = rules.oldestShown(clock.now());
+  return readPage(LIST, { cursor, limit }, (slice) =>
+    store.listRequests(db, teamId, slice, { ...filters, id: request_id, since }),
+  );
+}
+
+/**
+ * Removes the calls that are too old, of all teams: it is the operator's job. Opens a transaction.
+ * Fails if somebody reads them at the moment; the next run removes them.
+ */
+export async function removeOldRequests(db: Db, now: Date): Promise<void> {
+  const slot = rules.expiredSlot(now);
+  if (!(await store.hasRows(db, slot))) return;
+  await db.transaction((tx) => Promise.resolve(store.emptySlot(tx, slot)));
+}
+
+/** Returns a call of the actor's own key; for an admin, of any key. Throws `not_found`. */
+export async function getRequest(
+  db: Db,
+  clock: Clock,
+  { teamId, actor, id }: { readonly teamId: string; readonly actor: Actor; readonly id: string },
+): Promise<RequestRow> {
+  const at = rules.timeOfRequest(id);
+  // An unknown id costs the same statement, wherever it is looked for.
+  const row = await store.findRequest(db, teamId, {
+    id,
+    slot: rules.slotOf(at ?? clock.now()),
+    since: rules.oldestShown(clock.now()),
+    keyId: actor.kind === 'api_key' ? actor.id : null,
+  });
+  if (!row) throw notFound();
+  return row;
+}

@@ -1,0 +1,134 @@
+import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
+import { statement, statementsByFilters, type Db, type Tx } from '../../db/client.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { SLOTS, type LoggedFault } from './rules.ts';
+
+/** A call as it is kept. */
+export interface RequestRow {
+  readonly id: string;
+  readonly created_at: string;
+  readonly key_id: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  readonly network: string | null;
+  readonly error_code: string | null;
+  readonly errors: readonly LoggedFault[] | null;
+}
+
+const COLUMNS = `id, created_at, key_id, method, route, status, duration_ms, network, error_code,
+         errors`;
+
+/** Filters that compare a column with a value. */
+const EQUALITIES = ['id', 'key_id', 'route', 'status', 'error_code'] as const;
+
+export type RequestFilters = {
+  readonly [name in (typeof EQUALITIES)[number]]?: string | number | undefined;
+};
+
+// A search for rare values reads the calls of the team's seven days, in the time that a statement
+// may take.
+const listOf = statementsByFilters(EQUALITIES, (named) =>
+  statement<RequestRow>(
+    ['requests.list', ...named].join('.'),
+    `select *
+     from (
+       select ${COLUMNS}
+       from request_log
+       where team_id = $1
+         and ${isAfter(BY_CREATION, ['$3', '$4'])}
+         and created_at >= $5
+         ${named.map((name, place) => `and ${name} = $${place + 6}`).join(' ')}
+       ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
+     ) page
+     ${newestFirst(BY_CREATION, '$2')}`,
+    { isSearch: named.length > 0 },
+  ),
+);
+
+/** Lists the team's calls since `since`, newest first, after `after`. */
+export function listRequests(
+  db: Db,
+  teamId: string,
+  { limit, after }: PageSlice,
+  { since, ...filters }: RequestFilters & { readonly since: Date },
+): Promise<RequestRow[]> {
+  const { list, values } = listOf(filters);
+  return db.query(list, [teamId, limit, ...positionValues(after), since, ...values]);
+}
+
+const FIND = statement<RequestRow>(
+  'requests.find',
+  `select ${COLUMNS}
+   from request_log
+   where team_id = $1 and slot = $2 and id = $3 and created_at >= $4
+     and key_id = coalesce($5, key_id)`,
+);
+
+/** Which call to find. `keyId` null: of any key. */
+export interface WantedRequest {
+  readonly id: string;
+  readonly slot: number;
+  readonly since: Date;
+  readonly keyId: string | null;
+}
+
+/** The call, or null. */
+export async function findRequest(
+  db: Db,
+  teamId: string,
+  { id, slot, since, keyId }: WantedRequest,
+): Promise<RequestRow | null> {
+  const [row] = await db.query(FIND, [teamId, slot, id, since, keyId]);
+  return row ?? null;
+}
+
+/** A call to keep. */
+export interface NewRequest extends RequestRow {
+  readonly team_id: string;
+  readonly slot: number;
+}
+
+// Teams that are gone, or are being erased, are left out.
+const ADD = statement(
+  'requests.add',
+  `insert into request_log (
+     team_id, slot, id, created_at, key_id, method, route, status, duration_ms, network,
+     error_code, errors
+   )
+   select n.team_id, n.slot, n.id, n.created_at, n.key_id, n.method, n.route, n.status,
+     n.duration_ms, n.network, n.error_code, n.errors
+   from json_to_recordset($1) as n (
+     team_id text, slot int, id text, created_at timestamptz, key_id text, method text, route text,
+     status int, duration_ms int, network text, error_code text, errors json
+   )
+   join team t on t.id = n.team_id and t.erasing_since is null
+   on conflict do nothing`,
+);
+
+/** Keeps calls of all teams, in one statement: the process has collected them. */
+export async function addRequests(db: Db, rows: readonly NewRequest[]): Promise<void> {
+  await db.query(ADD, [JSON.stringify(rows)]);
+}
+
+const WAIT_BRIEFLY = statement('requests.waitBriefly', `set local lock_timeout = '500ms'`);
+
+const EMPTY = Array.from({ length: SLOTS }, (_, slot) =>
+  statement(`requests.empty.${slot}`, `truncate request_log_${slot}`),
+);
+
+const FIND_ANY = statement('requests.findAny', 'select from request_log where slot = $1 limit 1');
+
+/** Whether the partition holds calls, of whichever team. */
+export async function hasRows(db: Db, slot: number): Promise<boolean> {
+  return (await db.query(FIND_ANY, [slot])).length > 0;
+}
+
+/** Removes all calls of a partition at once. Gives up if somebody reads it for half a second. */
+export function emptySlot(tx: Tx, slot: number): void {
+  const empty = EMPTY[slot];
+  if (!empty) throw new Error(`there is no partition ${slot}`);
+  tx.send(WAIT_BRIEFLY, []);
+  tx.send(empty, []);
+}

@@ -1,0 +1,205 @@
+// The request log: what processes write about the calls of keys, and who finds it.
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { newRequestId } from '../../src/core/ids.ts';
+import type { Db } from '../../src/db/client.ts';
+import { startRequestLog, type AnsweredRequest } from '../../src/features/requests/log.ts';
+import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
+import { removeOld } from '../../src/features/retention/service.ts';
+import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
+import { appAs, tokenOf } from '../support/app.ts';
+import { holdLock } from '../support/locks.ts';
+import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const DAY_MS = 86_400_000;
+
+let api: TestApi;
+let keyIds: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed([makeFullTeam('a'), makeFullTeam('b')]) });
+  const { rows } = await api.db.pool.query(
+    `select team_id || ' ' || name as name, id from api_key`,
+  );
+  keyIds = Object.fromEntries(rows.map(({ name, id }) => [name, id]));
+});
+
+const asAdmin = async (team: string) =>
+  appAs(
+    api,
+    await tokenOf({ kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` }),
+  );
+
+const log = (
+  db: Db = api.db,
+  onError: (error: unknown, leftOut: number) => void = () => undefined,
+) => startRequestLog({ db, onError });
+
+const answered = (fields: Partial<AnsweredRequest> = {}): AnsweredRequest => ({
+  requestId: newRequestId(),
+  teamId: 'team_a',
+  keyId: keyIds['team_a full'] ?? '',
+  method: 'GET',
+  route: '/users',
+  status: 200,
+  durationMs: 3.4,
+  ip: '203.0.113.77',
+  problem: null,
+  declared: new Set(),
+  ...fields,
+});
+
+describe('an API process', () => {
+  test('logs calls within seconds, and what it has left when it stops', async () => {
+    const process = await startApiProcess(api.databaseUrl, {});
+    const call = createCall(process.url);
+    const key = api.key('team_a');
+    const secret = 'someone@private.test';
+    const ids = async (): Promise<string[]> => {
+      const sent = [
+        await call(key, 'GET', '/users?limit=1'),
+        await call(key, 'POST', '/users', { body: { email: 5, role: 7, [secret]: secret } }),
+        await call(key, 'GET', '/assignments/asg_nobody_knows'),
+        await call(key, 'GET', `/${secret}`),
+      ];
+      return sent.map(({ headers }) => String(headers['x-request-id']));
+    };
+    const [list = '', refused = '', unknown = '', elsewhere = ''] = await ids();
+    const found = await until(async () => {
+      const { status, body } = await call(key, 'GET', `/requests/${elsewhere}`);
+      return status === 200 ? body : null;
+    });
+    expect(found).toMatchObject({ route: 'unknown', status: 404, error_code: 'not_found' });
+    expect((await call(key, 'GET', `/requests/${list}`)).body).toEqual({
+      id: list,
+      created_at: timeOfRequest(list)?.toISOString(),
+      key_id: keyIds['team_a full'],
+      method: 'GET',
+      route: '/users',
+      status: 200,
+      duration_ms: expect.any(Number),
+      network: '127.0.0.0/24',
+      error_code: null,
+      errors: null,
+    });
+    expect((await call(key, 'GET', `/requests/${refused}`)).body).toMatchObject({
+      route: '/users',
+      status: 422,
+      error_code: 'validation_error',
+      errors: [
+        { path: 'body.email', code: 'invalid_type' },
+        { path: 'body.role', code: 'invalid_type' },
+        { path: 'body', code: 'unrecognized_keys' },
+      ],
+    });
+    expect((await call(key, 'GET', `/requests/${unknown}`)).body).toMatchObject({
+      route: '/assignments/{assignment_id}',
+      error_code: 'not_found',
+    });
+    const last = await call(key, 'GET', '/me');
+    await process.kill('SIGTERM');
+    const kept = await api.call(key, 'GET', `/requests/${last.headers['x-request-id']}`);
+    expect(kept.body).toMatchObject({ route: '/me', status: 200 });
+    const { rows } = await api.db.pool.query('select t::text as row from request_log t');
+    expect(rows.length).toBeGreaterThan(5);
+    for (const { row } of rows) expect(row).not.toMatch(/private|nobody_knows|127\.0\.0\.1/);
+  });
+});
+
+describe('the log', () => {
+  test('shows a key its own calls only, and an admin all of the team', async () => {
+    const running = log();
+    const [own, others, foreign] = [
+      answered(),
+      answered({ keyId: keyIds['team_a users:read'] ?? '' }),
+      answered({ teamId: 'team_b', keyId: keyIds['team_b full'] ?? '' }),
+    ];
+    for (const each of [own, others, foreign]) running.add(each);
+    await running.stop();
+    const get = async ({ requestId }: AnsweredRequest, key = api.key('team_a')) =>
+      (await api.call(key, 'GET', `/requests/${requestId}`)).status;
+    expect(await get(own)).toBe(200);
+    expect(await get(others)).toBe(404);
+    expect(await get(foreign)).toBe(404);
+    expect(await get(foreign, api.key('team_b'))).toBe(200);
+    expect((await api.call(api.key('team_a'), 'GET', '/requests/x')).status).toBe(404);
+    const app = await asAdmin('a');
+    expect((await app.v1.requests.get.query({ request_id: others.requestId })).status).toBe(200);
+    const seen = (await app.admin.requests.list.query({ limit: 200 })).data.map(({ id }) => id);
+    expect(seen).toEqual(expect.arrayContaining([own.requestId, others.requestId]));
+    expect(seen).not.toContain(foreign.requestId);
+  });
+
+  test('is searched by request, key, route, status and error code, page by page', async () => {
+    const running = log();
+    const problem = { code: 'conflict' };
+    const calls = Array.from({ length: 6 }, (_, index) =>
+      answered({
+        teamId: 'team_b',
+        route: index % 2 === 0 ? '/crm/deals' : '/catalog',
+        status: index % 3 === 0 ? 409 : 201,
+        problem: index % 3 === 0 ? problem : null,
+        keyId: `key_${index % 2}`,
+      }),
+    );
+    for (const each of calls) running.add(each);
+    await running.stop();
+    const app = await asAdmin('b');
+    const idsOf = (...indexes: number[]) => indexes.map((index) => calls[index]?.requestId);
+    const find = async (filter: object) =>
+      (await app.admin.requests.list.query(filter)).data.map(({ id }) => id);
+    expect(await find({ request_id: calls[1]?.requestId })).toEqual(idsOf(1));
+    expect((await find({ key_id: 'key_1' })).toSorted()).toEqual(idsOf(1, 3, 5));
+    expect((await find({ route: '/crm/deals' })).toSorted()).toEqual(idsOf(0, 2, 4));
+    expect((await find({ status: 409 })).toSorted()).toEqual(idsOf(0, 3));
+    expect(await find({ error_code: 'conflict', key_id: 'key_1' })).toEqual(idsOf(3));
+    const first = await app.admin.requests.list.query({ status: 201, limit: 3 });
+    const cursor = first.next_cursor ?? '';
+    const rest = await app.admin.requests.list.query({ status: 201, limit: 3, cursor });
+    const paged = [...first.data, ...rest.data].map(({ id }) => id);
+    expect(paged.toSorted()).toEqual(idsOf(1, 2, 4, 5));
+  });
+
+  test('loses seven days ago, at once, and nothing newer', async () => {
+    const now = new Date();
+    const insert = async (daysAgo: number): Promise<string> => {
+      const at = new Date(now.getTime() - daysAgo * DAY_MS);
+      const hex = at.getTime().toString(16).padStart(12, '0');
+      const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+      await api.db.pool.query(
+        `insert into request_log
+           (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
+         values ('team_a', $1, $2, $3, $4, 'GET', '/me', 200, 1)`,
+        [slotOf(at), id, at, keyIds['team_a full']],
+      );
+      return id;
+    };
+    const [expired, hidden, kept] = [await insert(8), await insert(7.01), await insert(6.9)];
+    const get = async (id: string) =>
+      (await api.call(api.key('team_a'), 'GET', `/requests/${id}`)).status;
+    expect([await get(expired), await get(hidden), await get(kept)]).toEqual([404, 404, 200]);
+    await removeOld(api.db, { now: () => now, override: () => now });
+    const { rows } = await api.db.pool.query('select id from request_log');
+    const left = rows.map(({ id }) => id);
+    expect(left).not.toContain(expired);
+    expect(left).toContain(kept);
+  });
+});
+
+describe('while the log cannot be written', () => {
+  test('calls are kept up to a limit, and written afterwards', async () => {
+    const failures: number[] = [];
+    const release = await holdLock(api, 'lock table request_log in access exclusive mode');
+    onTestFinished(release);
+    const running = log(api.db, (_error, leftOut) => failures.push(leftOut));
+    const calls = Array.from({ length: 10_005 }, () => answered({ route: '/waited' }));
+    for (const each of calls) running.add(each);
+    await until(() => failures.length > 0);
+    expect(failures[0]).toBe(5);
+    await release();
+    await running.stop();
+    const { rows } = await api.db.pool.query(
+      `select count(*)::int as count from request_log where route = '/waited'`,
+    );
+    expect(rows).toEqual([{ count: 10_000 }]);
+  });
+});
