@@ -145,6 +145,7 @@ const WAITING: Readonly<Record<string, string>> = {
   'webhooks.keepFailed': THE_ENDPOINT_IS_HELD,
   'webhooks.record': THE_ENDPOINT_IS_HELD,
   'webhooks.recordEndpoints': THE_ENDPOINT_IS_HELD,
+  'requests.add': 'its rows are new, and have no foreign key',
   'rotation.write.webhook_endpoint.secret_encrypted': BY_THE_OPERATOR,
   'rotation.write.webhook_endpoint.earlier_secrets_encrypted': BY_THE_OPERATOR,
   'rotation.write.idempotency_record.body': BY_THE_OPERATOR,

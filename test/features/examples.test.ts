@@ -58,7 +58,9 @@ describe('the examples of the documentation', () => {
 
   it('work on the demo team, each operation with its own', async () => {
     const site = demoSite();
-    const operations = site.reference.operations.toSorted(
+    // No request of the log can be known beforehand.
+    const known = site.reference.operations.filter(({ path }) => path !== '/requests/{request_id}');
+    const operations = known.toSorted(
       (a, b) =>
         ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||
         Number(a.path.startsWith('/users')) - Number(b.path.startsWith('/users')),

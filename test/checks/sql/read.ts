@@ -1,6 +1,6 @@
 // Reads a statement as Postgres parses it: which tables it touches, and which of its conditions
 // make one column equal another. It throws for unknown syntax, so that nothing passes unread.
-import { parseSync, type Node, type SelectStmt } from 'libpg-query';
+import { parseSync, type Node, type RangeVar, type SelectStmt } from 'libpg-query';
 import { columnsOf, readCondition, readExpressions, rowsOf } from './conditions.ts';
 import { readFrom } from './from.ts';
 import { derive, openScope, type Output, type Reader, type Scope, type Tables } from './values.ts';
@@ -37,6 +37,9 @@ function readQuery(node: Node | undefined, parent: Scope): Output {
   if (node && 'InsertStmt' in node) return readInsert(node.InsertStmt, parent);
   if (node && 'UpdateStmt' in node) return readChange(node.UpdateStmt, parent);
   if (node && 'DeleteStmt' in node) return readChange(node.DeleteStmt, parent);
+  // It changes all rows of the table.
+  if (node && 'TruncateStmt' in node && node.TruncateStmt.relations?.length === 1)
+    return readChange({ relation: rangeOf(node.TruncateStmt.relations[0]) }, parent);
   if (node && 'MergeStmt' in node) return readMerge(node.MergeStmt, parent);
   if (node && !('VariableSetStmt' in node))
     throw new Error(`not understood: ${Object.keys(node).join()}`);
@@ -82,4 +85,8 @@ function requireAllRead(node: unknown, read: ReadonlySet<unknown>): void {
     throw new Error(`not understood, where it names ${relname}`);
   for (const [key, part] of Object.entries(node))
     if (key !== 'lockingClause') requireAllRead(part, read);
+}
+
+function rangeOf(node: Node | undefined): RangeVar | undefined {
+  return node && 'RangeVar' in node ? node.RangeVar : undefined;
 }
