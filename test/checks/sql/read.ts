@@ -1,6 +1,6 @@
 // Reads a statement as Postgres parses it: which tables it touches, and which of its conditions
 // make one column equal another. It throws for unknown syntax, so that nothing passes unread.
-import { parseSync, type Node, type RangeVar, type SelectStmt } from 'libpg-query';
+import { parseSync, type Node, type SelectStmt, type TruncateStmt } from 'libpg-query';
 import { columnsOf, readCondition, readExpressions, rowsOf } from './conditions.ts';
 import { readFrom } from './from.ts';
 import { derive, openScope, type Output, type Reader, type Scope, type Tables } from './values.ts';
@@ -37,9 +37,7 @@ function readQuery(node: Node | undefined, parent: Scope): Output {
   if (node && 'InsertStmt' in node) return readInsert(node.InsertStmt, parent);
   if (node && 'UpdateStmt' in node) return readChange(node.UpdateStmt, parent);
   if (node && 'DeleteStmt' in node) return readChange(node.DeleteStmt, parent);
-  // It changes all rows of the table.
-  if (node && 'TruncateStmt' in node && node.TruncateStmt.relations?.length === 1)
-    return readChange({ relation: rangeOf(node.TruncateStmt.relations[0]) }, parent);
+  if (node && 'TruncateStmt' in node) return readTruncate(node.TruncateStmt, parent);
   if (node && 'MergeStmt' in node) return readMerge(node.MergeStmt, parent);
   if (node && !('VariableSetStmt' in node))
     throw new Error(`not understood: ${Object.keys(node).join()}`);
@@ -87,6 +85,9 @@ function requireAllRead(node: unknown, read: ReadonlySet<unknown>): void {
     if (key !== 'lockingClause') requireAllRead(part, read);
 }
 
-function rangeOf(node: Node | undefined): RangeVar | undefined {
-  return node && 'RangeVar' in node ? node.RangeVar : undefined;
+/** It changes all rows of its tables. */
+function readTruncate({ relations = [] }: TruncateStmt, parent: Scope): Output {
+  for (const table of relations)
+    if ('RangeVar' in table) readChange({ relation: table.RangeVar }, parent);
+  return { columns: [], scope: openScope(parent) };
 }
