@@ -1,5 +1,6 @@
 // Valid requests, made from the declarations of the endpoints, for tests that loop over all of
 // them. A new endpoint needs nothing here unless it takes a new kind of id.
+import { hash } from 'node:crypto';
 import { it } from 'vitest';
 import { newRequestId } from '../../src/core/ids.ts';
 import type { Database } from '../../src/db/client.ts';
@@ -16,8 +17,13 @@ export interface EndpointRequest {
   readonly body?: Record<string, unknown>;
 }
 
-/** Of a request that `addDeliveries` adds to each team. */
-const REQUEST_ID = newRequestId();
+const REQUEST_ID_PREFIX = newRequestId().slice(0, 18);
+
+/** The id of the request that `addDeliveries` adds to the team. */
+function requestIdOf(teamId: string): string {
+  const digest = hash('md5', teamId);
+  return `${REQUEST_ID_PREFIX}-8${digest.slice(0, 3)}-${digest.slice(3, 15)}`;
+}
 
 /**
  * The ids in a team made by `makeFullTeam(team)`, by their name in paths, queries and bodies. A new
@@ -31,7 +37,7 @@ export const EXISTING_IDS: Readonly<Record<string, (team: string) => string>> = 
   case_id: (team) => `cas_${team}`,
   endpoint_id: (team) => `whe_${team}`,
   delivery_id: (team) => `whd_${team}`,
-  request_id: () => REQUEST_ID,
+  request_id: (team) => requestIdOf(`team_${team}`),
 };
 
 /**
@@ -119,15 +125,17 @@ export async function addDeliveries(db: Database): Promise<void> {
        e.id, e.type, 'gave_up', 8, now()
      from e`,
   );
-  const at = timeOfRequest(REQUEST_ID) ?? new Date();
+  const at = timeOfRequest(requestIdOf('')) ?? new Date();
   await db.pool.query(
     `insert into request_log
        (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
-     select team_id, $1, $2, $3, id, 'GET', '/me', 200, 1
+     select team_id, $1,
+       $2 || '-8' || substr(md5(team_id), 1, 3) || '-' || substr(md5(team_id), 4, 12),
+       $3, id, 'GET', '/me', 200, 1
      from api_key
      where name = 'full'
      on conflict do nothing`,
-    [slotOf(at), REQUEST_ID, at],
+    [slotOf(at), REQUEST_ID_PREFIX, at],
   );
 }
 

@@ -95,7 +95,6 @@ async function readTables({ db }: TestApi): Promise<Tables> {
      from information_schema.tables t
      where t.table_schema = 'public' and t.table_type = 'BASE TABLE'
        and t.table_name not in ('_prisma_migrations', 'rate_counter')
-       and not (select relispartition from pg_class where oid = t.table_name::regclass)
      order by 1`,
   );
   return {

@@ -27,7 +27,6 @@ test('has every table with a team, and its primary key behind the team', async (
      cross join lateral unnest(i.indkey) with ordinality as k (number, place)
      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.number
      where c.relnamespace = 'public'::regnamespace
-       and not c.relispartition
        and exists (
          select
          from pg_attribute t

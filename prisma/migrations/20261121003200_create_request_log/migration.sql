@@ -16,14 +16,15 @@ CREATE TABLE "request_log" (
   "errors" json,
   CONSTRAINT "request_log_pkey" PRIMARY KEY ("team_id", "slot", "id")
 ) PARTITION BY LIST ("slot");
-CREATE TABLE "request_log_0" PARTITION OF "request_log" FOR VALUES IN (0);
-CREATE TABLE "request_log_1" PARTITION OF "request_log" FOR VALUES IN (1);
-CREATE TABLE "request_log_2" PARTITION OF "request_log" FOR VALUES IN (2);
-CREATE TABLE "request_log_3" PARTITION OF "request_log" FOR VALUES IN (3);
-CREATE TABLE "request_log_4" PARTITION OF "request_log" FOR VALUES IN (4);
-CREATE TABLE "request_log_5" PARTITION OF "request_log" FOR VALUES IN (5);
-CREATE TABLE "request_log_6" PARTITION OF "request_log" FOR VALUES IN (6);
-CREATE TABLE "request_log_7" PARTITION OF "request_log" FOR VALUES IN (7);
-CREATE TABLE "request_log_8" PARTITION OF "request_log" FOR VALUES IN (8);
-CREATE TABLE "request_log_9" PARTITION OF "request_log" FOR VALUES IN (9);
+CREATE SCHEMA "request_days";
+CREATE TABLE "request_days"."day_0" PARTITION OF "request_log" FOR VALUES IN (0);
+CREATE TABLE "request_days"."day_1" PARTITION OF "request_log" FOR VALUES IN (1);
+CREATE TABLE "request_days"."day_2" PARTITION OF "request_log" FOR VALUES IN (2);
+CREATE TABLE "request_days"."day_3" PARTITION OF "request_log" FOR VALUES IN (3);
+CREATE TABLE "request_days"."day_4" PARTITION OF "request_log" FOR VALUES IN (4);
+CREATE TABLE "request_days"."day_5" PARTITION OF "request_log" FOR VALUES IN (5);
+CREATE TABLE "request_days"."day_6" PARTITION OF "request_log" FOR VALUES IN (6);
+CREATE TABLE "request_days"."day_7" PARTITION OF "request_log" FOR VALUES IN (7);
+CREATE TABLE "request_days"."day_8" PARTITION OF "request_log" FOR VALUES IN (8);
+CREATE TABLE "request_days"."day_9" PARTITION OF "request_log" FOR VALUES IN (9);
 CREATE INDEX "request_log_list_idx" ON "request_log" ("team_id", "created_at" DESC, "id" DESC);

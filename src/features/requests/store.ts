@@ -115,7 +115,7 @@ export async function addRequests(db: Db, rows: readonly NewRequest[]): Promise<
 const WAIT_BRIEFLY = statement('requests.waitBriefly', `set local lock_timeout = '500ms'`);
 
 const EMPTY = Array.from({ length: SLOTS }, (_, slot) =>
-  statement(`requests.empty.${slot}`, `truncate request_log_${slot}`),
+  statement(`requests.empty.${slot}`, `truncate request_days.day_${slot}`),
 );
 
 const FIND_ANY = statement('requests.findAny', 'select from request_log where slot = $1 limit 1');
