@@ -124,6 +124,7 @@ function appOf(options: {
     countUse: usage.count,
     logRequest: requestLog.add,
     trustProxy: config.trustProxy,
+    adminHostOrigins: config.adminHostOrigins,
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,
     whyNotReady: () => readiness.check(),

@@ -13,6 +13,8 @@ export interface AdminOptions {
   readonly publicUrl: string;
   /** Whether the page offers the development login. */
   readonly hasDevelopmentLogin: boolean;
+  /** The origins of the host application, which may show the page in a frame. */
+  readonly hostOrigins: readonly string[];
 }
 
 const BUILD = join(import.meta.dirname, '../../build/admin');
@@ -27,7 +29,7 @@ const TYPES: Readonly<Record<string, string>> = {
 export function adminRouter(options: AdminOptions): Router {
   const router = Router();
   const files = once(() => readFiles(options));
-  router.get('/admin{/*path}', securityHeaders(), async (request, response, next) => {
+  router.get('/admin{/*path}', securityHeaders(options), async (request, response, next) => {
     const { shell, assets } = files();
     const name = /^\/admin\/assets\/([\w.-]+)$/.exec(request.path)?.[1];
     const resource = name === undefined ? shell : assets.get(name);
@@ -56,11 +58,12 @@ function readFiles(options: AdminOptions): Files {
 }
 
 /** The same document for every address of the page. Addresses in it begin with the public path. */
-function readShell({ publicUrl, hasDevelopmentLogin }: AdminOptions): Resource {
+function readShell({ publicUrl, hasDevelopmentLogin, hostOrigins }: AdminOptions): Resource {
   const base = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/admin`;
   const html = readFileSync(join(BUILD, 'index.html'), 'utf8')
     .replaceAll('"./', `"${base}/`)
     .replace('__BASE__', base)
+    .replace('__HOST_ORIGINS__', hostOrigins.join(' '))
     .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');
   return createResource('text/html; charset=utf-8', html);
 }
@@ -82,7 +85,7 @@ function readAsset(folder: string, name: string): Resource {
   };
 }
 
-function securityHeaders(): RequestHandler {
+function securityHeaders({ hostOrigins }: AdminOptions): RequestHandler {
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
@@ -94,10 +97,12 @@ function securityHeaders(): RequestHandler {
         'connect-src': ["'self'"],
         'base-uri': ["'none'"],
         'form-action': ["'none'"],
-        'frame-ancestors': ["'none'"],
+        'frame-ancestors': hostOrigins.length === 0 ? ["'none'"] : [...hostOrigins],
         'require-trusted-types-for': ["'script'"],
       },
     },
+    // It cannot name origins. Browsers that know `frame-ancestors` do not need it.
+    xFrameOptions: hostOrigins.length === 0,
     // It would cover the whole host with its subdomains, so the owner of the host decides about it.
     strictTransportSecurity: false,
   });

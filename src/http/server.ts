@@ -21,6 +21,8 @@ export interface AppOptions
     Omit<RestOptions, 'ipOf' | 'entrance' | 'bodies'>,
     Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
+  /** The origins that may show the admin page in a frame. */
+  readonly adminHostOrigins?: readonly string[];
   /** Returns why the process should get no requests at the moment. null: it is ready. */
   readonly whyNotReady: () => Promise<NotReady | null>;
 }
@@ -64,7 +66,8 @@ export function createApp(options: AppOptions): Express {
     next();
   });
   const hasDevelopmentLogin = options.developmentTeamId !== null;
-  app.use(adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin }));
+  const hostOrigins = options.adminHostOrigins ?? [];
+  app.use(adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin, hostOrigins }));
   app.use(
     docsRouter({
       publicUrl: options.publicUrl,

@@ -138,6 +138,13 @@ const databaseUrl = z.unknown().transform((value, ctx): string => {
   return text;
 });
 
+const origins = z.string().transform((value, ctx): readonly string[] => {
+  const given = value.split(',').map((part) => part.trim());
+  if (given.every((one) => /^https?:/.test(one) && URL.parse(one)?.origin === one)) return given;
+  ctx.addIssue('must be origins such as https://app.example.com, separated by commas');
+  return z.NEVER;
+});
+
 const flag = z
   .enum(['1', 'true', '0', 'false'], 'must be 1, true, 0 or false')
   .transform((value) => value === '1' || value === 'true');
@@ -178,6 +185,7 @@ const environment = z
     APP_SECRET_PREVIOUS: secret.optional(),
     APP_AUTH_SECRET: secret.optional(),
     APP_AUTH_JWKS_URL: httpUrl.optional(),
+    ADMIN_HOST_ORIGINS: origins.optional(),
     DEVELOPMENT_LOGIN: flag.prefault('false'),
     DEPRECATIONS_FILE: deprecationsFile.optional(),
     TRUST_PROXY: trustProxy.prefault('0'),
@@ -215,6 +223,7 @@ const environment = z
     appSecretPrevious: env.APP_SECRET_PREVIOUS,
     appAuthSecret: env.APP_AUTH_SECRET,
     appAuthJwksUrl: env.APP_AUTH_JWKS_URL,
+    adminHostOrigins: env.ADMIN_HOST_ORIGINS ?? [],
     developmentLogin: env.DEVELOPMENT_LOGIN,
     deprecations: env.DEPRECATIONS_FILE ?? NOTHING_ENDS,
     trustProxy: env.TRUST_PROXY,

@@ -94,7 +94,9 @@ export interface TestApiOptions {
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly developmentTeamId?: string;
   /** Options that a real process gets from its environment or its own code. */
-  readonly app?: Partial<Pick<AppOptions, 'publicUrl' | 'tokenKey' | 'endpoints' | 'deprecations'>>;
+  readonly app?: Partial<
+    Pick<AppOptions, 'adminHostOrigins' | 'publicUrl' | 'tokenKey' | 'endpoints' | 'deprecations'>
+  >;
 }
 
 const started = new Set<{ stop(): Promise<unknown> }>();

@@ -25,9 +25,10 @@ export function currentLanguage(): PageLanguage {
   return language;
 }
 
-export function setLanguage(next: PageLanguage): void {
+/** `isKept`: it is the reader's own choice for this browser. */
+export function setLanguage(next: PageLanguage, isKept = true): void {
   language = next;
-  writePreference('language', next);
+  if (isKept) writePreference('language', next);
   apply();
   for (const listener of listeners) listener();
 }

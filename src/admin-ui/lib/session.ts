@@ -3,6 +3,7 @@
  * need is kept in memory only.
  */
 import { useSyncExternalStore } from 'react';
+import { askForToken } from './host-port.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 /** The response of `GET /trpc-session`. */
@@ -36,6 +37,12 @@ export type SessionState =
 
 const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
 
+/** A new token is asked for this long before the last one expires. */
+const RENEW_BEFORE_MS = 60_000;
+
+/** The token of the host application, in a frame. Without one, the session is in a cookie. */
+let bearer: string | null = null;
+let renewal = 0;
 let state: SessionState = { kind: 'loading' };
 const listeners = new Set<() => void>();
 
@@ -61,8 +68,9 @@ export function useSession(): Session {
   return current.session;
 }
 
-/** The header that changes need. */
-export function csrfHeaders(): Record<string, string> {
+/** The headers that calls need: the host application's token, or the CSRF token. */
+export function sessionHeaders(): Record<string, string> {
+  if (bearer !== null) return { authorization: `Bearer ${bearer}` };
   const token = 'session' in state ? state.session.csrf_token : null;
   return token === null ? {} : { 'x-csrf-token': token };
 }
@@ -70,8 +78,8 @@ export function csrfHeaders(): Record<string, string> {
 /** Asks the service who is signed in. */
 export async function loadSession(): Promise<void> {
   try {
-    const response = await fetch(URL_OF_SESSION);
-    if (response.ok) change({ kind: 'open', session: (await response.json()) as Session });
+    const response = await fetch(URL_OF_SESSION, { headers: sessionHeaders() });
+    if (response.ok) open((await response.json()) as Session);
     else if (response.status === 403) change({ kind: 'closed' });
     else if (response.status === 401) endSession();
     else change({ kind: 'unreachable' });
@@ -81,8 +89,23 @@ export async function loadSession(): Promise<void> {
   }
 }
 
+function open(session: Session): void {
+  change({ kind: 'open', session });
+  if (bearer === null) return;
+  const inMs = Date.parse(session.expires_at) - Date.now() - RENEW_BEFORE_MS;
+  window.clearTimeout(renewal);
+  renewal = window.setTimeout(askForToken, Math.max(0, inMs));
+}
+
+/** Opens the session of a token of the host application, in a frame. */
+export function acceptToken(token: string): Promise<void> {
+  bearer = token;
+  return loadSession();
+}
+
 /** Called when the service refuses the session. */
 export function endSession(): void {
+  if (bearer !== null) askForToken();
   change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });
 }
 

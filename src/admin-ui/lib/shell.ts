@@ -13,3 +13,6 @@ export const SERVICE_PATH = ADMIN_PATH.replace(/\/admin$/, '');
 
 /** Whether anybody may sign in as a member of the demo team. */
 export const HAS_DEVELOPMENT_LOGIN = readMeta('development-login') === 'yes';
+
+/** The origins of the host application, which may show the page in a frame. */
+export const HOST_ORIGINS: readonly string[] = readMeta('host-origins').split(' ').filter(Boolean);

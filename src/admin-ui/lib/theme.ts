@@ -13,9 +13,10 @@ function apply(): void {
   document.documentElement.dataset['theme'] = theme;
 }
 
-export function setTheme(next: Theme): void {
+/** `isKept`: it is the reader's own choice for this browser. */
+export function setTheme(next: Theme, isKept = true): void {
   theme = next;
-  writePreference('theme', next === 'system' ? null : next);
+  if (isKept) writePreference('theme', next === 'system' ? null : next);
   apply();
   for (const listener of listeners) listener();
 }
