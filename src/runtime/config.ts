@@ -140,7 +140,8 @@ const databaseUrl = z.unknown().transform((value, ctx): string => {
 
 const origins = z.string().transform((value, ctx): readonly string[] => {
   const given = value.split(',').map((part) => part.trim());
-  if (given.every((one) => /^https?:/.test(one) && URL.parse(one)?.origin === one)) return given;
+  if (given.every((one) => /^https?:\/\/[\w.:[\]-]+$/.test(one) && URL.parse(one)?.origin === one))
+    return given;
   ctx.addIssue('must be origins such as https://app.example.com, separated by commas');
   return z.NEVER;
 });

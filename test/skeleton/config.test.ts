@@ -82,6 +82,7 @@ describe('the environment', () => {
       appSecretPrevious: undefined,
       appAuthSecret: undefined,
       appAuthJwksUrl: undefined,
+      adminHostOrigins: [],
       developmentLogin: false,
       deprecations: { version: null, operations: {} },
       trustProxy: { kind: 'none' },
@@ -115,12 +116,28 @@ describe('the environment', () => {
       NODE_ENV: 'hunter2',
       APP_AUTH_JWKS_URL: 'file:///hunter2',
       DEPRECATIONS_FILE: '/hunter2',
+      ADMIN_HOST_ORIGINS: 'https://app.example.com,hunter2',
     };
     const faults = faultsOf(wrong);
     expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(
       Object.keys(wrong).toSorted(),
     );
     expect(() => parseConfig(wrong)).not.toThrow(/hunter2/);
+  });
+
+  it.each(['https://app.example.com/', '*', "'self'", 'https://*.example.com', 'ftp://a.example'])(
+    'refuses %j as an origin that may show the admin page',
+    (value) => {
+      expect(faultsOf({ ADMIN_HOST_ORIGINS: value })).toHaveLength(1);
+    },
+  );
+
+  it('allows frames in the listed origins', () => {
+    const value = 'https://app.example.com, http://localhost:5173';
+    expect(parseConfig({ ...valid, ADMIN_HOST_ORIGINS: value }).adminHostOrigins).toEqual([
+      'https://app.example.com',
+      'http://localhost:5173',
+    ]);
   });
 
   it('names what is missing', () => {
