@@ -1,18 +1,16 @@
 // The next release of the project: a copy of this one with more migrations.
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Those that a request, a delivery and a job read and write. */
 const TABLES = ['team', 'member', 'assignment', 'event', 'webhook_endpoint', 'webhook_delivery'];
 
-/** Resolves with its folder, which is removed when the test file ends. */
+/** Resolves with its folder. */
 export async function makeNextRelease(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'next-release-'));
-  afterAll(() => rm(folder, { recursive: true }));
   for (const part of ['src', 'scripts', 'prisma', 'package.json'])
     await cp(join(root, part), join(folder, part), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

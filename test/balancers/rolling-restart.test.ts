@@ -1,5 +1,6 @@
 // Two API processes behind a load balancer that repeats nothing, and two workers, are replaced by
 // the next release, one after the other, after its migrations. No client and no receiver notices.
+import { rm } from 'node:fs/promises';
 import { Client as Postgres } from 'pg';
 import { Client } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -30,6 +31,7 @@ beforeAll(async () => {
   nextRelease = await makeNextRelease();
   receiver = await startReceiver();
 });
+afterAll(() => rm(nextRelease, { recursive: true }));
 
 type Api = Awaited<ReturnType<typeof startApiProcess>>;
 
@@ -43,7 +45,7 @@ interface World {
 
 async function makeWorld(name: string): Promise<World> {
   const database = await createTestDatabase();
-  afterAll(() => database.drop());
+  onTestFinished(() => database.drop());
   const path = `/${name}`;
   const events = ['assignment.created'] as never;
   const endpoint = { id: `whe_${name}`, url: receiver.url + path, events };
