@@ -579,6 +579,7 @@ export const de: Texts = {
     failed: (n) =>
       count(n, 'Der letzte Versuch ist gescheitert', `Die letzten ${n} Versuche sind gescheitert`),
     fine: 'Funktioniert',
+    notYet: 'Noch nicht gelesen',
     pause: 'Anhalten',
     resume: 'Fortsetzen',
     sync: 'Jetzt lesen',

@@ -545,6 +545,7 @@ export const en = {
     running: 'is being read now',
     failed: (n: number) => count(n, 'The last attempt failed', `The last ${n} attempts failed`),
     fine: 'Works',
+    notYet: 'Not read yet',
     pause: 'Pause',
     resume: 'Resume',
     sync: 'Read now',

@@ -70,6 +70,7 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
     api.admin.crm.disconnect.mutationOptions({ onSuccess: done(t.crm.disconnected) }),
   );
   const isActive = status === 'active';
+  const isNew = last_synced_at === null && last_error === null;
   const input = { connection_id: id };
   const name = t.crm.providers[provider] ?? provider;
   const toggle = isActive ? pause : resume;
@@ -77,11 +78,13 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
     <section className="card">
       <h2>{name}</h2>
       <p>
-        <Badge tone={!isActive ? 'plain' : last_error === null ? 'good' : 'bad'}>
+        <Badge tone={!isActive || isNew ? 'plain' : last_error === null ? 'good' : 'bad'}>
           {!isActive
             ? (t.crm.states[status] ?? status)
             : last_error === null
-              ? t.crm.fine
+              ? isNew
+                ? t.crm.notYet
+                : t.crm.fine
               : t.crm.failed(connection.failure_streak)}
         </Badge>
       </p>
