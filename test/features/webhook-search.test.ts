@@ -7,7 +7,7 @@ import { holdSessionLock, type SessionLock } from '../../src/db/session-lock.ts'
 import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { findNewlyDue, listWorkers } from '../../src/delivery/due-store.ts';
 import { newLoop, type Loop } from '../../src/delivery/loop.ts';
-import { hasSearch, search } from '../../src/delivery/search.ts';
+import { hasSearch, noticeWorkers, search } from '../../src/delivery/search.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -141,12 +141,12 @@ test('a retry is found at the first tick after its paused endpoint became active
 test('all endpoints are looked at when a worker has gone, because it knew more', async () => {
   const loop = await settledLoop();
   const other = await holdSessionLock(database.url, WORKER_LOCK_CLASS);
-  await search(loop, true);
+  await noticeWorkers(loop);
   expect(hasSearch(loop)).toBe(false);
   await dueIn(LAST, -1_000_000);
   await other.close();
   await until(async () => !(await listWorkers(db)).includes(other.number));
-  await search(loop, true);
+  await noticeWorkers(loop);
   while (hasSearch(loop)) await search(loop, false);
   expect(found(loop)).toEqual([LAST]);
 });

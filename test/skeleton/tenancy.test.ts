@@ -254,7 +254,7 @@ describe('the check of tenancy refuses', () => {
 
   it.each([
     ['a table that it does not know', 'select 1 from deal', 'there is no table deal'],
-    ['a kind of statement that it does not know', 'truncate member', 'TruncateStmt'],
+    ['a kind of statement that it does not know', 'vacuum member', 'VacuumStmt'],
     ['code that it does not see', `do $$ begin delete from member; end $$`, 'DoStmt'],
     ['a natural join', 'select 1 from member natural join training where team_id = $1', 'NATURAL'],
     [

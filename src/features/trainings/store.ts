@@ -156,7 +156,7 @@ function atPositionsText(name: 'created_at' | 'stored_at'): string {
   const time = name === 'created_at' ? '' : `p.at as ${name}, `;
   return thatFit({
     columns: name === 'created_at' ? COLUMNS : `${name}, ${COLUMNS}`,
-    rows: `select ${time}t.id, ${DETAILS}, ${BYTES}
+    rows: `select ${time}p.id, ${DETAILS}, ${BYTES}
        from (
          select *
          from page
