@@ -46,10 +46,10 @@ export async function startRoute(members: readonly Member[]): Promise<Route> {
       if (answer !== '') throw new Error(`HAProxy: ${name}: ${answer}`);
     }
   };
-  // Until the first checks it believes that every server is a primary.
+  // Until enough checks have failed it believes that every server is a primary ("UP 1/3").
   await until(async () => {
     const lines = (await ask(commands, 'show stat').catch(() => '')).split('\n');
-    return lines.filter((line) => /^postgres,pg\d,.*,UP,/.test(line)).length === 1;
+    return lines.filter((line) => /^postgres,pg\d,.*,UP[ ,]/.test(line)).length === 1;
   });
   return {
     url: `postgres://app@127.0.0.1:${port}/app`,
