@@ -151,19 +151,23 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     expect(said).toContain('SUCCESS');
   });
 
-  test('are all provoked here', async () => {
-    const prometheus = await startPrometheus({});
+  test('are all provoked here', async (context) => {
+    const prometheus = await startPrometheus(context, {});
     expect((await prometheus.alerts()).toSorted()).toEqual(Object.keys(causes).toSorted());
   });
 
-  test.each(Object.entries(causes))('%s fires when its cause happens', async (alert, provoke) => {
-    const world = await createWorld();
-    await provoke(world, alert);
-    expect(await world.prometheus.firing()).toContain(alert);
-  });
+  // Each in a world of its own. They mostly wait, so several run at once.
+  test.concurrent.for(Object.entries(causes))(
+    '%s fires when its cause happens',
+    async ([alert, provoke], context) => {
+      const world = await createWorld(context);
+      await provoke(world, alert);
+      context.expect(await world.prometheus.firing()).toContain(alert);
+    },
+  );
 
-  test('stay silent while nothing is wrong', async () => {
-    const { startApi, startWorker, prometheus, ask } = await createWorld();
+  test('stay silent while nothing is wrong', async (context) => {
+    const { startApi, startWorker, prometheus, ask } = await createWorld(context);
     await startApi();
     await startWorker();
     // Longer than any alert of the above needs.
@@ -177,8 +181,8 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
 });
 
 describe.skipIf(reason !== null)(`the dashboard${because(reason)}`, { timeout: 300_000 }, () => {
-  test('asks only for figures that processes serve', async () => {
-    const { startApi, startWorker, prometheus, ask } = await createWorld();
+  test('asks only for figures that processes serve', async (context) => {
+    const { startApi, startWorker, prometheus, ask } = await createWorld(context);
     await startApi();
     await startWorker({ SMTP_URL: `smtp://127.0.0.1:${await findFreePort()}` });
     const queries = await readQueries();

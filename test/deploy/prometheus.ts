@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
-import { findFreePort } from '../support/ports.ts';
+import type { TestContext } from 'vitest';
+import { findLowPort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const RULES = fileURLToPath(new URL('../../scripts/deploy/prometheus/alerts.yml', import.meta.url));
@@ -24,14 +24,18 @@ export interface Prometheus {
   readonly count: (query: string) => Promise<number>;
 }
 
+/** What a world needs of the test that it ends with. Tests that run at once have one each. */
+export type Ending = Pick<TestContext, 'onTestFinished'>;
+
 /** Starts Prometheus over these metrics ports, by job. */
 export async function startPrometheus(
+  { onTestFinished }: Ending,
   jobs: Readonly<Record<string, readonly number[]>>,
 ): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
   await writeFile(join(folder, 'alerts.yml'), faster(await readFile(RULES, 'utf8')));
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(configuration(jobs)));
-  const port = await findFreePort();
+  const port = await findLowPort();
   const child = spawn(
     'prometheus',
     [

@@ -1,14 +1,13 @@
 // Processes of ours that Prometheus watches, on a database that can get lost.
 import { Pool } from 'pg';
-import { onTestFinished } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/rest.ts';
 import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { findFreePort } from '../support/ports.ts';
+import { findLowPort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
-import { startPrometheus, type Prometheus } from './prometheus.ts';
+import { startPrometheus, type Ending, type Prometheus } from './prometheus.ts';
 
 export type Process = Awaited<ReturnType<typeof startWorkerProcess>>;
 
@@ -37,17 +36,17 @@ export const ASSIGNMENT = {
 };
 
 /** Creates a world, which ends with the test. */
-export async function createWorld(): Promise<World> {
+export async function createWorld(ending: Ending): Promise<World> {
   const database = await createTestDatabase();
   const proxy = await startPostgresProxy(database.url);
   const receiver = await startReceiver();
   const pool = openPool(database);
   const key = await seedTeam(database, receiver);
-  const port = String(await findFreePort());
-  const [api, worker] = [await findFreePort(), await findFreePort()];
-  const prometheus = await startPrometheus({ api: [api], worker: [worker] });
+  const port = String(await findLowPort());
+  const [api, worker] = [await findLowPort(), await findLowPort()];
+  const prometheus = await startPrometheus(ending, { api: [api], worker: [worker] });
   const processes: Process[] = [];
-  onTestFinished(async () => {
+  ending.onTestFinished(async () => {
     await Promise.all(processes.map((one) => one.kill('SIGKILL')));
     await pool.end();
     await receiver.stop();
