@@ -50,11 +50,14 @@ for (const { id, label, write } of LANGUAGES) {
         allowsLocalReceivers: true,
         deprecation: null,
       });
-      const operations = site.reference.operations.toSorted(
-        (a, b) =>
-          ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||
-          Number(a.path.startsWith('/users')) - Number(b.path.startsWith('/users')),
-      );
+      const operations = site.reference.operations
+        // No request of the log can be known beforehand.
+        .filter(({ path }) => path !== '/requests/{request_id}')
+        .toSorted(
+          (a, b) =>
+            ORDER.indexOf(a.method) - ORDER.indexOf(b.method) ||
+            Number(a.path.startsWith('/users')) - Number(b.path.startsWith('/users')),
+        );
       const failed: string[] = [];
       for (const operation of operations) {
         const code = withKey(write(sampleRequest(operation, site)));
