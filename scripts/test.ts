@@ -49,7 +49,7 @@ const given = process.argv.slice(2);
 const isHeavy = given.includes('--heavy');
 const args = given.filter((arg) => arg !== '--heavy');
 const failedChecks = given.length > 0 ? 0 : await runChecks();
-const tests = await runTests(args);
+const tests = await runSuites();
 const failed = tests.failed + failedChecks;
 if (failed > 0) process.exitCode = 1;
 console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
@@ -69,8 +69,21 @@ async function runChecks(): Promise<number> {
   return results.filter((code) => code !== 0).length;
 }
 
+/** The heavy suites are two runs, unless some are named. */
+async function runSuites(): Promise<Counts> {
+  if (!isHeavy) return runTests('usual', args);
+  if (args.length > 0) return runTests('allHeavy', args);
+  const beside = await runTests('heavy', []);
+  const alone = await runTests('alone', []);
+  return {
+    passed: beside.passed + alone.passed,
+    failed: beside.failed + alone.failed,
+    skipped: beside.skipped + alone.skipped,
+  };
+}
+
 /** The counts come from Vitest's JSON report, because its printed summary may change. */
-async function runTests(testArgs: readonly string[]): Promise<Counts> {
+async function runTests(suites: string, testArgs: readonly string[]): Promise<Counts> {
   const folder = mkdtempSync(join(tmpdir(), 'test-report-'));
   try {
     const report = join(folder, 'report.json');
@@ -83,7 +96,7 @@ async function runTests(testArgs: readonly string[]): Promise<Counts> {
       ...reporters,
       ...testArgs,
     ];
-    const { code } = await run(vitest, 'show');
+    const { code } = await run(vitest, 'show', suites);
     const counts = readCounts(report);
     // Vitest can fail without a failed test: a file does not load, an unhandled error, a crash.
     return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
@@ -109,10 +122,11 @@ function readCounts(report: string): Counts {
 async function run(
   nodeArgs: readonly string[],
   output: 'show' | 'collect',
+  suites = '',
 ): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, nodeArgs, {
     cwd: root,
-    env: { ...process.env, TEST_HEAVY: isHeavy ? '1' : '0', NODE_COMPILE_CACHE: COMPILED },
+    env: { ...process.env, TEST_SUITES: suites, NODE_COMPILE_CACHE: COMPILED },
     stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -1,28 +1,41 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** Suites that want the whole machine, one after the other. Only `npm run test:heavy` runs them. */
+/** Suites that `npm run test:heavy` runs first. They mostly wait, so several run at once. */
 const HEAVY = [
   'test/availability/**/*.test.ts',
-  'test/balancers/**/*.test.ts',
   'test/browser/**/*.test.ts',
   'test/deploy/**/*.test.ts',
-  'test/neighbours/**/*.test.ts',
   'test/snippets/**/*.test.ts',
+];
+/** Suites that want the whole machine, one after the other. They come afterwards. */
+const ALONE = [
+  'test/balancers/**/*.test.ts',
+  'test/neighbours/**/*.test.ts',
   'test/races/chaos.test.ts',
 ];
-const isHeavy = process.env['TEST_HEAVY'] === '1';
+const ALL_HEAVY = [...HEAVY, ...ALONE];
+
+/** Which suites this run has; `scripts/test.ts` says it. */
+const suites = process.env['TEST_SUITES'] ?? 'usual';
+const isUsual = suites === 'usual';
+const included: Readonly<Record<string, string[]>> = {
+  usual: ['test/**/*.test.ts'],
+  heavy: HEAVY,
+  alone: ALONE,
+  allHeavy: ALL_HEAVY,
+};
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: isHeavy ? HEAVY : ['test/**/*.test.ts'],
-    exclude: isHeavy ? configDefaults.exclude : [...configDefaults.exclude, ...HEAVY],
+    include: included[suites] ?? [],
+    exclude: isUsual ? [...configDefaults.exclude, ...ALL_HEAVY] : configDefaults.exclude,
     globalSetup: ['test/global-setup.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
     // One more than the cores of a small machine: tests also wait.
-    maxWorkers: isHeavy ? 1 : 3,
+    maxWorkers: isUsual || suites === 'heavy' ? 3 : 1,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,
