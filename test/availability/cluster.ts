@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { run, whyNot } from '../support/debian.ts';
 import { findLowPort } from '../support/ports.ts';
+import { send } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
@@ -257,15 +258,6 @@ async function childrenOf(parent: number): Promise<readonly number[]> {
   // `pid (name) state parent …`, and the name may hold spaces.
   const parents = stats.map((stat) => Number(/\) \S+ (\d+)/.exec(stat)?.[1]));
   return pids.filter((_pid, n) => parents[n] === parent);
-}
-
-/** Sends a signal to a process that may have ended. */
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 /** Ends the cluster with this process, even by `kill -9`: Postgres is nobody's child. */

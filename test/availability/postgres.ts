@@ -4,7 +4,8 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run, whyNot } from '../support/debian.ts';
-import { findFreePort } from '../support/ports.ts';
+import { findLowPort } from '../support/ports.ts';
+import { send } from '../support/processes.ts';
 
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
 
@@ -67,17 +68,19 @@ export async function startServers(): Promise<Servers> {
 
 async function startNode(folder: string, name: string): Promise<Node> {
   const data = join(folder, name);
-  const port = await findFreePort();
+  const port = await findLowPort();
   let isRunning = false;
   const start = async (): Promise<void> => {
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -k ${folder}`;
     await asPostgres('pg_ctl', 'start', '-w', '-D', data, '-o', options, '-l', `${data}.log`);
     isRunning = true;
   };
-  const signal = async (name: 'SIGSTOP' | 'SIGCONT'): Promise<void> => {
+  const signal = async (signalName: 'SIGSTOP' | 'SIGCONT'): Promise<void> => {
     const [parent = ''] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
     const children = await run('ps', ['--ppid', parent, '-o', 'pid=']);
-    for (const pid of [parent, ...children.split('\n')]) process.kill(Number(pid), name);
+    // A child may end meanwhile.
+    for (const pid of [parent, ...children.split('\n')])
+      if (pid !== '') send(Number(pid), signalName);
   };
   await start();
   return {

@@ -162,7 +162,7 @@ describe.skipIf(reason !== null)(`the alerts${because(reason)}`, { timeout: 300_
     async ([alert, provoke], context) => {
       const world = await createWorld(context);
       await provoke(world, alert);
-      context.expect(await world.prometheus.firing()).toContain(alert);
+      expect(await world.prometheus.firing()).toContain(alert);
     },
   );
 
