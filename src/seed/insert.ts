@@ -58,11 +58,15 @@ export async function insertRows(
  * Analyzes a table that holds more rows than its statistics say. Whoever inserts rows that refer to
  * it looks each one up, with a plan that is made once. For a table that was empty, Postgres might
  * choose an index that finds the team but not the row, and would read the whole team each time.
- * Other loads are not waited for.
+ * Again whenever a load has doubled the table: statistics of its first team alone would tell the
+ * planner that a team is nearly the whole table. Other loads are not waited for.
  */
 async function refreshStatistics(client: ClientBase, table: string, rows: number): Promise<void> {
   const { rowCount } = await client.query(
-    'SELECT FROM pg_class WHERE oid = $1::regclass AND reltuples < $2',
+    `SELECT
+     FROM pg_class
+     WHERE oid = $1::regclass
+       AND reltuples < greatest($2, pg_stat_get_xact_tuples_inserted(oid) / 2)`,
     [`public."${table}"`, rows],
   );
   if (rowCount) await client.query(`ANALYZE (SKIP_LOCKED) "${table}"`);
