@@ -7,6 +7,7 @@ import { demoSeedFile } from '../../src/seed/demo.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import { webhookSecretContext } from '../../src/features/webhook-endpoints/rules.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import {
   APP_SECRET,
   EVALUATION,
@@ -328,4 +329,20 @@ describe('the demo tenant', () => {
     );
     expect(String(latest?.['at']) > '2026-11-18').toBe(true);
   });
+});
+
+it('leaves statistics of all teams, so that no team is taken for the whole table', async () => {
+  const names = Array.from({ length: 16 }, (_, index) => `many${index}`);
+  const teams = names.map((name) =>
+    makeTeam(name, {
+      cases: Array.from({ length: 100 }, () => ({ user_id: userId(name, 'member') })),
+    }),
+  );
+  await loadSeed(database.url, makeSeed(teams), options);
+  const [statistics] = await read(
+    `select n_distinct as teams
+     from pg_stats
+     where tablename = 'training_case' and attname = 'team_id'`,
+  );
+  expect(statistics?.['teams']).toBeGreaterThanOrEqual(8);
 });
