@@ -4,8 +4,9 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { Router, type RequestHandler } from 'express';
-import helmet from 'helmet';
+import { Router } from 'express';
+import { once } from '../core/once.ts';
+import { pageHeaders } from './docs/page-headers.ts';
 import { createResource, sendResource, type Resource } from './docs/resource.ts';
 
 export interface AdminOptions {
@@ -28,8 +29,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The admin page, to be mounted at `/`. */
 export function adminRouter(options: AdminOptions): Router {
   const router = Router();
+  const headers = pageHeaders({ formAction: "'none'", hostOrigins: options.hostOrigins });
   const files = once(() => readFiles(options));
-  router.get('/admin{/*path}', securityHeaders(options), async (request, response, next) => {
+  router.get('/admin{/*path}', headers, async (request, response, next) => {
     const { shell, assets } = files();
     const name = /^\/admin\/assets\/([\w.-]+)$/.exec(request.path)?.[1];
     const resource = name === undefined ? shell : assets.get(name);
@@ -83,32 +85,4 @@ function readAsset(folder: string, name: string): Resource {
     isShared: true,
     isImmutable: true,
   };
-}
-
-function securityHeaders({ hostOrigins }: AdminOptions): RequestHandler {
-  return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        'default-src': ["'none'"],
-        'script-src': ["'self'"],
-        'style-src': ["'self'"],
-        'img-src': ["'self'"],
-        'connect-src': ["'self'"],
-        'base-uri': ["'none'"],
-        'form-action': ["'none'"],
-        'frame-ancestors': hostOrigins.length === 0 ? ["'none'"] : [...hostOrigins],
-        'require-trusted-types-for': ["'script'"],
-      },
-    },
-    // It cannot name origins. Browsers that know `frame-ancestors` do not need it.
-    xFrameOptions: hostOrigins.length === 0,
-    // It would cover the whole host with its subdomains, so the owner of the host decides about it.
-    strictTransportSecurity: false,
-  });
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
 }

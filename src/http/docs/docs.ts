@@ -2,11 +2,12 @@
  * Serves the developer pages. Everything that they need comes from this process: no page loads
  * anything from another host. A page is made when it is first asked for, and kept.
  */
-import { Router, type Request, type RequestHandler } from 'express';
-import helmet from 'helmet';
+import { Router, type Request } from 'express';
 import type { oas31 } from 'zod-openapi';
 import type { Deprecation } from '../../core/deprecation.ts';
+import { once } from '../../core/once.ts';
 import { readAssets } from './assets.ts';
+import { pageHeaders } from './page-headers.ts';
 import { notFoundPage } from './pages/not-found-page.ts';
 import { searchPage } from './pages/search-page.ts';
 import { createResource, sendResource, type Resource } from './resource.ts';
@@ -47,7 +48,7 @@ export function docsRouter(options: DocsOptions): Router {
   router.get('/', (_request, response) => {
     response.redirect(302, `${new URL(options.publicUrl).pathname.replace(/\/+$/, '')}/docs`);
   });
-  router.get(PATHS, securityHeaders(), async (request, response, next) => {
+  router.get(PATHS, pageHeaders({ formAction: "'self'" }), async (request, response, next) => {
     const { resources, searchResults, notFound } = contents();
     const path = request.path.replace(/(?<=.)\/$/, '');
     const resource = resources.get(path);
@@ -108,30 +109,4 @@ function readContents(options: DocsOptions): Contents {
     },
     notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),
   };
-}
-
-function securityHeaders(): RequestHandler {
-  return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        'default-src': ["'none'"],
-        'script-src': ["'self'"],
-        'style-src': ["'self'"],
-        'img-src': ["'self'"],
-        'connect-src': ["'self'"],
-        'base-uri': ["'none'"],
-        'form-action': ["'self'"],
-        'frame-ancestors': ["'none'"],
-        'require-trusted-types-for': ["'script'"],
-      },
-    },
-    // It would cover the whole host with its subdomains, so the owner of the host decides about it.
-    strictTransportSecurity: false,
-  });
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
 }

@@ -1,0 +1,35 @@
+import type { RequestHandler } from 'express';
+import helmet from 'helmet';
+
+/**
+ * Sets the headers of pages that load nothing from another host. Without `hostOrigins`, no page of
+ * another host may show them in a frame.
+ */
+export function pageHeaders({
+  formAction,
+  hostOrigins = [],
+}: {
+  readonly formAction: "'self'" | "'none'";
+  readonly hostOrigins?: readonly string[];
+}): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'"],
+        'connect-src': ["'self'"],
+        'base-uri': ["'none'"],
+        'form-action': [formAction],
+        'frame-ancestors': hostOrigins.length === 0 ? ["'none'"] : [...hostOrigins],
+        'require-trusted-types-for': ["'script'"],
+      },
+    },
+    // It cannot name origins. Browsers that know `frame-ancestors` do not need it.
+    xFrameOptions: hostOrigins.length === 0,
+    // It would cover the whole host with its subdomains, so the owner of the host decides about it.
+    strictTransportSecurity: false,
+  });
+}
