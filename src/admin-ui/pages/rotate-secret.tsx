@@ -1,15 +1,13 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
-import { Choice, Group } from '../ui/field.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { SecretDialog } from '../ui/secret.tsx';
+import { GraceChoice, GRACES } from './grace.tsx';
 
-const HOUR_S = 3600;
-const GRACES = { hour: HOUR_S, day: 24 * HOUR_S, week: 7 * 24 * HOUR_S, now: 0 } as const;
-type Grace = keyof typeof GRACES;
+const OFFERED = ['hour', 'day', 'week', 'now'] as const;
+type Offered = (typeof OFFERED)[number];
 
 /** Replaces the secret of a webhook endpoint. For a while both sign. */
 export function RotateSecret({
@@ -20,9 +18,8 @@ export function RotateSecret({
   readonly onClose: () => void;
 }) {
   const t = useTexts();
-  const format = useFormat();
   const cache = useQueryClient();
-  const [grace, setGrace] = useState<Grace>('day');
+  const [grace, setGrace] = useState<Offered>('day');
   const rotate = useMutation(
     api.v1.webhooks.rotateSecret.mutationOptions({
       onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
@@ -39,11 +36,6 @@ export function RotateSecret({
         onDone={onClose}
       />
     );
-  const labelOf = (name: Grace): string => {
-    const end = new Date(Date.now() + GRACES[name] * 1000).toISOString();
-    const label = t.keys.graces[name];
-    return name === 'now' ? label : t.keys.graceUntil(label, format.moment(end));
-  };
   return (
     <Confirm
       title={t.webhooks.rotate}
@@ -54,18 +46,12 @@ export function RotateSecret({
       onConfirm={() => rotate.mutate({ endpoint_id: endpointId, grace_s: GRACES[grace] })}
       onClose={onClose}
     >
-      <Group legend={t.webhooks.rotateGrace}>
-        {(Object.keys(GRACES) as Grace[]).map((name) => (
-          <Choice
-            key={name}
-            kind="radio"
-            name="grace"
-            checked={grace === name}
-            label={labelOf(name)}
-            onChange={() => setGrace(name)}
-          />
-        ))}
-      </Group>
+      <GraceChoice
+        legend={t.webhooks.rotateGrace}
+        offered={OFFERED}
+        chosen={grace}
+        onChoose={setGrace}
+      />
     </Confirm>
   );
 }
