@@ -2,7 +2,8 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newRequestId } from '../../src/core/ids.ts';
 import type { Db } from '../../src/db/client.ts';
-import { startRequestLog, type AnsweredRequest } from '../../src/features/requests/log.ts';
+import type { AnsweredCall } from '../../src/core/answered-call.ts';
+import { startRequestLog } from '../../src/features/requests/log.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
@@ -34,7 +35,7 @@ const log = (
   onError: (error: unknown, leftOut: number) => void = () => undefined,
 ) => startRequestLog({ db, onError });
 
-const answered = (fields: Partial<AnsweredRequest> = {}): AnsweredRequest => ({
+const answered = (fields: Partial<AnsweredCall> = {}): AnsweredCall => ({
   requestId: newRequestId(),
   teamId: 'team_a',
   keyId: keyIds['team_a full'] ?? '',
@@ -115,7 +116,7 @@ describe('the log', () => {
     ];
     for (const each of [own, others, foreign]) running.add(each);
     await running.stop();
-    const get = async ({ requestId }: AnsweredRequest, key = api.key('team_a')) =>
+    const get = async ({ requestId }: AnsweredCall, key = api.key('team_a')) =>
       (await api.call(key, 'GET', `/requests/${requestId}`)).status;
     expect(await get(own)).toBe(200);
     expect(await get(others)).toBe(404);

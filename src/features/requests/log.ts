@@ -2,30 +2,15 @@
  * Collects the calls of this process in memory and writes them every two seconds and when the
  * process stops, off the path of the calls (see rules.ts).
  */
+import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Db } from '../../db/client.ts';
 import { keptFaults, shortenAddress, slotOf, timeOfRequest } from './rules.ts';
 import { addRequests, type NewRequest } from './store.ts';
 
-/** A call that has been answered. */
-export interface AnsweredRequest {
-  readonly requestId: string;
-  readonly teamId: string;
-  readonly keyId: string;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly ip: string | null;
-  /** The problem in the response; null if there is none. */
-  readonly problem: { readonly code: string; readonly errors?: unknown } | null;
-  /** The names of the parameters and fields that the operation declares. */
-  readonly declared: ReadonlySet<string>;
-}
-
 /** A running log. */
 export interface RequestLog {
   /** Takes a call to write later. Never throws or waits. */
-  readonly add: (call: AnsweredRequest) => void;
+  readonly add: (call: AnsweredCall) => void;
   /** Writes what is left. Never rejects. */
   stop(): Promise<void>;
 }
@@ -42,7 +27,7 @@ const BATCH_MAX = 1_000;
 
 /** Starts the log. The caller must call `stop` before it closes the database. */
 export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog {
-  let waiting: AnsweredRequest[] = [];
+  let waiting: AnsweredCall[] = [];
   let leftOut = 0;
   let writing: Promise<void> | null = null;
 
@@ -79,7 +64,7 @@ export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog 
   };
 }
 
-function toRow(call: AnsweredRequest): NewRequest[] {
+function toRow(call: AnsweredCall): NewRequest[] {
   const at = timeOfRequest(call.requestId);
   if (at === null) return [];
   const { requestId, teamId, keyId, method, route, status, durationMs, ip, problem } = call;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
 import type { Database } from '../../db/client.ts';
@@ -12,21 +13,6 @@ import type { Match } from './routes.ts';
 
 /** The path of the OpenAPI document, below `BASE_PATH`. */
 export const DOCUMENT_PATH = '/openapi.v1.json';
-
-/** A request that has been answered, for the team's request log. */
-export interface LoggedCall {
-  readonly requestId: string;
-  readonly teamId: string;
-  readonly keyId: string;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly ip: string | null;
-  readonly problem: LoggedProblem | null;
-  /** The names of the parameters and fields that the operation declares. */
-  readonly declared: ReadonlySet<string>;
-}
 
 export interface RestOptions {
   readonly db: Database;
@@ -44,7 +30,7 @@ export interface RestOptions {
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly countUse?: (teamId: string, keyId: string, status: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
-  readonly logRequest?: (call: LoggedCall) => void;
+  readonly logRequest?: (call: AnsweredCall) => void;
   readonly deprecations: Deprecations;
   /** Those of v1 by default. Tests bring their own. */
   readonly endpoints?: readonly Endpoint[];
@@ -62,12 +48,6 @@ export interface RestExchange {
   readonly match: Match;
   /** null before the key is looked up, and if the database could not be reached. */
   authentication: Authentication | null;
-  /** The problem in the response; null if there is none. */
-  problem: LoggedProblem | null;
-}
-
-/** What the request log keeps of a problem. */
-export interface LoggedProblem {
-  readonly code: string;
-  readonly errors?: unknown;
+  /** The text of the problem in the response; null if there is none. */
+  problemText: string | null;
 }

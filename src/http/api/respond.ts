@@ -1,13 +1,9 @@
 /** How the REST pipeline responds, and what it records about a request. */
+import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
 import type { Authentication } from './authenticate.ts';
 import { isBodySmall } from './request-body.ts';
-import {
-  DOCUMENT_PATH,
-  type LoggedProblem,
-  type RestExchange,
-  type RestOptions,
-} from './exchange.ts';
+import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
 import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
@@ -25,8 +21,8 @@ export function problemToResponse(exchange: RestExchange, problem: ProblemError)
 /** Sends the response. */
 export function answer(exchange: RestExchange, { status, body, location }: ApiResponse): void {
   if (location !== null) exchange.response.setHeader('Location', location);
-  // A kept response of a refused call comes here as text, too.
-  if (status >= 400) exchange.problem = JSON.parse(body) as LoggedProblem;
+  // Only as text: a kept response of a refused call is no more, and few problems are logged.
+  if (status >= 400) exchange.problemText = body;
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
 }
 
@@ -92,7 +88,7 @@ function unknownRate({ limits, services }: RestOptions): Authentication['rate'] 
  * or a body.
  */
 export function finish(exchange: RestExchange, startedAt: number): void {
-  const { options, request, response, requestId, authentication } = exchange;
+  const { options, request, response, requestId, authentication, problemText } = exchange;
   const ms = performance.now() - startedAt;
   const route = routeOf(exchange);
   const { statusCode: status } = response;
@@ -111,7 +107,7 @@ export function finish(exchange: RestExchange, startedAt: number): void {
       status,
       durationMs: ms,
       ip,
-      problem: exchange.problem,
+      problem: problemText === null ? null : (JSON.parse(problemText) as AnsweredCall['problem']),
       declared: declaredNames(endpointOf(exchange)),
     });
   }

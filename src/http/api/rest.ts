@@ -104,7 +104,7 @@ function begin(
     query,
     match,
     authentication: null,
-    problem: null,
+    problemText: null,
   };
 }
 
