@@ -589,6 +589,8 @@ describe('a worker process whose Postgres is restarted', () => {
     const mails = async () => (await readdir(mailDir).catch(() => [])).length;
     await enqueue(postgres.databaseUrl);
     await until(async () => (await mails()) === 1);
+    // A job whose end is not recorded yet would be repeated, and there would be three mails.
+    await until(async () => (await jobs(postgres.databaseUrl)).length === 0);
     await postgres.stop();
     await startAgain();
     await enqueue(postgres.databaseUrl);
