@@ -8,7 +8,7 @@ import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openSharedConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited } from './single-statements.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
-import { ask, type Observe, type Statement } from './statement.ts';
+import { ask, withFirst, type Observe, type Statement } from './statement.ts';
 import { openTransactions } from './transactions.ts';
 import { openWakeUps, type WakeUp } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -20,6 +20,8 @@ export { statement, statementsByFilters, type Statement } from './statement.ts';
 export interface Db {
   /** One round trip. Throws `ProblemError('unavailable')` when the database cannot be reached. */
   query<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
+  /** The first row of `query`, or null if there is none. */
+  queryFirst<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row | null>;
   /**
    * Prisma on the same pool. Inside `transaction` its statements run on the transaction's
    * connection. `findUnique` throws, because Prisma merges concurrent calls of it into one query,
@@ -150,12 +152,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     pool: connections.pool,
     prisma,
-    query: (what, values) =>
+    ...withFirst((what, values) =>
       common.run((client) => runLimited(limits, client, () => askCommon(client, what, values))),
+    ),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
     transaction: (work) => transactions.run(THE_PROCESS, work),
     forCaller: (caller) => ({
-      query: queryFor(caller),
+      ...withFirst(queryFor(caller)),
       get prisma() {
         return prismaFor(prisma, scope, caller);
       },

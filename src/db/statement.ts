@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Db } from './client.ts';
 import { rethrow } from './errors.ts';
 
 /** Exists only as a type. It carries `Row`, and only `statement` can make an object that has it. */
@@ -100,4 +101,9 @@ export function ask<Row>(
       else resolve(result);
     });
   }).then(({ rows }) => rows as Row[], rethrow);
+}
+
+/** Both ways to ask by statements: for all rows, and for the first one. */
+export function withFirst(query: Db['query']): Pick<Db, 'query' | 'queryFirst'> {
+  return { query, queryFirst: async (what, values) => (await query(what, values))[0] ?? null };
 }

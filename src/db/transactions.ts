@@ -7,7 +7,7 @@ import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import type { ConnectionPool } from './pool.ts';
 import type { PrismaScope } from './prisma.ts';
-import { ask, type Observe } from './statement.ts';
+import { ask, withFirst, type Observe } from './statement.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -94,7 +94,7 @@ async function commit<T>(
       : watchdog.guard(client, ask(client, { what, values, observe }));
   const tx: Tx = {
     prisma,
-    query,
+    ...withFirst(query),
     send: (what, values) => send(query(what, values)),
     wakeAfterCommit: (what) => void wanted.add(what),
     transaction: (inner) => inner(tx),

@@ -78,14 +78,13 @@ const FIND = statement<KeyRow>(
 );
 
 /** A key in any state; null if the team has none with this id. */
-export async function findKey(
+export function findKey(
   db: Db,
   teamId: string,
   keyId: string,
   now: DatabaseTime,
 ): Promise<KeyRow | null> {
-  const [row] = await db.query(FIND, [teamId, now, keyId]);
-  return row ?? null;
+  return db.queryFirst(FIND, [teamId, now, keyId]);
 }
 
 const FIND_FOR_UPDATE = statement<KeyRow>(
@@ -97,14 +96,13 @@ const FIND_FOR_UPDATE = statement<KeyRow>(
  * The key, locked until the transaction ends: only one call at a time can end it. Requests that use
  * the key do not wait for the lock.
  */
-export async function findKeyForUpdate(
+export function findKeyForUpdate(
   tx: Tx,
   teamId: string,
   keyId: string,
   now: DatabaseTime,
 ): Promise<KeyRow | null> {
-  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, now, keyId]);
-  return row ?? null;
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, now, keyId]);
 }
 
 const LIVE_AND_NAMES = statement<{ live_keys: number; names: string[] }>(

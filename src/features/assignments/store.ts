@@ -67,13 +67,12 @@ const FIND = statement<AssignmentRow>(
 );
 
 /** An assignment of any status; null if the team has none with this id. */
-export async function findAssignment(
+export function findAssignment(
   db: Db,
   teamId: string,
   assignmentId: string,
 ): Promise<AssignmentRow | null> {
-  const [row] = await db.query(FIND, [teamId, assignmentId]);
-  return row ?? null;
+  return db.queryFirst(FIND, [teamId, assignmentId]);
 }
 
 const FIND_FOR_UPDATE = statement<AssignmentRow>(
@@ -83,13 +82,12 @@ const FIND_FOR_UPDATE = statement<AssignmentRow>(
 );
 
 /** As `findAssignment`, but locked until the transaction ends: one call at a time changes it. */
-export async function findAssignmentForUpdate(
+export function findAssignmentForUpdate(
   tx: Tx,
   teamId: string,
   assignmentId: string,
 ): Promise<AssignmentRow | null> {
-  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, assignmentId]);
-  return row ?? null;
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, assignmentId]);
 }
 
 export interface RecipientRow {

@@ -17,13 +17,12 @@ const FIND_FOR_UPDATE = statement<PlatformCaseRow>(
 );
 
 /** The case, private or not, locked until the transaction ends; null if there is none. */
-export async function findCaseForUpdate(
+export function findCaseForUpdate(
   tx: Tx,
   teamId: string,
   caseId: string,
 ): Promise<PlatformCaseRow | null> {
-  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, caseId]);
-  return row ?? null;
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, caseId]);
 }
 
 const INSERT = statement<{ id: string }>(

@@ -16,13 +16,8 @@ const FIND = statement<StoredRow>(
 );
 
 /** The training's evaluation, or null. Needs the person's lock. */
-export async function findStored(
-  tx: Tx,
-  teamId: string,
-  trainingId: string,
-): Promise<StoredRow | null> {
-  const [row] = await tx.query(FIND, [teamId, trainingId]);
-  return row ?? null;
+export function findStored(tx: Tx, teamId: string, trainingId: string): Promise<StoredRow | null> {
+  return tx.queryFirst(FIND, [teamId, trainingId]);
 }
 
 /** An evaluation to save. `saved_at` is ISO, UTC, with milliseconds. */

@@ -39,11 +39,10 @@ const FIND = statement<EvaluationRow>(
 );
 
 /** The evaluation of an active member's training; null if there is none. */
-export async function findEvaluation(
+export function findEvaluation(
   db: Db,
   teamId: string,
   trainingId: string,
 ): Promise<EvaluationRow | null> {
-  const [row] = await db.query(FIND, [teamId, trainingId]);
-  return row ?? null;
+  return db.queryFirst(FIND, [teamId, trainingId]);
 }

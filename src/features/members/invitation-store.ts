@@ -160,13 +160,12 @@ const FIND_INVITATION = statement<InvitationRow>(
 );
 
 /** Returns null once the invitation was accepted or withdrawn. */
-export async function findInvitation(
+export function findInvitation(
   db: Db,
   teamId: string,
   memberId: string,
 ): Promise<InvitationRow | null> {
-  const [row] = await db.query(FIND_INVITATION, [teamId, memberId]);
-  return row ?? null;
+  return db.queryFirst(FIND_INVITATION, [teamId, memberId]);
 }
 
 const LIST_EXPIRED = statement<{ team_id: string; id: string }>(
@@ -199,12 +198,11 @@ const FIND_EXPIRED = statement<Pick<MemberRow, 'id' | 'role' | 'user_id' | 'stat
 );
 
 /** The invitation, or null if it was accepted, ended or mailed again. Needs `lockTeam`. */
-export async function findExpired(
+export function findExpired(
   tx: Tx,
   teamId: string,
   memberId: string,
   sentBefore: Date,
 ): Promise<Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'> | null> {
-  const [row] = await tx.query(FIND_EXPIRED, [teamId, memberId, sentBefore]);
-  return row ?? null;
+  return tx.queryFirst(FIND_EXPIRED, [teamId, memberId, sentBefore]);
 }

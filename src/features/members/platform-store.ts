@@ -27,7 +27,7 @@ const FIND_INVITED = statement<InvitedRow>(
 );
 
 /** The live membership by its id or its email, or null. Needs `lockTeam`. */
-export async function findInvited(
+export function findInvited(
   tx: Tx,
   teamId: string,
   invitation: {
@@ -36,13 +36,12 @@ export async function findInvited(
     readonly userId: string;
   },
 ): Promise<InvitedRow | null> {
-  const [row] = await tx.query(FIND_INVITED, [
+  return tx.queryFirst(FIND_INVITED, [
     teamId,
     invitation.memberId,
     invitation.email,
     invitation.userId,
   ]);
-  return row ?? null;
 }
 
 const INSERT_PERSON = statement(

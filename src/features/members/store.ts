@@ -45,13 +45,8 @@ const FIND = statement<MemberRow>(
 );
 
 /** A live member, or null. */
-export async function findMember(
-  db: Db,
-  teamId: string,
-  memberId: string,
-): Promise<MemberRow | null> {
-  const [row] = await db.query(FIND, [teamId, memberId]);
-  return row ?? null;
+export function findMember(db: Db, teamId: string, memberId: string): Promise<MemberRow | null> {
+  return db.queryFirst(FIND, [teamId, memberId]);
 }
 
 /** A member to change. */
@@ -72,13 +67,8 @@ const FIND_TARGET = statement<TargetRow>(
 );
 
 /** A live member and the number of other active admins, or null. Needs `lockTeam`. */
-export async function findTarget(
-  tx: Tx,
-  teamId: string,
-  memberId: string,
-): Promise<TargetRow | null> {
-  const [row] = await tx.query(FIND_TARGET, [teamId, memberId]);
-  return row ?? null;
+export function findTarget(tx: Tx, teamId: string, memberId: string): Promise<TargetRow | null> {
+  return tx.queryFirst(FIND_TARGET, [teamId, memberId]);
 }
 
 // Only admins hold rights. A member who loses the role loses them, and a promotion begins without

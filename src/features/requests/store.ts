@@ -75,13 +75,12 @@ export interface WantedRequest {
 }
 
 /** The call, or null. */
-export async function findRequest(
+export function findRequest(
   db: Db,
   teamId: string,
   { id, slot, since, keyId }: WantedRequest,
 ): Promise<RequestRow | null> {
-  const [row] = await db.query(FIND, [teamId, slot, id, since, keyId]);
-  return row ?? null;
+  return db.queryFirst(FIND, [teamId, slot, id, since, keyId]);
 }
 
 /** A call to keep. */

@@ -16,9 +16,8 @@ const FIND_FOR_ERASURE = statement<ErasableRow>(
 );
 
 /** The team, or null. Takes the lock that writers of memberships and settings take. */
-export async function findForErasure(tx: Tx, teamId: string): Promise<ErasableRow | null> {
-  const [row] = await tx.query(FIND_FOR_ERASURE, [teamId]);
-  return row ?? null;
+export function findForErasure(tx: Tx, teamId: string): Promise<ErasableRow | null> {
+  return tx.queryFirst(FIND_FOR_ERASURE, [teamId]);
 }
 
 // Without the hash, a creation of a team with this id is a conflict until the team is gone.

@@ -109,9 +109,8 @@ const FIND_FOR_UPDATE = statement<TeamRow>(
  * The team, or null; null also while it is being erased. Takes the lock that writers of memberships
  * take, so that the number of seats cannot change during an invitation.
  */
-export async function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | null> {
-  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId]);
-  return row ?? null;
+export function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | null> {
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId]);
 }
 
 const UPDATE = statement(

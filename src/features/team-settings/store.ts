@@ -43,13 +43,8 @@ const FIND_MEMBER = statement<AdminRow>(
 );
 
 /** A live member with any role, or null. */
-export async function findMember(
-  db: Db,
-  teamId: string,
-  memberId: string,
-): Promise<AdminRow | null> {
-  const [row] = await db.query(FIND_MEMBER, [teamId, memberId]);
-  return row ?? null;
+export function findMember(db: Db, teamId: string, memberId: string): Promise<AdminRow | null> {
+  return db.queryFirst(FIND_MEMBER, [teamId, memberId]);
 }
 
 const SET_RIGHTS = statement(

@@ -54,13 +54,12 @@ const FIND = statement<TrainingRow>(
 );
 
 /** The training, even if its person is no longer a member; null if there is none. */
-export async function findTrainingOfAnybody(
+export function findTrainingOfAnybody(
   tx: Tx,
   teamId: string,
   trainingId: string,
 ): Promise<TrainingRow | null> {
-  const [row] = await tx.query(FIND, [teamId, trainingId]);
-  return row ?? null;
+  return tx.queryFirst(FIND, [teamId, trainingId]);
 }
 
 const INSERT = statement<{ id: string }>(

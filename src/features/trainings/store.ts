@@ -228,13 +228,12 @@ const FIND = statement<TrainingRow>(
 );
 
 /** The training of an active member, or null. */
-export async function findTraining(
+export function findTraining(
   db: Db,
   teamId: string,
   trainingId: string,
 ): Promise<TrainingRow | null> {
-  const [row] = await db.query(FIND, [teamId, trainingId]);
-  return row ?? null;
+  return db.queryFirst(FIND, [teamId, trainingId]);
 }
 
 /** A training and the time when its evaluation was stored here. */

@@ -315,13 +315,12 @@ const FIND = statement<DeliveryDetailRow>(
 );
 
 /** The delivery with its event and its endpoint, or null. */
-export async function findDelivery(
+export function findDelivery(
   db: Db,
   teamId: string,
   deliveryId: string,
 ): Promise<DeliveryDetailRow | null> {
-  const [row] = await db.query(FIND, [teamId, deliveryId]);
-  return row ?? null;
+  return db.queryFirst(FIND, [teamId, deliveryId]);
 }
 
 /** An attempt that ended. */

@@ -38,14 +38,13 @@ const REMOVE_DELIVERIES = statement<{ at: string; id: string }>(
  * Removes a batch of the deliveries of a deleted endpoint, newest first, from behind `after`.
  * Returns the position of the last one; null if there is none left behind `after`.
  */
-export async function removeDeliveries(
+export function removeDeliveries(
   db: Db,
   { teamId, endpointId }: DeletedEndpoint,
   after: PagePosition | null,
 ): Promise<PagePosition | null> {
   const values = [teamId, endpointId, after?.at ?? null, after?.id ?? ''];
-  const [last] = await db.query(REMOVE_DELIVERIES, values);
-  return last ?? null;
+  return db.queryFirst(REMOVE_DELIVERIES, values);
 }
 
 const REMOVE_RESENDS = statement<{ id: string }>(

@@ -80,13 +80,12 @@ interface Wanted {
  * Reads what a start depends on. Returns null if there is no such endpoint. `failed` is counted up
  * to `countMax`.
  */
-export async function findStartFacts(
+export function findStartFacts(
   db: Db | Tx,
   teamId: string,
   { endpointId, since, at, countMax }: Wanted,
 ): Promise<StartFacts | null> {
-  const [row] = await db.query(START_FACTS, [teamId, endpointId, since, at, countMax]);
-  return row ?? null;
+  return db.queryFirst(START_FACTS, [teamId, endpointId, since, at, countMax]);
 }
 
 /** Locks the endpoint against other starts, and does the same as `findStartFacts`. */
@@ -118,13 +117,8 @@ const FIND = statement<ResendRow>(
 );
 
 /** The resend, or null. */
-export async function findResend(
-  db: Db,
-  teamId: string,
-  resendId: string,
-): Promise<ResendRow | null> {
-  const [row] = await db.query(FIND, [teamId, resendId]);
-  return row ?? null;
+export function findResend(db: Db, teamId: string, resendId: string): Promise<ResendRow | null> {
+  return db.queryFirst(FIND, [teamId, resendId]);
 }
 
 // A resend is kept for 30 days, and an endpoint has one at a time, so a team has few.
@@ -153,13 +147,12 @@ const FIND_FOR_UPDATE = statement<ResendRow>(
 );
 
 /** The resend, or null. Locks it until the transaction ends. */
-export async function findResendForUpdate(
+export function findResendForUpdate(
   tx: Tx,
   teamId: string,
   resendId: string,
 ): Promise<ResendRow | null> {
-  const [row] = await tx.query(FIND_FOR_UPDATE, [teamId, resendId]);
-  return row ?? null;
+  return tx.queryFirst(FIND_FOR_UPDATE, [teamId, resendId]);
 }
 
 // Locks the endpoint before its deliveries, as results do (HOLD_ENDPOINTS), or the two could

@@ -57,13 +57,12 @@ const FIND_DELIVERY_FOR_UPDATE = statement<DeliveryRow>(
 );
 
 /** Finds the delivery and locks it until the transaction ends. Returns null if there is none. */
-export async function findDeliveryForUpdate(
+export function findDeliveryForUpdate(
   tx: Tx,
   teamId: string,
   deliveryId: string,
 ): Promise<DeliveryRow | null> {
-  const [row] = await tx.query(FIND_DELIVERY_FOR_UPDATE, [teamId, deliveryId]);
-  return row ?? null;
+  return tx.queryFirst(FIND_DELIVERY_FOR_UPDATE, [teamId, deliveryId]);
 }
 
 const MAKE_URGENT = statement(

@@ -130,13 +130,12 @@ const FIND_FOR_ROTATION = statement<SealedEndpointRow>(
 );
 
 /** Locks the endpoint and returns it with its secrets, or null if there is none. */
-export async function findForRotation(
+export function findForRotation(
   tx: Tx,
   teamId: string,
   endpointId: string,
 ): Promise<SealedEndpointRow | null> {
-  const [found] = await tx.query(FIND_FOR_ROTATION, [teamId, endpointId]);
-  return found ?? null;
+  return tx.queryFirst(FIND_FOR_ROTATION, [teamId, endpointId]);
 }
 
 const REPLACE_SECRETS = statement(

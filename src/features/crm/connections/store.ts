@@ -49,13 +49,12 @@ const FIND_LOCKED = statement<LockedConnection>(
 );
 
 /** Other changes, and the pages of its synchronization, wait until the transaction ends. */
-export async function findConnectionLocked(
+export function findConnectionLocked(
   tx: Tx,
   teamId: string,
   { connectionId, now }: { connectionId: string; now: Date },
 ): Promise<LockedConnection | null> {
-  const [row] = await tx.query(FIND_LOCKED, [teamId, now, connectionId]);
-  return row ?? null;
+  return tx.queryFirst(FIND_LOCKED, [teamId, now, connectionId]);
 }
 
 const COUNT = statement<{ count: number }>(

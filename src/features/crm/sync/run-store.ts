@@ -31,14 +31,13 @@ const CLAIM = statement<ClaimedConnection>(
 );
 
 /** Takes the connection for this run. Null if it is not due or another run has it. */
-export async function claim(
+export function claim(
   db: Db,
   run: RunKey,
   now: Date,
   leaseUntil: Date,
 ): Promise<ClaimedConnection | null> {
-  const [row] = await db.query(CLAIM, [now, run.teamId, run.connectionId, run.token, leaseUntil]);
-  return row ?? null;
+  return db.queryFirst(CLAIM, [now, run.teamId, run.connectionId, run.token, leaseUntil]);
 }
 
 const HOLD = statement<{ id: string }>(
@@ -127,19 +126,12 @@ const FAIL = statement<{ provider: string; failure_streak: number }>(
  * The run failed. Null if it has lost the connection. With `forgetRound` the next run starts a
  * new round.
  */
-export async function failRun(
+export function failRun(
   tx: Tx,
   run: RunKey,
   { reason, forgetRound }: { reason: string; forgetRound: boolean },
 ): Promise<{ provider: string; failure_streak: number } | null> {
-  const [row] = await tx.query(FAIL, [
-    run.teamId,
-    run.connectionId,
-    run.token,
-    reason,
-    forgetRound,
-  ]);
-  return row ?? null;
+  return tx.queryFirst(FAIL, [run.teamId, run.connectionId, run.token, reason, forgetRound]);
 }
 
 const SET_NEXT = statement(
