@@ -75,6 +75,11 @@ const SPECIAL: Readonly<Record<string, (side: Side, crmUrl: string) => Input>> =
     credentials: 'token',
     base_url: crmUrl,
   }),
+  'admin.crm.replaceCredentials': () => ({
+    connection_id: TWIN_IDS.connection_id[0],
+    provider: 'hubspot',
+    credentials: 'token',
+  }),
   'platform.teams.create': () => ({
     team_id: 'team_new',
     name: 'New',

@@ -176,6 +176,114 @@ describe('connecting', () => {
   });
 });
 
+describe('replacing the token', () => {
+  const OTHER = 'other-secret-9876543210';
+  const replace = (connectionId: string, credentials = OTHER) =>
+    app.admin.crm.replaceCredentials.mutate({
+      connection_id: connectionId,
+      provider: 'pipedrive',
+      credentials,
+    });
+
+  test('lets a failing connection work again, at once, from the beginning', async () => {
+    const { id } = await connect();
+    await sync(id);
+    crm.token = OTHER;
+    await app.admin.crm.syncNow.mutate({ connection_id: id });
+    expect(await sync(id)).toBe('failed');
+    // What the other account does not have is removed by the next round.
+    crm.deals.delete(3);
+    await api.db.pool.query('delete from pending_job');
+    const replaced = await replace(id);
+    expect(replaced).toMatchObject({ id, status: 'active', last_error: null, failure_streak: 0 });
+    expect(Date.parse(replaced.next_sync_at ?? '')).toBeLessThanOrEqual(Date.now());
+    expect(await rows(`select task from pending_job`)).toEqual([{ task: 'schedule_crm_syncs' }]);
+    expect((await audit()).at(-1)).toBe('crm_connection.credentials_replaced mem_a_owner');
+    expect(await sync(id)).toBe('done');
+    expect(await listed('/crm/deals')).toBe(2);
+  });
+
+  test('takes the connection from a run that still uses the former token', async () => {
+    const { id } = await connect();
+    let isReplaced = false;
+    crm.intercept = async (request, response) => {
+      if (isReplaced || !request.path.includes('deals')) return false;
+      isReplaced = true;
+      crm.intercept = null;
+      crm.token = OTHER;
+      await replace(id);
+      answer(response, 401, { success: false });
+      return true;
+    };
+    expect(await sync(id)).toBe('lost');
+    expect((await app.admin.crm.list.query({})).data).toMatchObject([
+      { last_error: null, failure_streak: 0, syncing: false },
+    ]);
+    expect(await rows(`select type from event`)).toEqual([]);
+  });
+
+  test.each([
+    { what: 'a token that the CRM refuses', field: 'credentials', status: 401 },
+    { what: 'a token that may not read deals', field: 'credentials', status: 403 },
+    { what: 'a CRM that is away', field: 'provider', status: 503 },
+  ])('refuses $what, and keeps the former one', async ({ field, status }) => {
+    const { id } = await connect();
+    const before = await rows(`select credentials_encrypted from crm_connection`);
+    crm.intercept = (_request, response) => {
+      answer(response, status, { success: false });
+      return true;
+    };
+    const refused = await replace(id).catch(
+      (error: unknown) => error as { data: { problem: unknown } },
+    );
+    expect(refused).toMatchObject({ data: { problem: { code: 'validation_error', field } } });
+    expect(await rows(`select credentials_encrypted from crm_connection`)).toEqual(before);
+    expect(await audit()).toEqual(['crm_connection.connected mem_a_owner']);
+    crm.intercept = null;
+    expect(await sync(id)).toBe('done');
+  });
+
+  test('leaves no plain text of the token in database, responses or logs', async () => {
+    const { id } = await connect();
+    crm.token = OTHER;
+    const texts = [JSON.stringify(await replace(id))];
+    crm.token = 'a third one';
+    await replace(id, `${OTHER}x`).catch((error: unknown) =>
+      texts.push(String(error), JSON.stringify(error)),
+    );
+    await sync(id);
+    texts.push(...api.loggedErrors);
+    for (const table of ['crm_connection', 'audit_log', 'event', 'pending_job'])
+      texts.push(JSON.stringify(await rows(`select to_jsonb(t) as row from ${table} t`)));
+    const hex = Buffer.from(OTHER).toString('hex');
+    expect(texts).toHaveLength(7);
+    for (const text of texts) {
+      expect(text).not.toContain(OTHER);
+      expect(text).not.toContain(hex);
+    }
+  });
+
+  test('needs the connection: neither paused ones start, nor those of others exist', async () => {
+    const { id } = await connect();
+    crm.token = OTHER;
+    await app.admin.crm.pause.mutate({ connection_id: id });
+    expect(await replace(id)).toMatchObject({ status: 'paused', next_sync_at: null });
+    const wanted = { connection_id: id, provider: 'hubspot', credentials: 'x' } as const;
+    expect(await codeOf(app.admin.crm.replaceCredentials.mutate(wanted))).toBe('validation_error');
+    const [other, member] = [
+      await appAsMember(api, 'b', 'owner'),
+      await appAsMember(api, 'a', 'member'),
+    ];
+    crm.requests.length = 0;
+    expect(await codeOf(other.admin.crm.replaceCredentials.mutate(wanted))).toBe('not_found');
+    expect(await codeOf(member.admin.crm.replaceCredentials.mutate(wanted))).toBe('forbidden');
+    await app.admin.crm.disconnect.mutate({ connection_id: id });
+    expect(await codeOf(replace(id))).toBe('not_found');
+    // The CRM is asked only for connections that exist.
+    expect(crm.requests).toEqual([]);
+  });
+});
+
 describe('a connection', () => {
   test('hides its deals and objections while it is paused, and shows them afterwards', async () => {
     const { id } = await connect();

@@ -97,6 +97,28 @@ test('resumeConnection makes no connection due that has no credentials', async (
   ]);
 });
 
+test('replaceCredentials makes no paused connection due, and forgets its failure', async () => {
+  await set(`status = 'paused', next_sync_at = null, last_error = 'unauthorized'`);
+  const write = (tx: Tx) =>
+    connections.replaceCredentials(tx, 'team_a', {
+      connectionId: 'crm_3',
+      credentialsEncrypted: Buffer.from('new'),
+      at: LATER,
+    });
+  const changed = await columnsChangedBy(write);
+  expect(changed).toContain('last_error');
+  expect(changed).not.toContain('next_sync_at');
+  expect(changed).not.toContain('status');
+});
+
+test('findSettings reads its connection, unless it is disconnected', async () => {
+  const find = () => connections.findSettings(twins.db, 'team_a', 'crm_3');
+  await set(`objection_marker = 'Mine', base_url = 'http://mine'`);
+  expect(await find()).toMatchObject({ objection_marker: 'Mine', base_url: 'http://mine' });
+  await set(`status = 'disconnected'`);
+  expect(await find()).toBeNull();
+});
+
 describe('release', () => {
   test('gives the connection of this run back, also when it was paused meanwhile', async () => {
     await set(`status = 'paused'`);
@@ -162,6 +184,23 @@ test.each([
     write: (tx: Tx) =>
       connections.resumeConnection(tx, 'team_a', { connectionId: 'crm_3', at: LATER }),
     columns: ['next_sync_at', 'sync_state'],
+  },
+  {
+    name: 'replaceCredentials',
+    write: (tx: Tx) =>
+      connections.replaceCredentials(tx, 'team_a', {
+        connectionId: 'crm_3',
+        credentialsEncrypted: Buffer.from('new'),
+        at: LATER,
+      }),
+    columns: [
+      'credentials_encrypted',
+      'failure_streak',
+      'next_sync_at',
+      'sync_lease_until',
+      'sync_state',
+      'sync_token',
+    ],
   },
   {
     name: 'disconnect',

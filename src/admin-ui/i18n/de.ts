@@ -468,6 +468,7 @@ export const de: Texts = {
       'case.updated': 'Fall geändert',
       'case.deleted': 'Fall gelöscht',
       'crm_connection.connected': 'CRM verbunden',
+      'crm_connection.credentials_replaced': 'CRM-Token ersetzt',
       'crm_connection.disconnected': 'CRM getrennt',
       'crm_connection.paused': 'CRM angehalten',
       'crm_connection.resumed': 'CRM fortgesetzt',
@@ -559,10 +560,10 @@ export const de: Texts = {
     providers: { hubspot: 'HubSpot', pipedrive: 'Pipedrive' },
     token: 'Token',
     tokenHints: {
-      hubspot:
-        'Das Zugriffstoken einer privaten App in HubSpot. Es muss Geschäfte und ihre Inhaber ' +
-        'lesen dürfen, für Einwände auch Notizen.',
-      pipedrive: 'Ihr persönliches API-Token in Pipedrive, unter Einstellungen, Persönlich, API.',
+      hubspot: 'Das Zugriffstoken einer privaten App in HubSpot, mit den Rechten („Scopes“)',
+      pipedrive:
+        'Ihr persönliches API-Token in Pipedrive, unter Einstellungen, Persönlich, API. Es hat ' +
+        'Ihre eigenen Rechte: Sie müssen alle Geschäfte sehen, die gelesen werden sollen.',
     },
     tokenTested:
       'Wir probieren das Token aus, bevor wir es verschlüsselt speichern. Niemand kann es wieder ' +
@@ -584,12 +585,19 @@ export const de: Texts = {
     resume: 'Fortsetzen',
     sync: 'Jetzt lesen',
     syncing: 'Das CRM wird gelesen.',
+    replace: 'Token ersetzen',
+    replaceTitle: (name) => `Das Token von ${name} ersetzen`,
+    replaceHint:
+      'Das bisherige Token wird benutzt, bis das neue ausprobiert und gespeichert ist. Geschäfte ' +
+      'und Einwände bleiben, und alle werden neu gelesen.',
+    replaceNow: 'Prüfen und ersetzen',
+    replaced: 'Das Token wurde ersetzt.',
     disconnect: 'Trennen',
     disconnectTitle: (name) => `${name} trennen?`,
     disconnectHint:
       'Die Geschäfte und Einwände daraus werden hier gelöscht. Im CRM ändert sich ' +
       'nichts. Für ein ' +
-      'anderes Token trennen Sie die Verbindung und verbinden neu.',
+      'anderes Token ersetzen Sie es stattdessen.',
     disconnected: 'Das CRM ist getrennt.',
     changed: 'Geändert.',
     errors: {

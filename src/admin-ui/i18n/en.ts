@@ -443,6 +443,7 @@ export const en = {
       'case.updated': 'Case changed',
       'case.deleted': 'Case deleted',
       'crm_connection.connected': 'CRM connected',
+      'crm_connection.credentials_replaced': 'CRM token replaced',
       'crm_connection.disconnected': 'CRM disconnected',
       'crm_connection.paused': 'CRM paused',
       'crm_connection.resumed': 'CRM resumed',
@@ -528,10 +529,10 @@ export const en = {
     providers: { hubspot: 'HubSpot', pipedrive: 'Pipedrive' } as Readonly<Record<string, string>>,
     token: 'Token',
     tokenHints: {
-      hubspot:
-        'The access token of a private app in HubSpot. It needs the rights to read deals and ' +
-        'owners; for objections also notes.',
-      pipedrive: 'Your personal API token in Pipedrive, under Settings, Personal, API.',
+      hubspot: 'The access token of a private app in HubSpot, with the rights (“scopes”)',
+      pipedrive:
+        'Your personal API token in Pipedrive, under Settings, Personal, API. It has your own ' +
+        'rights: you must see all deals that are to be read.',
     } as Readonly<Record<string, string>>,
     tokenTested: 'We try the token before we store it, encrypted. Nobody can read it again.',
     marker: 'Mark of objections',
@@ -550,11 +551,18 @@ export const en = {
     resume: 'Resume',
     sync: 'Read now',
     syncing: 'The CRM is being read.',
+    replace: 'Replace the token',
+    replaceTitle: (name: string) => `Replace the token of ${name}`,
+    replaceHint:
+      'The former token is used until the new one has been tried and stored. Deals and ' +
+      'objections stay, and all of them are read again.',
+    replaceNow: 'Test and replace',
+    replaced: 'The token was replaced.',
     disconnect: 'Disconnect',
     disconnectTitle: (name: string) => `Disconnect ${name}?`,
     disconnectHint:
       'Its deals and objections are deleted here. Nothing changes in the CRM. To use another ' +
-      'token, disconnect and connect again.',
+      'token, replace it instead.',
     disconnected: 'The CRM is disconnected.',
     changed: 'Changed.',
     errors: {

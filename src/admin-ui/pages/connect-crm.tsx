@@ -1,14 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterInputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field, FormProblem, useFieldErrors } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
-
-type Provider = RouterInputs['admin']['crm']['connect']['provider'];
-const PROVIDERS: readonly Provider[] = ['hubspot', 'pipedrive'];
+import { PROVIDERS, TokenField, type Provider } from './token-field.tsx';
 
 /** Connects a CRM with a token, which the service tries before it stores it. */
 export function ConnectCrm({ onClose }: { readonly onClose: () => void }) {
@@ -53,21 +51,13 @@ export function ConnectCrm({ onClose }: { readonly onClose: () => void }) {
             </select>
           )}
         </Field>
-        <Field
-          label={t.crm.token}
-          hint={`${t.crm.tokenHints[provider] ?? ''} ${t.crm.tokenTested}`}
+        <TokenField
+          provider={provider}
+          readsNotes={marker.trim() !== ''}
+          value={token}
           error={errorOf('credentials')}
-        >
-          {(props) => (
-            <input
-              {...props}
-              type="password"
-              value={token}
-              autoComplete="off"
-              onChange={(event) => setToken(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+          onChange={setToken}
+        />
         <Field
           label={`${t.crm.marker} (${t.common.optional})`}
           hint={t.crm.markerHint}

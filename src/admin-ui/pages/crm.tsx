@@ -9,6 +9,7 @@ import { FormProblem } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { ConnectCrm } from './connect-crm.tsx';
+import { ReplaceToken } from './replace-token.tsx';
 
 type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
 const LOOK_EVERY_MS = 2_000;
@@ -51,7 +52,7 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
   const t = useTexts();
   const format = useFormat();
   const cache = useQueryClient();
-  const [isAsked, setAsked] = useState(false);
+  const [asked, setAsked] = useState<'replace' | 'disconnect' | null>(null);
   const { id, provider, status, last_error, last_synced_at, next_sync_at } = connection;
   const done = (text: string) => async () => {
     await cache.invalidateQueries(api.admin.crm.pathFilter());
@@ -113,16 +114,20 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
         <Button busy={toggle.isPending} onClick={() => toggle.mutate(input)}>
           {isActive ? t.crm.pause : t.crm.resume}
         </Button>
-        <Button onClick={() => setAsked(true)}>{t.crm.disconnect}</Button>
+        <Button onClick={() => setAsked('replace')}>{t.crm.replace}</Button>
+        <Button onClick={() => setAsked('disconnect')}>{t.crm.disconnect}</Button>
       </Actions>
-      {isAsked && (
+      {asked === 'replace' && (
+        <ReplaceToken connection={connection} onClose={() => setAsked(null)} />
+      )}
+      {asked === 'disconnect' && (
         <Confirm
           title={t.crm.disconnectTitle(name)}
           hint={t.crm.disconnectHint}
           action={t.crm.disconnect}
           mutation={disconnect}
           onConfirm={() => disconnect.mutate(input)}
-          onClose={() => setAsked(false)}
+          onClose={() => setAsked(null)}
         />
       )}
     </section>

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { okOutput } from '../../../core/shapes.ts';
-import { changeContextOf } from '../../../trpc/context.ts';
+import { changeContextOf, type Services } from '../../../trpc/context.ts';
 import { appProcedure } from '../../../trpc/procedures.ts';
-import { connectInput, connection, connectionInput, connectionList } from './schema.ts';
+import {
+  connectInput,
+  connection,
+  connectionInput,
+  connectionList,
+  replaceCredentialsInput,
+} from './schema.ts';
 import * as service from './service.ts';
 import { toConnection } from './view.ts';
 
@@ -24,12 +30,22 @@ export const adminCrm = {
         objectionMarker: objection_marker,
         baseUrl: base_url,
       };
-      const { secrets, webhookAllowPrivateTargets } = ctx.services;
-      // Configuration refuses this switch in production.
-      const options = { appSecret: secrets.current, allowBaseUrl: webhookAllowPrivateTargets };
+      const options = optionsOf(ctx.services);
       return toConnection(await service.connect(ctx.db, changeContextOf(ctx), wanted, options));
     },
   ),
+
+  replaceCredentials: appProcedure({
+    access: 'admins',
+    input: replaceCredentialsInput,
+    output: connection,
+  }).mutation(async ({ ctx, input }) => {
+    const { connection_id, provider, credentials } = input;
+    const wanted = { connectionId: connection_id, provider, credentials };
+    const options = optionsOf(ctx.services);
+    const context = changeContextOf(ctx);
+    return toConnection(await service.replaceCredentials(ctx.db, context, wanted, options));
+  }),
 
   pause: appProcedure({ access: 'admins', input: connectionInput, output: connection }).mutation(
     async ({ ctx, input }) =>
@@ -53,3 +69,8 @@ export const adminCrm = {
     },
   ),
 };
+
+function optionsOf({ secrets, webhookAllowPrivateTargets }: Services): service.CredentialOptions {
+  // Configuration refuses this switch in production.
+  return { appSecret: secrets.current, allowBaseUrl: webhookAllowPrivateTargets };
+}

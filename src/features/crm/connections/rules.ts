@@ -1,3 +1,12 @@
+/**
+ * Decisions about connections that the specification leaves open:
+ *  * Credentials are tried before they are stored, both at first and when they are replaced. They
+ *    are never shown again.
+ *  * New credentials may belong to another account of the same CRM. So they forget how far the
+ *    former ones had read: the next round reads everything, and removes what it does not find.
+ *  * They also forget the failures of the former ones. A run that still uses those loses the
+ *    connection. A paused connection stays paused.
+ */
 import { ENCRYPTED_COLUMNS } from '../../../core/encrypted-columns.ts';
 
 /** The maximum number of connections per team, disconnected ones not counted. */

@@ -41,32 +41,39 @@ const settings = {
 };
 
 type Providers = Readonly<Record<string, Provider>>;
-type ConnectShape<P extends Providers> = {
+type InputShape<P extends Providers, Fields extends z.ZodRawShape> = {
   [N in keyof P & string]: z.ZodObject<
-    { provider: z.ZodLiteral<N>; credentials: P[N]['credentials'] } & typeof settings,
+    { provider: z.ZodLiteral<N>; credentials: P[N]['credentials'] } & Fields,
     z.core.$strict
   >;
 }[keyof P & string];
+type InputOf<P extends Providers, Fields extends z.ZodRawShape> = z.ZodDiscriminatedUnion<
+  [InputShape<P, Fields>, ...InputShape<P, Fields>[]],
+  'provider'
+>;
 
 /** One shape for each provider, with its credentials. `provider` tells which one applies. */
-export function connectInputOf<P extends Providers>(
+function inputOf<P extends Providers, Fields extends z.ZodRawShape>(
   providers: P,
-): z.ZodDiscriminatedUnion<[ConnectShape<P>, ...ConnectShape<P>[]], 'provider'> {
+  fields: Fields,
+): InputOf<P, Fields> {
   const names = Object.keys(providers);
   const shapes = Object.entries(providers).map(([name, { credentials }]) =>
-    z.strictObject({ provider: z.literal(name), credentials, ...settings }),
+    z.strictObject({ provider: z.literal(name), credentials, ...fields }),
   );
   // `map` forgets which credentials belong to which name.
-  return z.discriminatedUnion(
-    'provider',
-    shapes as unknown as [ConnectShape<P>, ...ConnectShape<P>[]],
-    {
-      error: ({ code }) =>
-        code === 'invalid_union'
-          ? `Invalid option: expected one of ${names.join(', ')}`
-          : undefined,
-    },
-  );
+  type Shapes = [InputShape<P, Fields>, ...InputShape<P, Fields>[]];
+  return z.discriminatedUnion('provider', shapes as unknown as Shapes, {
+    error: ({ code }) =>
+      code === 'invalid_union' ? `Invalid option: expected one of ${names.join(', ')}` : undefined,
+  });
+}
+
+export function connectInputOf<P extends Providers>(providers: P): InputOf<P, typeof settings> {
+  return inputOf(providers, settings);
 }
 
 export const connectInput = connectInputOf(PROVIDERS);
+
+/** `provider` must be that of the connection. */
+export const replaceCredentialsInput = inputOf(PROVIDERS, { connection_id: id });

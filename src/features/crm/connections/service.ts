@@ -33,6 +33,13 @@ export interface WantedConnection {
   readonly baseUrl: string | null;
 }
 
+/** How credentials are tried and stored. */
+export interface CredentialOptions {
+  readonly appSecret: string;
+  /** Whether a connection may name another address than the provider's own. */
+  readonly allowBaseUrl: boolean;
+}
+
 /**
  * Asks the CRM whether the credentials are sufficient. Then opens a transaction, stores them
  * encrypted and enqueues the first synchronization. Throws `validation_error`: field `credentials`,
@@ -42,7 +49,7 @@ export async function connect(
   db: Db,
   context: ChangeContext,
   wanted: WantedConnection,
-  { appSecret, allowBaseUrl }: { appSecret: string; allowBaseUrl: boolean },
+  { appSecret, allowBaseUrl }: CredentialOptions,
 ): Promise<ConnectionRow> {
   const { teamId, at } = context;
   const { provider, objectionMarker, baseUrl } = wanted;
@@ -73,6 +80,56 @@ export async function connect(
       jobs: [SCHEDULE_NOW],
     });
     return requireConnection(tx, context, id);
+  });
+}
+
+/** What an admin sends to replace the credentials of a connection. */
+export interface WantedCredentials {
+  readonly connectionId: string;
+  /** That of the connection. */
+  readonly provider: ProviderName;
+  /** As the provider's `credentials` shape returned them. */
+  readonly credentials: unknown;
+}
+
+/**
+ * Asks the CRM whether other credentials are sufficient. Then opens a transaction, stores them
+ * encrypted in the place of the former ones and enqueues a synchronization, unless the connection
+ * is paused. Throws `not_found`, and `validation_error` like `connect`, with the field `provider`
+ * also for that of another CRM.
+ */
+export async function replaceCredentials(
+  db: Db,
+  context: ChangeContext,
+  { connectionId, provider, credentials }: WantedCredentials,
+  { appSecret, allowBaseUrl }: CredentialOptions,
+): Promise<ConnectionRow> {
+  const { teamId, at } = context;
+  const settings = await store.findSettings(db, teamId, connectionId);
+  if (!settings) throw unknownId('connection_id');
+  if (settings.provider !== provider)
+    throw invalidField('provider', `The connection is one of ${settings.provider}.`);
+  const storedCredentials = serializeCredentials(credentials);
+  const { base_url: baseUrl, objection_marker: marker } = settings;
+  await requireSufficient(
+    { provider, storedCredentials, baseUrl, readsNotes: marker !== null },
+    allowBaseUrl,
+  );
+  return change(db, context, connectionId, (tx, { status }) => {
+    const credentialsEncrypted = encrypt(
+      storedCredentials,
+      appSecret,
+      credentialsContext(teamId, connectionId),
+    );
+    store.replaceCredentials(tx, teamId, { connectionId, credentialsEncrypted, at });
+    record(tx, context, {
+      audit: {
+        action: 'crm_connection.credentials_replaced',
+        targetId: connectionId,
+        details: { provider },
+      },
+      jobs: status === 'active' ? [SCHEDULE_NOW] : [],
+    });
   });
 }
 

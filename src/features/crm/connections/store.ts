@@ -57,6 +57,56 @@ export function findConnectionLocked(
   return tx.queryFirst(FIND_LOCKED, [teamId, now, connectionId]);
 }
 
+/** What is needed to try other credentials for a connection. */
+export interface ConnectionSettings {
+  readonly provider: ProviderName;
+  readonly objection_marker: string | null;
+  readonly base_url: string | null;
+}
+
+const FIND_SETTINGS = statement<ConnectionSettings>(
+  'crm.findConnectionSettings',
+  `select provider, objection_marker, base_url
+   from crm_connection
+   where team_id = $1
+     and id = $2
+     and status <> 'disconnected'`,
+);
+
+/** They never change while the connection exists. */
+export async function findSettings(
+  db: Db,
+  teamId: string,
+  connectionId: string,
+): Promise<ConnectionSettings | null> {
+  const [row] = await db.query(FIND_SETTINGS, [teamId, connectionId]);
+  return row ?? null;
+}
+
+const REPLACE_CREDENTIALS = statement(
+  'crm.replaceCredentials',
+  `update crm_connection
+   set credentials_encrypted = $3, sync_state = null, sync_token = null, sync_lease_until = null,
+     last_error = null, failure_streak = 0,
+     next_sync_at = case when status = 'active' then $4::timestamptz end
+   where team_id = $1
+     and id = $2`,
+);
+
+/** The connection begins anew. It is due at once unless it is paused. */
+export function replaceCredentials(
+  tx: Tx,
+  teamId: string,
+  replaced: {
+    readonly connectionId: string;
+    readonly credentialsEncrypted: Buffer;
+    readonly at: Date;
+  },
+): void {
+  const { connectionId, credentialsEncrypted, at } = replaced;
+  tx.send(REPLACE_CREDENTIALS, [teamId, connectionId, credentialsEncrypted, at]);
+}
+
 const COUNT = statement<{ count: number }>(
   'crm.countConnections',
   `select count(*)::int as count
