@@ -43,6 +43,15 @@ describe('a statement', () => {
       'test.echo is declared twice',
     );
   });
+
+  test('gives its first row, or null without one, to whoever asks for one', async () => {
+    const count = statement<{ n: number }>('test.count', 'select generate_series($1::int, 9) as n');
+    for (const asked of [db, db.forCaller({ share: null })]) {
+      expect(await asked.queryFirst(count, [7])).toEqual({ n: 7 });
+      expect(await asked.queryFirst(count, [10])).toBeNull();
+      expect(await asked.transaction((tx) => tx.queryFirst(count, [10]))).toBeNull();
+    }
+  });
 });
 
 describe('statements that stand alone', () => {

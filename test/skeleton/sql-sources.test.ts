@@ -12,6 +12,7 @@ describe('SQL that is not declared', () => {
   it.each([
     `await client.query(TEXT);`,
     `await db.query('select 1');`,
+    `await db.queryFirst('select 1' as never, []);`,
     'await tx.query(`select ${1}`);',
     `await db.query({ name: 'a', text: 'select 1' }, []);`,
     `await db.query(toStatement('select 1'), []);`,

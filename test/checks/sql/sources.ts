@@ -1,8 +1,9 @@
 // Finds the code in a source file that declares or sends SQL.
 import ts from 'typescript';
 
-/** Names of our `Db`, whose `query` only takes statements. Any other `query` may take a text. */
+/** Names of our `Db`, whose queries only take statements. Any other `query` may take a text. */
 const DATABASES = new Set(['db', 'tx']);
+const QUERIES = new Set(['query', 'queryFirst']);
 
 /** Parses a TypeScript source, with links from each node to its parent. */
 export function parseSource(name: string, text: string): ts.SourceFile {
@@ -43,7 +44,7 @@ export function otherWays(source: ts.SourceFile): string[] {
   const calls = callsIn(source).filter(({ expression, arguments: [what] }) => {
     if (!ts.isPropertyAccessExpression(expression) || !what) return false;
     // `query` of a tRPC procedure takes a function.
-    if (expression.name.text !== 'query' || ts.isArrowFunction(what)) return false;
+    if (!QUERIES.has(expression.name.text) || ts.isArrowFunction(what)) return false;
     const isName =
       ts.isIdentifier(what) ||
       ts.isElementAccessExpression(what) ||
