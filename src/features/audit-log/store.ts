@@ -1,6 +1,13 @@
-import { PAGE_LIMIT_MAX, type PagePosition, type SearchResult } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import {
+  FIRST_FILTER,
+  IN_TIME,
+  search,
+  type FoundRow,
+  type SearchedTime,
+} from '../../db/search.ts';
 
 export interface AuditRow {
   readonly id: string;
@@ -17,15 +24,11 @@ export interface AuditRow {
 const EQUALITIES = ['actor_kind', 'actor_id', 'action', 'target_id'] as const;
 
 /** All given filters must match. */
-export interface AuditFilters {
+export interface AuditFilters extends SearchedTime {
   readonly actor_kind?: string | undefined;
   readonly actor_id?: string | undefined;
   readonly action?: string | undefined;
   readonly target_id?: string | undefined;
-  /** ISO, inclusive. */
-  readonly since?: string | undefined;
-  /** ISO, exclusive. */
-  readonly until?: string | undefined;
 }
 
 /** How many entries a search reads of the range of each filter before it returns a page. */
@@ -39,9 +42,7 @@ type Equality = `${Filter} = $${number}`;
 // An index serves it as one range for each filter.
 const entriesWith = (equality: Equality | 'true'): string => `from audit_log
          where team_id = $1
-           and ${isAfter(BY_CREATION, ['$3', '$4'])}
-           and created_at >= coalesce($5::timestamptz, '-infinity')
-           and created_at < coalesce($6::timestamptz, 'infinity')
+           and ${IN_TIME}
            and ${equality}`;
 
 /**
@@ -105,16 +106,10 @@ function searchText(equalities: readonly Equality[]): string {
      ${newestFirst(['page.created_at', 'page.id'])}`;
 }
 
-/** An entry, or none if nothing was found. `reached`: how far the search has read. */
-type FoundRow = (AuditRow | { readonly [name in keyof AuditRow]: null }) & {
-  readonly reached_at: string | null;
-  readonly reached_id: string | null;
-};
-
 const listOf = statementsByFilters(EQUALITIES, (named) => {
-  const equalities = named.map((name, place): Equality => `${name} = $${place + 7}`);
+  const equalities = named.map((name, place): Equality => `${name} = $${place + FIRST_FILTER}`);
   const [only = 'true', second] = equalities;
-  return statement<FoundRow>(
+  return statement<FoundRow<AuditRow>>(
     ['auditLog.list', ...named].join('.'),
     second === undefined ? listText(only) : searchText(equalities),
     { isSearch: named.length > 0 },
@@ -125,25 +120,12 @@ const listOf = statementsByFilters(EQUALITIES, (named) => {
  * Lists entries, newest first, after `after`. `limit`: at most one more than a page holds. With
  * several filters it can return fewer although more follow: then it says how far it has read.
  */
-export async function listEntries(
+export function listEntries(
   db: Db,
   teamId: string,
-  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
+  slice: PageSlice,
   filters: AuditFilters,
 ): Promise<SearchResult<AuditRow>> {
   const { since, until } = filters;
-  const { list, values } = listOf(filters);
-  const rows = await db.query(list, [
-    teamId,
-    limit,
-    ...positionValues(after),
-    since ?? null,
-    until ?? null,
-    ...values,
-  ]);
-  const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
-  return {
-    rows: rows.filter((row): row is FoundRow & AuditRow => row.id !== null),
-    reached: at === null || id === null ? null : { at, id },
-  };
+  return search(db, teamId, slice, { ...listOf(filters), since, until });
 }

@@ -1,6 +1,13 @@
-import { PAGE_LIMIT_MAX, type PagePosition, type SearchResult } from '../../core/page.ts';
+import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import {
+  FIRST_FILTER,
+  IN_TIME,
+  search,
+  type FoundRow,
+  type SearchedTime,
+} from '../../db/search.ts';
 import type { DeliveryStatus } from '../../delivery/schedule.ts';
 import type { DeliveryRow } from './store.ts';
 
@@ -15,15 +22,11 @@ const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_t
   d.response_ms, d.error`;
 
 /** Which deliveries to list. */
-export interface DeliveryFilters {
+export interface DeliveryFilters extends SearchedTime {
   /** `failed`: `retrying` or `gave_up`. */
   readonly status?: DeliveryStatus | 'failed' | undefined;
   readonly event_type?: string | undefined;
   readonly endpoint_id?: string | undefined;
-  /** ISO, inclusive. */
-  readonly since?: string | undefined;
-  /** ISO, exclusive. */
-  readonly until?: string | undefined;
 }
 
 /**
@@ -42,10 +45,6 @@ interface DeliveryText {
   /** What must hold of those that were read, or nothing. */
   readonly condition: string;
 }
-
-const IN_TIME = `${isAfter(BY_CREATION, ['$3', '$4'])}
-             and created_at >= coalesce($5::timestamptz, '-infinity')
-             and created_at < coalesce($6::timestamptz, 'infinity')`;
 
 /** SQL: the rows of the positions in `page`. */
 const ROWS_OF_PAGE = `cross join lateral (
@@ -165,16 +164,16 @@ function searchText(text: DeliveryText): string {
 // take long, nearly all of the latest deliveries are waiting, and are found among those.
 function pendingText(text: DeliveryText): string {
   const { endpoints, condition } = text;
-  const isPending = `team_id = w.team_id
-               and endpoint_id = w.id
-               and status = 'pending'`;
+  const pending = `select created_at, id, status, event_type
+         from webhook_delivery
+         where team_id = w.team_id
+           and endpoint_id = w.id
+           and status = 'pending'`;
   return `with waiting as materialized (
        select each.*
        from ${endpoints}
        cross join lateral (
-         select created_at, id, status, event_type
-         from webhook_delivery
-         where ${isPending}
+         ${pending}
            and claimed_by is null
          order by team_id, endpoint_id, id
          limit ${PENDING_MAX + 1}
@@ -184,9 +183,7 @@ function pendingText(text: DeliveryText): string {
        select each.*
        from ${endpoints}
        cross join lateral (
-         select created_at, id, status, event_type
-         from webhook_delivery
-         where ${isPending}
+         ${pending}
            and claimed_by is not null
          offset 0
        ) each
@@ -215,12 +212,6 @@ function pendingText(text: DeliveryText): string {
      )}`;
 }
 
-/** A delivery, or none if nothing was found. `reached`: how far the search has read. */
-type FoundRow = (AdminDeliveryRow | { readonly [name in keyof AdminDeliveryRow]: null }) & {
-  readonly reached_at: string | null;
-  readonly reached_id: string | null;
-};
-
 // In the words of the index of failed deliveries.
 const HAS_FAILED = ` and status in ('retrying', 'gave_up')`;
 
@@ -234,8 +225,11 @@ const HOW = {
   pending: { inRange: '', text: pendingText },
 } as const;
 
-function listStatement(status: ListStatus, named: readonly string[]): Statement<FoundRow> {
-  const place = (name: string): string => `$${named.indexOf(name) + 7}`;
+function listStatement(
+  status: ListStatus,
+  named: readonly string[],
+): Statement<FoundRow<AdminDeliveryRow>> {
+  const place = (name: string): string => `$${named.indexOf(name) + FIRST_FILTER}`;
   const isRange = status === 'any' || status === 'failed';
   const ofStatus = isRange ? [] : [`status = '${status}'`];
   const ofType = named.includes('event_type') ? [`event_type = ${place('event_type')}`] : [];
@@ -272,27 +266,15 @@ const LISTS = {
  * most one more than a page holds. With a status or a type it can return fewer although more
  * follow: then it says how far it has read.
  */
-export async function listDeliveries(
+export function listDeliveries(
   db: Db,
   teamId: string,
-  { limit, after }: { readonly limit: number; readonly after: PagePosition | null },
+  slice: PageSlice,
   filters: DeliveryFilters,
 ): Promise<SearchResult<AdminDeliveryRow>> {
   const { since, until } = filters;
-  const { list, values } = LISTS[filters.status ?? 'any'](filters);
-  const rows = await db.query(list, [
-    teamId,
-    limit,
-    ...positionValues(after),
-    since ?? null,
-    until ?? null,
-    ...values,
-  ]);
-  const { reached_at: at = null, reached_id: id = null } = rows[0] ?? {};
-  return {
-    rows: rows.filter((row): row is FoundRow & AdminDeliveryRow => row.id !== null),
-    reached: at === null || id === null ? null : { at, id },
-  };
+  const filtered = LISTS[filters.status ?? 'any'](filters);
+  return search(db, teamId, slice, { ...filtered, since, until });
 }
 
 /** A delivery with all parts of its request. */
