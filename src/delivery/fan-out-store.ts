@@ -1,4 +1,5 @@
 import { statement, type Tx } from '../db/client.ts';
+import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
 import { NO_WAIT_FOR_DISK } from './result-store.ts';
 
@@ -42,13 +43,7 @@ function takeEventsText(order: 'asc' | 'desc'): string {
       where team_id = e.team_id and status = 'active' and e.type = any (events)
       offset 0
     ) w on true
-    left join lateral (
-      select true as is_held
-      from webhook_endpoint
-      where team_id = e.team_id and id = w.id
-      limit 1
-      for key share skip locked
-    ) own on true
+    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}
     order by e.created_at, e.id`;
 }
 

@@ -1,4 +1,5 @@
 import { statement, type Db, type Tx } from '../db/client.ts';
+import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
 import type { EndpointRef } from './waiting-store.ts';
@@ -187,13 +188,7 @@ const HOLD_ENDPOINTS = statement<EndpointRef>(
      where team_id = n.team_id and id = n.endpoint_id
      limit 1
    ) w
-   left join lateral (
-     select true as is_held
-     from webhook_endpoint
-     where team_id = n.team_id and id = n.endpoint_id
-     limit 1
-     for key share skip locked
-   ) own on true
+   ${holdUnlessLocked('webhook_endpoint', 'team_id = n.team_id and id = n.endpoint_id')}
    where own.is_held is null`,
 );
 

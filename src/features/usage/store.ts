@@ -1,6 +1,7 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { holdUnlessLocked } from '../../db/row-lock.ts';
 
 /** The requests of one key on one day. */
 export interface UsageRow {
@@ -132,13 +133,7 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
      select n.*, own.is_held
      from given n
      join api_key k on k.team_id = n.team_id and k.id = n.key_id
-     left join lateral (
-       select true as is_held
-       from api_key
-       where team_id = n.team_id and id = n.key_id
-       limit 1
-       for key share skip locked
-     ) own on true
+     ${holdUnlessLocked('api_key', 'team_id = n.team_id and id = n.key_id')}
    ), added as (
      insert into api_key_usage as u
        (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
