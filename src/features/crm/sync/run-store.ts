@@ -40,14 +40,21 @@ export function claim(
   return db.queryFirst(CLAIM, [now, run.teamId, run.connectionId, run.token, leaseUntil]);
 }
 
+/** SQL: the run still has the connection. The parameters are those of `keyOf`. */
+const IS_HELD = `team_id = $1
+     and id = $2
+     and sync_token = $3
+     and status = 'active'`;
+
+function keyOf({ teamId, connectionId, token }: RunKey): [string, string, string] {
+  return [teamId, connectionId, token];
+}
+
 const HOLD = statement<{ id: string }>(
   'crm.holdSync',
   `update crm_connection
    set sync_state = $4, sync_lease_until = $5
-   where team_id = $1
-     and id = $2
-     and sync_token = $3
-     and status = 'active'
+   where ${IS_HELD}
    returning id`,
 );
 
@@ -62,7 +69,7 @@ export async function holdRun(
   state: SyncState,
   leaseUntil: Date,
 ): Promise<boolean> {
-  const values = [run.teamId, run.connectionId, run.token, JSON.stringify(state), leaseUntil];
+  const values = [...keyOf(run), JSON.stringify(state), leaseUntil];
   return (await tx.query(HOLD, values)).length > 0;
 }
 
@@ -71,10 +78,7 @@ const END = statement<{ id: string }>(
   `update crm_connection
    set sync_state = $4, sync_token = null, sync_lease_until = null, next_sync_at = $5,
      last_synced_at = $6, last_error = null, failure_streak = 0
-   where team_id = $1
-     and id = $2
-     and sync_token = $3
-     and status = 'active'
+   where ${IS_HELD}
    returning id`,
 );
 
@@ -84,14 +88,7 @@ export async function endRound(
   run: RunKey,
   end: { state: SyncState; next: Date; at: Date },
 ): Promise<boolean> {
-  const values = [
-    run.teamId,
-    run.connectionId,
-    run.token,
-    JSON.stringify(end.state),
-    end.next,
-    end.at,
-  ];
+  const values = [...keyOf(run), JSON.stringify(end.state), end.next, end.at];
   return (await tx.query(END, values)).length > 0;
 }
 
@@ -106,7 +103,7 @@ const RELEASE = statement(
 
 /** Gives the connection back in the middle of a round; the next run continues. `next` null: now. */
 export async function release(db: Db, run: RunKey, next: Date | null): Promise<void> {
-  await db.query(RELEASE, [run.teamId, run.connectionId, run.token, next]);
+  await db.query(RELEASE, [...keyOf(run), next]);
 }
 
 const FAIL = statement<{ provider: string; failure_streak: number }>(
@@ -115,10 +112,7 @@ const FAIL = statement<{ provider: string; failure_streak: number }>(
    set sync_token = null, sync_lease_until = null, last_error = $4,
      failure_streak = failure_streak + 1,
      sync_state = case when $5 then jsonb_set(sync_state, '{round}', 'null') else sync_state end
-   where team_id = $1
-     and id = $2
-     and sync_token = $3
-     and status = 'active'
+   where ${IS_HELD}
    returning provider, failure_streak`,
 );
 
@@ -131,7 +125,7 @@ export function failRun(
   run: RunKey,
   { reason, forgetRound }: { reason: string; forgetRound: boolean },
 ): Promise<{ provider: string; failure_streak: number } | null> {
-  return tx.queryFirst(FAIL, [run.teamId, run.connectionId, run.token, reason, forgetRound]);
+  return tx.queryFirst(FAIL, [...keyOf(run), reason, forgetRound]);
 }
 
 const SET_NEXT = statement(
