@@ -5,10 +5,10 @@ import { client } from '../lib/api.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Choice, FormProblem, Group } from '../ui/field.tsx';
+import { Choice, FormProblem } from '../ui/field.tsx';
 import { nameOf, type Member } from './member-name.ts';
+import { RoleChoice } from './role-choice.tsx';
 
-const ROLES = ['member', 'admin'] as const;
 const RIGHT = 'schnittstellen';
 
 /** Changes the role of a member, and the right to manage API keys. */
@@ -42,19 +42,7 @@ export function ChangeMember({
   });
   return (
     <Dialog title={t.members.changeTitle(nameOf(member))} onClose={onClose}>
-      <Group legend={t.members.role}>
-        {ROLES.map((one) => (
-          <Choice
-            key={one}
-            kind="radio"
-            name="role"
-            checked={role === one}
-            label={t.roles[one]}
-            hint={t.members.roleHints[one]}
-            onChange={() => setRole(one)}
-          />
-        ))}
-      </Group>
+      <RoleChoice chosen={role} onChoose={setRole} />
       {mayHold &&
         (isOwner ? (
           <Choice

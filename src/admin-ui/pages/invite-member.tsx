@@ -5,9 +5,8 @@ import { api } from '../lib/api.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
-
-const ROLES = ['member', 'admin'] as const;
+import { Field, FormProblem, useFieldErrors } from '../ui/field.tsx';
+import { RoleChoice, type Role } from './role-choice.tsx';
 
 /** Invites somebody to the team. */
 export function InviteMember({
@@ -20,7 +19,7 @@ export function InviteMember({
   const t = useTexts();
   const { team } = useSession();
   const [email, setEmail] = useState('');
-  const [role, setRole] = useState<(typeof ROLES)[number]>('member');
+  const [role, setRole] = useState<Role>('member');
   const [lang, setLang] = useState(team.language);
   const invite = useMutation(
     api.v1.members.create.mutationOptions({ onSuccess: () => onDone(t.members.invited(email)) }),
@@ -44,19 +43,7 @@ export function InviteMember({
             />
           )}
         </Field>
-        <Group legend={t.members.role} error={errorOf('role')}>
-          {ROLES.map((one) => (
-            <Choice
-              key={one}
-              kind="radio"
-              name="role"
-              checked={role === one}
-              label={t.roles[one]}
-              hint={t.members.roleHints[one]}
-              onChange={() => setRole(one)}
-            />
-          ))}
-        </Group>
+        <RoleChoice chosen={role} error={errorOf('role')} onChoose={setRole} />
         <Field label={t.members.language}>
           {(props) => (
             <select
