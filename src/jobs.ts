@@ -85,8 +85,8 @@ function tasksOf({
       allowBaseUrl: config.webhookAllowPrivateTargets,
     }),
     ...webhookTasks({ ...shared, pauseAfterS: config.webhookPauseAfterS }),
-    ...deliveryTasks(shared),
-    ...retentionTasks(shared),
-    ...teamTasks(shared),
+    ...deliveryTasks(db, systemClock),
+    ...retentionTasks(db, systemClock),
+    ...teamTasks(db),
   };
 }

@@ -78,13 +78,7 @@ export const OBJECTION_CATEGORIES: Words = [
   'trust',
 ];
 
-export interface Tip {
-  readonly issue: string;
-  readonly moment: string;
-  readonly principle: string;
-  readonly rewrite: string;
-  readonly impact: string;
-}
+type Tip = Readonly<Record<'issue' | 'moment' | 'principle' | 'rewrite' | 'impact', string>>;
 
 interface Vocabulary {
   readonly titles: Words;

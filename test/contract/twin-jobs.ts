@@ -92,7 +92,7 @@ async function work(
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {
     ...memberTasks(shared),
-    ...deliveryTasks(shared),
+    ...deliveryTasks(db, clock),
     ...webhookTasks({ ...shared, pauseAfterS: 1 }),
   };
   // None of these tasks uses the helpers of the job runner.

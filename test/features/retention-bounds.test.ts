@@ -216,7 +216,7 @@ describe('a kind that fails', () => {
       create function refuse() returns trigger language plpgsql as
       $$ begin raise exception 'refused by the test'; end $$;
       create trigger refuse before delete on event execute function refuse()`);
-    const job: Task | undefined = retentionTasks({ db: api.db, clock })[REMOVE_OLD];
+    const job: Task | undefined = retentionTasks(api.db, clock)[REMOVE_OLD];
     await expect(job?.({}, {} as never)).rejects.toThrow(
       'Old rows could not be removed: events: refused by the test',
     );

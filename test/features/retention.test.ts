@@ -305,7 +305,7 @@ describe('the removal', () => {
       { task: REMOVE_OLD, match: expect.stringMatching(/^\d+ \* \* \* \*$/) },
     ]);
     const old = await addAuditEntry(ago(401 * DAY_MS));
-    await retentionTasks({ db: api.db, clock })[REMOVE_OLD]?.({}, {} as never);
+    await retentionTasks(api.db, clock)[REMOVE_OLD]?.({}, {} as never);
     expect(await old.exists()).toBe(false);
   });
 

@@ -7,13 +7,7 @@ import { removeOld } from './service.ts';
 export const REMOVE_OLD = 'remove_old';
 
 /** The feature's jobs. */
-export function retentionTasks({
-  db,
-  clock,
-}: {
-  readonly db: Db;
-  readonly clock: Clock;
-}): Record<string, Task> {
+export function retentionTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
     [REMOVE_OLD]: async () => {
       await removeOld(db, clock);

@@ -4,7 +4,7 @@ import { eraseTeams } from './erasure-service.ts';
 import { ERASE_TEAMS, REMOVALS_QUEUE } from './jobs.ts';
 
 /** The feature's jobs. A run that did not finish adds the next one. */
-export function teamTasks({ db }: { readonly db: Db }): Record<string, Task> {
+export function teamTasks(db: Db): Record<string, Task> {
   return {
     [ERASE_TEAMS]: async (_payload, { abortSignal, addJob }) => {
       const hasMore = await eraseTeams(db, { signal: abortSignal });

@@ -15,13 +15,7 @@ const resendPayload = z.object({
 const removalPayload = z.object({ teamId: z.string(), endpointId: z.string() });
 
 /** The feature's jobs: the next batch of a resend, or of a removal. */
-export function deliveryTasks({
-  db,
-  clock,
-}: {
-  readonly db: Db;
-  readonly clock: Clock;
-}): Record<string, Task> {
+export function deliveryTasks(db: Db, clock: Clock): Record<string, Task> {
   return {
     [RESEND_DELIVERIES]: (payload) => resendBatch(db, clock, resendPayload.parse(payload)),
     [REMOVE_DELIVERIES]: (payload, { abortSignal }) =>
