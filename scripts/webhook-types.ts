@@ -45,14 +45,23 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Event data is flat, so a field is a union of these types or of literals. */
+/**
+ * Event data is flat, so a field is a union of these types or of literals. `string & {}` keeps the
+ * literals beside it visible to editors.
+ */
 function typeOf(field: z.core.JSONSchema.BaseSchema): string {
-  if (field.enum) return field.enum.map((value) => `'${String(value)}'`).join(' | ');
+  const known = field.type === 'string' ? field.anyOf?.[0]?.enum : undefined;
+  if (known) return `${literals(known)} | (string & {})`;
+  if (field.enum) return literals(field.enum);
   if (field.anyOf) return field.anyOf.map(typeOf).join(' | ');
   return [field.type]
     .flat()
     .map((type) => requireType(type, field))
     .join(' | ');
+}
+
+function literals(values: readonly unknown[]): string {
+  return values.map((value) => `'${String(value)}'`).join(' | ');
 }
 
 function requireType(type: string | undefined, field: object): string {

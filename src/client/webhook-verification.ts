@@ -51,8 +51,8 @@ export interface WebhookEventData {
     team_id: string;
     /** The assignment. */
     assignment_id: string;
-    /** `open`, `done` or `revoked`. */
-    status: string;
+    /** Where the assignment stands. */
+    status: 'open' | 'done' | 'revoked' | (string & {});
     /** Title of the assignment; null without one. */
     title: string | null;
     /** The membership of the recipient. */
@@ -73,8 +73,8 @@ export interface WebhookEventData {
     team_id: string;
     /** The assignment. */
     assignment_id: string;
-    /** `open`, `done` or `revoked`. */
-    status: string;
+    /** Where the assignment stands. */
+    status: 'open' | 'done' | 'revoked' | (string & {});
     /** Title of the assignment; null without one. */
     title: string | null;
     /** The membership of the recipient. */
@@ -95,8 +95,8 @@ export interface WebhookEventData {
     team_id: string;
     /** The membership. */
     member_id: string;
-    /** `owner`, `admin` or `member`. */
-    role: string;
+    /** What the person may do in the app. */
+    role: 'owner' | 'admin' | 'member' | (string & {});
     /**
      * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
      * on.
@@ -109,8 +109,8 @@ export interface WebhookEventData {
     team_id: string;
     /** The membership. */
     member_id: string;
-    /** `owner`, `admin` or `member`. */
-    role: string;
+    /** What the person may do in the app. */
+    role: 'owner' | 'admin' | 'member' | (string & {});
     /**
      * The person; null while an invitation is not accepted. Only while `member_detail_enabled` is
      * on.
@@ -124,7 +124,7 @@ export interface WebhookEventData {
     /** The CRM connection. */
     connection_id: string;
     /** The CRM. */
-    provider: string;
+    provider: 'hubspot' | 'pipedrive' | (string & {});
     /** Why the attempt failed. */
     reason: string;
   };

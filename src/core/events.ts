@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { Actor } from './actor.ts';
 import { isPersonal, personal } from './private-fields.ts';
+import { knownText } from './shapes.ts';
 
 /** The version of the event format that new webhook endpoints get. Each endpoint keeps its own. */
 export const EVENT_API_VERSION = '2026-11';
@@ -42,6 +43,10 @@ function text(description: string, example: string): z.ZodString {
   return z.string().meta({ description, examples: [example] });
 }
 
+function oneOf(values: readonly string[], description: string, example: string): z.ZodString {
+  return knownText(values).meta({ description, examples: [example] });
+}
+
 function textOrNull(description: string, example: string): z.ZodNullable<z.ZodString> {
   return z
     .string()
@@ -64,7 +69,7 @@ const trainingId = text('The training session.', 'trn_01jc4f6b');
 
 const assignmentFields = {
   assignment_id: text('The assignment.', 'asg_01jc4f5a'),
-  status: text('`open`, `done` or `revoked`.', 'open'),
+  status: oneOf(['open', 'done', 'revoked'], 'Where the assignment stands.', 'open'),
   title: textOrNull('Title of the assignment; null without one.', 'Practise objections'),
   member_id: text('The membership of the recipient.', 'mem_01jc4f3x'),
   user_id: userId,
@@ -77,7 +82,7 @@ const assignmentFields = {
 
 const memberFields = {
   member_id: text('The membership.', 'mem_01jc4f3x'),
-  role: text('`owner`, `admin` or `member`.', 'member'),
+  role: oneOf(['owner', 'admin', 'member'], 'What the person may do in the app.', 'member'),
   user_id: userId,
 };
 
@@ -143,7 +148,7 @@ export const EVENTS = {
     raisedBy: ANY_ACTOR,
     fields: {
       connection_id: text('The CRM connection.', 'crm_demo'),
-      provider: text('The CRM.', 'hubspot'),
+      provider: oneOf(['hubspot', 'pipedrive'], 'The CRM.', 'hubspot'),
       reason: text('Why the attempt failed.', 'unauthorized'),
     },
   }),

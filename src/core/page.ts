@@ -34,17 +34,19 @@ export const pageQuery = {
 
 /** The response schema of a paged list. */
 export function pageOf<T extends z.ZodType>(item: T) {
-  return z.object({
-    data: z.array(item),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'Pass it as `cursor` for the page that follows; null on the last page. ' +
-          'A page before the last one can hold fewer entries than `limit`.',
-      }),
-  });
+  return z
+    .object({
+      data: z.array(item).meta({ description: 'The entries of the page.' }),
+      next_cursor: z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'Pass it as `cursor` for the page that follows; null on the last page. ' +
+            'A page before the last one can hold fewer entries than `limit`.',
+        }),
+    })
+    .meta({ description: 'A page of a list.' });
 }
 
 /** A position in a list: the sort time (ISO, UTC, milliseconds) and the id that breaks ties. */

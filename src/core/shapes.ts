@@ -97,12 +97,26 @@ export const freeObject = z
 export const freeContainer = z
   .unknown()
   .refine(isContainer, { error: 'Expected an object or an array.', ...INVALID_TYPE })
-  .meta({ type: ['object', 'array'], ...FREE_JSON }) as unknown as z.ZodType<
-  Record<string, unknown> | unknown[]
->;
+  .meta({
+    anyOf: [
+      { type: 'object', additionalProperties: true },
+      { type: 'array', items: {} },
+    ],
+    ...FREE_JSON,
+  }) as unknown as z.ZodType<Record<string, unknown> | unknown[]>;
+
+/**
+ * A text of which some values are known. Later versions may add values, so the document names the
+ * known ones and allows any other text beside them: a generated client then accepts a new one.
+ */
+export function knownText(values: readonly string[], text = z.string()): z.ZodString {
+  return text.meta({ anyOf: [{ type: 'string', enum: [...values] }, { type: 'string' }] });
+}
 
 /** The output of an operation that has nothing to return. */
-export const okOutput = z.object({ ok: z.boolean() });
+export const okOutput = z
+  .object({ ok: z.boolean().meta({ description: 'Always true.' }) })
+  .meta({ description: 'It is done.' });
 
 /** Makes the bounds of a list comparable: each is ISO in any time zone, and may be missing. */
 export function toInstants<Filters extends Partial<Record<'since' | 'until', string | undefined>>>(

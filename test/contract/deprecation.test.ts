@@ -82,7 +82,10 @@ describe('a deprecated operation', () => {
   });
 
   test('is deprecated in the document, which describes the headers', () => {
-    const document = openApiDocument('', { router: things, deprecations: OWN_ONLY });
+    const document = openApiDocument('https://team.example', {
+      router: things,
+      deprecations: OWN_ONLY,
+    });
     const { get: old } = document.paths?.['/old/{thing_id}'] ?? {};
     const { get: current } = document.paths?.['/current/{thing_id}'] ?? {};
     expect(old).toMatchObject({
@@ -117,12 +120,15 @@ describe('a deprecated version', () => {
   });
 
   test('has every operation deprecated in the document', () => {
-    const { paths = {} } = openApiDocument('', { router: things, deprecations: VERSIONS });
+    const { paths = {} } = openApiDocument('https://team.example', {
+      router: things,
+      deprecations: VERSIONS,
+    });
     expect(Object.values(paths).map(({ get }) => get?.deprecated)).toEqual([true, true]);
   });
 });
 
 test('the document describes no deprecation while there is none', () => {
-  const { paths, components } = openApiDocument('');
+  const { paths, components } = openApiDocument('https://team.example');
   expect(/deprecat|sunset/i.test(JSON.stringify([paths, components]))).toBe(false);
 });

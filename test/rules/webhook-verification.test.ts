@@ -74,7 +74,9 @@ const withSignature = (signature: string): { headers: WebhookHeaders } => ({
 describe('the published types', () => {
   // This is only compiled. The check "types" of `npm test` fails here when core/events.ts and the
   // published types differ.
-  type Plain<O> = { [K in keyof O]-?: Exclude<O[K], undefined> };
+  /** A text with known values is any text to the service. */
+  type Widened<T> = T extends string ? string : T;
+  type Plain<O> = { [K in keyof O]-?: Widened<Exclude<O[K], undefined>> };
   type Optional<O> = {
     [K in keyof O]-?: Record<never, never> extends Pick<O, K> ? K : never;
   }[keyof O];

@@ -1,61 +1,72 @@
 import { z } from 'zod';
+import { DIMENSIONS } from '../../core/dimensions.ts';
+import { knownText } from '../../core/shapes.ts';
 
-export const teamAnalytics = z.object({
-  totals: z.object({
-    active_members: z.int().nullable().meta({ description: 'The owner included.' }),
-    scored: z.int().nullable().meta({ description: 'Trainings with an evaluation.' }),
-    sessions: z.int().nullable().meta({ description: 'Ended trainings.' }),
-    avg_score: z
-      .number()
-      .nullable()
-      .meta({ description: 'Mean total, to one decimal; null without a score.' }),
-  }),
-  dimensions: z
-    .array(
-      z.object({
-        dimension: z.string().nullable(),
-        value: z.number().nullable().meta({ description: 'Mean, to one decimal.' }),
-      }),
-    )
-    .default([])
-    .meta({ description: 'In alphabetical order.' }),
-  skill_gaps: z
-    .array(z.string())
-    .default([])
-    .meta({ description: 'Dimensions whose mean is below 60, the lowest first.' }),
-  trend: z
-    .array(
-      z.object({
-        score: z
-          .int()
-          .nullable()
-          .meta({ description: 'Mean total; null for a week without a score.' }),
-      }),
-    )
-    .default([])
-    .meta({ description: 'The last 12 ISO weeks (UTC), the oldest first, the current one last.' }),
-  members: z
-    .array(
-      z.object({
-        sessions: z.int().meta({ description: 'Ended trainings.' }),
-        avg_score: z.number().nullable(),
-        trend_delta: z
+export const teamAnalytics = z
+  .object({
+    totals: z
+      .object({
+        active_members: z.int().nullable().meta({ description: 'The owner included.' }),
+        scored: z.int().nullable().meta({ description: 'Trainings with an evaluation.' }),
+        sessions: z.int().nullable().meta({ description: 'Ended trainings.' }),
+        avg_score: z
           .number()
           .nullable()
-          .meta({
-            description:
-              'Mean of the last 30 days (UTC, today included) minus that of the 30 days before; ' +
-              'null if either has no score.',
-          }),
+          .meta({ description: 'Mean total, to one decimal; null without a score.' }),
+      })
+      .meta({ description: 'Over all active members.' }),
+    dimensions: z
+      .array(
+        z.object({
+          dimension: knownText(DIMENSIONS).nullable().meta({ description: 'What is scored.' }),
+          value: z.number().nullable().meta({ description: 'Mean, to one decimal.' }),
+        }),
+      )
+      .default([])
+      .meta({ description: 'In alphabetical order.' }),
+    skill_gaps: z
+      .array(knownText(DIMENSIONS))
+      .default([])
+      .meta({ description: 'Dimensions whose mean is below 60, the lowest first.' }),
+    trend: z
+      .array(
+        z.object({
+          score: z
+            .int()
+            .nullable()
+            .meta({ description: 'Mean total; null for a week without a score.' }),
+        }),
+      )
+      .default([])
+      .meta({
+        description: 'The last 12 ISO weeks (UTC), the oldest first, the current one last.',
       }),
-    )
-    .default([])
-    .meta({
-      description:
-        'One entry for each active member with an ended training, the best first, without names ' +
-        'or ids. Empty unless `member_detail_enabled` and `leaderboard_enabled` are on and at ' +
-        'least 5 active members are involved.',
-    }),
-});
+    members: z
+      .array(
+        z.object({
+          sessions: z.int().meta({ description: 'Ended trainings.' }),
+          avg_score: z
+            .number()
+            .nullable()
+            .meta({ description: 'Mean total, to one decimal; null without a score.' }),
+          trend_delta: z
+            .number()
+            .nullable()
+            .meta({
+              description:
+                'Mean of the last 30 days (UTC, today included) minus that of the 30 days ' +
+                'before; null if either has no score.',
+            }),
+        }),
+      )
+      .default([])
+      .meta({
+        description:
+          'One entry for each active member with an ended training, the best first, without ' +
+          'names or ids. Empty unless `member_detail_enabled` and `leaderboard_enabled` are on ' +
+          'and at least 5 active members are involved.',
+      }),
+  })
+  .meta({ description: 'Aggregated figures of the team.' });
 
 export const teamInput = z.object({});

@@ -1,28 +1,52 @@
 import { z } from 'zod';
+import { DIMENSIONS } from '../../core/dimensions.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { detailOrNull } from '../../core/privacy.ts';
-import { catalogId, dateInput, dateOnly, dateTime, id, nameInput } from '../../core/shapes.ts';
+import {
+  catalogId,
+  dateInput,
+  dateOnly,
+  dateTime,
+  id,
+  knownText,
+  nameInput,
+} from '../../core/shapes.ts';
 
-export const assignment = z.object({
-  id: z.string(),
-  status: z
-    .string()
-    .meta({ description: '`open`, `done`, or `revoked` when its member was removed.' }),
-  title: z.string().nullable(),
-  situation_id: catalogId,
-  personality_id: catalogId,
-  industry_id: catalogId,
-  member_user_id: z
-    .string()
-    .nullable()
-    .meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
-  member_email: detailOrNull(z.string().nullable()),
-  note: z.string().nullable(),
-  due_date: dateOnly.nullable(),
-  focus_dimension: z.string().nullable(),
-  completed_training_id: z.string().nullable(),
-  created_at: dateTime.nullable(),
-});
+export const assignment = z
+  .object({
+    id: z.string().meta({ description: 'Id of the assignment.' }),
+    status: knownText(['open', 'done', 'revoked']).meta({
+      description: '`open`, `done`, or `revoked` when its member was removed.',
+    }),
+    title: z
+      .string()
+      .nullable()
+      .meta({ description: 'What the recipient reads; null without one.' }),
+    situation_id: catalogId,
+    personality_id: catalogId,
+    industry_id: catalogId,
+    member_user_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
+    member_email: detailOrNull(
+      z.string().nullable().meta({ description: "The recipient's address." }),
+    ),
+    note: z
+      .string()
+      .nullable()
+      .meta({ description: 'Free text for the recipient; null without one.' }),
+    due_date: dateOnly.nullable().meta({ description: 'A calendar date; null without one.' }),
+    focus_dimension: knownText(DIMENSIONS)
+      .nullable()
+      .meta({ description: 'The dimension to practise; null without one.' }),
+    completed_training_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The training that completed it; null if none did.' }),
+    created_at: dateTime.nullable().meta({ description: 'When it was created.' }),
+  })
+  .meta({ description: 'A training that a member is asked to do.' });
 
 export const assignmentPage = pageOf(assignment);
 
@@ -67,7 +91,9 @@ export const createInput = z.strictObject({
 });
 export const updateInput = z.strictObject({
   ...assignmentId,
-  status: nameInput.optional().meta({ description: '`open` or `done`.', examples: ['done'] }),
+  status: knownText(['open', 'done'], nameInput)
+    .optional()
+    .meta({ description: '`open` or `done`.', examples: ['done'] }),
   note,
   due_date: dueDate,
 });

@@ -4,17 +4,25 @@ import { dateTime, freeContainer, freeObject, id } from '../../core/shapes.ts';
 
 const TEXT_MAX_CHARACTERS = 10_000;
 
-export const trainingCase = z.object({
-  id: z.string(),
-  user_id: z.string().meta({ description: 'The person whose case it is.' }),
-  title: z.string().nullable(),
-  persona_id: z.string().nullable(),
-  fields: freeContainer.nullable().meta({ description: 'Free-form JSON, as it was stored.' }),
-  external_ref: freeObject.nullable().meta({
-    description: "Free-form JSON, as it was stored: for instance ids in the client's own system.",
-  }),
-  created_at: dateTime.nullable(),
-});
+export const trainingCase = z
+  .object({
+    id: z.string().meta({ description: 'Id of the case.' }),
+    user_id: z.string().meta({ description: 'The person whose case it is.' }),
+    title: z
+      .string()
+      .nullable()
+      .meta({ description: 'What the case is called; null without a title.' }),
+    persona_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The counterpart to practise with; null without one.' }),
+    fields: freeContainer.nullable().meta({ description: 'Free-form JSON, as it was stored.' }),
+    external_ref: freeObject.nullable().meta({
+      description: "Free-form JSON, as it was stored: for instance ids in the client's own system.",
+    }),
+    created_at: dateTime.nullable().meta({ description: 'When it was created.' }),
+  })
+  .meta({ description: 'A case that the team shares.' });
 
 export const casePage = pageOf(trainingCase);
 

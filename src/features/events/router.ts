@@ -28,7 +28,7 @@ export const events = {
     method: 'GET',
     path: '/events',
     scope: 'webhooks:manage',
-    tag: 'Webhooks',
+    tag: 'Events',
     summary: 'List events',
     description:
       'The events of the team, newest first, whether or not an endpoint subscribes to them. ' +

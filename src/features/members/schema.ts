@@ -2,20 +2,26 @@ import { z } from 'zod';
 import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { detail } from '../../core/privacy.ts';
-import { dateTime, id, nameInput } from '../../core/shapes.ts';
+import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
 
 /** A member as the API shows it. */
-export const member = z.object({
-  id: z.string().meta({ description: 'Id of the membership; the value for `{member_id}`.' }),
-  user_id: z
-    .string()
-    .nullable()
-    .meta({ description: 'The person; null until an invitation is accepted.' }),
-  email: detail(z.string().nullable()),
-  role: z.string().meta({ description: '`owner`, `admin` or `member`.' }),
-  status: z.string().meta({ description: '`active` or `invited`.' }),
-  joined_at: dateTime.nullable().meta({ description: 'When the membership became active.' }),
-});
+export const member = z
+  .object({
+    id: z.string().meta({ description: 'Id of the membership; the value for `{member_id}`.' }),
+    user_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The person; null until an invitation is accepted.' }),
+    email: detail(z.string().nullable().meta({ description: "The person's address." })),
+    role: knownText(['owner', 'admin', 'member']).meta({
+      description: 'What the person may do in the app.',
+    }),
+    status: knownText(['active', 'invited']).meta({
+      description: '`invited` until the invitation is accepted.',
+    }),
+    joined_at: dateTime.nullable().meta({ description: 'When the membership became active.' }),
+  })
+  .meta({ description: "A person's membership in the team." });
 
 export const memberPage = pageOf(member);
 
@@ -26,7 +32,10 @@ const memberId = {
 /**
  * Any text. The operation checks the role, because the specification wants `field` in that error.
  */
-const role = nameInput.meta({ description: '`admin` or `member`.', examples: ['member'] });
+const role = knownText(['admin', 'member'], nameInput).meta({
+  description: '`admin` or `member`.',
+  examples: ['member'],
+});
 
 export const listInput = z.object(pageQuery);
 export const getInput = z.object(memberId);

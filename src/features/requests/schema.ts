@@ -1,28 +1,37 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { dateTime, id, nameInput } from '../../core/shapes.ts';
+import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
 
 /** A call of the API as the log shows it. */
-export const loggedRequest = z.object({
-  id: z.string().meta({ description: 'The `X-Request-Id` of the response.' }),
-  created_at: dateTime.meta({ description: 'When the request came.' }),
-  key_id: z.string().meta({ description: 'The API key that called.' }),
-  method: z.string(),
-  route: z.string().meta({ description: 'The path with the names of its parameters.' }),
-  status: z.int().meta({
-    description: 'HTTP status of the response; 499 if the caller hung up before it.',
-  }),
-  duration_ms: z.int().meta({ description: 'How long the call took, in milliseconds.' }),
-  network: z
-    .string()
-    .nullable()
-    .meta({ description: "The /24 network of the caller's address, or /48 for IPv6." }),
-  error_code: z.string().nullable().meta({ description: 'The `code` of the problem, if any.' }),
-  errors: z
-    .array(z.object({ path: z.string(), code: z.string() }))
-    .nullable()
-    .meta({ description: 'Where the faults of the input were, without their values.' }),
-});
+export const loggedRequest = z
+  .object({
+    id: z.string().meta({ description: 'The `X-Request-Id` of the response.' }),
+    created_at: dateTime.meta({ description: 'When the request came.' }),
+    key_id: z.string().meta({ description: 'The API key that called.' }),
+    method: knownText(['GET', 'POST', 'PATCH', 'DELETE']).meta({
+      description: 'HTTP method of the request.',
+    }),
+    route: z.string().meta({ description: 'The path with the names of its parameters.' }),
+    status: z.int().meta({
+      description: 'HTTP status of the response; 499 if the caller hung up before it.',
+    }),
+    duration_ms: z.int().meta({ description: 'How long the call took, in milliseconds.' }),
+    network: z
+      .string()
+      .nullable()
+      .meta({ description: "The /24 network of the caller's address, or /48 for IPv6." }),
+    error_code: z.string().nullable().meta({ description: 'The `code` of the problem, if any.' }),
+    errors: z
+      .array(
+        z.object({
+          path: z.string().meta({ description: 'Where the value was.' }),
+          code: z.string().meta({ description: 'The kind of fault.' }),
+        }),
+      )
+      .nullable()
+      .meta({ description: 'Where the faults of the input were, without their values.' }),
+  })
+  .meta({ description: 'A call of the API, as the log has it.' });
 
 export const requestPage = pageOf(loggedRequest);
 

@@ -6,34 +6,35 @@ import {
   dateTimeInput,
   freeObject,
   id,
+  knownText,
   nameInput,
 } from '../../core/shapes.ts';
 
+const STATUSES = ['started', 'aborted', 'completed', 'scored'];
+
 /** A training as the API shows it. */
-export const training = z.object({
-  id: z.string(),
-  user_id: z.string().meta({ description: 'The person who trained.' }),
-  status: z.string().meta({
-    description: 'For instance `scored`, once there is an evaluation. Further values may be added.',
-  }),
-  source: z
-    .string()
-    .meta({ description: 'Where it was held, for instance `app`. Further values may be added.' }),
-  assignment_id: z
-    .string()
-    .nullable()
-    .meta({ description: 'The assignment that it was made for.' }),
-  created_at: dateTime.nullable().meta({ description: 'When it began.' }),
-  finished_at: dateTime.nullable().meta({ description: 'When it ended; null while it runs.' }),
-  duration_s: z.int().nullable().meta({ description: 'Seconds.' }),
-  external_ref: freeObject
-    .nullable()
-    .meta({ description: 'Data of another system, returned as it was stored.' }),
-  situation_id: catalogId,
-  personality_id: catalogId,
-  industry_id: catalogId,
-  role_id: catalogId,
-});
+export const training = z
+  .object({
+    id: z.string().meta({ description: 'Id of the training.' }),
+    user_id: z.string().meta({ description: 'The person who trained.' }),
+    status: knownText(STATUSES).meta({ description: 'Once there is an evaluation: `scored`.' }),
+    source: knownText(['app']).meta({ description: 'Where it was held.' }),
+    assignment_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The assignment that it was made for.' }),
+    created_at: dateTime.nullable().meta({ description: 'When it began.' }),
+    finished_at: dateTime.nullable().meta({ description: 'When it ended; null while it runs.' }),
+    duration_s: z.int().nullable().meta({ description: 'Seconds.' }),
+    external_ref: freeObject
+      .nullable()
+      .meta({ description: 'Data of another system, returned as it was stored.' }),
+    situation_id: catalogId,
+    personality_id: catalogId,
+    industry_id: catalogId,
+    role_id: catalogId,
+  })
+  .meta({ description: 'A training session, without its transcript.' });
 
 export const trainingPage = pageOf(training);
 
@@ -42,8 +43,7 @@ export const listInput = z.object({
   user_id: id
     .optional()
     .meta({ description: 'Only trainings of this person.', examples: ['usr_01jc4f40'] }),
-  status: nameInput
-    .min(1)
+  status: knownText(STATUSES, nameInput.min(1))
     .optional()
     .meta({ description: 'Only trainings with this status.', examples: ['scored'] }),
   since: dateTimeInput.optional().meta({

@@ -1,45 +1,49 @@
 import { z } from 'zod';
+import { EVENT_TYPES } from '../../core/events.ts';
 import { pageQuery } from '../../core/page.ts';
-import { dateTime, id } from '../../core/shapes.ts';
+import { dateTime, id, knownText } from '../../core/shapes.ts';
 
 /** One event on its way to one endpoint. */
-export const webhookDelivery = z.object({
-  id: z.string().meta({ description: 'Id of the delivery.' }),
-  attempt: z.int().min(0).meta({ description: 'How many attempts have been made.' }),
-  status: z.string().meta({
-    description:
-      '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, ' +
-      'or `gave_up` after the last attempt failed.',
-  }),
-  event_type: z
-    .string()
-    .nullable()
-    .meta({ description: 'The type of the event that is delivered.' }),
-  created_at: dateTime.nullable().meta({ description: 'When the delivery was queued.' }),
-  next_try_at: dateTime
-    .nullable()
-    .meta({ description: 'When the next attempt is due; null if there will be none.' }),
-  response_code: z
-    .int()
-    .nullable()
-    .meta({ description: 'HTTP status of the last answer; null if there was none.' }),
-  response_excerpt: z
-    .string()
-    .max(1000)
-    .nullable()
-    .meta({ description: 'The first 1000 characters of the last answer.' }),
-  response_ms: z
-    .int()
-    .min(0)
-    .nullable()
-    .meta({ description: 'How long the last attempt took, in milliseconds.' }),
-  error: z.string().nullable().meta({
-    description:
-      'Why the last attempt got no answer, for instance `target_not_public`; null if it got one.',
-  }),
-});
+export const webhookDelivery = z
+  .object({
+    id: z.string().meta({ description: 'Id of the delivery.' }),
+    attempt: z.int().min(0).meta({ description: 'How many attempts have been made.' }),
+    status: knownText(['pending', 'retrying', 'ok', 'gave_up']).meta({
+      description:
+        '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, ' +
+        'or `gave_up` after the last attempt failed.',
+    }),
+    event_type: knownText(EVENT_TYPES)
+      .nullable()
+      .meta({ description: 'The type of the event that is delivered.' }),
+    created_at: dateTime.nullable().meta({ description: 'When the delivery was queued.' }),
+    next_try_at: dateTime
+      .nullable()
+      .meta({ description: 'When the next attempt is due; null if there will be none.' }),
+    response_code: z
+      .int()
+      .nullable()
+      .meta({ description: 'HTTP status of the last answer; null if there was none.' }),
+    response_excerpt: z
+      .string()
+      .max(1000)
+      .nullable()
+      .meta({ description: 'The first 1000 characters of the last answer.' }),
+    response_ms: z
+      .int()
+      .min(0)
+      .nullable()
+      .meta({ description: 'How long the last attempt took, in milliseconds.' }),
+    error: z.string().nullable().meta({
+      description:
+        'Why the last attempt got no answer, for instance `target_not_public`; null if it got one.',
+    }),
+  })
+  .meta({ description: 'An event on its way to a webhook endpoint.' });
 
-export const webhookDeliveryList = z.object({ data: z.array(webhookDelivery) });
+export const webhookDeliveryList = z
+  .object({ data: z.array(webhookDelivery).meta({ description: 'The newest delivery first.' }) })
+  .meta({ description: 'Deliveries of a webhook endpoint.' });
 
 const endpointId = id.meta({
   description: 'Id of a webhook endpoint.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
 import { secretField } from '../../core/private-fields.ts';
-import { dateTime, id, listOf, nameInput } from '../../core/shapes.ts';
+import { dateTime, id, knownText, listOf, nameInput } from '../../core/shapes.ts';
 
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
 /** Above the limit that the operation checks, with `field` in its error. */
@@ -11,38 +11,47 @@ const GRACE_MAX_S = 7 * 24 * 3600;
 const EVENTS_MAX = 100;
 
 /** A webhook endpoint as the API shows it. Only a creation shows the secret. */
-export const webhookEndpoint = z.object({
-  id: z.string(),
-  url: z.string(),
-  events: z.array(z.string()).meta({ description: 'The event types that are delivered.' }),
-  status: z.string().meta({
-    description:
-      '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days ' +
-      'without a successful delivery).',
-  }),
-  api_version: z
-    .string()
-    .meta({ description: 'Version of the events that are sent, year and month.' }),
-  description: z.string().nullable(),
-  created_at: dateTime.nullable(),
-  last_success_at: dateTime
-    .nullable()
-    .meta({ description: 'When a delivery last succeeded; null if none has.' }),
-  secret: secretField(
-    z.string().meta({
+export const webhookEndpoint = z
+  .object({
+    id: z.string().meta({ description: 'Id of the webhook endpoint.' }),
+    url: z.string().meta({ description: 'Where events are sent.' }),
+    events: z
+      .array(knownText(SUBSCRIBABLE_EVENTS))
+      .meta({ description: 'The event types that are delivered.' }),
+    status: knownText(['active', 'disabled', 'disabled_failures']).meta({
       description:
-        'Signs the deliveries. Only in the response to the creation or a rotation, never ' +
-        'afterwards; a repeated call returns it only to the API key that made the first one.',
+        '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days ' +
+        'without a successful delivery).',
     }),
-  ),
-  earlier_secrets_until: dateTime.optional().meta({
-    description:
-      'Until when deliveries are also signed with earlier secrets. Only after a rotation, while ' +
-      'they are.',
-  }),
-});
+    api_version: z
+      .string()
+      .meta({ description: 'Version of the events that are sent, year and month.' }),
+    description: z
+      .string()
+      .nullable()
+      .meta({ description: "The team's own description; null without one." }),
+    created_at: dateTime.nullable().meta({ description: 'When it was created.' }),
+    last_success_at: dateTime
+      .nullable()
+      .meta({ description: 'When a delivery last succeeded; null if none has.' }),
+    secret: secretField(
+      z.string().meta({
+        description:
+          'Signs the deliveries. Only in the response to the creation or a rotation, never ' +
+          'afterwards; a repeated call returns it only to the API key that made the first one.',
+      }),
+    ),
+    earlier_secrets_until: dateTime.optional().meta({
+      description:
+        'Until when deliveries are also signed with earlier secrets. Only after a rotation, ' +
+        'while they are.',
+    }),
+  })
+  .meta({ description: 'A URL that receives the events of the team.' });
 
-export const webhookEndpointList = z.object({ data: z.array(webhookEndpoint) });
+export const webhookEndpointList = z
+  .object({ data: z.array(webhookEndpoint).meta({ description: 'All of them.' }) })
+  .meta({ description: 'The webhook endpoints of the team.' });
 
 const endpointId = {
   endpoint_id: id.meta({ description: 'Id of a webhook endpoint.', examples: ['whe_01jc4f9d'] }),
@@ -60,7 +69,7 @@ const url = z
     examples: ['https://example.com/hooks/team'],
   });
 const eventTypes = SUBSCRIBABLE_EVENTS.map((type) => `\`${type}\``).join(', ');
-const events = listOf(nameInput, { max: EVENTS_MAX }).meta({
+const events = listOf(knownText(SUBSCRIBABLE_EVENTS, nameInput), { max: EVENTS_MAX }).meta({
   description: `Event types to deliver, at least one of: ${eventTypes}.`,
   examples: [['assignment.created', 'evaluation.completed']],
 });
@@ -81,7 +90,7 @@ export const updateInput = z.strictObject({
   url: url.optional(),
   description,
   events: events.optional(),
-  status: nameInput
+  status: knownText(['active', 'disabled'], nameInput)
     .optional()
     .meta({ description: '`active` or `disabled`.', examples: ['disabled'] }),
 });
@@ -102,9 +111,13 @@ export const rotateSecretInput = z.strictObject({
 });
 
 export const testInput = z.strictObject(endpointId);
-export const testOutput = z.object({
-  delivery_id: z
-    .string()
-    .meta({ description: 'The delivery of the `ping`; its outcome is in the list of deliveries.' }),
-  status: z.string().meta({ description: 'Always `pending`: the attempt follows within seconds.' }),
-});
+export const testOutput = z
+  .object({
+    delivery_id: z.string().meta({
+      description: 'The delivery of the `ping`; its outcome is in the list of deliveries.',
+    }),
+    status: knownText(['pending']).meta({
+      description: 'Always `pending`: the attempt follows within seconds.',
+    }),
+  })
+  .meta({ description: 'A test that is queued.' });

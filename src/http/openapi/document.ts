@@ -20,12 +20,12 @@ interface DescribedVersion {
 
 const V1: DescribedVersion = { router: v1, deprecations: NOTHING_ENDS };
 
-/** The address in the examples of the committed document, which belongs to no process. */
-const EXAMPLE_URL = 'https://api.example.com';
+/** The address in the committed document, which belongs to no process. */
+const EXAMPLE_URL = 'https://team.example';
 
 /**
  * Makes the OpenAPI 3.1 document from the declarations of the operations. `publicUrl` is the
- * service's public URL; with '' the server is relative. Responses are open for new fields, request
+ * service's public URL. Responses are open for new fields, request
  * bodies are closed.
  */
 export function openApiDocument(
@@ -39,13 +39,13 @@ export function openApiDocument(
 }
 
 /** The same for tests: all objects are closed, so that an undocumented field is refused. */
-export function strictOpenApiDocument(publicUrl = '', version = V1): oas31.OpenAPIObject {
+export function strictOpenApiDocument(publicUrl = EXAMPLE_URL, version = V1): oas31.OpenAPIObject {
   return withSchemas(describe(publicUrl, version), version, closeObjects);
 }
 
 /** The text of `openapi.v1.json` in the repository. */
 export function committedDocument(): string {
-  return `${JSON.stringify(openApiDocument(''), null, 2)}\n`;
+  return `${JSON.stringify(openApiDocument(EXAMPLE_URL), null, 2)}\n`;
 }
 
 function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIObject {
@@ -64,7 +64,7 @@ function describe(publicUrl: string, version: DescribedVersion): oas31.OpenAPIOb
     Problem: shapeOf(problem),
   };
   const shared: SharedComponents = { schemas: {}, examples: {} };
-  const paths = describePaths(endpoints, generated.paths ?? {}, shared, publicUrl || EXAMPLE_URL);
+  const paths = describePaths(endpoints, generated.paths ?? {}, shared, publicUrl);
   const events = describeWebhooks();
   return {
     openapi: '3.1.0',

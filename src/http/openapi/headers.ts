@@ -38,25 +38,25 @@ const HEADERS = {
   'RateLimit-Limit': {
     description: 'Requests per minute: the tighter of the two limits of the key and of the team.',
     required: true,
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 120,
   },
   'RateLimit-Remaining': {
     description: 'Requests left in the current window.',
     required: true,
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 117,
   },
   'RateLimit-Reset': {
     description: 'Seconds until the window ends.',
     required: true,
-    schema: { type: 'integer', minimum: 0, maximum: 60 },
+    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 60 },
     example: 41,
   },
   'Content-Language': {
     description: 'The language of titles and labels in the body.',
     required: true,
-    schema: { type: 'string', enum: ['de', 'en'] },
+    schema: { anyOf: [{ type: 'string', enum: ['de', 'en'] }, { type: 'string' }] },
     example: 'en',
   },
   Location: {
@@ -75,7 +75,7 @@ const HEADERS = {
   'Retry-After': {
     description: 'Seconds to wait before the next attempt.',
     required: true,
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 17,
   },
   'Retry-After-If-Running': {
@@ -84,7 +84,7 @@ const HEADERS = {
       '`Idempotency-Key` is still running. Without it, the state does not allow the call, and ' +
       'repeating it is no use.',
     required: false,
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', format: 'int32', minimum: 0 },
     example: 1,
   },
   'WWW-Authenticate': {

@@ -18,7 +18,7 @@ const TAGS: Readonly<Record<string, string>> = {
     'Deals and objections synchronized from the CRM, read-only. Connections are set up in the ' +
     'app.',
   Webhooks: 'Webhook endpoints and their deliveries.',
-  Events: 'The events that webhook endpoints receive.',
+  Events: 'What happened: the events that webhook endpoints receive.',
 };
 
 /** Returns the tags in use with their descriptions. */
@@ -46,6 +46,7 @@ export function describeApi(docsUrl: string): oas31.InfoObject {
     version: VERSION,
     summary: "Read and change a team's members, trainings, evaluations, assignments and cases.",
     description: introduction(docsUrl),
+    contact: { name: 'Support', url: docsUrl },
     license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   };
   return info;

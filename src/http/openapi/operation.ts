@@ -102,7 +102,8 @@ function describeBody(
     'application/json'
   ]?.schema;
   if (bodyName === null || schema === undefined) return {};
-  addOnce(shared.schemas, bodyName, tidySchema(schema) as oas31.SchemaObject);
+  const description = `The body of \`${endpoint.method} ${endpoint.path}\`.`;
+  addOnce(shared.schemas, bodyName, { description, ...tidySchema(schema) });
   return {
     requestBody: {
       required: true,

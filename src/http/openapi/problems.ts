@@ -2,6 +2,8 @@ import type { oas31 } from 'zod-openapi';
 import { z } from 'zod';
 import { PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
+import { SCOPES } from '../../core/scopes.ts';
+import { knownText } from '../../core/shapes.ts';
 import { refTo } from './schemas.ts';
 import { stillRunning } from '../api/idempotency.ts';
 import { problemBody } from '../api/problem-response.ts';
@@ -10,7 +12,6 @@ import { problemBody } from '../api/problem-response.ts';
 const CODES = (Object.keys(PROBLEMS) as readonly ProblemCode[]).filter(
   (code) => code !== 'forbidden',
 );
-const CODE_LIST = CODES.map((code) => `\`${code}\``).join(', ');
 const REQUEST_ID = '0193a1b2-7c4d-7e5f-8a6b-1c2d3e4f5a6b';
 
 const fieldError = z.object({
@@ -25,67 +26,62 @@ const fieldError = z.object({
 });
 
 /** The error body. v1 may add codes, so `code` is not a closed enum. */
-export const problem = z.object({
-  type: z.url().meta({
-    description: 'A stable identifier, and the page that explains the code. Match on `code`.',
-  }),
-  title: z.string().meta({
-    description: 'What happened, in the language of `Accept-Language` (`de` or `en`).',
-  }),
-  status: z.int().min(400).max(599).meta({ description: 'Repeats the HTTP status.' }),
-  code: z.string().meta({
-    description:
-      `Stable and never localized. Known codes: ${CODE_LIST}. ` +
-      'Treat an unknown one by its status.',
-    examples: [...CODES],
-  }),
-  request_id: z
-    .uuid()
-    .meta({ description: 'Also in the header `X-Request-Id`. Name it when you contact support.' }),
-  detail: z
-    .string()
-    .optional()
-    .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
-  errors: z.array(fieldError).optional().meta({
-    description: 'What is wrong with the input, 20 faults at most. Always with `validation_error`.',
-  }),
-  more_errors: z.literal(true).optional().meta({
-    description: 'There are more faults than `errors` lists. Only with `validation_error`.',
-  }),
-  field: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'The field at fault, if there is only one. With `validation_error`, and with `not_found` ' +
-        'for an id in the body.',
+export const problem = z
+  .object({
+    type: z.url().meta({
+      description: 'A stable identifier, and the page that explains the code. Match on `code`.',
     }),
-  dimension: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'The catalog dimension at fault: `situation`, `personality`, `industry` … Only with ' +
-        '`kombination_ungueltig`.',
+    title: z.string().meta({
+      description: 'What happened, in the language of `Accept-Language` (`de` or `en`).',
     }),
-  id: z.string().optional().meta({
-    description:
-      'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
-  }),
-  required_scope: z
-    .string()
-    .optional()
-    .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
-  retry_after: z
-    .int()
-    .min(0)
-    .optional()
-    .meta({
-      description:
-        'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with `conflict` ' +
-        'only while a call with the same `Idempotency-Key` is still running.',
+    status: z.int().min(400).max(599).meta({ description: 'Repeats the HTTP status.' }),
+    code: knownText(CODES).meta({
+      description: 'Stable and never localized. Treat an unknown one by its status.',
+      examples: [...CODES],
     }),
-});
+    request_id: z.uuid().meta({
+      description: 'Also in the header `X-Request-Id`. Name it when you contact support.',
+    }),
+    detail: z
+      .string()
+      .optional()
+      .meta({ description: 'An English explanation for the developer. Never with 500 or 503.' }),
+    errors: z.array(fieldError).optional().meta({
+      description:
+        'What is wrong with the input, 20 faults at most. Always with `validation_error`.',
+    }),
+    more_errors: z.literal(true).optional().meta({
+      description: 'There are more faults than `errors` lists. Only with `validation_error`.',
+    }),
+    field: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'The field at fault, if there is only one. With `validation_error`, and with ' +
+          '`not_found` for an id in the body.',
+      }),
+    dimension: knownText(['situation', 'personality', 'industry', 'role', 'methodology'])
+      .optional()
+      .meta({ description: 'The catalog dimension at fault. Only with `kombination_ungueltig`.' }),
+    id: z.string().optional().meta({
+      description:
+        'The id that is unknown or not visible. Only with `kombination_ungueltig`, and not always.',
+    }),
+    required_scope: knownText(SCOPES)
+      .optional()
+      .meta({ description: 'The scope that the key lacks. Only with `insufficient_scope`.' }),
+    retry_after: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({
+        description:
+          'Seconds to wait, as the header `Retry-After`. With `rate_limited`, and with ' +
+          '`conflict` only while a call with the same `Idempotency-Key` is still running.',
+      }),
+  })
+  .meta({ description: 'Why a request was refused, as in RFC 9457.' });
 
 /** The codes that an operation can respond with, by HTTP status in ascending order. */
 export function codesByStatus(endpoint: Endpoint): ReadonlyMap<number, readonly ProblemCode[]> {

@@ -9,11 +9,12 @@ const LIST = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const;
 
 /**
  * Tidies a schema of zod for readers and code generators: removes bounds that only say "a safe
- * integer" and a pattern beside a format that says the same, and writes a nullable type as a type
- * array instead of a choice between two schemas.
+ * integer", and what a format or the type of the names says already; gives integers a format;
+ * writes known values as a choice between them and any text, and a nullable type as a type array
+ * instead of a choice between two schemas.
  */
 export function tidySchema(schema: Schema): oas31.SchemaObject {
-  return mapSchema(schema as oas31.SchemaObject, (one) => mergeNull(withoutNoise(one)));
+  return mapSchema(schema as oas31.SchemaObject, (one) => mergeNull(openValues(withoutNoise(one))));
 }
 
 /**
@@ -70,24 +71,43 @@ function mapSchema(
   return change(mapped as oas31.SchemaObject);
 }
 
+/** All integers are stored as four bytes, or within bounds that are smaller. */
 function withoutNoise(schema: oas31.SchemaObject): oas31.SchemaObject {
-  const { minimum, maximum, pattern, ...rest } = schema;
+  const { minimum, maximum, pattern, propertyNames: _names, ...rest } = schema;
   return {
     ...rest,
+    ...(rest.type === 'integer' ? { format: 'int32' } : {}),
     ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
     ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
     ...(pattern === undefined || rest.format !== undefined ? {} : { pattern }),
   };
 }
 
+/** Moves what holds for any text to the second choice of `knownText` (core/shapes.ts). */
+function openValues(schema: oas31.SchemaObject): oas31.SchemaObject {
+  const { type, minLength, maxLength, ...rest } = schema;
+  if (type !== 'string' || rest.anyOf === undefined) return schema;
+  const text = {
+    type,
+    ...(minLength === undefined ? {} : { minLength }),
+    ...(maxLength === undefined ? {} : { maxLength }),
+  };
+  return { ...rest, anyOf: [...rest.anyOf.slice(0, 1), text] };
+}
+
 /**
- * `anyOf: [X, null]` → X with a type array. A reference stays a choice: its type cannot be changed
- * beside it.
+ * `anyOf: [X, null]` → X with a type array, in its last choice if X is a choice itself. A reference
+ * stays a choice: its type cannot be changed beside it.
  */
 function mergeNull(schema: oas31.SchemaObject): oas31.SchemaObject {
   const { anyOf, ...rest } = schema;
   const [other, none, ...more] = (anyOf ?? []) as oas31.SchemaObject[];
-  if (other?.type === undefined || none?.type !== 'null' || more.length > 0) return schema;
+  if (other === undefined || none?.type !== 'null' || more.length > 0) return schema;
+  if (other.anyOf !== undefined) {
+    const last = mergeNull({ anyOf: [...other.anyOf.slice(-1), none] });
+    return { ...other, ...rest, anyOf: [...other.anyOf.slice(0, -1), last] };
+  }
+  if (other.type === undefined) return schema;
   const values: unknown[] | undefined = other.enum;
   return {
     ...other,

@@ -108,14 +108,14 @@ function envelopeOf(type: EventType): z.ZodType {
         .string()
         .regex(/^evt_/)
         .meta({ description: '`evt_` and more characters; the same in every attempt.' }),
-      type: z.literal(type),
+      type: z.literal(type).meta({ description: 'The type of the event.' }),
       created_at: dateTime.meta({ description: 'When it happened.' }),
       api_version: z
         .string()
         .regex(/^\d{4}-\d\d$/)
         .meta({ description: 'Year and month: the version of the endpoint that receives it.' }),
       tenant_id: z.string().meta({ description: 'The team.' }),
-      data: EVENTS[type].data,
+      data: EVENTS[type].data.meta({ description: 'What happened to which thing.' }),
     })
     .meta({ description: EVENTS[type].trigger });
 }

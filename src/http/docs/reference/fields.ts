@@ -83,6 +83,7 @@ function describe(schema: Schema, field: Field): string {
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
   const facts = [
+    knownValues(schema, base),
     boundsOf(schema),
     schema.default === undefined || emptyArray(schema.default)
       ? null
@@ -92,6 +93,17 @@ function describe(schema: Schema, field: Field): string {
       : null,
   ].filter((fact) => fact !== null);
   return [base, facts.join(' ')].filter((text) => text !== '').join('\n\n');
+}
+
+/** The values that the schema knows, unless the description names them all. */
+function knownValues(schema: Schema, description: string): string | null {
+  const items = schema.items as Schema | undefined;
+  const choices = (schema.anyOf ?? items?.anyOf ?? []) as Schema[];
+  const known = [schema, ...choices].flatMap((one) => (one.enum ?? []) as (string | null)[]);
+  const values = known.filter((value) => value !== null).map((value) => `\`${value}\``);
+  if (values.every((value) => description.includes(value))) return null;
+  const isOpen = choices.length > 0;
+  return `${isOpen ? 'Known values' : 'Values'}: ${values.join(', ')}.`;
 }
 
 function emptyArray(value: unknown): boolean {
