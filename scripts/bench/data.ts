@@ -1,4 +1,4 @@
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 
 type TeamSeed = NonNullable<SeedFileInput['teams']>[number];

@@ -1,7 +1,7 @@
 // Compares a page of 50 assignments of the API with the floor's: requests per second, and the
 // server's processor time per request.
 import { deepStrictEqual } from 'node:assert/strict';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { httpRequest } from './data.ts';
 import { createFloor } from './floor.ts';
 import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { COMBINATION, seedFile } from './data.ts';
 import { printFigures, printHeading, type Target } from './report.ts';
 import type { ServerProcess, World } from './world.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { seedFile } from './data.ts';
 import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';

@@ -3,7 +3,7 @@
 // Any invalid request gets the documented problem response, and nothing is written.
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { startTestApi, type ApiResponse, type CallOptions, type TestApi } from '../support/api.ts';
 import { requireDocumentedResponse } from '../support/response-contract.ts';

@@ -2,7 +2,7 @@
 // so the client must learn whether it may keep using the connection.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { requireDocumentedResponse } from '../support/response-contract.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';

@@ -24,8 +24,8 @@ import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
 
-/** Authentication and one statement. */
-const READ_MAX = 2;
+/** Authentication, and beside it one statement. */
+const READ_MAX = 1;
 
 let api: TestApi;
 let counter: RoundTripCounter;
@@ -41,8 +41,7 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed(teams) });
   await addDeliveries(api.db);
   counter = await startRoundTripCounter(api.databaseUrl);
-  // One connection of each kind, because statements in parallel on two would count as one wait
-  // although they hold two connections of the pool.
+  // One connection of each kind of work: statements on two of them may run beside each other.
   db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
   // Opens the connection of each kind of work. A new one asks for the limits of its session.
   await isMigrated(db, []);
@@ -103,7 +102,10 @@ async function countOne(
 async function measure(endpoint: Endpoint): Promise<RoundTrips> {
   // Warm up: the first use of a statement takes more.
   await countOne(endpoint, teamFor(endpoint, 'warm'));
-  const plain = await countOne(endpoint, teamFor(endpoint, 'plain'));
+  const unknown = await countOne(endpoint, teamFor(endpoint, 'plain'));
+  if (endpoint.method === 'GET')
+    return { plain: await countOne(endpoint, teamFor(endpoint, 'plain')), unknown };
+  const plain = unknown;
   if (endpoint.method !== 'POST') return { plain };
   // Some resources can only be created once. Even a refusal warms up the lock and the record.
   await countOne(endpoint, teamFor(endpoint, 'warm'), 'warm').catch(() => undefined);
@@ -120,7 +122,7 @@ describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   });
 });
 
-it('has no read that waits more than twice', () => {
+it('has no read of a known key that waits more than once', () => {
   const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
   expect(reads.filter(({ name }) => (measured.get(name)?.plain ?? 0) > READ_MAX)).toEqual([]);
 });

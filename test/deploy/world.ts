@@ -1,6 +1,6 @@
 // Processes of ours that Prometheus watches, on a database that can get lost.
 import { Pool } from 'pg';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findLowPort } from '../support/ports.ts';

@@ -1,7 +1,7 @@
 // What a caller hears when the team asks for more than its share of the database, and what becomes
 // of the work of callers who hang up.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { tokenOf } from '../support/app.ts';
 import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';

@@ -13,7 +13,7 @@ import {
   startWorkerProcess,
   type Call,
 } from '../support/api.ts';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeFullTeam, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
 import type { Answer, Order, Seen } from './victim.ts';

@@ -15,7 +15,7 @@ import { openDatabase, type Database } from '../../src/db/client.ts';
 import { createApp, type AppOptions } from '../../src/http/server.ts';
 import { answerBrokenRequest } from '../../src/http/api/broken-request.ts';
 import { openApiDocument } from '../../src/http/openapi/document.ts';
-import { BASE_PATH } from '../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { createGuardedServer, type ConnectionLimits } from '../../src/runtime/connections.ts';
 import { loadSeed, type SeedResult } from '../../src/seed/load.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';

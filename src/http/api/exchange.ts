@@ -11,6 +11,8 @@ import type { Bodies } from './bodies.ts';
 import type { Entrance } from './entrance.ts';
 import type { Match } from './routes.ts';
 
+/** The path that the REST API is mounted at. */
+export const BASE_PATH = '/api/public/v1';
 /** The path of the OpenAPI document, below `BASE_PATH`. */
 export const DOCUMENT_PATH = '/openapi.v1.json';
 

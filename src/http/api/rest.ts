@@ -8,23 +8,16 @@ import {
 } from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
-import type { Context } from '../../trpc/context.ts';
-import { runCall, type OperationCall } from '../../trpc/operation.ts';
-import { authenticate, describeRefusal, type Tenant } from './authenticate.ts';
+import { authenticate } from './authenticate.ts';
+import { describeRefusal, readCredential, type Credential } from './credential.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
-import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
-import { hangUpOf } from './hang-up.ts';
+import { createKnownKeys, type KnownKeys } from './known-keys.ts';
 import { negotiateLanguage } from './language.ts';
-import { readInput } from './request-input.ts';
-import { answer, answerProblem, finish, problemToResponse, send } from './respond.ts';
-import { compileRoutes, type CompiledRoute, type Match } from './routes.ts';
-
-/** The path that the REST API is mounted at. */
-export const BASE_PATH = '/api/public/v1';
-
-const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
+import { operate, readAhead } from './operate.ts';
+import { answerProblem, finish, send } from './respond.ts';
+import { compileRoutes, type Match } from './routes.ts';
+import type { Tenant } from './tenant.ts';
 
 /**
  * Serves every request under `BASE_PATH`. ARCHITECTURE.md, "A request", lists the stages and what
@@ -33,7 +26,7 @@ const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const nonce = randomBytes(16);
+  const keys: Keys = { nonce: randomBytes(16), known: createKnownKeys() };
   const { endpoints = ENDPOINTS } = options;
   const matchRoute = compileRoutes(endpoints);
   const headersOf = compileDeprecations(options, endpoints);
@@ -42,13 +35,24 @@ export function createRest(
     const exchange = begin(options, { request, response, matchRoute });
     headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
     try {
-      const tenant = await admit(exchange, nonce).catch((error: unknown) => hold(exchange, error));
-      await operate(exchange, tenant);
+      const credential = readCredential(authorizationOf(exchange), keys.nonce);
+      const ahead = readAhead(exchange, keys.known.find(credential));
+      const tenant = await admit(exchange, credential, keys).catch((error: unknown) =>
+        hold(exchange, error),
+      );
+      if (tenant === null) send(exchange, 200, 'application/json', options.document);
+      else await operate(exchange, tenant, ahead);
     } catch (error) {
       answerProblem(exchange, error);
     }
     finish(exchange, startedAt);
   };
+}
+
+interface Keys {
+  /** Random bytes that only this process knows, for the blinded comparison. */
+  readonly nonce: Buffer;
+  readonly known: KnownKeys;
 }
 
 type MatchRoute = ReturnType<typeof compileRoutes>;
@@ -112,15 +116,19 @@ function begin(
  * Checks the path, the method, the key, the tenant and the rate limits. Returns null for a request
  * of the OpenAPI document, which needs no key.
  */
-async function admit(exchange: RestExchange, nonce: Buffer): Promise<Tenant | null> {
+async function admit(
+  exchange: RestExchange,
+  credential: Credential,
+  { nonce, known }: Keys,
+): Promise<Tenant | null> {
   const { options, request, match } = exchange;
-  const authorization = match.kind === 'route' ? authorizationOf(request) : null;
   exchange.authentication = await authenticate(options.db, {
-    authorization,
+    credential,
+    nonce,
     ip: options.ipOf(request),
     limits: options.limits,
     clock: options.services.clock,
-    nonce,
+    knownKeys: known,
   });
   options.entrance.known(request);
   const { tenant, counted, rate } = exchange.authentication;
@@ -155,118 +163,11 @@ function originForm(target: string): string {
 }
 
 /**
- * With two headers the request counts as having no key: a proxy might have checked the other one.
+ * The header `Authorization`. With two of them the request counts as having no key: a proxy might
+ * have checked the other one. An unknown path wants no key: only the caller's address is counted.
  */
-function authorizationOf(request: IncomingMessage): string | null {
+function authorizationOf({ request, match }: RestExchange): string | null {
+  if (match.kind !== 'route') return null;
   const { authorization = [] } = request.headersDistinct;
   return authorization.length === 1 ? (authorization[0] ?? null) : null;
-}
-
-async function operate(exchange: RestExchange, tenant: Tenant | null): Promise<void> {
-  const { match, options } = exchange;
-  if (tenant === null || match.kind !== 'route') {
-    send(exchange, 200, 'application/json', options.document);
-    return;
-  }
-  const { route } = match;
-  const { operation } = route.endpoint;
-  const db = options.db.forCaller({
-    share: tenant.team.id,
-    signal: hangUpOf(exchange.response),
-  });
-  const ctx: Context = {
-    requestId: exchange.requestId,
-    actor: tenant.actor,
-    team: tenant.team,
-    privacy: tenant.privacy,
-    language: exchange.language,
-    db,
-    services: options.services,
-    describeError: noDescription,
-  };
-  operation.guard(ctx);
-  const key = route.endpoint.method === 'POST' ? findIdempotencyKey(exchange.request) : null;
-  const readBody = () => options.bodies.readJson(exchange.request, tenant.team.id);
-  const rawInput = await readInput(readBody, route, match.rawParameters, exchange.query);
-  const call = operation.parse(ctx, rawInput);
-  if (key === null) {
-    answer(exchange, toResponse(route, await runCall(call, db)));
-    return;
-  }
-  const fingerprint = fingerprintOf('POST', exchange.path, rawInput);
-  const { response, replayed } = await performOnce(exchange, {
-    db,
-    tenant,
-    route,
-    call,
-    key,
-    fingerprint,
-  });
-  if (replayed) exchange.response.setHeader('Idempotency-Replayed', 'true');
-  answer(exchange, response);
-}
-
-interface KeyedCall {
-  readonly db: Db;
-  readonly tenant: Tenant;
-  readonly route: CompiledRoute;
-  readonly call: OperationCall;
-  readonly key: string;
-  readonly fingerprint: Buffer;
-}
-
-function performOnce(
-  exchange: RestExchange,
-  { db, tenant, route, call, key, fingerprint }: KeyedCall,
-): Promise<IdempotentOutcome> {
-  const { services } = exchange.options;
-  return runOnce(
-    {
-      db,
-      clock: services.clock,
-      secrets: services.secrets,
-      teamId: tenant.team.id,
-      key,
-      fingerprint,
-      keyId: tenant.actor.id,
-      privacy: tenant.privacy,
-    },
-    {
-      prepare: call.prepare,
-      perform: async (tx, prepared) => {
-        const output = await call.perform(tx, prepared);
-        return { ...toResponse(route, output), withheld: call.withhold(output) };
-      },
-      refuse: (problem) => ({ ...problemToResponse(exchange, problem), withheld: null }),
-    },
-  );
-}
-
-/**
- * The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for
- * two keys.
- */
-function findIdempotencyKey(request: IncomingMessage): string | null {
-  const keys = request.headersDistinct['idempotency-key'];
-  if (keys === undefined) return null;
-  const [key = ''] = keys;
-  if (keys.length === 1 && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
-  const max = IDEMPOTENCY_KEY_MAX_LENGTH;
-  const detail = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
-  const error = { path: 'header.Idempotency-Key', message: detail, code: 'invalid_length' };
-  throw new ProblemError('validation_error', { errors: [error], field: 'Idempotency-Key', detail });
-}
-
-function toResponse(route: CompiledRoute, output: unknown): ApiResponse {
-  const { successStatus, location } = route.endpoint;
-  const created =
-    location === null
-      ? null
-      : BASE_PATH + location.replace('{id}', encodeURIComponent((output as { id: string }).id));
-  return { status: successStatus, body: JSON.stringify(output), location: created };
-}
-
-/** Only tRPC uses `describeError`. The REST pipeline responds to errors itself. */
-function noDescription(): null {
-  return null;
 }

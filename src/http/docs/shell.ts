@@ -1,5 +1,5 @@
 /** The frame of every page: head, navigation, table of contents, footer. */
-import { BASE_PATH } from '../api/rest.ts';
+import { BASE_PATH } from '../api/exchange.ts';
 import { wrap, type Block, type Heading } from './block.ts';
 import { html, type Html } from './html.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';

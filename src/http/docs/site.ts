@@ -1,7 +1,7 @@
 /** All pages, and the navigation that leads to them. */
 import type { oas31 } from 'zod-openapi';
 import type { Deprecation } from '../../core/deprecation.ts';
-import { BASE_PATH } from '../api/rest.ts';
+import { BASE_PATH } from '../api/exchange.ts';
 import { guidePage } from './guides.ts';
 import { createMarkdown } from './markdown.ts';
 import type { NavigationEntry, NavigationGroup, NavigationLink, Page, Site } from './page.ts';

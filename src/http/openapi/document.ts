@@ -10,7 +10,7 @@ import { describeOperation, type SharedComponents } from './operation.ts';
 import { problem } from './problems.ts';
 import { closeObjects, mapValues, openObjects, tidySchema } from './schemas.ts';
 import { describeWebhooks } from './webhooks.ts';
-import { BASE_PATH } from '../api/rest.ts';
+import { BASE_PATH } from '../api/exchange.ts';
 
 /** What is described. */
 interface DescribedVersion {

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { BASE_PATH } from '../../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../../src/http/api/exchange.ts';
 import { memberId } from '../../support/seed.ts';
 import { ATTACKER, fill, fire, type Attack, type World } from '../world.ts';
 import { LARGE_CASES } from './lists.ts';

@@ -1,5 +1,5 @@
 // Attacks by lists that hide or filter away most of what a team has, and by their largest pages.
-import { BASE_PATH } from '../../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../../src/http/api/exchange.ts';
 import { tokenOf } from '../../support/app.ts';
 import { makeFullTeam, makeMember, userId } from '../../support/seed.ts';
 import { fill, fire, type Attack, type World } from '../world.ts';

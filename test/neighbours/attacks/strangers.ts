@@ -1,7 +1,7 @@
 // Attacks by somebody without a key or a token, from an address of their own.
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BASE_PATH } from '../../../src/http/api/rest.ts';
+import { BASE_PATH } from '../../../src/http/api/exchange.ts';
 import { ATTACKER, fire, type Attack, type Shot, type World } from '../world.ts';
 
 /** A new connection takes at least this long from another host. */

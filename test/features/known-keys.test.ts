@@ -1,0 +1,165 @@
+// A read of a known key begins before its authentication has ended. Nobody may be able to tell,
+// except by a watch.
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import type { KeyRow } from '../../src/http/api/authenticate-store.ts';
+import { createKnownKeys } from '../../src/http/api/known-keys.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
+
+let api: TestApi;
+
+/** Each test has a team of its own. */
+const TEAMS = ['facts', 'refused', 'stranger', 'write'] as const;
+
+beforeAll(async () => {
+  api = await startTestApi({ seed: makeSeed(TEAMS.map((name) => makeFullTeam(name))) });
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Counts how often an operation begins its work: it asks for its team's database. */
+function countBegun({ db }: TestApi): () => number {
+  const spy = vi.spyOn(db, 'forCaller');
+  return () => spy.mock.calls.splice(0).length;
+}
+
+const send = async (key: string, path = '/users') => {
+  const { status, body } = await api.call(key, 'GET', path);
+  return { status, code: (body as { code?: string }).code };
+};
+
+const FULL = `team_id = 'team_facts' and name = 'full'`;
+
+/** Each changes what a key may see, and how its next read ends. */
+const CHANGES: readonly { sql: string; undo: string; status: number; code?: string }[] = [
+  {
+    sql: `update team set status = 'suspended' where id = 'team_facts'`,
+    undo: `update team set status = 'active' where id = 'team_facts'`,
+    status: 403,
+    code: 'api_disabled',
+  },
+  {
+    sql: `update team set plan = 'starter' where id = 'team_facts'`,
+    undo: `update team set plan = 'team' where id = 'team_facts'`,
+    status: 403,
+    code: 'api_disabled',
+  },
+  {
+    sql: `update team set member_detail_enabled = false where id = 'team_facts'`,
+    undo: `update team set member_detail_enabled = true where id = 'team_facts'`,
+    status: 403,
+    code: 'privacy_restricted',
+  },
+  {
+    sql: `update api_key set scopes = '{catalog:read}' where ${FULL}`,
+    undo: `update api_key set scopes = '{evaluations:read}' where ${FULL}`,
+    status: 403,
+    code: 'insufficient_scope',
+  },
+  {
+    sql: `update api_key set allowed_ips = '{10.0.0.1}' where ${FULL}`,
+    undo: `update api_key set allowed_ips = null where ${FULL}`,
+    status: 401,
+    code: 'unauthorized',
+  },
+  {
+    sql: `update api_key set revoked_at = now() where ${FULL}`,
+    undo: `update api_key set revoked_at = null where ${FULL}`,
+    status: 401,
+    code: 'unauthorized',
+  },
+];
+
+describe('a read of a known key', () => {
+  test.each(CHANGES)(
+    'is answered by the facts of now: $sql',
+    async ({ sql, undo, status, code }) => {
+      const key = api.key('team_facts');
+      expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
+      const begun = countBegun(api);
+      await api.db.pool.query(sql);
+      expect(await send(key, '/evaluations')).toEqual({ status, code });
+      // Ahead with the facts of before. What is decided by the new ones is decided without a read.
+      expect(begun()).toBeGreaterThan(0);
+      await api.db.pool.query(undo);
+      expect(await send(key, '/evaluations')).toEqual({ status: 200, code: undefined });
+    },
+  );
+
+  test('is not begun again as long as nothing changes, and once more after a change', async () => {
+    const key = api.key('team_facts');
+    await send(key);
+    const begun = countBegun(api);
+    await send(key);
+    expect(begun()).toBe(1);
+    await api.db.pool.query(`update team set language = 'en' where id = 'team_facts'`);
+    await send(key);
+    expect(begun()).toBe(2);
+    await send(key);
+    expect(begun()).toBe(1);
+  });
+
+  test('is refused like any other: the key first, whatever the read has found', async () => {
+    const key = api.key('team_refused');
+    for (const path of ['/users/mem_unknown', '/users?limit=1000', '/users?cursor=broken'])
+      expect((await send(key, path)).status).toBeOneOf([404, 422]);
+    await api.db.pool.query(`update api_key set revoked_at = now() where team_id = 'team_refused'`);
+    for (const path of ['/users/mem_unknown', '/users?limit=1000', '/users?cursor=broken'])
+      expect(await send(key, path)).toEqual({ status: 401, code: 'unauthorized' });
+  });
+
+  test('begins early only with the whole key, and not after a refusal', async () => {
+    const key = api.key('team_stranger');
+    await send(key);
+    const begun = countBegun(api);
+    const other = `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`;
+    expect((await send(other)).status).toBe(401);
+    expect(begun()).toBe(0);
+    await api.db.pool.query(
+      `update api_key set revoked_at = now() where team_id = 'team_stranger'`,
+    );
+    expect((await send(key)).status).toBe(401);
+    expect(begun()).toBe(1);
+    expect((await send(key)).status).toBe(401);
+    expect(begun()).toBe(0);
+  });
+
+  test('over the limit is begun at most once', async () => {
+    const limited = await startTestApi({
+      clock: fixedClock(new Date('2026-11-02T09:00:20.000Z')),
+      keyLimitPerMinute: 2,
+      seed: makeSeed([makeTeam('a')]),
+    });
+    const begun = countBegun(limited);
+    const statuses: number[] = [];
+    for (let call = 0; call < 5; call++)
+      statuses.push((await limited.call(limited.key('team_a'), 'GET', '/users')).status);
+    expect(statuses).toEqual([200, 200, 429, 429, 429]);
+    expect(begun()).toBe(3);
+  });
+});
+
+test('a write of a known key begins when its caller is known', async () => {
+  const key = api.key('team_write');
+  await send(key);
+  const begun = countBegun(api);
+  await api.db.pool.query(`update api_key set revoked_at = now() where team_id = 'team_write'`);
+  const { status } = await api.call(key, 'DELETE', '/assignments/asg_write');
+  expect(status).toBe(401);
+  expect(begun()).toBe(0);
+  const { rows } = await api.db.pool.query(`select 1 from assignment where id = 'asg_write'`);
+  expect(rows).toHaveLength(1);
+});
+
+test('the known keys are bounded, and the oldest is forgotten', () => {
+  const known = createKnownKeys(2);
+  const credential = (keyPrefix: string) => ({ keyPrefix, proof: Buffer.alloc(32) });
+  for (const name of ['a', 'b', 'c'])
+    known.tenantOf(credential(name), { key_id: name, scopes: '' } as KeyRow);
+  expect(['a', 'b', 'c'].map((name) => known.find(credential(name))?.actor.id)).toEqual([
+    undefined,
+    'b',
+    'c',
+  ]);
+});
