@@ -7,7 +7,7 @@ import { BY_CREATION, isAfter, positionValues } from './keyset.ts';
 import type { Filtered } from './statement.ts';
 
 /** Which time a search covers, as ISO text. Left out: without that bound. */
-export interface SearchedTime {
+export interface TimeRange {
   /** Inclusive. */
   readonly since?: string | undefined;
   /** Exclusive. */
@@ -39,7 +39,7 @@ export async function search<Row extends { readonly id: string }>(
   db: Db,
   teamId: string,
   { limit, after }: PageSlice,
-  { list, values, since, until }: Filtered<FoundRow<Row>> & SearchedTime,
+  { list, values, since, until }: Filtered<FoundRow<Row>> & TimeRange,
 ): Promise<SearchResult<Row>> {
   const position = positionValues(after);
   const time = [since ?? null, until ?? null];

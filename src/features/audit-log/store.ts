@@ -1,13 +1,7 @@
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
-import {
-  FIRST_FILTER,
-  IN_TIME,
-  search,
-  type FoundRow,
-  type SearchedTime,
-} from '../../db/search.ts';
+import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 
 export interface AuditRow {
   readonly id: string;
@@ -24,7 +18,7 @@ export interface AuditRow {
 const EQUALITIES = ['actor_kind', 'actor_id', 'action', 'target_id'] as const;
 
 /** All given filters must match. */
-export interface AuditFilters extends SearchedTime {
+export interface AuditFilters extends TimeRange {
   readonly actor_kind?: string | undefined;
   readonly actor_id?: string | undefined;
   readonly action?: string | undefined;

@@ -1,13 +1,7 @@
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
-import {
-  FIRST_FILTER,
-  IN_TIME,
-  search,
-  type FoundRow,
-  type SearchedTime,
-} from '../../db/search.ts';
+import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 import type { DeliveryStatus } from '../../delivery/schedule.ts';
 import type { DeliveryRow } from './store.ts';
 
@@ -22,7 +16,7 @@ const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_t
   d.response_ms, d.error`;
 
 /** Which deliveries to list. */
-export interface DeliveryFilters extends SearchedTime {
+export interface DeliveryFilters extends TimeRange {
   /** `failed`: `retrying` or `gave_up`. */
   readonly status?: DeliveryStatus | 'failed' | undefined;
   readonly event_type?: string | undefined;
