@@ -1,7 +1,7 @@
 /** The jobs that belong to one team, with every id that the twins share. */
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Mail } from '../../src/core/mail.ts';
-import { removeRows } from '../../src/features/crm/connections/service.ts';
+import { removeRows } from '../../src/features/crm/sync/removal.ts';
 import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';
 import { memberTasks } from '../../src/features/members/tasks.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { removeRows } from '../../src/features/crm/connections/service.ts';
+import { removeRows } from '../../src/features/crm/sync/removal.ts';
 import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';

@@ -3,6 +3,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import * as connections from '../../src/features/crm/connections/store.ts';
+import * as removal from '../../src/features/crm/sync/removal-store.ts';
 import * as runs from '../../src/features/crm/sync/run-store.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
@@ -239,19 +240,17 @@ describe('the removal of a disconnected connection', () => {
     await twins.pool.query(`update crm_connection set status = 'disconnected'`);
     const expected = await deals();
     expect(expected).not.toEqual([]);
-    expect(await removedBy(() => connections.removeDeals(twins.db, OF_CRM_3, ''))).toEqual(
-      expected,
-    );
+    expect(await removedBy(() => removal.removeDeals(twins.db, OF_CRM_3, ''))).toEqual(expected);
   });
 
   test('removes no deals of a connection that is not disconnected', async () => {
     await twins.pool.query(`update crm_connection set status = 'disconnected' where id <> 'crm_3'`);
-    expect(await removedBy(() => connections.removeDeals(twins.db, OF_CRM_3, ''))).toEqual([]);
+    expect(await removedBy(() => removal.removeDeals(twins.db, OF_CRM_3, ''))).toEqual([]);
   });
 
   test('removes its row once it has no deals', async () => {
     await twins.pool.query(`update crm_connection set status = 'disconnected'`);
-    const remove = () => connections.removeConnection(twins.db, OF_CRM_3);
+    const remove = () => removal.removeConnection(twins.db, OF_CRM_3);
     expect(await removedBy(remove)).toEqual([]);
     await twins.pool.query(
       `delete from crm_deal where team_id = 'team_a' and connection_id in ('crm_3', 'crm_4')`,
@@ -261,7 +260,7 @@ describe('the removal of a disconnected connection', () => {
 
   test('leaves the row of a connection that is not disconnected', async () => {
     await twins.pool.query(`delete from crm_deal`);
-    expect(await removedBy(() => connections.removeConnection(twins.db, OF_CRM_3))).toEqual([]);
+    expect(await removedBy(() => removal.removeConnection(twins.db, OF_CRM_3))).toEqual([]);
   });
 });
 
@@ -318,7 +317,7 @@ describe('connections', () => {
     await twins.pool.query(`delete from crm_deal where id = 'deal_15'`);
     let last: string | null = null;
     const changed = await twins.changes(async () => {
-      last = await connections.removeDeals(twins.db, OF_CRM_3, 'deal_10');
+      last = await removal.removeDeals(twins.db, OF_CRM_3, 'deal_10');
     });
     expect(last).toBe('deal_12');
     expect(changed).toEqual({
@@ -336,8 +335,8 @@ describe('connections', () => {
     );
     // Numbers of the other deals have two digits at most.
     await twins.pool.query(`delete from crm_deal where id not like 'deal_n%'`);
-    expect(await connections.removeDeals(twins.db, OF_CRM_3, '')).toBe('599');
-    expect(await connections.removeDeals(twins.db, OF_CRM_3, '599')).toBe('700');
+    expect(await removal.removeDeals(twins.db, OF_CRM_3, '')).toBe('599');
+    expect(await removal.removeDeals(twins.db, OF_CRM_3, '599')).toBe('700');
   });
 
   test('removeDeals removes a batch of objections before their deals', async () => {
@@ -349,7 +348,7 @@ describe('connections', () => {
        select team_id, 'obj_many' || n, 'deal_3', 'price', 'x', 'en', now()
        from generate_series(1, 600) n, unnest(array['team_a', 'team_b']) team_id`,
     );
-    const remove = () => connections.removeDeals(twins.db, OF_CRM_3, '');
+    const remove = () => removal.removeDeals(twins.db, OF_CRM_3, '');
     const first = await twins.changes(async () => expect(await remove()).toBe(''));
     expect(Object.keys(first)).toEqual(['crm_objection']);
     expect(first['crm_objection']).toHaveLength(500);

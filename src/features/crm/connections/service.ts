@@ -1,13 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { encrypt } from '../../../core/encryption.ts';
 import { newId } from '../../../core/ids.ts';
 import { invalidField, ProblemError, unknownId } from '../../../core/problem.ts';
 import type { Db, Tx } from '../../../db/client.ts';
-import { enqueue, record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
+import { record, type NewJob, type ChangeContext } from '../../../db/outbox.ts';
 import { isProviderError } from '../providers/errors.ts';
 import { serializeCredentials } from '../providers/provider.ts';
 import { openProvider, type ProviderName } from '../providers/registry.ts';
-import { REMOVE_CONNECTION, SCHEDULE_SYNCS, type ConnectionKey } from '../sync/jobs.ts';
+import { removalJob, SCHEDULE_SYNCS } from '../sync/jobs.ts';
 import { CONNECTIONS_MAX, credentialsContext } from './rules.ts';
 import * as store from './store.ts';
 import type { ConnectionRow, LockedConnection } from './store.ts';
@@ -236,39 +235,6 @@ export async function disconnect(
       jobs: [removalJob({ teamId, connectionId })],
     });
   });
-}
-
-/** After this time a removal lets those of others have their turn. */
-const REMOVAL_MS = 5_000;
-
-/**
- * Removes the deals of a disconnected connection in batches, then the connection. If that takes
- * long, it enqueues the next run.
- */
-export async function removeRows(
-  db: Db,
-  connection: ConnectionKey,
-  signal?: AbortSignal,
-): Promise<void> {
-  const until = performance.now() + REMOVAL_MS;
-  let after: string | null = '';
-  while (after !== null && performance.now() < until && !signal?.aborted) {
-    const startedAt = performance.now();
-    after = await store.removeDeals(db, connection, after);
-    // Half of the time belongs to others.
-    await delay(performance.now() - startedAt);
-  }
-  if (after === null) await store.removeConnection(db, connection);
-  else await enqueue(db, connection.teamId, removalJob(connection));
-}
-
-function removalJob({ teamId, connectionId }: ConnectionKey): NewJob {
-  return {
-    task: REMOVE_CONNECTION,
-    payload: { teamId, connectionId },
-    key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
-    queue: 'removals',
-  };
 }
 
 function change(

@@ -10,3 +10,13 @@ export interface ConnectionKey {
   readonly teamId: string;
   readonly connectionId: string;
 }
+
+/** The job that removes the rows of a disconnected connection. */
+export function removalJob({ teamId, connectionId }: ConnectionKey) {
+  return {
+    task: REMOVE_CONNECTION,
+    payload: { teamId, connectionId },
+    key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
+    queue: 'removals',
+  };
+}

@@ -4,6 +4,7 @@ import { statement, type Tx } from '../../../db/client.ts';
 import type { ProviderDeal } from '../providers/provider.ts';
 import type { ConnectionKey } from './jobs.ts';
 import type { ObjectionText } from './objections.ts';
+import { removalText } from './removal-store.ts';
 
 // A deal's owner is the active member with the email that the owner has in the CRM.
 const UPSERT_DEALS = statement(
@@ -74,36 +75,9 @@ interface Removed {
   readonly objections: number;
 }
 
-/**
- * SQL that removes the deals that `stale` selects, with their objections: a batch of objections
- * first, and the deals once none is left. A cascade could take any time.
- */
-function removalText(stale: string): string {
-  return `with stale as materialized (
-     ${stale}
-     limit ${REMOVE_BATCH}
-   ), objection as (
-     delete from crm_objection
-     where team_id = $1
-       and id = any (array(
-         select o.id
-         from stale s
-         cross join lateral (
-           select id
-           from crm_objection
-           where team_id = $1 and deal_id = s.id
-           limit ${REMOVE_BATCH}
-         ) o
-         limit ${REMOVE_BATCH}
-       ))
-     returning id
-   ), deal as (
-     delete from crm_deal
-     where team_id = $1
-       and id = any (array(select id from stale))
-       and (select count(*) from objection) < ${REMOVE_BATCH}
-     returning id
-   )
+/** SQL: removes a batch of the deals that `stale` selects, and says how much that was. */
+function countedRemovalText(stale: string): string {
+  return `${removalText(stale, REMOVE_BATCH)}
    select (select count(*)::int from deal) as deals,
      (select count(*)::int from objection) as objections`;
 }
@@ -114,7 +88,7 @@ function isFull(removed: Removed | undefined): boolean {
 
 const REMOVE_DEALS = statement<Removed>(
   'crm.removeDeletedDeals',
-  removalText(
+  countedRemovalText(
     `select id
      from crm_deal
      where team_id = $1
@@ -230,7 +204,7 @@ function upsertObjections(
 
 const SWEEP_DEALS = statement<Removed>(
   'crm.sweepDeals',
-  removalText(
+  countedRemovalText(
     `select id
      from crm_deal
      where team_id = $1

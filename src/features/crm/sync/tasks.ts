@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Clock } from '../../../core/clock.ts';
 import type { AppSecrets } from '../../../core/encryption.ts';
 import type { Db } from '../../../db/client.ts';
-import { removeRows } from '../connections/service.ts';
 import { REMOVE_CONNECTION, SCHEDULE_SYNCS, SYNC_CONNECTION } from './jobs.ts';
+import { removeRows } from './removal.ts';
 import { scheduleDue } from './service.ts';
 import { syncConnection } from './sync-connection.ts';
 

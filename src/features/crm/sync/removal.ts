@@ -1,0 +1,30 @@
+/** Removes what a disconnected connection leaves behind. The job may be killed at any moment. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../../../db/client.ts';
+import { enqueue } from '../../../db/outbox.ts';
+import { removalJob, type ConnectionKey } from './jobs.ts';
+import * as store from './removal-store.ts';
+
+/** After this time a removal lets those of others have their turn. */
+const RUN_MS = 5_000;
+
+/**
+ * Removes the deals of a disconnected connection in batches, then the connection. If that takes
+ * long, it enqueues the next run.
+ */
+export async function removeRows(
+  db: Db,
+  connection: ConnectionKey,
+  signal?: AbortSignal,
+): Promise<void> {
+  const until = performance.now() + RUN_MS;
+  let after: string | null = '';
+  while (after !== null && performance.now() < until && !signal?.aborted) {
+    const startedAt = performance.now();
+    after = await store.removeDeals(db, connection, after);
+    // Half of the time belongs to others.
+    await delay(performance.now() - startedAt);
+  }
+  if (after === null) await store.removeConnection(db, connection);
+  else await enqueue(db, connection.teamId, removalJob(connection));
+}
