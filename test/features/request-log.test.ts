@@ -49,6 +49,19 @@ const answered = (fields: Partial<AnsweredCall> = {}): AnsweredCall => ({
   ...fields,
 });
 
+/** Adds a call of `full` of team A, and returns its id. */
+async function insertAt(at: Date, route: string): Promise<string> {
+  const hex = at.getTime().toString(16).padStart(12, '0');
+  const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+  await api.db.pool.query(
+    `insert into request_log
+       (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
+     values ('team_a', $1, $2, $3, $4, 'GET', $5, 200, 1)`,
+    [slotOf(at), id, at, keyIds['team_a full'], route],
+  );
+  return id;
+}
+
 describe('an API process', () => {
   test('logs calls within seconds, and what it has left when it stops', async () => {
     const process = await startApiProcess(api.databaseUrl, {});
@@ -153,6 +166,8 @@ describe('the log', () => {
     expect((await find({ route: '/crm/deals' })).toSorted()).toEqual(idsOf(0, 2, 4));
     expect((await find({ status: 409 })).toSorted()).toEqual(idsOf(0, 3));
     expect(await find({ error_code: 'conflict', key_id: 'key_1' })).toEqual(idsOf(3));
+    expect((await find({ status_class: '4xx' })).toSorted()).toEqual(idsOf(0, 3));
+    expect(await find({ status_class: '5xx' })).toEqual([]);
     const first = await app.admin.requests.list.query({ status: 201, limit: 3 });
     const cursor = first.next_cursor ?? '';
     const rest = await app.admin.requests.list.query({ status: 201, limit: 3, cursor });
@@ -160,20 +175,28 @@ describe('the log', () => {
     expect(paged.toSorted()).toEqual(idsOf(1, 2, 4, 5));
   });
 
+  test('is searched by time, from any time zone, but not before what is shown', async () => {
+    const route = '/by-time';
+    const now = Date.now();
+    const at = (daysAgo: number) => new Date(now - daysAgo * DAY_MS);
+    const ids = [await insertAt(at(1), route), await insertAt(at(3), route)];
+    const hidden = await insertAt(at(7.01), route);
+    const app = await asAdmin('a');
+    const find = async (range: object) =>
+      (await app.admin.requests.list.query({ route, ...range })).data.map(({ id }) => id);
+    const inZone = (daysAgo: number) =>
+      new Date(at(daysAgo).getTime() + 3_600_000).toISOString().replace('Z', '+01:00');
+    expect(await find({})).toEqual(ids);
+    expect(await find({ since: inZone(1) })).toEqual(ids.slice(0, 1));
+    expect(await find({ until: inZone(1) })).toEqual(ids.slice(1));
+    expect(await find({ since: at(2.9).toISOString() })).toEqual(ids.slice(0, 1));
+    expect(await find({ since: at(30).toISOString() })).not.toContain(hidden);
+    expect(await find({ since: at(2).toISOString(), until: at(2).toISOString() })).toEqual([]);
+  });
+
   test('loses seven days ago, at once, and nothing newer', async () => {
     const now = new Date();
-    const insert = async (daysAgo: number): Promise<string> => {
-      const at = new Date(now.getTime() - daysAgo * DAY_MS);
-      const hex = at.getTime().toString(16).padStart(12, '0');
-      const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
-      await api.db.pool.query(
-        `insert into request_log
-           (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
-         values ('team_a', $1, $2, $3, $4, 'GET', '/me', 200, 1)`,
-        [slotOf(at), id, at, keyIds['team_a full']],
-      );
-      return id;
-    };
+    const insert = (daysAgo: number) => insertAt(new Date(now.getTime() - daysAgo * DAY_MS), '/me');
     const [expired, hidden, kept] = [await insert(8), await insert(7.01), await insert(6.9)];
     const get = async (id: string) =>
       (await api.call(api.key('team_a'), 'GET', `/requests/${id}`)).status;

@@ -35,6 +35,12 @@ export function oldestShown(now: Date): Date {
   return new Date(now.getTime() - KEEP_MS);
 }
 
+/** The beginning of a search: not before the calls that are shown. */
+export function shownSince(now: Date, since: string | undefined): string {
+  const oldest = oldestShown(now).toISOString();
+  return since === undefined || Date.parse(since) < Date.parse(oldest) ? oldest : since;
+}
+
 const REQUEST_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Returns when the request with this id came: a UUIDv7 holds it. null: no id of ours. */

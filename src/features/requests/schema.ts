@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
+import { dateTime, dateTimeInput, id, knownText, nameInput } from '../../core/shapes.ts';
 
 /** A call of the API as the log shows it. */
 export const loggedRequest = z
@@ -48,5 +48,11 @@ export const listInput = z.strictObject({
   key_id: id.optional(),
   route: nameInput.optional(),
   status: z.int().min(100).max(599).optional(),
+  status_class: z
+    .enum(['2xx', '3xx', '4xx', '5xx'])
+    .optional()
+    .meta({ description: 'Every status that begins with this digit.' }),
   error_code: nameInput.optional(),
+  since: dateTimeInput.optional().meta({ description: 'Came at or after this moment.' }),
+  until: dateTimeInput.optional().meta({ description: 'Came before this moment.' }),
 });

@@ -2,6 +2,7 @@ import type { Actor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readPage, type Page, type PageQuery } from '../../core/page.ts';
 import { notFound } from '../../core/problem.ts';
+import { toInstants } from '../../core/shapes.ts';
 import type { Db } from '../../db/client.ts';
 import * as rules from './rules.ts';
 import * as store from './store.ts';
@@ -15,7 +16,13 @@ export interface RequestQuery extends PageQuery {
   readonly key_id?: string | undefined;
   readonly route?: string | undefined;
   readonly status?: number | undefined;
+  /** Such as `4xx`. */
+  readonly status_class?: string | undefined;
   readonly error_code?: string | undefined;
+  /** ISO in any time zone, inclusive. */
+  readonly since?: string | undefined;
+  /** ISO in any time zone, exclusive. */
+  readonly until?: string | undefined;
 }
 
 /** Lists calls of the last seven days, newest first. Throws `validation_error` (field `cursor`). */
@@ -23,11 +30,18 @@ export function listRequests(
   db: Db,
   clock: Clock,
   teamId: string,
-  { cursor, limit, request_id, ...filters }: RequestQuery,
+  { cursor, limit, request_id, status_class, since, until, ...filters }: RequestQuery,
 ): Promise<Page<RequestRow>> {
-  const since = rules.oldestShown(clock.now());
+  const range = toInstants({ since, until });
+  const wanted = {
+    ...filters,
+    id: request_id,
+    since: rules.shownSince(clock.now(), range.since),
+    until: range.until ?? null,
+    statusClass: status_class === undefined ? null : Number.parseInt(status_class, 10),
+  };
   return readPage(LIST, { cursor, limit }, (slice) =>
-    store.listRequests(db, teamId, slice, { ...filters, id: request_id, since }),
+    store.listRequests(db, teamId, slice, wanted),
   );
 }
 

@@ -39,7 +39,9 @@ const listOf = statementsByFilters(EQUALITIES, (named) =>
        where team_id = $1
          and ${isAfter(BY_CREATION, ['$3', '$4'])}
          and created_at >= $5
-         ${named.map((name, place) => `and ${name} = $${place + 6}`).join(' ')}
+         and created_at < coalesce($6::timestamptz, 'infinity')
+         and status / 100 = coalesce($7::int, status / 100)
+         ${named.map((name, place) => `and ${name} = $${place + 8}`).join(' ')}
        ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
      ) page
      ${newestFirst(BY_CREATION, '$2')}`,
@@ -47,15 +49,23 @@ const listOf = statementsByFilters(EQUALITIES, (named) =>
   ),
 );
 
-/** Lists the team's calls since `since`, newest first, after `after`. */
+/** When the calls came, and the first digit of their status. null: no such condition. */
+export interface RequestRange {
+  readonly since: string;
+  readonly until: string | null;
+  readonly statusClass: number | null;
+}
+
+/** Lists the team's calls of this range, newest first, after `after`. */
 export function listRequests(
   db: Db,
   teamId: string,
   { limit, after }: PageSlice,
-  { since, ...filters }: RequestFilters & { readonly since: Date },
+  { since, until, statusClass, ...filters }: RequestFilters & RequestRange,
 ): Promise<RequestRow[]> {
   const { list, values } = listOf(filters);
-  return db.query(list, [teamId, limit, ...positionValues(after), since, ...values]);
+  const range = [since, until, statusClass];
+  return db.query(list, [teamId, limit, ...positionValues(after), ...range, ...values]);
 }
 
 const FIND = statement<RequestRow>(
