@@ -97,6 +97,9 @@ function Navigation() {
       <Link to="/keys" activeOptions={{ includeSearch: false }}>
         {t.nav.keys}
       </Link>
+      <Link to="/requests" activeOptions={{ includeSearch: false }}>
+        {t.nav.requests}
+      </Link>
       <Link to="/webhooks">{t.nav.webhooks}</Link>
       <Link to="/deliveries" activeOptions={{ includeSearch: false }}>
         {t.nav.deliveries}

@@ -6,7 +6,12 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
-import { readAuditSearch, readDeliverySearch, readUsageSearch } from './lib/search.ts';
+import {
+  readAuditSearch,
+  readDeliverySearch,
+  readRequestSearch,
+  readUsageSearch,
+} from './lib/search.ts';
 import { ADMIN_PATH } from './lib/shell.ts';
 import { Failed, NotFound } from './ui/not-found.tsx';
 
@@ -55,6 +60,19 @@ const delivery = createRoute({
   getParentRoute: () => rootRoute,
   path: '/deliveries/$deliveryId',
   component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+});
+
+const requests = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/requests',
+  validateSearch: readRequestSearch,
+  component: lazyRouteComponent(() => import('./pages/requests.tsx'), 'RequestsPage'),
+});
+
+const request = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/requests/$requestId',
+  component: lazyRouteComponent(() => import('./pages/request.tsx'), 'RequestPage'),
 });
 
 const overview = createRoute({
@@ -117,6 +135,8 @@ export const router = createRouter({
     webhook,
     deliveries,
     delivery,
+    requests,
+    request,
     members,
     privacy,
     catalog,

@@ -7,7 +7,7 @@ import { startRequestLog } from '../../src/features/requests/log.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
-import { appAs, tokenOf } from '../support/app.ts';
+import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { holdLock } from '../support/locks.ts';
 import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -138,9 +138,33 @@ describe('the log', () => {
     expect((await api.call(api.key('team_a'), 'GET', '/requests/x')).status).toBe(404);
     const app = await asAdmin('a');
     expect((await app.v1.requests.get.query({ request_id: others.requestId })).status).toBe(200);
+    const find = (request_id: string) => codeOf(app.admin.requests.get.query({ request_id }));
+    expect([await find(others.requestId), await find(foreign.requestId)]).toEqual([
+      'ok',
+      'not_found',
+    ]);
     const seen = (await app.admin.requests.list.query({ limit: 200 })).data.map(({ id }) => id);
     expect(seen).toEqual(expect.arrayContaining([own.requestId, others.requestId]));
     expect(seen).not.toContain(foreign.requestId);
+  });
+
+  test('explains an error to an admin, unless this release does not know it', async () => {
+    const running = log();
+    const codes = ['conflict', 'of_another_release', 'toString', null];
+    const calls = codes.map((code) => answered({ problem: code === null ? null : { code } }));
+    for (const each of calls) running.add(each);
+    await running.stop();
+    const app = await asAdmin('a');
+    const found = await Promise.all(
+      calls.map(({ requestId }) => app.admin.requests.get.query({ request_id: requestId })),
+    );
+    expect(found.map(({ error_code, help }) => [error_code, help?.title.en])).toEqual([
+      ['conflict', 'Conflict'],
+      ['of_another_release', undefined],
+      ['toString', undefined],
+      [null, undefined],
+    ]);
+    expect(found[0]?.help?.remedy.de).toMatch(/\w/);
   });
 
   test('is searched by request, key, route, status and error code, page by page', async () => {
@@ -167,6 +191,8 @@ describe('the log', () => {
     expect((await find({ status: 409 })).toSorted()).toEqual(idsOf(0, 3));
     expect(await find({ error_code: 'conflict', key_id: 'key_1' })).toEqual(idsOf(3));
     expect((await find({ status_class: '4xx' })).toSorted()).toEqual(idsOf(0, 3));
+    expect((await find({ status_class: 'errors' })).toSorted()).toEqual(idsOf(0, 3));
+    expect((await find({ status_class: '2xx' })).toSorted()).toEqual(idsOf(1, 2, 4, 5));
     expect(await find({ status_class: '5xx' })).toEqual([]);
     const first = await app.admin.requests.list.query({ status: 201, limit: 3 });
     const cursor = first.next_cursor ?? '';

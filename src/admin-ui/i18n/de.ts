@@ -24,6 +24,7 @@ export const de: Texts = {
     insight: 'Einblick',
     overview: 'Übersicht',
     keys: 'API-Schlüssel',
+    requests: 'Anfragen',
     webhooks: 'Webhooks',
     deliveries: 'Zustellungen',
     members: 'Mitglieder',
@@ -208,6 +209,9 @@ export const de: Texts = {
     revokeUnused:
       'Es ist keine Nutzung aus letzter Zeit bekannt. Was ihn noch benutzt, funktioniert sofort ' +
       'nicht mehr.',
+    revokeCalls: (n, calls) =>
+      count(n, `Sein letzter Aufruf: ${calls}.`, `Seine letzten ${n} Aufrufe: ${calls}.`),
+    revokeFrom: (networks) => `Sie kamen aus ${networks}.`,
     revokeFinal:
       'Das lässt sich nicht rückgängig machen. Um ohne Lücke umzustellen, ersetzen Sie ihn.',
     revokeNow: 'Schlüssel widerrufen',
@@ -495,6 +499,55 @@ export const de: Texts = {
       'webhook_delivery.retried': 'Zustellung wiederholt',
     },
     forTarget: (id) => `Nur was ${id} betrifft`,
+  },
+  requests: {
+    title: 'Anfragen',
+    intro:
+      'Was Ihre Programme mit ihren Schlüsseln angefragt haben, und was daraus wurde, 7 Tage lang.',
+    refresh: 'Erneut nachsehen',
+    late: 'Eine Anfrage erscheint hier einige Sekunden nach ihrer Antwort.',
+    empty: 'Noch keine Anfrage',
+    emptyHint: 'Sobald ein Programm einen Schlüssel benutzt, stehen seine Anfragen hier.',
+    call: 'Anfrage',
+    status: 'Status',
+    statuses: {
+      errors: 'Alle Fehler',
+      '2xx': 'Erfolgreich (2xx)',
+      '4xx': 'Abgelehnt (4xx)',
+      '5xx': 'Unser Fehler (5xx)',
+    },
+    code: 'Fehlercode',
+    route: 'Pfad',
+    id: 'Anfragekennung',
+    took: 'Dauer',
+    network: 'Aus dem Netz',
+    hungUp: 'Das Programm hat vor der Antwort aufgelegt.',
+    fine: 'Die Anfrage wurde beantwortet.',
+    faults: 'Was an der Eingabe falsch war',
+    where: 'Wo',
+    whatIsWrong: 'Was falsch ist',
+    faultOther: 'Der Wert wird nicht angenommen.',
+    faultNames: {
+      invalid_type: 'Es fehlt oder hat den falschen Typ.',
+      invalid_value: 'Es ist keiner der erlaubten Werte.',
+      invalid_format: 'Es hat nicht die richtige Form.',
+      invalid_number: 'Es ist keine Zahl in der richtigen Form.',
+      invalid_length: 'Es hat die falsche Länge.',
+      too_small: 'Es ist zu kurz oder zu klein.',
+      too_big: 'Es ist zu lang oder zu groß.',
+      too_many_values: 'Es wurde mehr als einmal angegeben.',
+      unrecognized_keys: 'Ein Feld ist hier nicht bekannt. Vielleicht ist es falsch geschrieben.',
+      not_found: 'Es nennt etwas, das es nicht gibt.',
+    },
+    sameCode: 'Alle Anfragen mit diesem Fehler',
+    notKept:
+      'Was gesendet und geantwortet wurde, wird nie aufbewahrt, nur wo etwas daran falsch war.',
+    missing: 'Diese Anfrage ist nicht im Protokoll',
+    missingHint:
+      'Sie ist älter als 7 Tage, wurde nicht mit einem Schlüssel dieses Teams gestellt oder ' +
+      'ist gerade erst gestellt worden.',
+    toList: 'Zu allen Anfragen',
+    ofKey: 'Seine Anfragen',
   },
   usage: {
     title: 'Nutzung',

@@ -10,6 +10,8 @@ export interface Format {
   readonly percent: (share: number) => string;
   /** Date and time. */
   readonly moment: (iso: string) => string;
+  /** Date and time, to the second. */
+  readonly second: (iso: string) => string;
   readonly day: (iso: string) => string;
   /** A calendar day without a time zone, `YYYY-MM-DD`, as short as possible. */
   readonly shortDay: (day: string) => string;
@@ -32,6 +34,7 @@ function createFormat(language: PageLanguage): Format {
   const number = new Intl.NumberFormat(locale);
   const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
   const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+  const second = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
   const day = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
   const shortDay = new Intl.DateTimeFormat(locale, {
     day: 'numeric',
@@ -44,6 +47,7 @@ function createFormat(language: PageLanguage): Format {
     number: (value) => number.format(value),
     percent: (share) => percent.format(share),
     moment: (iso) => moment.format(new Date(iso)),
+    second: (iso) => second.format(new Date(iso)),
     day: (iso) => day.format(new Date(iso)),
     shortDay: (text) => shortDay.format(new Date(`${text}T00:00:00Z`)),
     ago: (iso, now = Date.now()) => {

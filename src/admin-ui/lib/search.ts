@@ -74,3 +74,31 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
     key: textOf(search['key']),
   });
 }
+
+/** Groups of statuses. One status can be searched for, too. */
+export const REQUEST_STATUSES = ['errors', '2xx', '4xx', '5xx'] as const;
+
+export interface RequestSearch {
+  /** One of `REQUEST_STATUSES`, or a status such as `404`. */
+  status?: string | undefined;
+  key?: string | undefined;
+  path?: string | undefined;
+  code?: string | undefined;
+  id?: string | undefined;
+  past?: Past | undefined;
+}
+
+/** The filters of the request log. */
+export function readRequestSearch(search: Record<string, unknown>): RequestSearch {
+  // The router reads a status from the address as a number.
+  const status = String(search['status']);
+  const isKnown = REQUEST_STATUSES.some((one) => one === status) || /^[1-5]\d\d$/.test(status);
+  return withoutEmpty({
+    status: isKnown ? status : undefined,
+    key: textOf(search['key']),
+    path: textOf(search['path']),
+    code: textOf(search['code']),
+    id: textOf(search['id']),
+    past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
+  });
+}

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
@@ -15,6 +15,10 @@ import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { stateOf, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
+
+const LAST_CALLS = 50;
+/** How many different calls and networks are named. */
+const NAMED_MAX = 5;
 
 type Task = { readonly kind: 'rotate' | 'revoke'; readonly key: ApiKey };
 
@@ -121,14 +125,22 @@ function KeyTable({
     },
     {
       label: t.keys.lastUsed,
-      cell: ({ last_used_at }) =>
-        last_used_at === null ? (
-          <span className="soft">{t.common.unknown}</span>
-        ) : (
-          <time dateTime={last_used_at} title={format.moment(last_used_at)}>
-            {format.ago(last_used_at)}
-          </time>
-        ),
+      cell: ({ id, name, last_used_at }) => (
+        <>
+          {last_used_at === null ? (
+            <span className="soft">{t.common.unknown}</span>
+          ) : (
+            <time dateTime={last_used_at} title={format.moment(last_used_at)}>
+              {format.ago(last_used_at)}
+            </time>
+          )}
+          <small className="sub">
+            <Link to="/requests" search={{ key: id }} aria-label={`${t.requests.ofKey}: ${name}`}>
+              {t.requests.ofKey}
+            </Link>
+          </small>
+        </>
+      ),
     },
     { label: t.keys.created, cell: (key) => <Created apiKey={key} /> },
     {
@@ -223,6 +235,7 @@ function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onCl
   return (
     <Dialog title={t.keys.revokeTitle(apiKey.name)} onClose={onClose}>
       <p>{used === null ? t.keys.revokeUnused : t.keys.revokeUsed(format.ago(used))}</p>
+      <LastCalls keyId={apiKey.id} />
       <p>{t.keys.revokeFinal}</p>
       <FormProblem error={revoke.error} />
       <Actions>
@@ -236,5 +249,27 @@ function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onCl
         <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
+  );
+}
+
+/** What stops working without the key: what it was last used for, and from where. */
+function LastCalls({ keyId }: { readonly keyId: string }) {
+  const t = useTexts();
+  const format = useFormat();
+  const calls = useQuery(
+    api.admin.requests.list.queryOptions({ key_id: keyId, limit: LAST_CALLS }),
+  );
+  const rows = calls.data?.data ?? [];
+  if (rows.length === 0) return null;
+  const few = (texts: readonly string[]) => format.list([...new Set(texts)].slice(0, NAMED_MAX));
+  const networks = few(rows.flatMap(({ network }) => network ?? []));
+  return (
+    <p>
+      {t.keys.revokeCalls(rows.length, few(rows.map((row) => `${row.method} ${row.route}`)))}{' '}
+      {networks !== '' && t.keys.revokeFrom(networks)}{' '}
+      <Link to="/requests" search={{ key: keyId }}>
+        {t.requests.ofKey}
+      </Link>
+    </p>
   );
 }

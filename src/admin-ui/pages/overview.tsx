@@ -5,7 +5,7 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api } from '../lib/api.ts';
 import { firstDayOf, totalOf } from '../lib/days.ts';
-import { sinceOf } from '../lib/search.ts';
+import { sinceOf, type RequestSearch } from '../lib/search.ts';
 import { Figure } from '../ui/figure.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 
@@ -25,8 +25,8 @@ export function OverviewPage() {
         {({ figures, attention }) => (
           <>
             <div className="figures">
-              {figures.map(({ to, label, value, hint }) => (
-                <Link key={label} to={to} className="figure-link">
+              {figures.map(({ to, search, label, value, hint }) => (
+                <Link key={label} to={to} search={search ?? {}} className="figure-link">
                   <Figure label={label} value={value} hint={hint} />
                 </Link>
               ))}
@@ -52,7 +52,8 @@ export function OverviewPage() {
 
 interface Health {
   readonly figures: readonly {
-    readonly to: '/keys' | '/usage' | '/webhooks' | '/crm';
+    readonly to: '/keys' | '/usage' | '/requests' | '/webhooks' | '/crm';
+    readonly search?: RequestSearch;
     readonly label: string;
     readonly value: string;
     readonly hint: string;
@@ -106,7 +107,8 @@ function useHealth() {
         hint: t.overview.lastDays,
       },
       {
-        to: '/usage',
+        to: '/requests',
+        search: { status: 'errors' },
         label: t.overview.errorRate,
         value: total === 0 ? '–' : format.percent((total - good) / total),
         hint: t.overview.errorShare,
@@ -176,7 +178,11 @@ function useHealth() {
         : [
             {
               id: 'ours',
-              link: <Link to="/usage">{t.overview.ourErrors(format.number(ours))}</Link>,
+              link: (
+                <Link to="/requests" search={{ status: '5xx' }}>
+                  {t.overview.ourErrors(format.number(ours))}
+                </Link>
+              ),
             },
           ]),
     ],

@@ -1,3 +1,4 @@
+import { useId, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { Field } from './field.tsx';
 
@@ -34,6 +35,58 @@ export function Filter<Value extends string>({
             </option>
           ))}
         </select>
+      )}
+    </Field>
+  );
+}
+
+/** A text to search for. It counts when the reader leaves the field or presses Enter. */
+export function TextFilter({
+  label,
+  value = '',
+  placeholder,
+  suggestions = [],
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly placeholder: string;
+  readonly suggestions?: readonly string[];
+  readonly onChange: (value: string | undefined) => void;
+}) {
+  const listId = useId();
+  const [draft, setDraft] = useState<string | null>(null);
+  const commit = () => {
+    if (draft === null) return;
+    setDraft(null);
+    if (draft.trim() !== value) onChange(draft.trim() || undefined);
+  };
+  return (
+    <Field label={label}>
+      {(props) => (
+        <>
+          <input
+            {...props}
+            type="search"
+            list={suggestions.length > 0 ? listId : undefined}
+            value={draft ?? value}
+            placeholder={placeholder}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => setDraft(event.currentTarget.value)}
+            onBlur={commit}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter') commit();
+            }}
+          />
+          {suggestions.length > 0 && (
+            <datalist id={listId}>
+              {suggestions.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
       )}
     </Field>
   );

@@ -41,6 +41,16 @@ export function shownSince(now: Date, since: string | undefined): string {
   return since === undefined || Date.parse(since) < Date.parse(oldest) ? oldest : since;
 }
 
+export type StatusClass = '2xx' | '3xx' | '4xx' | '5xx' | 'errors';
+
+/** The lowest and the highest status of a class; of none, any. */
+export function statusesOf(given: StatusClass | undefined): readonly [min: number, max: number] {
+  if (given === undefined) return [0, 999];
+  if (given === 'errors') return [400, 599];
+  const first = Number.parseInt(given, 10) * 100;
+  return [first, first + 99];
+}
+
 const REQUEST_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Returns when the request with this id came: a UUIDv7 holds it. null: no id of ours. */

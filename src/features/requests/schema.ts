@@ -35,6 +35,15 @@ export const loggedRequest = z
 
 export const requestPage = pageOf(loggedRequest);
 
+const localized = z.object({ de: z.string(), en: z.string() });
+
+/** A call with what the documentation says about its error. */
+export const explainedRequest = loggedRequest.extend({
+  help: z.object({ title: localized, cause: localized, remedy: localized }).nullable().meta({
+    description: 'About `error_code`; null without one, and for one of an older release.',
+  }),
+});
+
 export const getInput = z.object({
   request_id: id.meta({
     description: 'The `X-Request-Id` of a response.',
@@ -49,9 +58,9 @@ export const listInput = z.strictObject({
   route: nameInput.optional(),
   status: z.int().min(100).max(599).optional(),
   status_class: z
-    .enum(['2xx', '3xx', '4xx', '5xx'])
+    .enum(['2xx', '3xx', '4xx', '5xx', 'errors'])
     .optional()
-    .meta({ description: 'Every status that begins with this digit.' }),
+    .meta({ description: 'Every status that begins with this digit; `errors`: 400 and above.' }),
   error_code: nameInput.optional(),
   since: dateTimeInput.optional().meta({ description: 'Came at or after this moment.' }),
   until: dateTimeInput.optional().meta({ description: 'Came before this moment.' }),

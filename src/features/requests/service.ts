@@ -16,8 +16,7 @@ export interface RequestQuery extends PageQuery {
   readonly key_id?: string | undefined;
   readonly route?: string | undefined;
   readonly status?: number | undefined;
-  /** Such as `4xx`. */
-  readonly status_class?: string | undefined;
+  readonly status_class?: rules.StatusClass | undefined;
   readonly error_code?: string | undefined;
   /** ISO in any time zone, inclusive. */
   readonly since?: string | undefined;
@@ -38,7 +37,7 @@ export function listRequests(
     id: request_id,
     since: rules.shownSince(clock.now(), range.since),
     until: range.until ?? null,
-    statusClass: status_class === undefined ? null : Number.parseInt(status_class, 10),
+    statuses: rules.statusesOf(status_class),
   };
   return readPage(LIST, { cursor, limit }, (slice) =>
     store.listRequests(db, teamId, slice, wanted),

@@ -40,8 +40,8 @@ const listOf = statementsByFilters(EQUALITIES, (named) =>
          and ${isAfter(BY_CREATION, ['$3', '$4'])}
          and created_at >= $5
          and created_at < coalesce($6::timestamptz, 'infinity')
-         and status / 100 = coalesce($7::int, status / 100)
-         ${named.map((name, place) => `and ${name} = $${place + 8}`).join(' ')}
+         and status between $7 and $8
+         ${named.map((name, place) => `and ${name} = $${place + 9}`).join(' ')}
        ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
      ) page
      ${newestFirst(BY_CREATION, '$2')}`,
@@ -49,11 +49,11 @@ const listOf = statementsByFilters(EQUALITIES, (named) =>
   ),
 );
 
-/** When the calls came, and the first digit of their status. null: no such condition. */
+/** When the calls came, and the range of their status. `until` null: until now. */
 export interface RequestRange {
   readonly since: string;
   readonly until: string | null;
-  readonly statusClass: number | null;
+  readonly statuses: readonly [min: number, max: number];
 }
 
 /** Lists the team's calls of this range, newest first, after `after`. */
@@ -61,10 +61,10 @@ export function listRequests(
   db: Db,
   teamId: string,
   { limit, after }: PageSlice,
-  { since, until, statusClass, ...filters }: RequestFilters & RequestRange,
+  { since, until, statuses, ...filters }: RequestFilters & RequestRange,
 ): Promise<RequestRow[]> {
   const { list, values } = listOf(filters);
-  const range = [since, until, statusClass];
+  const range = [since, until, ...statuses];
   return db.query(list, [teamId, limit, ...positionValues(after), ...range, ...values]);
 }
 

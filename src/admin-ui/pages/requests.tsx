@@ -1,0 +1,192 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { pagesOptions } from '../lib/pages.ts';
+import { REQUEST_STATUSES, sinceOf, type RequestSearch } from '../lib/search.ts';
+import { Button } from '../ui/button.tsx';
+import { Filter, TextFilter } from '../ui/filter.tsx';
+import { Empty, Loaded, PageHead } from '../ui/states.tsx';
+import { More, Table, type Column } from '../ui/table.tsx';
+import { RequestStatus } from './request-status.tsx';
+
+type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
+type Key = RouterOutputs['admin']['apiKeys']['list']['data'][number];
+
+const route = getRouteApi('/requests');
+
+/** The calls of the team's keys. The filters are in the address. */
+export function RequestsPage() {
+  const t = useTexts();
+  const search = route.useSearch();
+  const filters = useFilters(search);
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const requests = useInfiniteQuery(
+    pagesOptions(api.admin.requests.list.queryKey(filters), (cursor) =>
+      client.admin.requests.list.query({ ...filters, cursor, limit: 50 }),
+    ),
+  );
+  const isFiltered = Object.keys(search).length > 0;
+  const known = requests.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <>
+      <PageHead title={t.requests.title} intro={t.requests.intro}>
+        <Button onClick={() => void requests.refetch()} busy={requests.isFetching}>
+          {t.requests.refresh}
+        </Button>
+      </PageHead>
+      <Filters
+        keys={keys.data?.data ?? []}
+        routes={[...new Set(known.map((one) => one.route))].toSorted()}
+      />
+      <Loaded query={requests}>
+        {() =>
+          known.length === 0 ? (
+            isFiltered ? (
+              <Empty title={t.common.nothingMatches} hint={t.requests.late} />
+            ) : (
+              <Empty title={t.requests.empty} hint={t.requests.emptyHint} />
+            )
+          ) : (
+            <>
+              <RequestTable requests={known} keys={keys.data?.data ?? []} />
+              <More query={requests} shown={known.length} />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}
+
+/** The filters as the service takes them. */
+function useFilters({ status, key, path, code, id, past }: RequestSearch) {
+  // Not anew with each rendering: it is a part of the query.
+  const since = useMemo(() => sinceOf(past), [past]);
+  const isExact = status !== undefined && /^\d+$/.test(status);
+  return {
+    key_id: key,
+    route: path,
+    error_code: code,
+    request_id: id,
+    since,
+    ...(isExact
+      ? { status: Number(status) }
+      : { status_class: REQUEST_STATUSES.find((one) => one === status) }),
+  };
+}
+
+function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly routes: string[] }) {
+  const t = useTexts();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const set = (change: Partial<RequestSearch>) =>
+    void navigate({ search: { ...search, ...change }, replace: true });
+  const codes = Object.keys(t.problems).filter((code) => code !== 'network');
+  const statuses = REQUEST_STATUSES.map(
+    (one) => [one as string, t.requests.statuses[one]] as const,
+  );
+  const exact = search.status ?? '';
+  return (
+    <div className="filters" role="search" aria-label={t.common.filters}>
+      <Filter
+        label={t.requests.status}
+        value={search.status}
+        // A status that a link names exactly is a choice, too.
+        options={/^\d+$/.test(exact) ? [...statuses, [exact, exact]] : statuses}
+        onChange={(status) => set({ status })}
+      />
+      <Filter
+        label={t.requests.code}
+        value={search.code}
+        options={codes.map((code) => [code, code])}
+        onChange={(code) => set({ code })}
+      />
+      <Filter
+        label={t.usage.key}
+        value={search.key}
+        options={keys.map(({ id, name }) => [id, name])}
+        onChange={(key) => set({ key })}
+      />
+      <Filter
+        label={t.deliveries.past}
+        value={search.past}
+        options={Object.entries(t.deliveries.pasts) as ['1h' | '24h' | '7d', string][]}
+        onChange={(past) => set({ past })}
+      />
+      <TextFilter
+        label={t.requests.route}
+        value={search.path}
+        placeholder="/users/{member_id}"
+        suggestions={routes}
+        onChange={(path) => set({ path })}
+      />
+      <TextFilter
+        label={t.requests.id}
+        value={search.id}
+        placeholder="01a1ee19-…"
+        onChange={(id) => set({ id })}
+      />
+      {Object.keys(search).length > 0 && (
+        <Button look="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
+          {t.common.reset}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function RequestTable({
+  requests,
+  keys,
+}: {
+  readonly requests: readonly LoggedRequest[];
+  readonly keys: readonly Key[];
+}) {
+  const t = useTexts();
+  const format = useFormat();
+  const columns: Column<LoggedRequest>[] = [
+    {
+      label: t.requests.call,
+      kind: 'main',
+      cell: ({ id, method, route: path }) => (
+        <Link to="/requests/$requestId" params={{ requestId: id }} className="name">
+          <code>
+            {method} {path}
+          </code>
+        </Link>
+      ),
+    },
+    {
+      label: t.requests.status,
+      cell: ({ status, error_code: code }) => (
+        <>
+          <RequestStatus status={status} />
+          {code !== null && <code className="sub">{code}</code>}
+        </>
+      ),
+    },
+    {
+      label: t.usage.key,
+      cell: ({ key_id: id }) => keys.find((one) => one.id === id)?.name ?? <code>{id}</code>,
+    },
+    {
+      label: t.requests.took,
+      kind: 'number',
+      cell: ({ duration_ms: ms }) => t.deliveries.ms(format.number(ms)),
+    },
+    {
+      label: t.audit.when,
+      cell: ({ created_at: at }) => (
+        <time dateTime={at} title={format.ago(at)}>
+          {format.second(at)}
+        </time>
+      ),
+    },
+  ];
+  return (
+    <Table caption={t.requests.title} columns={columns} rows={requests} keyOf={({ id }) => id} />
+  );
+}
