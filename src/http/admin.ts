@@ -7,7 +7,8 @@ import { extname, join } from 'node:path';
 import { Router } from 'express';
 import { once } from '../core/once.ts';
 import { pageHeaders } from './docs/page-headers.ts';
-import { createResource, sendResource, type Resource } from './docs/resource.ts';
+import { createResource, type Resource } from './api/resource.ts';
+import { sendResource } from './docs/send-resource.ts';
 
 export interface AdminOptions {
   /** The service's public URL. Its path, if it has one, precedes every address of the page. */

@@ -488,6 +488,20 @@ describe('paths and methods', () => {
       status: 200,
       text: '',
     });
+    const from = `${api.base}/openapi.v1.json`;
+    const first = await fetch(from, { headers: { 'accept-encoding': 'br' } });
+    const etag = first.headers.get('etag') ?? '';
+    expect(Number(first.headers.get('content-length'))).toBeLessThan(60_000);
+    expect(first.headers.get('content-encoding')).toBe('br');
+    expect(await first.json()).toMatchObject({ paths: expect.anything() });
+    const again = await fetch(from, { headers: { 'if-none-match': etag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    const other = await fetch(from, { headers: { 'if-none-match': 'W/"other"' } });
+    expect([other.status, other.headers.get('etag')]).toEqual([200, etag]);
+    await other.body?.cancel();
+    const plain = await fetch(from, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await plain.json()).toMatchObject({ paths: expect.anything() });
     expect(await api.call(null, 'POST', '/openapi.v1.json')).toMatchObject({
       status: 405,
       headers: { allow: 'GET, HEAD' },

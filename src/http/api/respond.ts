@@ -1,4 +1,5 @@
 /** How the REST pipeline responds, and what it records about a request. */
+import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
 import type { Authentication } from './authenticate.ts';
@@ -6,6 +7,7 @@ import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import type { ApiResponse } from './idempotency.ts';
 import { hasHungUp } from './hang-up.ts';
+import { ENCODINGS, etagOf, type Resource } from './resource.ts';
 import { isOurFault, problemBody, retryAfterOf, toProblem } from './problem-response.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 
@@ -52,26 +54,64 @@ export function answerProblem(exchange: RestExchange, error: unknown): void {
 }
 
 /** Writes the status, the headers that every response has, and the body. */
-export function send(
-  exchange: RestExchange,
-  status: number,
-  contentType: string,
-  body: string,
-): void {
-  const { response, request, options } = exchange;
-  const rate = exchange.authentication?.rate ?? unknownRate(options);
+function send(exchange: RestExchange, status: number, contentType: string, body: string): void {
+  const { response, request } = exchange;
   response.writeHead(status, {
     'Content-Type': contentType,
     'Content-Length': Buffer.byteLength(body),
     'Content-Language': exchange.language,
     'Cache-Control': 'no-store',
+    ...commonHeaders(exchange),
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/**
+ * Sends the OpenAPI document, or 304 to a caller who has it. Unlike other responses it is the same
+ * for everybody, so it may be kept if it is checked each time: it changes with a release.
+ */
+export async function sendDocument(exchange: RestExchange, document: Resource): Promise<void> {
+  const { response, request } = exchange;
+  const { headers, method } = request;
+  const caching = {
+    'Cache-Control': 'public, no-cache',
+    ETag: etagOf(document),
+    Vary: 'Accept-Encoding',
+    ...commonHeaders(exchange),
+  };
+  if (isTag(headers['if-none-match'], etagOf(document))) {
+    response.writeHead(304, caching).end();
+    return;
+  }
+  const accepted = new Negotiator(request).encoding([...ENCODINGS]);
+  const encoding = ENCODINGS.find((one) => one === accepted) ?? 'identity';
+  const body = await document.bodyAs(encoding);
+  response.writeHead(200, {
+    'Content-Type': document.type,
+    'Content-Length': body.length,
+    // The document is in English.
+    'Content-Language': 'en',
+    ...(encoding === 'identity' ? {} : { 'Content-Encoding': encoding }),
+    ...caching,
+  });
+  response.end(method === 'HEAD' ? undefined : body);
+}
+
+/** Whether `If-None-Match` names the weak tag. */
+function isTag(header: string | undefined, etag: string): boolean {
+  const named = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return named.includes('*') || named.includes(etag.replace(/^W\//, ''));
+}
+
+function commonHeaders(exchange: RestExchange): Record<string, string | number> {
+  const rate = exchange.authentication?.rate ?? unknownRate(exchange.options);
+  return {
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': exchange.requestId,
     'RateLimit-Limit': rate.limit,
     'RateLimit-Remaining': rate.remaining,
     'RateLimit-Reset': rate.resetS,
-  });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  };
 }
 
 /** The rate headers when the database could not be reached, so nothing was counted. */

@@ -15,7 +15,8 @@ import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.t
 import { createKnownKeys, type KnownKeys } from './known-keys.ts';
 import { negotiateLanguage } from './language.ts';
 import { operate, readAhead } from './operate.ts';
-import { answerProblem, finish, send } from './respond.ts';
+import { createResource } from './resource.ts';
+import { answerProblem, finish, sendDocument } from './respond.ts';
 import { compileRoutes, type Match } from './routes.ts';
 import type { Tenant } from './tenant.ts';
 
@@ -30,6 +31,7 @@ export function createRest(
   const { endpoints = ENDPOINTS } = options;
   const matchRoute = compileRoutes(endpoints);
   const headersOf = compileDeprecations(options, endpoints);
+  const document = createResource('application/json', options.document);
   return async (request, response) => {
     const startedAt = performance.now();
     const exchange = begin(options, { request, response, matchRoute });
@@ -40,7 +42,7 @@ export function createRest(
       const tenant = await admit(exchange, credential, keys).catch((error: unknown) =>
         hold(exchange, error),
       );
-      if (tenant === null) send(exchange, 200, 'application/json', options.document);
+      if (tenant === null) await sendDocument(exchange, document);
       else await operate(exchange, tenant, ahead);
     } catch (error) {
       answerProblem(exchange, error);

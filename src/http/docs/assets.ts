@@ -1,7 +1,7 @@
 /** The files of `assets/`: the stylesheet, the scripts and the icon. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createResource, type Resource } from './resource.ts';
+import { createResource, type Resource } from '../api/resource.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
 

@@ -2,13 +2,12 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Request, Response } from 'express';
 
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
 /** The best first: browsers accept all of them alike. */
-const ENCODINGS = ['br', 'gzip', 'identity'] as const;
+export const ENCODINGS = ['br', 'gzip', 'identity'] as const;
 type Encoding = (typeof ENCODINGS)[number];
 
 const COMPRESS: Readonly<Record<Encoding, (body: Buffer) => Promise<Buffer>>> = {
@@ -47,33 +46,7 @@ export function createResource(type: string, text: string, isShared = true): Res
   };
 }
 
-/**
- * Sends the resource, or 304 if the reader has it. Browsers ask each time, because a page may
- * change with a release. They keep a file for a year if its address (`?v=`) names its content.
- */
-export async function sendResource(
-  request: Request,
-  response: Response,
-  resource: Resource,
-  status = 200,
-): Promise<void> {
-  // Weak, because the bytes differ by encoding.
-  const etag = `W/"${resource.version}"`;
-  response.set({
-    ETag: etag,
-    Vary: 'Accept-Encoding',
-    'Cache-Control':
-      resource.isImmutable || request.query['v'] === resource.version
-        ? 'public, max-age=31536000, immutable'
-        : 'public, no-cache',
-  });
-  if (status === 200 && request.fresh) {
-    response.status(304).end();
-    return;
-  }
-  const accepted = ENCODINGS.find((one) => request.acceptsEncodings(one)) ?? 'identity';
-  const encoding = resource.isShared ? accepted : 'identity';
-  const body = await resource.bodyAs(encoding);
-  if (encoding !== 'identity') response.set('Content-Encoding', encoding);
-  response.status(status).type(resource.type).send(body);
+/** Weak, because the bytes differ by encoding. */
+export function etagOf({ version }: Resource): string {
+  return `W/"${version}"`;
 }
