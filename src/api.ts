@@ -125,6 +125,7 @@ function appOf(options: {
     logRequest: requestLog.add,
     trustProxy: config.trustProxy,
     adminHostOrigins: config.adminHostOrigins,
+    adminRefreshUrl: config.adminRefreshUrl,
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,
     whyNotReady: () => readiness.check(),

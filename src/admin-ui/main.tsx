@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './lib/api.ts';
 import { setLanguage } from './i18n/language.ts';
 import { connectToHost, IS_FRAMED } from './lib/host-port.ts';
-import { acceptToken, loadSession } from './lib/session.ts';
+import { acceptToken, startSession } from './lib/session.ts';
 import { setTheme } from './lib/theme.ts';
 import { router } from './routes.tsx';
 
@@ -23,7 +23,7 @@ if (IS_FRAMED) {
       if (language === 'de' || language === 'en') setLanguage(language, false);
     },
   });
-} else void loadSession();
+} else void startSession();
 createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>

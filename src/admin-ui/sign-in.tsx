@@ -2,9 +2,15 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useTexts } from './i18n/language.ts';
 import { queryClient } from './lib/api.ts';
-import { listPeople, loadSession, signInForDevelopment, signOut } from './lib/session.ts';
+import {
+  addressOfSignIn,
+  listPeople,
+  loadSession,
+  signInForDevelopment,
+  signOut,
+} from './lib/session.ts';
 import { HAS_DEVELOPMENT_LOGIN } from './lib/shell.ts';
-import { Button } from './ui/button.tsx';
+import { Actions, Button } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
 import { Loaded, ProblemBox } from './ui/states.tsx';
 
@@ -25,7 +31,7 @@ export function SessionEnded() {
   return (
     <Dialog title={t.session.ended} locked onClose={() => undefined}>
       <p>{t.session.endedHint}</p>
-      <WaysIn />
+      <WaysIn keepsPage />
     </Dialog>
   );
 }
@@ -60,11 +66,14 @@ export function Standstill({
   );
 }
 
-function WaysIn() {
-  return HAS_DEVELOPMENT_LOGIN ? <DevelopmentLogin /> : <FromHostApplication />;
+function WaysIn({ keepsPage = false }: { readonly keepsPage?: boolean }) {
+  if (HAS_DEVELOPMENT_LOGIN) return <DevelopmentLogin />;
+  const address = addressOfSignIn();
+  return address === null ? <FromHost /> : <AtHost address={address} keepsPage={keepsPage} />;
 }
 
-function FromHostApplication() {
+/** Signing in happens in the application around the page, or in another tab. */
+function FromHost() {
   const t = useTexts();
   return (
     <>
@@ -72,6 +81,26 @@ function FromHostApplication() {
       <Button look="main" onClick={() => void loadSession()}>
         {t.common.retry}
       </Button>
+    </>
+  );
+}
+
+/** The host application leads back to the same address. `keepsPage`: something may be lost here. */
+function AtHost({ address, keepsPage }: { readonly address: string; readonly keepsPage: boolean }) {
+  const t = useTexts();
+  return (
+    <>
+      <Actions>
+        <a className="button main" href={address}>
+          {t.session.signIn}
+        </a>
+        {keepsPage && (
+          <a className="button" href={address} target="_blank" rel="noreferrer">
+            {t.session.signInBeside}
+          </a>
+        )}
+      </Actions>
+      {keepsPage && <p className="hint">{t.session.signInBesideHint}</p>}
     </>
   );
 }

@@ -17,6 +17,8 @@ export interface AdminOptions {
   readonly hasDevelopmentLogin: boolean;
   /** The origins of the host application, which may show the page in a frame. */
   readonly hostOrigins: readonly string[];
+  /** Where the page sends people who are not signed in; null: nowhere. */
+  readonly refreshUrl: string | null;
 }
 
 const BUILD = join(import.meta.dirname, '../../build/admin');
@@ -61,14 +63,21 @@ function readFiles(options: AdminOptions): Files {
 }
 
 /** The same document for every address of the page. Addresses in it begin with the public path. */
-function readShell({ publicUrl, hasDevelopmentLogin, hostOrigins }: AdminOptions): Resource {
+function readShell(options: AdminOptions): Resource {
+  const { publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrl } = options;
   const base = `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/admin`;
   const html = readFileSync(join(BUILD, 'index.html'), 'utf8')
     .replaceAll('"./', `"${base}/`)
     .replace('__BASE__', base)
     .replace('__HOST_ORIGINS__', hostOrigins.join(' '))
+    .replace('__REFRESH_URL__', () => attributeOf(refreshUrl))
     .replace('__DEVELOPMENT_LOGIN__', hasDevelopmentLogin ? 'yes' : 'no');
   return createResource('text/html; charset=utf-8', html);
+}
+
+/** The URL as it stands in an attribute. A URL as `URL` writes it has no quotation marks. */
+function attributeOf(url: string | null): string {
+  return url === null ? '' : new URL(url).href.replaceAll('&', '&amp;');
 }
 
 /** A file that the build has compressed, and whose name holds a hash of its content. */

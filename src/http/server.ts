@@ -24,6 +24,8 @@ export interface AppOptions
   readonly trustProxy: Config['trustProxy'];
   /** The origins that may show the admin page in a frame. */
   readonly adminHostOrigins?: readonly string[];
+  /** Where the admin page sends people who are not signed in. */
+  readonly adminRefreshUrl?: string | undefined;
   /** Returns why the process should get no requests at the moment. null: it is ready. */
   readonly whyNotReady: () => Promise<NotReady | null>;
 }
@@ -60,15 +62,18 @@ export function createApp(options: AppOptions): Express {
     if (reason === null) response.json({ status: 'ready' });
     else response.status(503).json({ status: 'not_ready', reason });
   });
-  app.use(trpcRouter(shared));
+  const hostOrigins = options.adminHostOrigins ?? [];
+  app.use(trpcRouter(shared, hostOrigins));
   // Anybody may have what follows, so it has the pace of answers to strangers.
   app.use(async (request, _response, next) => {
     await slowDown(request, 1);
     next();
   });
   const hasDevelopmentLogin = options.developmentTeamId !== null;
-  const hostOrigins = options.adminHostOrigins ?? [];
-  app.use(adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin, hostOrigins }));
+  const refreshUrl = options.adminRefreshUrl ?? null;
+  app.use(
+    adminRouter({ publicUrl: options.publicUrl, hasDevelopmentLogin, hostOrigins, refreshUrl }),
+  );
   app.use(
     docsRouter({
       publicUrl: options.publicUrl,
@@ -85,7 +90,7 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
-/** Whether the request can have a use for its body. */
+/** Whether the request can have a use for a body that is not small. */
 function takesBody({ method, path }: Request): boolean {
   const isApi = path.startsWith(`${BASE_PATH}/`) || path.startsWith('/trpc/');
   return isApi && (method === 'POST' || method === 'PATCH');

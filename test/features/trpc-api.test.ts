@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
 import { request } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app/token.ts';
+import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import {
   appAs,
   appAsMember,
@@ -221,5 +224,134 @@ describe('the session of the admin page', () => {
       expect(await login(host)).toBe(200);
     for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:80'])
       expect(await login(host)).toBe(403);
+  });
+});
+
+describe('the session of somebody who comes by a link', () => {
+  const HOST = 'https://app.example.com';
+  const owner = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
+  let linked: TestApi;
+  beforeAll(async () => {
+    linked = await startTestApi({
+      seed: makeSeed([makeTeam('a', { members: [makeMember('a', 'gone', { status: 'ended' })] })]),
+      app: { publicUrl: 'https://api.example.com/base', adminHostOrigins: [HOST] },
+    });
+  });
+
+  /** A token as the host application makes it, with other claims where a test needs them. */
+  const linkToken = (claims: Record<string, unknown> = {}, { userId: sub } = owner) => {
+    const now = Math.floor(Date.now() / 1000);
+    return new SignJWT({
+      kind: 'user',
+      iss: TOKEN_ISSUER,
+      aud: TOKEN_AUDIENCE,
+      sub,
+      team_id: owner.teamId,
+      jti: randomUUID(),
+      iat: now,
+      exp: now + 60,
+      ...claims,
+    })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET));
+  };
+  const follow = async (token: string, { back = '', origin = HOST } = {}) => {
+    const response = await fetch(`${linked.url}/trpc-session/link`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { origin },
+      body: new URLSearchParams({ token, return: back }),
+    });
+    const [cookie = ''] = response.headers.getSetCookie();
+    return { status: response.status, to: response.headers.get('location'), cookie };
+  };
+  const sessionOf = (cookie: string) =>
+    fetch(`${linked.url}/trpc-session`, { headers: { cookie: cookie.split(';')[0] ?? '' } });
+
+  test('leads to the page with a cookie of this host, which is a session of an hour', async () => {
+    const { status, to, cookie } = await follow(await linkToken());
+    expect([status, to]).toEqual([303, '/base/admin#from-host']);
+    expect(cookie).toMatch(
+      /^__Host-svc_session=.*Max-Age=3600.*HttpOnly; Secure; SameSite=Strict$/,
+    );
+    const session = await sessionOf(cookie);
+    expect(session.status).toBe(200);
+    const { csrf_token, expires_at } = (await session.json()) as Record<string, string>;
+    expect(Date.parse(expires_at ?? '') - Date.now()).toBeGreaterThan(3_500_000);
+    const app = appWith(linked, {
+      cookie: cookie.split(';')[0] ?? '',
+      'x-csrf-token': csrf_token ?? '',
+    });
+    expect(await codeOf(app.v1.members.create.mutate({ email: 'new@a.test' }))).toBe('ok');
+  });
+
+  test('leads to any address of the page, and to no other', async () => {
+    const toOf = async (back: string) =>
+      (await follow(await linkToken(), { back })).to?.replace(/#from-host$/, '');
+    expect(await toOf('/base/admin/deliveries?status=failed')).toBe(
+      '/base/admin/deliveries?status=failed',
+    );
+    expect(await toOf('https://api.example.com/base/admin/keys')).toBe('/base/admin/keys');
+    for (const back of [
+      'https://evil.example/base/admin',
+      '//evil.example/base/admin',
+      String.raw`\\evil.example/base/admin`,
+      '/base/admin/../docs',
+      '/base/administration',
+      '/docs',
+      'http://[',
+    ])
+      expect(await toOf(back)).toBe('/base/admin');
+  });
+
+  test('works once: used again, a token opens nothing and ends what was open', async () => {
+    const token = await linkToken();
+    const both = await Promise.all([follow(token), follow(token)]);
+    const states = await Promise.all(
+      both.map(async ({ cookie }) => (await sessionOf(cookie)).status),
+    );
+    expect(states.toSorted((a, b) => a - b)).toEqual([200, 401]);
+    const again = await follow(token, { back: '/base/admin/keys' });
+    expect([again.status, again.to]).toEqual([303, '/base/admin/keys#from-host']);
+    expect(again.cookie).toMatch(/^__Host-svc_session=; .*Expires=Thu, 01 Jan 1970/);
+  });
+
+  test('is refused for a token that is old, long-lived, foreign, or without an id', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const session = (await follow(await linkToken())).cookie.split(/[=;]/)[1] ?? '';
+    const tokens = [
+      linkToken({ iat: now - 120, exp: now - 60 }),
+      linkToken({ exp: now + 61 }),
+      linkToken({ jti: undefined }),
+      linkToken({ jti: '' }),
+      linkToken({ jti: 'x'.repeat(201) }),
+      linkToken({ kind: 'platform' }),
+      linkToken({}, { ...owner, userId: userId('a', 'gone') as typeof owner.userId }),
+      Promise.resolve(session),
+      Promise.resolve('nothing'),
+    ];
+    for (const token of tokens) {
+      const { status, cookie } = await follow(await token);
+      expect(status).toBe(303);
+      expect((await sessionOf(cookie)).status).toBe(401);
+    }
+  });
+
+  test('is refused to forms of other sites', async () => {
+    for (const origin of ['https://evil.example', 'null', linked.url]) {
+      const { status, cookie } = await follow(await linkToken(), { origin });
+      expect([status, cookie]).toEqual([403, '']);
+    }
+  });
+
+  test('refuses a token that only looks like a session of ours', async () => {
+    const forged = await new SignJWT({ team_id: owner.teamId, sub: owner.userId })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuer('team-customer-api')
+      .setAudience('admin-session')
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET));
+    expect((await sessionOf(`__Host-svc_session=${forged}`)).status).toBe(401);
   });
 });

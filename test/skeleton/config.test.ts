@@ -83,6 +83,7 @@ describe('the environment', () => {
       appAuthSecret: undefined,
       appAuthJwksUrl: undefined,
       adminHostOrigins: [],
+      adminRefreshUrl: undefined,
       developmentLogin: false,
       deprecations: { version: null, operations: {} },
       trustProxy: { kind: 'none' },
@@ -117,6 +118,7 @@ describe('the environment', () => {
       APP_AUTH_JWKS_URL: 'file:///hunter2',
       DEPRECATIONS_FILE: '/hunter2',
       ADMIN_HOST_ORIGINS: 'https://app.example.com,hunter2',
+      ADMIN_REFRESH_URL: 'javascript:hunter2',
     };
     const faults = faultsOf(wrong);
     expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(
@@ -216,19 +218,26 @@ describe('the environment', () => {
     expect(faultsOf({ DEVELOPMENT_LOGIN: '1' })).toEqual([]);
   });
 
-  it.each(['PUBLIC_URL', 'APP_AUTH_JWKS_URL'])('refuses http for %s in production', (name) => {
-    const faults = (url: string) => faultsOf({ NODE_ENV: 'production', [name]: url }).length;
-    for (const url of ['http://api.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1'])
-      expect(faults(url)).toBe(1);
-    for (const url of [
-      'https://api.example.com',
-      'http://localhost:3000',
-      'http://127.0.0.1',
-      'http://[::1]:80',
-    ])
-      expect(faults(url)).toBe(0);
-    expect(faultsOf({ [name]: 'http://api.example.com' })).toEqual([]);
-  });
+  it.each(['PUBLIC_URL', 'APP_AUTH_JWKS_URL', 'ADMIN_REFRESH_URL'])(
+    'refuses http for %s in production',
+    (name) => {
+      const faults = (url: string) => faultsOf({ NODE_ENV: 'production', [name]: url }).length;
+      for (const url of [
+        'http://api.example.com',
+        'http://127.0.0.1.example.com',
+        'http://10.0.0.1',
+      ])
+        expect(faults(url)).toBe(1);
+      for (const url of [
+        'https://api.example.com',
+        'http://localhost:3000',
+        'http://127.0.0.1',
+        'http://[::1]:80',
+      ])
+        expect(faults(url)).toBe(0);
+      expect(faultsOf({ [name]: 'http://api.example.com' })).toEqual([]);
+    },
+  );
 
   it('gives load balancers five seconds in production to notice a stop', () => {
     const delayOf = (env: Record<string, string>) => parseConfig({ ...valid, ...env }).drainDelayMs;

@@ -95,7 +95,15 @@ export interface TestApiOptions {
   readonly developmentTeamId?: string;
   /** Options that a real process gets from its environment or its own code. */
   readonly app?: Partial<
-    Pick<AppOptions, 'adminHostOrigins' | 'publicUrl' | 'tokenKey' | 'endpoints' | 'deprecations'>
+    Pick<
+      AppOptions,
+      | 'adminHostOrigins'
+      | 'adminRefreshUrl'
+      | 'publicUrl'
+      | 'tokenKey'
+      | 'endpoints'
+      | 'deprecations'
+    >
   >;
 }
 

@@ -18,8 +18,9 @@ const FLAGS = [
 /** Why browser tests are skipped on this machine, for the name of a suite; empty if they run. */
 export const SKIPPED = existsSync(CHROMIUM) ? '' : ` (skipped: there is no ${CHROMIUM})`;
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+/** `flags` are added to the usual ones. */
+export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...flags] });
 }
 
 /** What axe finds, in one line each: WCAG 2.2 AA and its best practices. */

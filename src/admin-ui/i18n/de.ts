@@ -47,7 +47,12 @@ export const de: Texts = {
     noneHint: 'Öffnen Sie diese Seite aus Ihrer Anwendung, in der Sie angemeldet sind.',
     ended: 'Ihre Sitzung ist beendet',
     endedHint:
-      'Melden Sie sich wieder an, um hier weiterzumachen. Was Sie darunter sehen, bleibt erhalten.',
+      'Melden Sie sich wieder an, um hier weiterzumachen. Was Sie eingegeben haben, ist noch da.',
+    signIn: 'Anmelden',
+    signInBeside: 'In neuem Tab anmelden',
+    signInBesideHint:
+      'Sie kommen auf diese Seite zurück. Um Ihre Eingaben zu behalten, melden Sie sich in einem ' +
+      'neuen Tab an und kehren dann zu diesem zurück.',
     forbidden: 'Diese Seite ist für die Administration',
     forbiddenHint:
       'Sie sind als Mitglied angemeldet. Die Inhaberin des Teams oder jemand aus der ' +

@@ -44,7 +44,12 @@ export const en = {
     none: 'Please sign in',
     noneHint: 'Open this page from your application, where you are signed in.',
     ended: 'Your session has ended',
-    endedHint: 'Sign in again to go on here. What you see below has been kept as it is.',
+    endedHint: 'Sign in again to go on here. What you have entered is still here.',
+    signIn: 'Sign in',
+    signInBeside: 'Sign in in a new tab',
+    signInBesideHint:
+      'You come back to this page. To keep what you have entered, sign in in a new tab, then ' +
+      'return to this one.',
     forbidden: 'This page is for admins',
     forbiddenHint:
       'You are signed in as a member. The owner of the team or an admin can make you an admin.',

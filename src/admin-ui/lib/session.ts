@@ -3,8 +3,8 @@
  * need is kept in memory only.
  */
 import { useSyncExternalStore } from 'react';
-import { askForToken } from './host-port.ts';
-import { SERVICE_PATH } from './shell.ts';
+import { askForToken, IS_FRAMED } from './host-port.ts';
+import { REFRESH_URL, SERVICE_PATH } from './shell.ts';
 
 /** The response of `GET /trpc-session`. */
 export interface Session {
@@ -88,6 +88,35 @@ export async function loadSession(): Promise<void> {
     if (!('session' in state)) change({ kind: 'unreachable' });
   }
 }
+
+/** Whether the host application has just led here. The address says it until the page is loaded. */
+const CAME_FROM_HOST = location.hash === '#from-host';
+if (CAME_FROM_HOST) history.replaceState(null, '', location.pathname + location.search);
+
+/**
+ * Asks who is signed in when the page is opened. If it is nobody, goes to the host application,
+ * unless the reader comes from there: then the token was refused, or the browser keeps no cookie,
+ * and going there again would never end.
+ */
+export async function startSession(): Promise<void> {
+  await loadSession();
+  const address = addressOfSignIn();
+  if (state.kind === 'none' && address !== null && !CAME_FROM_HOST) location.replace(address);
+}
+
+/** Where the reader signs in and comes back to this place; null: the page cannot tell. */
+export function addressOfSignIn(): string | null {
+  if (REFRESH_URL === '' || IS_FRAMED) return null;
+  const url = new URL(REFRESH_URL);
+  url.searchParams.set('return', location.pathname + location.search);
+  return url.href;
+}
+
+// Somebody who has signed in again in another tab goes on here at once.
+document.addEventListener('visibilitychange', () => {
+  const isWaiting = state.kind === 'none' || state.kind === 'ended';
+  if (isWaiting && document.visibilityState === 'visible') void loadSession();
+});
 
 function open(session: Session): void {
   change({ kind: 'open', session });

@@ -18,13 +18,10 @@ import {
   type TrpcOptions,
 } from './admission.ts';
 import { findTeamName, listDevelopmentPeople } from './caller-store.ts';
+import { cookieOf, cookieOptions, SESSION_MAX_AGE_MS } from './session-cookie.ts';
 import { issueToken } from './token.ts';
 
-/** Browsers keep a cookie with this prefix from being set by other hosts of the domain. */
-const HOST_PREFIX = '__Host-';
-const COOKIE = 'svc_session';
 const CSRF_HEADER = 'x-csrf-token';
-const SESSION_MAX_AGE_MS = 3_600_000;
 
 /** Adds the routes that open, describe and close a session. */
 export function addSessionRoutes(
@@ -35,7 +32,10 @@ export function addSessionRoutes(
   router.post('/trpc-session', handle(given, openSession));
   router.get('/trpc-session', handle(given, describeSession));
   router.delete('/trpc-session', (_request, response) => {
-    response.clearCookie(cookieOf(options), cookieOptions(options)).status(204).end();
+    response
+      .clearCookie(cookieOf(options.publicUrl), cookieOptions(options.publicUrl))
+      .status(204)
+      .end();
   });
   if (options.developmentTeamId === null) return;
   const teamId = options.developmentTeamId;
@@ -53,7 +53,7 @@ export function addSessionRoutes(
 export function tokenOf(options: TrpcOptions, request: Request): string | null {
   const bearer = bearerTokenOf(request.headers.authorization);
   if (bearer !== null) return bearer;
-  const cookie = readCookie(cookieOf(options), request.headers.cookie ?? '');
+  const cookie = readCookie(cookieOf(options.publicUrl), request.headers.cookie ?? '');
   if (cookie === null) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead || isCsrfToken(options, request.headers[CSRF_HEADER], cookie) ? cookie : null;
@@ -65,8 +65,8 @@ async function openSession(exchange: AppExchange): Promise<void> {
   const caller = await admit(exchange, token, 1);
   if (token === null || caller.actor.kind !== 'user') throw new ProblemError('unauthorized');
   if (!caller.enabled) throw new ProblemError('api_disabled');
-  const cookie = { ...cookieOptions(options), maxAge: SESSION_MAX_AGE_MS };
-  response.cookie(cookieOf(options), token, cookie);
+  const cookie = { ...cookieOptions(options.publicUrl), maxAge: SESSION_MAX_AGE_MS };
+  response.cookie(cookieOf(options.publicUrl), token, cookie);
   response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
 }
 
@@ -142,19 +142,6 @@ function handle(
       response.type('application/problem+json').send(body);
     }
   };
-}
-
-function cookieOptions(options: TrpcOptions) {
-  return { httpOnly: true, sameSite: 'strict', secure: isSecure(options), path: '/' } as const;
-}
-
-/** The name of the cookie. Browsers take the prefix only with https. */
-function cookieOf(options: TrpcOptions): string {
-  return isSecure(options) ? HOST_PREFIX + COOKIE : COOKIE;
-}
-
-function isSecure({ publicUrl }: TrpcOptions): boolean {
-  return publicUrl.startsWith('https:');
 }
 
 function readCookie(name: string, header: string): string | null {

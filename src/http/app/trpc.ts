@@ -24,6 +24,8 @@ import {
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
+import { addLinkRoute } from './link.ts';
+import { isSessionToken, verifySessionToken } from './session-token.ts';
 import { addSessionRoutes, tokenOf } from './session.ts';
 import { createTokenVerifier } from './token.ts';
 
@@ -35,13 +37,18 @@ const BATCH_MAX_CALLS = 10;
 const NO_TEAM = '';
 const METHODS = ['GET', 'HEAD', 'POST'];
 
-export function trpcRouter(options: TrpcOptions): Router {
+/** `hostOrigins`: the origins of the host application, whose links open a session. */
+export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[]): Router {
   const router = Router();
-  const verify = options.tokenKey
-    ? createTokenVerifier(options.tokenKey, options.services.clock)
+  const { services } = options;
+  const verifyOfHost = options.tokenKey
+    ? createTokenVerifier(options.tokenKey, services.clock)
     : async () => null;
+  const verify: AppExchange['verify'] = (token) =>
+    isSessionToken(token) ? verifySessionToken(token, services) : verifyOfHost(token);
   router.use(['/trpc', '/trpc-session'], helmet());
   addSessionRoutes(router, { options, verify });
+  addLinkRoute(router, { options, verify: verifyOfHost }, hostOrigins);
   router.use('/trpc', (request, response) =>
     serveCalls(beginExchange({ options, verify, request, response })),
   );

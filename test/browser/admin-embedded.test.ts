@@ -1,0 +1,160 @@
+// The admin page in the host application, which is another site, in a frame and by a link. The
+// browser blocks cookies of third parties.
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createHostApp } from '../../scripts/host-app/app.ts';
+import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
+import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
+import { findFreePort } from '../support/ports.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+const person = { userId: userId('framed', 'owner'), teamId: 'team_framed' };
+
+describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+  let host: Server;
+  let hostUrl: string;
+
+  beforeAll(async () => {
+    const port = await findFreePort();
+    // Another site than 127.0.0.1, so cookies of the frame would be those of a third party.
+    hostUrl = `http://localhost:${port}`;
+    api = await startTestApi({
+      seed: makeSeed([makeTeam('framed')]),
+      app: { adminHostOrigins: [hostUrl], adminRefreshUrl: `${hostUrl}/link?from=admin` },
+    });
+    host = createHostApp({
+      serviceUrl: api.url,
+      authSecret: TEST_APP_AUTH_SECRET,
+      ...person,
+      look: { theme: 'dark', language: 'de' },
+    });
+    await new Promise<void>((done) => host.listen(port, '127.0.0.1', done));
+    browser = await launchBrowser(['--test-third-party-cookie-phaseout']);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    host?.close();
+  });
+
+  const open = async (path: string): Promise<{ page: Page; frame: FrameLocator }> => {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await page.goto(hostUrl + path);
+    return { page, frame: page.frameLocator('iframe') };
+  };
+
+  it('gets token, language and theme over a port in a frame, and keeps nothing', async () => {
+    const { page, frame } = await open('/frame#/keys');
+    await frame.getByRole('heading', { name: 'API-Schlüssel' }).waitFor();
+    expect(await frame.locator('html').getAttribute('data-theme')).toBe('dark');
+    // The browser really refuses cookies there.
+    const keeps = `document.cookie = 'probe=1; SameSite=None; Secure'; document.cookie`;
+    expect(await page.frames()[1]?.evaluate(keeps)).toBe('');
+    await frame.getByRole('link', { name: 'Schlüssel erstellen' }).click();
+    await frame.getByLabel('Name').fill('Aus dem Rahmen');
+    await frame.getByRole('button', { name: 'Schlüssel erstellen' }).click();
+    await frame.getByRole('dialog', { name: 'Ihr neuer Schlüssel' }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+  });
+
+  it('is refused to every other origin', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${hostUrl.replace('localhost', '127.0.0.1')}/frame`);
+    await page.waitForLoadState('networkidle');
+    expect(await page.frameLocator('iframe').locator('nav').count()).toBe(0);
+  });
+
+  it('opens by a link, without a token in any address', async () => {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const addresses: string[] = [];
+    context.on('request', (request) => addresses.push(request.url()));
+    const page = await context.newPage();
+    await page.goto(hostUrl);
+    await page.getByRole('link', { name: 'by a link' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/admin');
+    expect(addresses.filter((address) => /token|ey[\w-]{9}/.test(address))).toEqual([]);
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ name: 'svc_session', httpOnly: true, sameSite: 'Strict' });
+    // "Back" leads to the host application, not through the link again.
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Host application' }).waitFor();
+  });
+
+  it('sends a stranger to the host application, and back to the same place', async () => {
+    const page = await browser.newPage({ locale: 'en-GB' });
+    await page.goto(`${api.url}/admin/deliveries?status=failed`);
+    await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+    expect(page.url()).toBe(`${api.url}/admin/deliveries?status=failed`);
+  });
+
+  it('comes back to the same place after the session has ended', async () => {
+    const { page, context } = await openByLink('/admin/keys/new');
+    await context.clearCookies();
+    await page.getByLabel('Name').fill('Kept text');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await dialog.getByRole('link', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Create a key' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/admin/keys/new');
+    await page.getByLabel('Name').fill('After the sign-in');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+  });
+
+  it('keeps what was entered when the reader signs in in a new tab', async () => {
+    const { page, context } = await openByLink('/admin/keys/new');
+    await context.clearCookies();
+    await page.getByLabel('Name').fill('Kept over two tabs');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    const opening = context.waitForEvent('page');
+    await dialog.getByRole('link', { name: 'Sign in in a new tab' }).click();
+    const beside = await opening;
+    await beside.getByRole('heading', { name: 'Create a key' }).waitFor();
+    await beside.close();
+    await page.bringToFront();
+    // Browsers without a screen do not tell that a tab has come to the front.
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Name').inputValue()).toBe('Kept over two tabs');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+  });
+
+  it('does not go round in circles when the token is refused', async () => {
+    const { port } = host.address() as AddressInfo;
+    const wrong = createHostApp({ ...person, serviceUrl: api.url, authSecret: 'another secret' });
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    // The same origin, so that the form is taken, but not the token in it.
+    host.close();
+    host.closeAllConnections();
+    await new Promise<void>((done) => wrong.listen(port, '127.0.0.1', done));
+    await page.goto(`${hostUrl}/link?return=/admin/keys`);
+    await page.getByRole('heading', { name: 'Please sign in' }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    const link = page.getByRole('link', { name: 'Sign in', exact: true });
+    const address = `${hostUrl}/link?from=admin&return=%2Fadmin%2Fkeys`;
+    expect(await link.getAttribute('href')).toBe(address);
+    wrong.close();
+    wrong.closeAllConnections();
+    await new Promise<void>((done) => host.listen(port, '127.0.0.1', done));
+    await link.click();
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  });
+
+  async function openByLink(path: string): Promise<{ page: Page; context: BrowserContext }> {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    const page = await context.newPage();
+    await page.goto(`${hostUrl}/link?return=${encodeURIComponent(path)}`);
+    await page.locator('h1').first().waitFor();
+    return { page, context };
+  }
+});
