@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
+import type { Tracing } from './core/trace.ts';
 import type { Database } from './db/client.ts';
 import { expectedMigrations } from './db/migrate.ts';
 import { startRequestLog, type RequestLog } from './features/requests/log.ts';
@@ -21,6 +22,7 @@ import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics, type Metrics } from './runtime/metrics.ts';
 import { fail, runUntilSignal, type Part } from './runtime/process.ts';
 import { startReadiness, type Readiness } from './runtime/readiness.ts';
+import { startTracing } from './runtime/tracing.ts';
 import { DEMO_TEAM_ID } from './seed/demo-team.ts';
 
 /**
@@ -45,6 +47,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     onFull: () => logger.warn('there is no room for more connections'),
   });
   const requests = trackRequests(server);
+  const tracing = await startTracing(config, 'api', logger);
   let readiness: Readiness | undefined;
   try {
     readiness = await startReadiness({
@@ -59,7 +62,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
     server.on(
       'request',
-      appOf({ config, publicUrl, db, logger, metrics, usage, requestLog, readiness }),
+      appOf({ config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing }),
     );
     server.on('clientError', answerBrokenRequest(publicUrl));
     server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
@@ -76,7 +79,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       metricsServer?.close();
       await Promise.all([usage.stop(), requestLog.stop()]);
       readiness?.stop();
-      await db.close();
+      await Promise.all([db.close(), tracing?.stop()]);
       logger.info('api stopped');
       logger.flushNow();
     };
@@ -99,8 +102,9 @@ function appOf(options: {
   readonly usage: UsageCounter;
   readonly requestLog: RequestLog;
   readonly readiness: Readiness;
+  readonly tracing: Tracing | null;
 }): RequestListener {
-  const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness } = options;
+  const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing } = options;
   return createApp({
     db,
     logger,
@@ -123,6 +127,7 @@ function appOf(options: {
     },
     countUse: usage.count,
     logRequest: requestLog.add,
+    tracing,
     trustProxy: config.trustProxy,
     adminHostOrigins: config.adminHostOrigins,
     adminRefreshUrl: config.adminRefreshUrl,

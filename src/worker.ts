@@ -1,5 +1,6 @@
 import './runtime/node-version.ts';
 import { systemClock } from './core/clock.ts';
+import type { Tracing } from './core/trace.ts';
 import { requireAppSecret } from './db/app-secret.ts';
 import type { Caller, Database } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
@@ -19,6 +20,7 @@ import { createLogger, type ProcessLogger } from './runtime/log.ts';
 import { serveMetrics } from './runtime/metrics.ts';
 import { fail, runUntilSignal, type Part } from './runtime/process.ts';
 import { startReadiness } from './runtime/readiness.ts';
+import { startTracing } from './runtime/tracing.ts';
 import { createWorkerMetrics, type WorkerMetrics } from './runtime/worker-metrics.ts';
 
 /**
@@ -37,7 +39,8 @@ export async function startWorker(config: Config): Promise<Part> {
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
     const metrics = createWorkerMetrics(() => readBacklog(db.forCaller(METRICS)));
-    const deliveries = await startDeliveries({ config, db, logger, metrics });
+    const tracing = await startTracing(config, 'worker', logger);
+    const deliveries = await startDeliveries({ config, db, logger, metrics, tracing });
     const jobs = await startJobThread({
       entry: new URL('./jobs.ts', import.meta.url),
       data: config,
@@ -64,7 +67,7 @@ export async function startWorker(config: Config): Promise<Part> {
         await Promise.all([listener.close(), intake.stop()]);
         await Promise.all([jobs.stop(), deliveries.stop()]);
         metricsServer?.close();
-        await db.close();
+        await Promise.all([db.close(), tracing?.stop()]);
         logger.info('worker stopped');
         logger.flushNow();
       },
@@ -95,9 +98,9 @@ interface WorkerOptions {
  * that this one is alive.
  */
 async function startDeliveries(
-  options: WorkerOptions & { readonly metrics: WorkerMetrics },
+  options: WorkerOptions & { readonly metrics: WorkerMetrics; readonly tracing: Tracing | null },
 ): Promise<Dispatcher> {
-  const { config, db, logger, metrics } = options;
+  const { config, db, logger, metrics, tracing } = options;
   const lock = await holdSessionLock(config.databaseUrl, WORKER_LOCK_CLASS);
   const sender = createSender({
     allowPrivateTargets: config.webhookAllowPrivateTargets,
@@ -116,6 +119,7 @@ async function startDeliveries(
     },
     retryDelaysS: config.webhookRetryDelaysS,
     observe: metrics.observeDelivery,
+    tracing,
   });
   metrics.watch(dispatcher);
   const stop = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
+import type { Trace } from '../core/trace.ts';
 import type { Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { openPool } from './pool.ts';
@@ -9,6 +10,7 @@ import { openSharedConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited } from './single-statements.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { ask, withFirst, type Observe, type Statement } from './statement.ts';
+import { alsoTrace } from './traced-statements.ts';
 import { openTransactions } from './transactions.ts';
 import { openWakeUps, type WakeUp } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
@@ -42,6 +44,8 @@ export interface Tx extends Db {
    * statement, at the latest with COMMIT. If it fails, the transaction fails.
    */
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
+  /** The trace of the work, which the events that it raises belong to. */
+  readonly trace: Trace | null;
   /** Tells the workers soon after the commit, and never if there is none. */
   wakeAfterCommit(what: WakeUp): void;
 }
@@ -126,9 +130,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
   });
   const limits = { connections, watchdog };
-  const observeFor = createSlowReport(
-    options.slowStatementMs ?? SLOW_STATEMENT_MS,
-    options.onSlow ?? (() => undefined),
+  const observeFor = alsoTrace(
+    createSlowReport(
+      options.slowStatementMs ?? SLOW_STATEMENT_MS,
+      options.onSlow ?? (() => undefined),
+    ),
   );
   const askBy =
     (observe: Observe) =>

@@ -5,6 +5,7 @@
  * that, the team is told to come back later.
  */
 import { ProblemError } from '../core/problem.ts';
+import type { Trace } from '../core/trace.ts';
 import { unavailable } from './errors.ts';
 
 /** For whom a statement or a transaction runs. */
@@ -18,6 +19,8 @@ export interface Caller {
   readonly background?: boolean;
   /** Aborts when the caller has hung up. */
   readonly signal?: AbortSignal;
+  /** The trace of the work. null: it is not traced. */
+  readonly trace?: Trace | null;
 }
 
 /** How the places are shared. */

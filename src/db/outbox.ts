@@ -58,11 +58,15 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
   const { teamId, actor, privacy, requestId, at } = context;
   const events = (change.events ?? [])
     .filter((event) => isRaisedBy(event.type, actor))
-    .map(({ type, data }) => ({
-      id: newId('event'),
-      type,
-      data: { team_id: teamId, ...redactEventData(privacy, type, data) },
-    }));
+    .map(({ type, data }) => {
+      const id = newId('event');
+      return {
+        id,
+        type,
+        data: { team_id: teamId, ...redactEventData(privacy, type, data) },
+        traceparent: tx.trace?.event(type, id),
+      };
+    });
   const jobs = change.jobs ?? [];
   const { action, targetId, details = {} } = change.audit;
   tx.send(RECORD, [
@@ -89,9 +93,9 @@ const RECORD = statement(
        (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id, details)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    ), events as (
-     insert into event (team_id, created_at, id, type, data)
-     select $1, $2, e.id, e.type, e.data
-     from json_to_recordset($10::json) as e (id text, type text, data json)
+     insert into event (team_id, created_at, id, type, data, traceparent)
+     select $1, $2, e.id, e.type, e.data, e.traceparent
+     from json_to_recordset($10::json) as e (id text, type text, data json, traceparent text)
    )
    ${insertJobs('$11')}`,
 );

@@ -3,10 +3,14 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import type { Caller } from './fair-queue.ts';
 import { PrismaClient } from './generated/client.ts';
+import { traced } from './traced-statements.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** What Prisma's statements belong to: a transaction's connection, or a caller outside of one. */
-export type PrismaScope = { readonly client: pg.PoolClient } | { readonly caller: Caller };
+/** What Prisma's statements belong to: a caller and, in a transaction, its connection. */
+export interface PrismaScope {
+  readonly caller: Caller;
+  readonly client?: pg.PoolClient;
+}
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
 export function openPrisma({
@@ -27,8 +31,8 @@ export function openPrisma({
   const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const current = scope.getStore();
     const send = (client: pg.PoolClient): Promise<pg.QueryResult> =>
-      watchdog.guard(client, client.query(config));
-    if (current && 'client' in current) return send(current.client);
+      traced(current?.caller, config.text, watchdog.guard(client, client.query(config)));
+    if (current?.client) return send(current.client);
     return runAlone(current?.caller, send);
   };
   // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.

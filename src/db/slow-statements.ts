@@ -32,7 +32,8 @@ export function createSlowReport(
     known.count = 0;
   };
   return ({ share }) =>
-    ({ name }, ms) => {
+    ({ name }, sentAt) => {
+      const ms = performance.now() - sentAt;
       if (ms >= slowMs) note(name, share, ms);
     };
 }

@@ -72,8 +72,12 @@ export function statementsByFilters<Name extends string, Row>(
   };
 }
 
-/** Called with each statement that has ended, and how long its answer took. */
-export type Observe = (statement: Statement<unknown>, ms: number) => void;
+/** Called with each statement that has ended: when it was sent, and its error. */
+export type Observe = (
+  statement: Pick<Statement<unknown>, 'name'>,
+  sentAt: number,
+  error: Error | null,
+) => void;
 
 /** A statement with its values. */
 interface Question<Row> {
@@ -96,7 +100,7 @@ export function ask<Row>(
     const query = { text, values: values as unknown[] };
     const config = isSearch ? query : { ...query, name };
     client.query(config, (error: Error | null, result: pg.QueryResult) => {
-      observe(what, performance.now() - sentAt);
+      observe(what, sentAt, error);
       if (error) reject(error);
       else resolve(result);
     });

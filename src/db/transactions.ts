@@ -8,6 +8,7 @@ import type { PrismaClient } from './generated/client.ts';
 import type { ConnectionPool } from './pool.ts';
 import type { PrismaScope } from './prisma.ts';
 import { ask, withFirst, type Observe } from './statement.ts';
+import { traced } from './traced-statements.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -95,6 +96,7 @@ async function commit<T>(
   const tx: Tx = {
     prisma,
     ...withFirst(query),
+    trace: caller.trace ?? null,
     send: (what, values) => send(query(what, values)),
     wakeAfterCommit: (what) => void wanted.add(what),
     transaction: (inner) => inner(tx),
@@ -102,11 +104,12 @@ async function commit<T>(
   const begin = connections.isLimited(client) ? 'BEGIN' : connections.beginLimited();
   send(watchdog.guard(client, client.query(begin)).catch(rethrow));
   try {
-    const result = await scope.run({ client }, () => work(tx));
+    const result = await scope.run({ client, caller }, () => work(tx));
     if (signal?.aborted) throw hungUp();
     // From here on, hanging up comes too late.
     void hangUp?.settle();
-    const committed = watchdog.guard(client, client.query('COMMIT')).catch(rethrow);
+    const answered = watchdog.guard(client, client.query('COMMIT'));
+    const committed = traced(caller, 'COMMIT', answered).catch(rethrow);
     committed.catch(() => undefined);
     await Promise.all(sent);
     // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.

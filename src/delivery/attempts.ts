@@ -2,6 +2,7 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
 import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
+import type { AttemptTrace } from '../core/trace.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
@@ -31,7 +32,9 @@ export function launch(loop: Loop): void {
 async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const { options, queues, state } = loop;
   state.unwritten.add(flight.row.id);
-  const result = await send(loop, flight);
+  const trace = traceOf(loop, flight.row);
+  const result = await send(loop, flight, trace?.traceparent ?? flight.row.event_traceparent);
+  trace?.end(result);
   const recorded = recordOf(loop, flight.row, result);
   state.results.push(recorded);
   options.observe(recorded.status, result.responseMs / 1000);
@@ -41,7 +44,24 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   flush(loop);
 }
 
-async function send(loop: Loop, flight: Flight): Promise<AttemptResult> {
+/** Goes on with the trace of the call that raised the event. */
+function traceOf({ options }: Loop, row: ClaimedDelivery): AttemptTrace | null {
+  if (!options.tracing || row.event_traceparent === null) return null;
+  return options.tracing.attempt(row.event_traceparent, {
+    teamId: row.team_id,
+    deliveryId: row.id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    eventType: row.event_type,
+    attempt: row.attempt,
+  });
+}
+
+async function send(
+  loop: Loop,
+  flight: Flight,
+  traceparent: string | null,
+): Promise<AttemptResult> {
   const { sender, clock, logger } = loop.options;
   const { row } = flight;
   try {
@@ -56,6 +76,7 @@ async function send(loop: Loop, flight: Flight): Promise<AttemptResult> {
     const at = clock.now();
     const secrets = secretsAt(loop, flight, at);
     const headers = deliveryHeaders(body, { secrets, eventId: row.event_id, at });
+    if (traceparent !== null) headers['traceparent'] = traceparent;
     return await sender.send(row.url, headers, body);
   } catch (error) {
     // This is a fault of ours, for instance a secret that no key can decrypt. It must not stop the

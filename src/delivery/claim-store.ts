@@ -29,6 +29,8 @@ export interface ClaimedDelivery {
   readonly earlier_secrets_encrypted: Buffer | null;
   readonly event_data: string;
   readonly event_created_at: string;
+  /** The trace of the call that raised the event; null: it is not traced. */
+  readonly event_traceparent: string | null;
 }
 
 /**
@@ -46,7 +48,8 @@ function claimText(picked: string): string {
     select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
       d.extra_attempts, d.next_try_at, d.urgent,
       w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
-      e.data::text as event_data, e.created_at as event_created_at
+      e.data::text as event_data, e.created_at as event_created_at,
+      e.traceparent as event_traceparent
     from claimed d
     cross join lateral (
       select *

@@ -10,6 +10,8 @@ export interface FanOutRow {
   readonly event_type: string;
   readonly event_data: string;
   readonly event_created_at: string;
+  /** The trace of the call that raised the event; null: it is not traced. */
+  readonly event_traceparent: string | null;
   /** null if no active endpoint subscribed to the event. */
   readonly endpoint_id: string | null;
   readonly url: string;
@@ -26,7 +28,7 @@ export interface FanOutRow {
 // must find the deliveries. One that is locked already is not waited for.
 function takeEventsText(order: 'asc' | 'desc'): string {
   return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
-      e.created_at as event_created_at,
+      e.created_at as event_created_at, e.traceparent as event_traceparent,
       w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
       w.id is not null and own.is_held is null as is_busy
     from (

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
 import type { EarlierSecret } from '../core/signing-secrets.ts';
+import type { Tracing } from '../core/trace.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/session-lock.ts';
 import type { DuePosition } from './due-store.ts';
@@ -36,6 +37,8 @@ export interface DispatcherOptions {
   readonly secrets: AppSecrets;
   readonly logger: Logger;
   readonly limits: Limits;
+  /** null: attempts are not traced, and a `traceparent` is only passed on. */
+  readonly tracing?: Tracing | null;
   /** The waits before the second attempt, before the third one, and so on. */
   readonly retryDelaysS: readonly number[];
   /** Called when an attempt has ended. */

@@ -5,6 +5,7 @@ import type { AppSecrets } from '../core/encryption.ts';
 import { findUrlFault } from '../db/database-url.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import { deprecationsFile } from './deprecations-file.ts';
+import { SAMPLERS, tracingOf } from './tracing-settings.ts';
 
 /** The configuration of a process. Only {@link parseConfig} reads the environment. */
 export type Config = Readonly<Omit<z.output<typeof environment>, 'publicUrl'>> & {
@@ -131,6 +132,12 @@ function url(protocols: readonly string[], message: string) {
 
 const httpUrl = url(['http:', 'https:'], 'must be an http or https URL');
 
+const ratio = z
+  .string()
+  .regex(/^[01]?(?:\.\d{1,9})?$/, 'must be a number from 0 to 1')
+  .transform(Number)
+  .refine((value) => value <= 1, 'must be a number from 0 to 1');
+
 const databaseUrl = z.unknown().transform((value, ctx): string => {
   const text = typeof value === 'string' ? value : '';
   const fault = findUrlFault(text);
@@ -209,6 +216,13 @@ const environment = z
         'must be fatal, error, warn, info, debug, trace or silent',
       )
       .default('info'),
+    OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+    OTEL_EXPORTER_OTLP_PROTOCOL: z.literal('http/protobuf', 'must be http/protobuf').optional(),
+    OTEL_SERVICE_NAME: z.string().optional(),
+    OTEL_TRACES_SAMPLER: z
+      .enum(SAMPLERS, `must be one of ${SAMPLERS.join(', ')}`)
+      .default('parentbased_always_on'),
+    OTEL_TRACES_SAMPLER_ARG: ratio.prefault('1'),
     NODE_ENV: z
       .enum(['production', 'development', 'test'], 'must be production, development or test')
       .default('development'),
@@ -242,5 +256,6 @@ const environment = z
     mailFrom: env.MAIL_FROM,
     mailDir: env.MAIL_DIR,
     logLevel: env.LOG_LEVEL,
+    tracing: tracingOf(env),
     nodeEnv: env.NODE_ENV,
   }));

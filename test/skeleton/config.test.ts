@@ -99,6 +99,7 @@ describe('the environment', () => {
       mailFrom: undefined,
       mailDir: '.data/mail',
       logLevel: 'info',
+      tracing: null,
       nodeEnv: 'development',
     });
   });
@@ -119,6 +120,10 @@ describe('the environment', () => {
       DEPRECATIONS_FILE: '/hunter2',
       ADMIN_HOST_ORIGINS: 'https://app.example.com,hunter2',
       ADMIN_REFRESH_URL: 'javascript:hunter2',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'hunter2',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'hunter2',
+      OTEL_TRACES_SAMPLER: 'hunter2',
+      OTEL_TRACES_SAMPLER_ARG: '0.hunter2',
     };
     const faults = faultsOf(wrong);
     expect(faults.map((fault) => fault.replace(/ .*/, '')).toSorted()).toEqual(
@@ -140,6 +145,32 @@ describe('the environment', () => {
       'https://app.example.com',
       'http://localhost:5173',
     ]);
+  });
+
+  it.each([
+    [{}, 1, true],
+    [{ OTEL_TRACES_SAMPLER: 'always_off' }, 0, false],
+    [
+      { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.01' },
+      0.01,
+      true,
+    ],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '.5' }, 0.5, false],
+    [{ OTEL_TRACES_SAMPLER: 'always_on', OTEL_TRACES_SAMPLER_ARG: '0.01' }, 1, false],
+  ])('reads the sampling of traces from %j', (env, ratio, followsCallers) => {
+    const endpoint = 'http://collector:4318';
+    const set = {
+      ...valid,
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+      OTEL_SERVICE_NAME: 'own',
+      ...env,
+    };
+    const sampling = { ratio, followsCallers };
+    expect(parseConfig(set).tracing).toEqual({ endpoint, serviceName: 'own', sampling });
+  });
+
+  it.each(['1.1', '-0.1', '1e-2', '2', '.', '0,1'])('refuses %j as a ratio of traces', (value) => {
+    expect(faultsOf({ OTEL_TRACES_SAMPLER_ARG: value })).toHaveLength(1);
   });
 
   it('names what is missing', () => {

@@ -23,6 +23,7 @@ export const row = (endpoint: string, fields: Partial<ClaimedDelivery> = {}): Cl
   earlier_secrets_encrypted: null,
   event_data: '{}',
   event_created_at: '2026-11-20T08:00:00.000Z',
+  event_traceparent: null,
   ...fields,
 });
 /** A claimed retry to this endpoint. */

@@ -197,8 +197,10 @@ const INSERT_PING = statement<{ readonly id: string }>(
      where team_id = $1 and id = $2
      for key share
    ), ping as (
-     insert into event (team_id, id, type, data, created_at, fanned_out_at)
-     select team_id, $3, 'ping', json_build_object('team_id', team_id, 'endpoint_id', id), $5, $5
+     insert into event
+       (team_id, id, type, data, created_at, fanned_out_at, traceparent)
+     select team_id, $3, 'ping', json_build_object('team_id', team_id, 'endpoint_id', id), $5, $5,
+       $6
      from target
    )
    insert into webhook_delivery
@@ -217,6 +219,8 @@ export async function insertPing(
   ping: { endpointId: string; eventId: string; deliveryId: string; at: Date },
 ): Promise<boolean> {
   const { endpointId, eventId, deliveryId, at } = ping;
-  const rows = await tx.query(INSERT_PING, [teamId, endpointId, eventId, deliveryId, at]);
+  const traceparent = tx.trace?.event('ping', eventId) ?? null;
+  const values = [teamId, endpointId, eventId, deliveryId, at, traceparent];
+  const rows = await tx.query(INSERT_PING, values);
   return rows.length > 0;
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
+import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/client.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import type { Services } from '../../trpc/context.ts';
@@ -33,6 +34,8 @@ export interface RestOptions {
   readonly countUse?: (teamId: string, keyId: string, status: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */
   readonly logRequest?: (call: AnsweredCall) => void;
+  /** null: requests are not traced. */
+  readonly tracing?: Tracing | null;
   readonly deprecations: Deprecations;
   /** Those of v1 by default. Tests bring their own. */
   readonly endpoints?: readonly Endpoint[];
@@ -44,10 +47,14 @@ export interface RestExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
+  /** When the request came; a time of performance.now(). */
+  readonly startedAt: number;
   readonly language: Language;
   readonly path: string;
   readonly query: string;
   readonly match: Match;
+  /** null: the request is not traced. */
+  readonly trace: RequestTrace | null;
   /** null before the key is looked up, and if the database could not be reached. */
   authentication: Authentication | null;
   /** The text of the problem in the response; null if there is none. */

@@ -92,6 +92,7 @@ async function prepareCall(
   const { operation, method } = route.endpoint;
   const db = options.db.forCaller({
     share: tenant.team.id,
+    trace: exchange.trace,
     signal: hangUpOf(exchange.response),
   });
   const ctx: Context = {

@@ -2,6 +2,7 @@
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
+import type { RequestTrace } from '../../core/trace.ts';
 import type { Authentication } from './authenticate.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
@@ -127,9 +128,9 @@ function unknownRate({ limits, services }: RestOptions): Authentication['rate'] 
  * Measures and logs the request after its response. The one log line never contains a key, an email
  * or a body.
  */
-export function finish(exchange: RestExchange, startedAt: number): void {
-  const { options, request, response, requestId, authentication, problemText } = exchange;
-  const ms = performance.now() - startedAt;
+export function finish(exchange: RestExchange): void {
+  const { options, request, response, requestId, authentication, problemText, trace } = exchange;
+  const ms = performance.now() - exchange.startedAt;
   const route = routeOf(exchange);
   const { statusCode: status } = response;
   options.observe(`${request.method} ${route}`, status, ms / 1000);
@@ -161,9 +162,26 @@ export function finish(exchange: RestExchange, startedAt: number): void {
       team,
       key,
       ip,
+      trace: trace?.traceId ?? undefined,
     },
     'request',
   );
+  if (trace) endTrace(exchange, trace);
+}
+
+function endTrace(exchange: RestExchange, trace: RequestTrace): void {
+  const { request, response, requestId, authentication, problemText } = exchange;
+  const problem = problemText === null ? null : (JSON.parse(problemText) as { code: string });
+  const teamId = authentication?.tenant?.team.id ?? null;
+  trace.end({
+    route: routeOf(exchange),
+    method: request.method ?? '',
+    status: response.statusCode,
+    requestId,
+    code: problem?.code ?? null,
+    teamId,
+    isKnown: teamId !== null,
+  });
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();

@@ -33,7 +33,6 @@ export function createRest(
   const headersOf = compileDeprecations(options, endpoints);
   const document = createResource('application/json', options.document);
   return async (request, response) => {
-    const startedAt = performance.now();
     const exchange = begin(options, { request, response, matchRoute });
     headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
     try {
@@ -47,7 +46,7 @@ export function createRest(
     } catch (error) {
       answerProblem(exchange, error);
     }
-    finish(exchange, startedAt);
+    finish(exchange);
   };
 }
 
@@ -90,6 +89,7 @@ function begin(
     matchRoute,
   }: Pick<RestExchange, 'request' | 'response'> & { readonly matchRoute: MatchRoute },
 ): RestExchange {
+  const startedAt = performance.now();
   const url = originForm(request.url ?? '/');
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
@@ -105,10 +105,12 @@ function begin(
     request,
     response,
     requestId: newRequestId(),
+    startedAt,
     language,
     path,
     query,
     match,
+    trace: options.tracing?.request(request.headers['traceparent'], startedAt) ?? null,
     authentication: null,
     problemText: null,
   };
@@ -132,6 +134,7 @@ async function admit(
     clock: options.services.clock,
     knownKeys: known,
   });
+  exchange.trace?.step('http.authenticate', exchange.startedAt, null);
   options.entrance.known(request);
   const { tenant, counted, rate } = exchange.authentication;
   if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');

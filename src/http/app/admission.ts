@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import { ProblemError } from '../../core/problem.ts';
+import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/client.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits } from '../api/authenticate.ts';
@@ -33,6 +34,8 @@ export interface TrpcOptions {
   readonly bodies: Bodies;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
+  /** null: requests are not traced. */
+  readonly tracing?: Tracing | null;
   /** Development only: allows a login as any member of this team, without a password. */
   readonly developmentTeamId: string | null;
 }
@@ -45,17 +48,23 @@ export interface AppExchange {
   readonly response: Response;
   readonly requestId: string;
   readonly language: Language;
+  /** null: the request is not traced. */
+  readonly trace: RequestTrace | null;
+  /** What the trace has to tell of the request so far. */
+  readonly told: { route: string; code: string | null; teamId: string | null; isKnown: boolean };
 }
 
 /** Gives the request an id and sets the headers that every response has. */
 export function beginExchange(
   given: Pick<AppExchange, 'options' | 'verify' | 'request' | 'response'>,
+  trace: RequestTrace | null = null,
 ): AppExchange {
   const requestId = newRequestId();
   given.response.setHeader('X-Request-Id', requestId);
   given.response.setHeader('Cache-Control', 'no-store');
   const language = negotiateLanguage(given.request.headers['accept-language']);
-  return { ...given, requestId, language };
+  const told = { route: '/trpc', code: null, teamId: null, isKnown: false };
+  return { ...given, requestId, language, trace, told };
 }
 
 /**
@@ -69,6 +78,7 @@ export async function admit(
 ): Promise<Caller> {
   const { options, verify, request, response } = exchange;
   const identity = token === null ? null : await verify(token);
+  const askedAt = performance.now();
   const { caller, rate, counted } = await findCaller(options.db, {
     identity,
     ip: options.ipOf(request),
@@ -76,6 +86,10 @@ export async function admit(
     limits: options.limits,
     clock: options.services.clock,
   });
+  // A service is known by its token alone.
+  if (identity?.kind !== 'platform') exchange.trace?.step('http.authenticateCaller', askedAt, null);
+  exchange.told.isKnown = caller !== null;
+  exchange.told.teamId = caller?.team?.id ?? null;
   options.entrance.known(request);
   if (rate) {
     response.setHeader('RateLimit-Limit', rate.limit);
@@ -107,6 +121,7 @@ function refusalOf(token: string | null): string {
 export async function beginRefusal(exchange: AppExchange, error: unknown): Promise<ProblemError> {
   const { options, request, response, requestId } = exchange;
   const problem = toProblem(error, null);
+  exchange.told.code = problem.code;
   if (problem.status < 500) await options.entrance.refused(request);
   if (isOurFault(error, problem) && !hasHungUp(response))
     options.logger.error({ err: error, requestId }, problem.code);

@@ -49,9 +49,18 @@ export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[])
   router.use(['/trpc', '/trpc-session'], helmet());
   addSessionRoutes(router, { options, verify });
   addLinkRoute(router, { options, verify: verifyOfHost }, hostOrigins);
-  router.use('/trpc', (request, response) =>
-    serveCalls(beginExchange({ options, verify, request, response })),
-  );
+  router.use('/trpc', async (request, response) => {
+    const { traceparent } = request.headers;
+    const trace = options.tracing?.request(traceparent, performance.now()) ?? null;
+    const exchange = beginExchange({ options, verify, request, response }, trace);
+    await serveCalls(exchange);
+    trace?.end({
+      ...exchange.told,
+      method: request.method,
+      status: response.statusCode,
+      requestId: exchange.requestId,
+    });
+  });
   return router;
 }
 
@@ -60,7 +69,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
   const { services } = options;
   const signal = hangUpOf(response);
   const dbFor: CallerContext['dbFor'] = (teamId) =>
-    options.db.forCaller({ share: teamId ?? NO_TEAM, signal });
+    options.db.forCaller({ share: teamId ?? NO_TEAM, signal, trace: exchange.trace });
   const describeError = (error: unknown) => describeProblem(exchange, toProblem(error, null));
   const shared = { requestId, language, dbFor, services, describeError };
   try {
@@ -112,7 +121,8 @@ function decodeComma(path: string): string {
 }
 
 function perform(exchange: AppExchange, path: string, context: CallerContext): Promise<void> {
-  const { options, request, response, requestId } = exchange;
+  const { options, request, response, requestId, told } = exchange;
+  told.route = routeOf(path);
   return nodeHTTPRequestHandler({
     router: appRouter,
     req: request,
@@ -129,7 +139,18 @@ function perform(exchange: AppExchange, path: string, context: CallerContext): P
       if (!error) return {};
       const problem = toProblem(error, null);
       setProblemHeaders(response, problem);
+      told.code = problem.code;
       return { status: problem.status };
     },
   });
+}
+
+/** The procedures of a request, for its trace. A name that we do not know could be anything. */
+function routeOf(path: string): string {
+  const names = decodeComma(path).split(',', BATCH_MAX_CALLS);
+  return `/trpc/${names.map((name) => (isProcedure(name) ? name : 'unknown')).join(',')}`;
+}
+
+function isProcedure(name: string): boolean {
+  return Object.hasOwn(appRouter._def.procedures, name);
 }

@@ -1,0 +1,355 @@
+// Traces, from the call that raises an event to the receiver of its delivery: real processes, a
+// real receiver of OTLP. Processes send their last spans when they end, so each part of the file
+// makes its calls first, ends the processes, and then looks at what has come.
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import pino from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTracing } from '../../src/runtime/open-telemetry.ts';
+import type { Sampling } from '../../src/runtime/tracing-settings.ts';
+import {
+  createCall,
+  loadTestSeed,
+  startApiProcess,
+  startWorkerProcess,
+  type Call,
+} from '../support/api.ts';
+import { appWith, tokenOf } from '../support/app.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { describeTraining } from '../support/platform.ts';
+import { findFreePort } from '../support/ports.ts';
+import { hang, startReceiver, type Received, type Receiver } from '../support/receiver.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import {
+  startTraceReceiver,
+  type ExportedSpan,
+  type TraceReceiver,
+} from '../support/trace-receiver.ts';
+
+const SECRET_EMAIL = 'very.private@a.test';
+
+let database: TestDatabase;
+let key: string;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  receiver = await startReceiver();
+  const { teams } = await loadTestSeed(database, makeSeed([makeTeam('a')]));
+  key = teams['team_a']?.api_keys['full'] ?? '';
+});
+
+afterAll(() => database.drop());
+
+/** A `traceparent` whose ids are made of one digit each. */
+function traceparentOf(digit: string, flags = '01'): string {
+  return `00-${digit.repeat(32)}-${digit.repeat(16)}-${flags}`;
+}
+
+function parsed(traceparent: unknown): { traceId: string; spanId: string; flags: string } {
+  const [, traceId = '', spanId = '', flags = ''] = String(traceparent).split('-');
+  return { traceId, spanId, flags };
+}
+
+async function subscribe(call: Call, path: string, type: string): Promise<void> {
+  const body = { url: receiver.url + path, events: [type] };
+  const made = await call(key, 'POST', '/webhook-endpoints', { body });
+  expect(made.status).toBe(201);
+}
+
+/** Invites somebody. With `traceparent`, as a caller that has a trace of its own. */
+async function invite(call: Call, email: string, traceparent?: string | string[]): Promise<void> {
+  const headers = traceparent === undefined ? {} : { traceparent };
+  const made = await call(key, 'POST', '/users', { body: { email }, headers });
+  expect(made.status).toBe(201);
+}
+
+const ALLOWED = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' };
+
+describe('traces of callers', () => {
+  /** Every name that an attribute may have. What is new here may hold what nobody should see. */
+  const ATTRIBUTES = [
+    'db.query.summary',
+    'db.system.name',
+    'error.type',
+    'http.request.method',
+    'http.request.resend_count',
+    'http.response.status_code',
+    'http.route',
+    'messaging.destination.name',
+    'messaging.message.id',
+    'messaging.operation.name',
+    'messaging.operation.type',
+    'messaging.system',
+    'svc.delivery_id',
+    'svc.endpoint_id',
+    'svc.request_id',
+    'svc.team_id',
+  ];
+  let traces: TraceReceiver;
+  let spans: ExportedSpan[];
+  let deliveries: Received[];
+  let log: string;
+  const statuses: number[] = [];
+
+  beforeAll(async () => {
+    traces = await startTraceReceiver();
+    const env = {
+      ...ALLOWED,
+      LOG_LEVEL: 'info',
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+      // Only callers decide.
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0',
+    };
+    const [api, worker] = await Promise.all([
+      startApiProcess(database.url, env),
+      startWorkerProcess(database.url, env),
+    ]);
+    const call = createCall(api.url);
+    await subscribe(call, '/joined', 'member.joined');
+    await subscribe(call, '/ended', 'training.completed');
+    await invite(call, SECRET_EMAIL, traceparentOf('1'));
+    await invite(call, 'second@a.test', traceparentOf('2', '00'));
+    await invite(call, 'third@a.test');
+    for (const [index, malformed] of MALFORMED.entries())
+      await invite(call, `malformed${index}@a.test`, malformed);
+    await appWith(api, {
+      authorization: `Bearer ${await tokenOf({ kind: 'platform', service: 'training' })}`,
+      traceparent: traceparentOf('3'),
+    }).platform.trainings.end.mutate(
+      describeTraining('a', 'trn_1', { finished_at: '2026-11-17T09:12:00Z' }),
+    );
+    const stranger = { headers: { traceparent: traceparentOf('4') } };
+    const refused = { headers: { traceparent: traceparentOf('5') }, body: { email: 'no address' } };
+    const found = { headers: { traceparent: traceparentOf('6') } };
+    for (const response of [
+      await call(null, 'GET', '/me', stranger),
+      await call(`${key}x`, 'GET', '/me', stranger),
+      await call(key, 'POST', '/users', refused),
+      await call(key, 'GET', '/webhook-endpoints?limit=7', found),
+    ])
+      statuses.push(response.status);
+    deliveries = [
+      ...(await receiver.arrived('/joined', 3 + MALFORMED.length)),
+      ...(await receiver.arrived('/ended')),
+    ];
+    await Promise.all([api.kill('SIGTERM'), worker.kill('SIGTERM')]);
+    log = api.output();
+    spans = traces.spans();
+  });
+
+  const MALFORMED = [
+    'nonsense',
+    `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`,
+    `ff-${'7'.repeat(32)}-${'7'.repeat(16)}-01`,
+    `00-${'7'.repeat(31)}-${'7'.repeat(16)}-01`,
+    [traceparentOf('7'), traceparentOf('8')],
+    'x'.repeat(8000),
+  ];
+
+  const ofTrace = (digit: string): ExportedSpan[] =>
+    spans.filter(({ traceId }) => traceId === digit.repeat(32));
+  const named = (digit: string, name: string): ExportedSpan => {
+    const [span, ...others] = ofTrace(digit).filter((one) => one.name === name);
+    if (!span || others.length > 0)
+      throw new Error(
+        `${name} is not once among ${ofTrace(digit)
+          .map((one) => one.name)
+          .join()}`,
+      );
+    return span;
+  };
+  const deliveryOf = (digit: string): Received => {
+    const ofIt = deliveries.filter(
+      ({ headers }) => parsed(headers['traceparent']).traceId === digit.repeat(32),
+    );
+    const [delivery] = ofIt;
+    if (!delivery || ofIt.length > 1) throw new Error(`${ofIt.length} deliveries of ${digit}`);
+    return delivery;
+  };
+
+  test('lead from the request over its statements and its event to the receiver', () => {
+    const request = named('1', 'POST /users');
+    expect(request).toMatchObject({
+      service: 'team-customer-api',
+      kind: 'server',
+      parentId: '1'.repeat(16),
+      isError: false,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/users',
+        'http.response.status_code': 201,
+        'svc.team_id': 'team_a',
+      },
+    });
+    for (const name of ['http.authenticate', 'outbox.record', 'commit']) {
+      const statement = named('1', name);
+      expect(statement).toMatchObject({ kind: 'client', parentId: request.spanId });
+      expect(statement.startNs).toBeGreaterThanOrEqual(request.startNs);
+      expect(statement.endNs).toBeGreaterThanOrEqual(statement.startNs);
+      expect(statement.endNs).toBeLessThanOrEqual(request.endNs);
+    }
+    const event = named('1', 'create member.joined');
+    expect(event).toMatchObject({ kind: 'producer', parentId: request.spanId });
+    const attempt = named('1', 'deliver member.joined');
+    expect(attempt).toMatchObject({
+      service: 'team-customer-worker',
+      kind: 'client',
+      parentId: event.spanId,
+      attributes: { 'http.response.status_code': 200, 'svc.team_id': 'team_a' },
+    });
+    const { headers } = deliveryOf('1');
+    expect(parsed(headers['traceparent'])).toEqual({
+      traceId: '1'.repeat(32),
+      spanId: attempt.spanId,
+      flags: '01',
+    });
+    expect(attempt.attributes['messaging.message.id']).toBe(headers['svc-event-id']);
+    expect(log).toContain(`"trace":"${'1'.repeat(32)}"`);
+  });
+
+  test('lead from a call of the host application, too', () => {
+    const request = named('3', 'POST /trpc/platform.trainings.end');
+    const event = named('3', 'create training.completed');
+    const attempt = named('3', 'deliver training.completed');
+    expect(request.parentId).toBe('3'.repeat(16));
+    expect([event.parentId, attempt.parentId]).toEqual([request.spanId, event.spanId]);
+    expect(parsed(deliveryOf('3').headers['traceparent']).spanId).toBe(attempt.spanId);
+  });
+
+  test('tell the code of a refusal', () => {
+    expect(statuses.slice(2)).toEqual([422, 200]);
+    expect(named('5', 'POST /users')).toMatchObject({
+      isError: false,
+      attributes: { 'http.response.status_code': 422, 'error.type': 'validation_error' },
+    });
+  });
+
+  test('tell what Prisma sends', () => {
+    expect(named('6', 'prisma.select').parentId).toBe(named('6', 'GET /webhook-endpoints').spanId);
+  });
+
+  test('pass on what a caller does not trace itself, and record none of it', () => {
+    expect(ofTrace('2')).toEqual([]);
+    expect(deliveryOf('2').headers['traceparent']).toBe(traceparentOf('2', '00'));
+  });
+
+  test('do not begin without a wish, nor by a malformed one', () => {
+    const traced = ['1', '3', '5', '6'].map((digit) => digit.repeat(32));
+    expect([...new Set(spans.map(({ traceId }) => traceId))].toSorted()).toEqual(traced);
+    const without = deliveries.filter(({ headers }) => headers['traceparent'] === undefined);
+    expect(without).toHaveLength(1 + MALFORMED.length);
+  });
+
+  test('do not begin by the wish of a stranger', () => {
+    expect(statuses.slice(0, 2)).toEqual([401, 401]);
+    expect(ofTrace('4')).toEqual([]);
+  });
+
+  test('hold no value, no key and nothing of a person', () => {
+    const sent = traces.text();
+    expect(sent).toContain('svc.team_id');
+    const names = new Set(spans.flatMap(({ attributes }) => Object.keys(attributes)));
+    expect([...names].filter((name) => !ATTRIBUTES.includes(name))).toEqual([]);
+    const values = [SECRET_EMAIL, 'private', 'a.test', 'no address', userId('a', 'member'), key];
+    const parts = [...values, key.slice(-20), receiver.url, 'svck_live', 'whsec_', 'select '];
+    expect(parts.filter((part) => sent.includes(part))).toEqual([]);
+  });
+});
+
+describe.concurrent('a process', () => {
+  test('without an address loads, stores and sends nothing of it', async () => {
+    const coverage = await mkdtemp(join(tmpdir(), 'coverage-'));
+    // At its end, Node writes down which files it has loaded.
+    const env = { ...ALLOWED, NODE_V8_COVERAGE: coverage };
+    const api = await startApiProcess(database.url, env);
+    await invite(createCall(api.url), 'untraced@a.test', traceparentOf('9'));
+    await api.kill('SIGTERM');
+    const [report = ''] = await readdir(coverage);
+    const loaded = await readFile(join(coverage, report), 'utf8');
+    await rm(coverage, { recursive: true });
+    expect(loaded).toContain('src/runtime/tracing.ts');
+    expect(loaded).not.toContain('open-telemetry.ts');
+    expect(loaded).not.toContain('@opentelemetry/sdk-trace');
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query(
+      `select id from event where traceparent like '%${'9'.repeat(32)}%'`,
+    );
+    await client.end();
+    expect(rows).toEqual([]);
+  });
+
+  test('with an address that nobody has serves and stops as ever', async () => {
+    const endpoint = `http://127.0.0.1:${await findFreePort()}`;
+    const env = { ...ALLOWED, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
+    const api = await startApiProcess(database.url, env);
+    const call = createCall(api.url);
+    for (let count = 0; count < 20; count += 1)
+      expect((await call(key, 'GET', '/users')).status).toBe(200);
+    expect(await api.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(api.output()).toContain('traces could not be sent');
+  });
+});
+
+describe('the decision', () => {
+  const NOBODY = { route: '/me', method: 'GET', status: 401, requestId: 'r', code: null } as const;
+  const known = { ...NOBODY, teamId: 'team_a', isKnown: true };
+  const stranger = { ...NOBODY, teamId: null, isKnown: false };
+
+  async function tracesBy(
+    sampling: Sampling,
+    header: string | undefined,
+    outcome: typeof known | typeof stranger,
+    calls = 1,
+  ): Promise<number> {
+    const traces = await startTraceReceiver();
+    const settings = { endpoint: traces.url, serviceName: 'test', sampling };
+    const tracing = createTracing(settings, pino({ level: 'silent' }));
+    for (let count = 0; count < calls; count += 1)
+      tracing.request(header, performance.now())?.end(outcome);
+    await tracing.stop();
+    return traces.spans().length;
+  }
+
+  test.each([
+    ['nobody asks', { ratio: 1, followsCallers: true }, undefined, stranger, 1],
+    ['a stranger does not ask', { ratio: 1, followsCallers: true }, '00', stranger, 0],
+    ['a stranger asks', { ratio: 0, followsCallers: true }, '01', stranger, 0],
+    ['a stranger asks and chance agrees', { ratio: 1, followsCallers: true }, '01', stranger, 1],
+    ['somebody known asks', { ratio: 0, followsCallers: true }, '01', known, 1],
+    ['somebody known does not ask', { ratio: 1, followsCallers: true }, '00', known, 0],
+    ['an ignored wish', { ratio: 0, followsCallers: false }, '01', known, 0],
+    ['an ignored refusal', { ratio: 1, followsCallers: false }, '00', known, 1],
+  ])('is right if it is: %s', async (_case, sampling, flags, outcome, count) => {
+    const header = flags && traceparentOf('1', flags);
+    expect(await tracesBy(sampling, header, outcome)).toBe(count);
+  });
+
+  test('is a matter of chance for callers without a wish', async () => {
+    const sampling = { ratio: 0.5, followsCallers: true };
+    const count = await tracesBy(sampling, undefined, known, 400);
+    // Beyond 100 and 300 once in 10^24 runs.
+    expect(count).toBeGreaterThan(100);
+    expect(count).toBeLessThan(300);
+  });
+});
+
+test('a receiver of traces that hangs does not hold up the stop, and the log tells', async () => {
+  const silent = await startReceiver();
+  silent.on('/v1/traces', hang);
+  const sampling = { ratio: 1, followsCallers: true };
+  const settings = { endpoint: silent.url, serviceName: 'test', sampling };
+  const logged: string[] = [];
+  const logger = pino({}, { write: (line) => logged.push(line) });
+  const tracing = createTracing(settings, logger, 100);
+  const outcome = { route: '/me', method: 'GET', status: 200, requestId: 'r', code: null };
+  const trace = tracing.request(undefined, performance.now());
+  trace?.end({ ...outcome, teamId: 'team_a', isKnown: true });
+  await tracing.stop();
+  expect(logged.join()).toContain('traces could not be sent');
+  await silent.arrived('/v1/traces');
+});
