@@ -5,24 +5,25 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { expectedMigrations, isMigrated, migrate } from '../../src/db/migrate.ts';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  openEmptyDatabase,
+  type OpenDatabase,
+} from '../support/database.ts';
 import { applyWithPrisma } from '../support/prisma-engine.ts';
 
 const first = 'CREATE TABLE a (id int);';
 let folder: string;
-let database: TestDatabase;
-let client: Client;
+let database: OpenDatabase;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'migrations-'));
   await addMigration('20260101000000_create_a', first);
-  database = await createEmptyDatabase();
-  client = new Client({ connectionString: database.url });
-  await client.connect();
+  database = await openEmptyDatabase();
 });
 
 afterEach(async () => {
-  await client.end();
   await database.drop();
   await rm(folder, { recursive: true });
 });
@@ -59,9 +60,13 @@ describe('migrate', () => {
       '20260102000000_fill_a',
     ]);
     expect(await migrate(database.url, { folder })).toEqual([]);
-    expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
+    expect((await database.client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
     expect(
-      (await client.query(`SELECT to_regclass('graphile_worker.jobs') IS NOT NULL AS there`)).rows,
+      (
+        await database.client.query(
+          `SELECT to_regclass('graphile_worker.jobs') IS NOT NULL AS there`,
+        )
+      ).rows,
     ).toEqual([{ there: true }]);
   });
 
@@ -87,12 +92,12 @@ describe('migrate', () => {
       Array.from({ length: 8 }, () => migrate(database.url, { folder })),
     );
     expect(runs.filter((applied) => applied.length > 0)).toHaveLength(1);
-    expect((await client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
+    expect((await database.client.query('SELECT id FROM a')).rows).toEqual([{ id: 1 }]);
   });
 
   it('keeps nobody waiting while it waits for a table', async () => {
     await migrate(database.url, { folder });
-    await client.query('BEGIN; SELECT * FROM a');
+    await database.client.query('BEGIN; SELECT * FROM a');
     await addMigration('20260102000000_extend_a', 'ALTER TABLE a ADD COLUMN b int;');
     const blocked = Promise.withResolvers<string>();
     const migrating = migrate(database.url, { folder, onBlocked: blocked.resolve });
@@ -101,7 +106,7 @@ describe('migrate', () => {
     await other.connect();
     await other.query('INSERT INTO a VALUES (1)');
     await other.end();
-    await client.query('COMMIT');
+    await database.client.query('COMMIT');
     expect(await migrating).toEqual(['20260102000000_extend_a']);
   });
 
@@ -112,7 +117,9 @@ describe('migrate', () => {
     await expect(migrate(database.url, { folder })).rejects.toThrow(
       /20260101000000_create_a was changed after it was applied/,
     );
-    expect((await client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([{ b: null }]);
+    expect((await database.client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([
+      { b: null },
+    ]);
   });
 
   it('keeps nothing of a file that fails, and can be run again', async () => {
@@ -120,14 +127,16 @@ describe('migrate', () => {
     await expect(migrate(database.url, { folder })).rejects.toThrow(
       /20260102000000_create_b failed.*division by zero/,
     );
-    expect((await client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([{ b: null }]);
+    expect((await database.client.query(`SELECT to_regclass('b') AS b`)).rows).toEqual([
+      { b: null },
+    ]);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
     expect(await migrate(database.url, { folder })).toEqual(['20260102000000_create_b']);
   });
 
   it('refuses to go on after a migration that Prisma recorded as failed', async () => {
     await migrate(database.url, { folder });
-    await client.query('UPDATE _prisma_migrations SET finished_at = NULL');
+    await database.client.query('UPDATE _prisma_migrations SET finished_at = NULL');
     await expect(migrate(database.url, { folder })).rejects.toThrow(
       /create_a failed.*prisma migrate resolve/,
     );

@@ -3,24 +3,19 @@
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
+import { openEmptyDatabase, type OpenDatabase } from '../support/database.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../prisma/migrations');
 
-let database: TestDatabase;
-let client: Client;
+let database: OpenDatabase;
 
 beforeEach(async () => {
-  database = await createEmptyDatabase();
-  client = new Client({ connectionString: database.url });
-  await client.connect();
+  database = await openEmptyDatabase();
 });
 
 afterEach(async () => {
-  await client.end();
   await database.drop();
 });
 
@@ -38,7 +33,7 @@ async function migrateUpTo(name: string): Promise<void> {
 
 test('an evaluation of the version before counts as stored when it was saved', async () => {
   await migrateUpTo('20261120001300_add_time_of_storage_to_evaluations');
-  await client.query(`
+  await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into person (team_id, id) values ('t', 'usr');
     insert into training (team_id, id, user_id, status, created_at)
@@ -47,10 +42,10 @@ test('an evaluation of the version before counts as stored when it was saved', a
     insert into evaluation (team_id, training_id, saved_at)
     values ('t', 'old', '2026-01-02T03:04:05.678Z')`);
   await migrate(database.url);
-  await client.query(
+  await database.client.query(
     `insert into evaluation (team_id, training_id, saved_at) values ('t', 'late', '2020-01-01')`,
   );
-  const { rows } = await client.query(
+  const { rows } = await database.client.query(
     `select training_id, stored_at = saved_at as was_at_once,
        stored_at > now() - interval '1 hour' as is_new
      from evaluation
@@ -64,7 +59,7 @@ test('an evaluation of the version before counts as stored when it was saved', a
 
 test('an objection of the version before has the connection of its deal', async () => {
   await migrateUpTo('20261120001100_keep_connection_of_objections');
-  await client.query(`
+  await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into crm_connection (team_id, id, provider, created_at)
     values ('t', 'one', 'hubspot', now()), ('t', 'two', 'hubspot', now());
@@ -72,7 +67,7 @@ test('an objection of the version before has the connection of its deal', async 
     select 't', 'deal_' || id, id, 'x', 'open', now()
     from crm_connection`);
   const add = (id: string, deal: string): Promise<unknown> =>
-    client.query(
+    database.client.query(
       `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
        values ('t', $1, $2, 'price', 'too dear', 'en', now())`,
       [id, deal],
@@ -80,7 +75,9 @@ test('an objection of the version before has the connection of its deal', async 
   await add('old', 'deal_two');
   await migrate(database.url);
   await add('late', 'deal_one');
-  const { rows } = await client.query('select id, connection_id from crm_objection order by id');
+  const { rows } = await database.client.query(
+    'select id, connection_id from crm_objection order by id',
+  );
   expect(rows).toEqual([
     { id: 'late', connection_id: 'one' },
     { id: 'old', connection_id: 'two' },
@@ -89,7 +86,7 @@ test('an objection of the version before has the connection of its deal', async 
 
 test('a response of the version before loses its private fields, and is kept', async () => {
   await migrateUpTo('20261120001400_keep_responses_in_two_forms');
-  await client.query(
+  await database.client.query(
     `insert into team (id, name, created_at) values ('team_a', 'A', now());
      insert into webhook_endpoint
        (team_id, id, url, events, api_version, secret_encrypted, created_at)
@@ -109,14 +106,14 @@ test('a response of the version before loses its private fields, and is kept', a
     ['refused', null, '{"code":"conflict"}', false],
   ];
   for (const [key, location, body, encrypted] of kept)
-    await client.query(
+    await database.client.query(
       `insert into idempotency_record
          (team_id, key, fingerprint, status, body, encrypted, location, created_at)
        values ('team_a', $1, '', 201, convert_to($2, 'UTF8'), $3, $4, '2026-11-02T09:15:00Z')`,
       [key, body, encrypted, location],
     );
   await migrate(database.url);
-  const { rows } = await client.query<{ key: string; body: string }>(
+  const { rows } = await database.client.query<{ key: string; body: string }>(
     `select key, convert_from(body, 'UTF8') as body from idempotency_record where not encrypted`,
   );
   expect(Object.fromEntries(rows.map(({ key, body }) => [key, JSON.parse(body)]))).toEqual({

@@ -22,6 +22,26 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase('TEMPLATE template0 STRATEGY FILE_COPY');
 }
 
+/** An empty database with a client that is connected to it. `drop` ends the client, too. */
+export interface OpenDatabase extends TestDatabase {
+  readonly client: Client;
+}
+
+/** Creates an empty database and connects to it. */
+export async function openEmptyDatabase(): Promise<OpenDatabase> {
+  const database = await createEmptyDatabase();
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  return {
+    url: database.url,
+    client,
+    drop: async () => {
+      await client.end();
+      await database.drop();
+    },
+  };
+}
+
 async function createDatabase(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await runOnServer(`CREATE DATABASE ${name} ${template}`);
