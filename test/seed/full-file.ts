@@ -66,6 +66,16 @@ export const EVALUATION = {
   biggest_lever: 'b',
 } satisfies NonNullable<Team['trainings']>[number]['evaluation'];
 
+/** Fields of the case `cas_1` of the file. */
+export const CASE = {
+  user_id: 'usr_2',
+  title: 'Case',
+  persona_id: 'p',
+  fields: [{ b: 1, a: 2 }],
+  external_ref: { x: 1 },
+  private: true,
+} satisfies NonNullable<Team['cases']>[number];
+
 /** Makes a seed file with one team that has every field. */
 export function fullFile(): SeedFileInput & { teams: Team[] } {
   return {
@@ -148,19 +158,7 @@ function fullTeam(): Team {
       },
       { id: 'asg_2', member_id: 'mem_3' },
     ],
-    cases: [
-      {
-        id: 'cas_1',
-        user_id: 'usr_2',
-        title: 'Case',
-        persona_id: 'p',
-        fields: [{ b: 1, a: 2 }],
-        external_ref: { x: 1 },
-        private: true,
-        created_at: '2026-03-01T00:00:00Z',
-      },
-      { user_id: 'usr_1' },
-    ],
+    cases: [{ id: 'cas_1', ...CASE, created_at: '2026-03-01T00:00:00Z' }, { user_id: 'usr_1' }],
     crm_connections: [{ id: 'crm_1', provider: 'pipedrive', status: 'paused' }],
     crm_deals: [
       {

@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import {
   APP_SECRET,
+  CASE,
   EVALUATION,
   fullFile,
   openClient,
@@ -160,14 +161,7 @@ describe('a file with every field', () => {
       status: 'open',
       title: null,
     });
-    expect(await readOne('training_case', 'cas_1')).toMatchObject({
-      user_id: 'usr_2',
-      title: 'Case',
-      persona_id: 'p',
-      fields: [{ b: 1, a: 2 }],
-      external_ref: { x: 1 },
-      private: true,
-    });
+    expect(await readOne('training_case', 'cas_1')).toMatchObject(CASE);
     // The keys keep the order of the file.
     expect(await read(`SELECT fields::text AS text FROM training_case WHERE id = 'cas_1'`)).toEqual(
       [{ text: '[{"b":1,"a":2}]' }],
