@@ -1,11 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { idsOf, readPage } from '../support/lists.ts';
 import { makeSeed, makeTeam, userId, type TeamSeed } from '../support/seed.ts';
-
-interface Page {
-  data: Record<string, unknown>[];
-  next_cursor: string | null;
-}
 
 const day = (number: number): string => `2026-10-${String(number).padStart(2, '0')}T08:00:00.000Z`;
 
@@ -38,13 +34,7 @@ function crmTeam(name: string, fields: Partial<TeamSeed> = {}): TeamSeed {
 
 let api: TestApi;
 
-async function list(path: string, team = 'team_a'): Promise<Page> {
-  const { status, body } = await api.call(api.key(team, 'cases:read'), 'GET', path);
-  expect(status).toBe(200);
-  return body as Page;
-}
-
-const idsOf = (page: Page): unknown[] => page.data.map((row) => row['id']);
+const list = (path: string, team = 'team_a') => readPage(api, path, api.key(team, 'cases:read'));
 
 function setConnection(id: string, status: string): Promise<unknown> {
   return api.db.pool.query(

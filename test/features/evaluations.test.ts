@@ -1,57 +1,33 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { idsOf, idsOfAllPages, readPage, startWithTeamA } from '../support/lists.ts';
 import { describeEvaluation, platformOf, type Platform } from '../support/platform.ts';
-import {
-  makeEvaluation,
-  makeFullTeam,
-  makeMember,
-  makeSeed,
-  makeTeam,
-  makeTraining,
-  userId,
-} from '../support/seed.ts';
-
-interface Page {
-  data: { id: string }[];
-  next_cursor: string | null;
-}
+import { makeEvaluation, makeMember, makeTraining, userId } from '../support/seed.ts';
 
 const scored = (id: string, savedAt: string, fields: Parameters<typeof makeTraining>[2] = {}) =>
   makeTraining('a', id, { ...fields, evaluation: { ...makeEvaluation(60), saved_at: savedAt } });
 
 /** They were not stored in the order in which they began. */
-async function startWithFive(): Promise<TestApi> {
-  return startTestApi({
-    seed: makeSeed([
-      makeTeam('a', {
-        members: [makeMember('a', 'gone', { status: 'ended' })],
-        trainings: [
-          scored('trn_1', '2026-10-09T10:00:00Z', { created_at: '2026-10-01T09:00:00Z' }),
-          scored('trn_2', '2026-10-06T10:00:00Z', { created_at: '2026-10-02T09:00:00Z' }),
-          scored('trn_3', '2026-10-08T10:00:00Z', { created_at: '2026-10-03T09:00:00Z' }),
-          scored('trn_4', '2026-10-08T10:00:00Z', { created_at: '2026-10-04T09:00:00Z' }),
-          scored('trn_5', '2026-10-07T10:00:00Z', { created_at: '2026-10-05T09:00:00Z' }),
-          scored('trn_gone', '2026-10-08T12:00:00Z', { user_id: userId('a', 'gone') }),
-          makeTraining('a', 'trn_unscored', {
-            status: 'completed',
-            created_at: '2026-10-10T09:00:00Z',
-            evaluation: null,
-          }),
-        ],
+function startWithFive(): Promise<TestApi> {
+  return startWithTeamA({
+    members: [makeMember('a', 'gone', { status: 'ended' })],
+    trainings: [
+      scored('trn_1', '2026-10-09T10:00:00Z', { created_at: '2026-10-01T09:00:00Z' }),
+      scored('trn_2', '2026-10-06T10:00:00Z', { created_at: '2026-10-02T09:00:00Z' }),
+      scored('trn_3', '2026-10-08T10:00:00Z', { created_at: '2026-10-03T09:00:00Z' }),
+      scored('trn_4', '2026-10-08T10:00:00Z', { created_at: '2026-10-04T09:00:00Z' }),
+      scored('trn_5', '2026-10-07T10:00:00Z', { created_at: '2026-10-05T09:00:00Z' }),
+      scored('trn_gone', '2026-10-08T12:00:00Z', { user_id: userId('a', 'gone') }),
+      makeTraining('a', 'trn_unscored', {
+        status: 'completed',
+        created_at: '2026-10-10T09:00:00Z',
+        evaluation: null,
       }),
-      makeFullTeam('b'),
-      makeFullTeam('off', { privacy: { member_detail_enabled: false } }),
-    ]),
+    ],
   });
 }
 
-async function list(api: TestApi, query: string): Promise<Page> {
-  const { status, body } = await api.call(api.key('team_a'), 'GET', `/evaluations?${query}`);
-  expect(status).toBe(200);
-  return body as Page;
-}
-
-const idsOf = (page: Page): string[] => page.data.map(({ id }) => id);
+const list = (api: TestApi, query: string) => readPage(api, `/evaluations?${query}`);
 
 describe('GET /evaluations', () => {
   let api: TestApi;
@@ -79,13 +55,10 @@ describe('GET /evaluations', () => {
   });
 
   test('pages with updated_since hold the same as the whole list', async () => {
-    const query = 'updated_since=2026-10-07T00:00:00Z&limit=1';
-    const seen: string[] = [];
-    for (let cursor: string | null = ''; cursor !== null;) {
-      const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
-      seen.push(...idsOf(page));
-      cursor = page.next_cursor;
-    }
+    const seen = await idsOfAllPages(
+      api,
+      '/evaluations?updated_since=2026-10-07T00:00:00Z&limit=1',
+    );
     expect(seen).toEqual(['trn_1', 'trn_4', 'trn_3', 'trn_5']);
   });
 
@@ -103,12 +76,8 @@ describe('GET /evaluations', () => {
   );
 
   test('refuses the cursor of GET /trainings', async () => {
-    const { body } = await api.call(api.key('team_a'), 'GET', '/trainings?limit=1');
-    const refused = await api.call(
-      api.key('team_a'),
-      'GET',
-      `/evaluations?cursor=${body.next_cursor}`,
-    );
+    const { next_cursor } = await readPage(api, '/trainings?limit=1');
+    const refused = await api.call(api.key('team_a'), 'GET', `/evaluations?cursor=${next_cursor}`);
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
   });
 
@@ -154,12 +123,7 @@ describe('GET /evaluations, when evaluations arrive late', () => {
   });
 
   test('shows each once over pages of one', async () => {
-    const seen: string[] = [];
-    for (let cursor: string | null = ''; cursor !== null;) {
-      const page: Page = await list(api, `limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`);
-      seen.push(...idsOf(page));
-      cursor = page.next_cursor;
-    }
+    const seen = await idsOfAllPages(api, '/evaluations?limit=1');
     expect(seen).toEqual(['trn_2', 'trn_unscored', 'trn_1', 'trn_4', 'trn_3', 'trn_5']);
   });
 });

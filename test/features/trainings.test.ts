@@ -1,24 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import {
-  makeFullTeam,
-  makeMember,
-  makeSeed,
-  makeTeam,
-  makeTraining,
-  userId,
-} from '../support/seed.ts';
-
-interface Training {
-  id: string;
-  user_id: string;
-  status: string;
-}
-
-interface Page {
-  data: Training[];
-  next_cursor: string | null;
-}
+import { idsOf, idsOfAllPages, readPage, startWithTeamA, type Page } from '../support/lists.ts';
+import { makeMember, makeSeed, makeTeam, makeTraining, userId } from '../support/seed.ts';
 
 const OWNER = userId('a', 'owner');
 const MEMBER = userId('a', 'member');
@@ -42,7 +25,7 @@ const NINE = Array.from({ length: 9 }, (_, index) => {
 
 const ASSIGNMENT = { id: 'asg_a', member_id: 'mem_a_member', title: 'Practise' };
 
-async function startWithNine(): Promise<TestApi> {
+function startWithNine(): Promise<TestApi> {
   const gone = makeMember('a', 'gone', { status: 'ended' });
   const invited = makeMember('a', 'asked', { status: 'invited', user_id: 'usr_a_asked' });
   const others = [
@@ -52,27 +35,16 @@ async function startWithNine(): Promise<TestApi> {
     }),
     makeTraining('a', 'trn_asked', { user_id: 'usr_a_asked', created_at: '2026-10-05T12:00:00Z' }),
   ];
-  return startTestApi({
-    seed: makeSeed([
-      makeTeam('a', {
-        members: [gone, invited],
-        assignments: [ASSIGNMENT],
-        trainings: [...NINE, ...others],
-      }),
-      makeFullTeam('b'),
-      makeFullTeam('off', { privacy: { member_detail_enabled: false } }),
-    ]),
+  return startWithTeamA({
+    members: [gone, invited],
+    assignments: [ASSIGNMENT],
+    trainings: [...NINE, ...others],
   });
 }
 
-async function list(api: TestApi, query: string): Promise<Page> {
-  const { status, body } = await api.call(api.key('team_a'), 'GET', `/trainings?${query}`);
-  expect(status).toBe(200);
-  return body as Page;
-}
-
-const numbersOf = (page: Page): number[] =>
-  page.data.map(({ id }) => Number(id.replace('trn_', '')));
+const list = (api: TestApi, query: string) => readPage(api, `/trainings?${query}`);
+const numberIn = (id: string): number => Number(id.replace('trn_', ''));
+const numbersOf = (page: Page): number[] => idsOf(page).map(numberIn);
 
 describe('GET /trainings', () => {
   let api: TestApi;
@@ -141,12 +113,8 @@ describe('GET /trainings', () => {
   });
 
   test('refuses the cursor of GET /evaluations, which lists trainings too', async () => {
-    const { body } = await api.call(api.key('team_a'), 'GET', '/evaluations?limit=1');
-    const refused = await api.call(
-      api.key('team_a'),
-      'GET',
-      `/trainings?cursor=${body.next_cursor}`,
-    );
+    const { next_cursor } = await readPage(api, '/evaluations?limit=1');
+    const refused = await api.call(api.key('team_a'), 'GET', `/trainings?cursor=${next_cursor}`);
     expect(refused).toMatchObject({ status: 422, body: { errors: [{ path: 'query.cursor' }] } });
   });
 
@@ -158,14 +126,8 @@ describe('GET /trainings', () => {
     'limit=2&since=2026-10-03T00:00:00Z',
   ])('pages with %s hold the same as the whole list', async (query) => {
     const all = numbersOf(await list(api, query.replace(/limit=\d/, 'limit=200')));
-    const seen: number[] = [];
-    for (let cursor: string | null = ''; cursor !== null;) {
-      const page: Page = await list(api, cursor === '' ? query : `${query}&cursor=${cursor}`);
-      expect(page.data.length).toBeGreaterThan(0);
-      seen.push(...numbersOf(page));
-      cursor = page.next_cursor;
-    }
-    expect(seen).toEqual(all);
+    const paged = await idsOfAllPages(api, `/trainings?${query}`);
+    expect(paged.map(numberIn)).toEqual(all);
   });
 
   test('is refused with every filter while member details are off', async () => {
