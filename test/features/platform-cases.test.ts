@@ -1,17 +1,11 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
-import { auditOf, platformOf, type Platform } from '../support/platform.ts';
-import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { api, auditOf, platform, usePlatform } from '../support/platform.ts';
+import { makeMember, makeTeam, userId } from '../support/seed.ts';
 
-let api: TestApi;
-let platform: Platform;
-beforeAll(async () => {
-  const members = [makeMember('a', 'left', { status: 'ended' })];
-  api = await startTestApi({ seed: makeSeed([makeTeam('a', { members }), makeTeam('b')]) });
-  platform = await platformOf(api, 'cases');
-});
+const left = makeMember('a', 'left', { status: 'ended' });
+usePlatform([makeTeam('a', { members: [left] }), makeTeam('b')], 'cases');
 
 const a = (id: string, fields: object = {}) => ({ team_id: 'team_a', case_id: id, ...fields });
 const create = (id: string, fields: object = {}) =>

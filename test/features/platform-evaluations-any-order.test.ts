@@ -1,27 +1,24 @@
 // Reports of trainings and evaluations in any order, from two workers of the host application.
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
 import {
+  api,
   describeEvaluation,
   describeTraining,
   eventsOf,
+  platform,
   platformOf,
+  usePlatform,
   type Platform,
 } from '../support/platform.ts';
 import { readRollups, recount } from '../support/rollups.ts';
-import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { makeTeam, memberId, userId } from '../support/seed.ts';
 
 const TEAM = 'team_random';
 
-let api: TestApi;
-let platform: Platform;
-beforeAll(async () => {
-  const assignment = { id: 'asg_random', member_id: memberId('random', 'member'), title: 'r' };
-  api = await startTestApi({ seed: makeSeed([makeTeam('random', { assignments: [assignment] })]) });
-  platform = await platformOf(api, 'scoring');
-});
+const ASSIGNMENT = { id: 'asg_random', member_id: memberId('random', 'member'), title: 'r' };
+usePlatform([makeTeam('random', { assignments: [ASSIGNMENT] })], 'scoring');
 
 type Step =
   | { kind: 'start' | 'end' | 'abort' }

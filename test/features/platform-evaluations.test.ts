@@ -1,33 +1,30 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
 import {
+  api,
   describeEvaluation,
   describeTraining,
   eventsOf,
-  platformOf,
-  type Platform,
+  platform,
+  usePlatform,
 } from '../support/platform.ts';
 import { readRollups, recount } from '../support/rollups.ts';
-import { makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
+import { makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
-let api: TestApi;
-let platform: Platform;
-beforeAll(async () => {
-  const assignments = ['open', 'twice', 'late'].map((name) => ({
-    id: `asg_${name}`,
-    member_id: memberId('a', 'member'),
-    title: name,
-  }));
-  const seed = makeSeed([
+const assignments = ['open', 'twice', 'late'].map((name) => ({
+  id: `asg_${name}`,
+  member_id: memberId('a', 'member'),
+  title: name,
+}));
+usePlatform(
+  [
     makeTeam('a', { assignments }),
     makeTeam('seeded', { trainings: [makeTraining('seeded', 'trn_seeded')] }),
     makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
     makeTeam('race'),
-  ]);
-  api = await startTestApi({ seed });
-  platform = await platformOf(api, 'scoring');
-});
+  ],
+  'scoring',
+);
 
 const end = (team: string, id: string, fields: object = {}) =>
   platform.trainings.end.mutate(

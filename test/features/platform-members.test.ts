@@ -1,45 +1,38 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
-import { auditOf, eventsOf, platformOf, type Platform } from '../support/platform.ts';
-import { makeMember, makeSeed, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
+import { api, auditOf, eventsOf, platform, usePlatform } from '../support/platform.ts';
+import { makeMember, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
 const asked = (team: string, name: string) => makeMember(team, name, { status: 'invited' });
 
-let api: TestApi;
-let platform: Platform;
-beforeAll(async () => {
-  const raced = Array.from({ length: 12 }, (_, index) => asked('race', `asked${index}`));
-  const history = {
-    members: [makeMember('gone', 'left', { status: 'ended' }), asked('gone', 'left2')],
-    trainings: [makeTraining('gone', 'trn_gone')],
-    assignments: [
-      {
-        id: 'asg_done',
-        member_id: memberId('gone', 'member'),
-        status: 'done' as const,
-        title: 'Done',
-      },
-      { id: 'asg_open', member_id: memberId('gone', 'member'), title: 'Open' },
+const raced = Array.from({ length: 12 }, (_, index) => asked('race', `asked${index}`));
+const history = {
+  members: [makeMember('gone', 'left', { status: 'ended' }), asked('gone', 'left2')],
+  trainings: [makeTraining('gone', 'trn_gone')],
+  assignments: [
+    {
+      id: 'asg_done',
+      member_id: memberId('gone', 'member'),
+      status: 'done' as const,
+      title: 'Done',
+    },
+    { id: 'asg_open', member_id: memberId('gone', 'member'), title: 'Open' },
+  ],
+};
+usePlatform([
+  makeTeam('a', { members: ['x', 'y', 'z', 'Mail'].map((name) => asked('a', name)) }),
+  makeTeam('race', { members: raced }),
+  makeTeam('gone', history),
+  makeTeam('lone'),
+  makeTeam('kept'),
+  makeTeam('back', {
+    members: [
+      makeMember('back', 'left', { status: 'ended' }),
+      asked('back', 'again'),
+      asked('back', 'guest'),
     ],
-  };
-  const seed = makeSeed([
-    makeTeam('a', { members: ['x', 'y', 'z', 'Mail'].map((name) => asked('a', name)) }),
-    makeTeam('race', { members: raced }),
-    makeTeam('gone', history),
-    makeTeam('lone'),
-    makeTeam('kept'),
-    makeTeam('back', {
-      members: [
-        makeMember('back', 'left', { status: 'ended' }),
-        asked('back', 'again'),
-        asked('back', 'guest'),
-      ],
-    }),
-  ]);
-  api = await startTestApi({ seed });
-  platform = await platformOf(api);
-});
+  }),
+]);
 
 const accept = (
   team: string,

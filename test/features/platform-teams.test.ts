@@ -1,24 +1,19 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { describe, expect, test } from 'vitest';
 import { appAsMember, codeOf } from '../support/app.ts';
-import { auditOf, eventsOf, platformOf, type Platform } from '../support/platform.ts';
-import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { api, auditOf, eventsOf, platform, usePlatform } from '../support/platform.ts';
+import { makeMember, makeTeam, memberId, userId } from '../support/seed.ts';
 
-let api: TestApi;
-let platform: Platform;
-beforeAll(async () => {
-  const asked = (team: string) => makeMember(team, 'asked', { status: 'invited' });
-  const left = makeMember('hand', 'left', { status: 'ended' });
-  api = await startTestApi({
-    seed: makeSeed([
-      makeTeam('a'),
-      makeTeam('small', { seats: 3 }),
-      makeTeam('hand', { members: [asked('hand'), left] }),
-      makeTeam('wanted', { members: [makeMember('wanted', 'other')] }),
-    ]),
-  });
-  platform = await platformOf(api, 'billing');
-});
+const asked = makeMember('hand', 'asked', { status: 'invited' });
+const left = makeMember('hand', 'left', { status: 'ended' });
+usePlatform(
+  [
+    makeTeam('a'),
+    makeTeam('small', { seats: 3 }),
+    makeTeam('hand', { members: [asked, left] }),
+    makeTeam('wanted', { members: [makeMember('wanted', 'other')] }),
+  ],
+  'billing',
+);
 
 const creation = (id: string, fields: object = {}) => ({
   team_id: id,

@@ -1,38 +1,31 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
 import {
+  api,
   auditOf,
   describeTraining,
   eventsOf,
-  platformOf,
-  type Platform,
+  platform,
+  usePlatform,
 } from '../support/platform.ts';
 import { holdLock } from '../support/locks.ts';
 import { readRollups, recount } from '../support/rollups.ts';
-import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { makeMember, makeTeam, memberId, userId } from '../support/seed.ts';
 
-let api: TestApi;
-let platform: Platform;
-beforeAll(async () => {
-  const assignment = (id: string, member: string) => ({
-    id,
-    member_id: memberId('a', member),
-    title: id,
-  });
-  const seed = makeSeed([
-    makeTeam('a', {
-      members: [makeMember('a', 'left', { status: 'ended' })],
-      assignments: [assignment('asg_member', 'member'), assignment('asg_admin', 'admin')],
-    }),
-    makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
-    makeTeam('suspended', { status: 'suspended' }),
-    makeTeam('race'),
-    makeTeam('orders'),
-  ]);
-  api = await startTestApi({ seed });
-  platform = await platformOf(api);
-});
+usePlatform([
+  makeTeam('a', {
+    members: [makeMember('a', 'left', { status: 'ended' })],
+    assignments: ['member', 'admin'].map((name) => ({
+      id: `asg_${name}`,
+      member_id: memberId('a', name),
+      title: `asg_${name}`,
+    })),
+  }),
+  makeTeam('quiet', { privacy: { member_detail_enabled: false } }),
+  makeTeam('suspended', { status: 'suspended' }),
+  makeTeam('race'),
+  makeTeam('orders'),
+]);
 
 const END = { finished_at: '2026-11-17T09:12:00.000Z', duration_s: 700 };
 const start = (team: string, id: string, fields = {}) =>

@@ -1,7 +1,8 @@
 // Helpers for tests of the procedures that the services of the host application call.
-import type { TestApi } from './api.ts';
+import { beforeAll } from 'vitest';
+import { startTestApi, type TestApi } from './api.ts';
 import { appAsPlatform } from './app.ts';
-import { userId } from './seed.ts';
+import { makeSeed, userId, type TeamSeed } from './seed.ts';
 
 /** The procedures for the host application. */
 export type Platform = Awaited<ReturnType<typeof appAsPlatform>>['platform'];
@@ -12,6 +13,18 @@ export async function platformOf(
   service = 'training',
 ): Promise<Platform> {
   return (await appAsPlatform(api, service)).platform;
+}
+
+/** The API that `usePlatform` has started, and its procedures for the host application. */
+export let api: TestApi;
+export let platform: Platform;
+
+/** Starts an API with these teams before the tests of this file. */
+export function usePlatform(teams: TeamSeed[], service?: string): void {
+  beforeAll(async () => {
+    api = await startTestApi({ seed: makeSeed(teams) });
+    platform = await platformOf(api, service);
+  });
 }
 
 /** Describes a training of the team's member, as the host application reports it. */
