@@ -5,6 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const HEAVY = [
   'test/availability/**/*.test.ts',
   'test/browser/**/*.test.ts',
+  'test/clients/**/*.test.ts',
   'test/deploy/**/*.test.ts',
   'test/snippets/**/*.test.ts',
 ];
