@@ -52,6 +52,8 @@ async function buildAdmin(): Promise<void> {
       outDir: folder,
       emptyOutDir: true,
       target: 'es2023',
+      // Those that know `light-dark()`, which the colours of the host application are set with.
+      cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
       // The content security policy allows neither `data:` addresses nor inline scripts.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },

@@ -2,6 +2,7 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
+import { IS_FRAMED, useHostChoices } from './lib/host-port.ts';
 import { SERVICE_PATH } from './lib/shell.ts';
 import { signOut, useSession, useSessionState } from './lib/session.ts';
 import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
@@ -121,40 +122,50 @@ function Navigation() {
   );
 }
 
+/** What the host application decides is not offered here. */
 function Choices() {
   const t = useTexts();
   const language = useLanguage();
   const theme = useTheme();
+  const byHost = useHostChoices();
   return (
     <div className="choices">
-      <label>
-        <span className="visually-hidden">{t.app.language}</span>
-        <select
-          value={language}
-          onChange={(event) => setLanguage(event.currentTarget.value === 'de' ? 'de' : 'en')}
-        >
-          <option value="de" lang="de">
-            Deutsch
-          </option>
-          <option value="en" lang="en">
-            English
-          </option>
-        </select>
-      </label>
-      <label>
-        <span className="visually-hidden">{t.app.theme}</span>
-        <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
-          {THEMES.map((one) => (
-            <option key={one} value={one}>
-              {t.app.themes[one]}
+      {!byHost.language && (
+        <label>
+          <span className="visually-hidden">{t.app.language}</span>
+          <select
+            value={language}
+            onChange={(event) => setLanguage(event.currentTarget.value === 'de' ? 'de' : 'en')}
+          >
+            <option value="de" lang="de">
+              Deutsch
             </option>
-          ))}
-        </select>
-      </label>
-      <a href={`${SERVICE_PATH}/docs`}>{t.app.docs}</a>
-      <Button look="quiet" onClick={() => void signOut()}>
-        {t.app.signOut}
-      </Button>
+            <option value="en" lang="en">
+              English
+            </option>
+          </select>
+        </label>
+      )}
+      {!byHost.theme && (
+        <label>
+          <span className="visually-hidden">{t.app.theme}</span>
+          <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
+            {THEMES.map((one) => (
+              <option key={one} value={one}>
+                {t.app.themes[one]}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <a href={`${SERVICE_PATH}/docs`} target={IS_FRAMED ? '_blank' : undefined}>
+        {t.app.docs}
+      </a>
+      {!IS_FRAMED && (
+        <Button look="quiet" onClick={() => void signOut()}>
+          {t.app.signOut}
+        </Button>
+      )}
     </div>
   );
 }

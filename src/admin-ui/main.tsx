@@ -5,9 +5,11 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './lib/api.ts';
 import { setLanguage } from './i18n/language.ts';
-import { connectToHost, IS_FRAMED } from './lib/host-port.ts';
-import { acceptToken, startSession } from './lib/session.ts';
-import { setTheme } from './lib/theme.ts';
+import { setHostColors } from './lib/host-colors.ts';
+import { connectToHost, IS_FRAMED, tellPlace } from './lib/host-port.ts';
+import { acceptToken, missHost, startSession } from './lib/session.ts';
+import { ADMIN_PATH } from './lib/shell.ts';
+import { setTheme, THEMES } from './lib/theme.ts';
 import { router } from './routes.tsx';
 
 const root = document.querySelector('#root');
@@ -17,12 +19,18 @@ if (IS_FRAMED) {
   connectToHost({
     token: (token) => void acceptToken(token),
     theme: (theme) => {
-      if (theme === 'light' || theme === 'dark') setTheme(theme, false);
+      const known = THEMES.find((one) => one === theme);
+      if (known) setTheme(known, false);
     },
     language: (language) => {
       if (language === 'de' || language === 'en') setLanguage(language, false);
     },
+    colors: setHostColors,
+    silence: missHost,
   });
+  router.subscribe('onResolved', () =>
+    tellPlace(location.pathname.slice(ADMIN_PATH.length) + location.search),
+  );
 } else void startSession();
 createRoot(root).render(
   <StrictMode>

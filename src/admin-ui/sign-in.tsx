@@ -5,10 +5,11 @@ import { queryClient } from './lib/api.ts';
 import {
   addressOfSignIn,
   listPeople,
-  loadSession,
+  retrySignIn,
   signInForDevelopment,
   signOut,
 } from './lib/session.ts';
+import { IS_FRAMED } from './lib/host-port.ts';
 import { HAS_DEVELOPMENT_LOGIN } from './lib/shell.ts';
 import { Actions, Button } from './ui/button.tsx';
 import { Dialog } from './ui/dialog.tsx';
@@ -40,14 +41,19 @@ export function SessionEnded() {
 export function Standstill({
   state,
 }: {
-  readonly state: 'forbidden' | 'closed' | 'unreachable' | 'loading' | 'none';
+  readonly state: 'forbidden' | 'closed' | 'unreachable' | 'no_host' | 'loading' | 'none';
 }) {
   const t = useTexts();
-  const hints = { forbidden: t.session.forbiddenHint, closed: t.session.closedHint };
+  const hints = {
+    forbidden: t.session.forbiddenHint,
+    closed: t.session.closedHint,
+    no_host: t.session.noHostHint,
+  };
   const titles = {
     forbidden: t.session.forbidden,
     closed: t.session.closed,
     unreachable: t.session.unreachable,
+    no_host: t.session.noHost,
     loading: t.session.loading,
     none: t.session.none,
   };
@@ -55,12 +61,12 @@ export function Standstill({
     <main className="alone">
       <h1>{titles[state]}</h1>
       {state in hints && <p>{hints[state as keyof typeof hints]}</p>}
-      {state === 'unreachable' ? (
-        <Button look="main" onClick={() => void loadSession()}>
+      {state === 'unreachable' || state === 'no_host' ? (
+        <Button look="main" onClick={retrySignIn}>
           {t.common.retry}
         </Button>
       ) : (
-        <Button onClick={() => void signOut()}>{t.app.signOut}</Button>
+        !IS_FRAMED && <Button onClick={() => void signOut()}>{t.app.signOut}</Button>
       )}
     </main>
   );
@@ -78,7 +84,7 @@ function FromHost() {
   return (
     <>
       <p>{t.session.noneHint}</p>
-      <Button look="main" onClick={() => void loadSession()}>
+      <Button look="main" onClick={retrySignIn}>
         {t.common.retry}
       </Button>
     </>

@@ -2,8 +2,9 @@
 // browser blocks cookies of third parties.
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readColor, type ColorChange } from '../../src/admin-ui/lib/colors.ts';
 import { createHostApp } from '../../scripts/host-app/app.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
@@ -11,6 +12,13 @@ import { findFreePort } from '../support/ports.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const person = { userId: userId('framed', 'owner'), teamId: 'team_framed' };
+
+/** The frame with the admin page. */
+function innerOf(page: Page): Frame {
+  const [, frame] = page.frames();
+  if (!frame) throw new Error('the page has no frame');
+  return frame;
+}
 
 describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED}`, () => {
   let api: TestApi;
@@ -30,7 +38,15 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
       serviceUrl: api.url,
       authSecret: TEST_APP_AUTH_SECRET,
       ...person,
-      look: { theme: 'dark', language: 'de' },
+      look: {
+        theme: 'dark',
+        language: 'de',
+        colors: {
+          // Nobody can read it on white, and nobody the text on such a ground.
+          light: { accent: '#ffd400', ground: '#777777', text: '#888888' },
+          dark: { accent: '#5fd39b' },
+        },
+      },
     });
     await new Promise<void>((done) => host.listen(port, '127.0.0.1', done));
     browser = await launchBrowser(['--test-third-party-cookie-phaseout']);
@@ -53,12 +69,94 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     expect(await frame.locator('html').getAttribute('data-theme')).toBe('dark');
     // The browser really refuses cookies there.
     const keeps = `document.cookie = 'probe=1; SameSite=None; Secure'; document.cookie`;
-    expect(await page.frames()[1]?.evaluate(keeps)).toBe('');
+    expect(await innerOf(page).evaluate(keeps)).toBe('');
     await frame.getByRole('link', { name: 'Schlüssel erstellen' }).click();
     await frame.getByLabel('Name').fill('Aus dem Rahmen');
     await frame.getByRole('button', { name: 'Schlüssel erstellen' }).click();
     await frame.getByRole('dialog', { name: 'Ihr neuer Schlüssel' }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
+  });
+
+  it('looks like the host application, as far as everybody can read it', async () => {
+    const { page, frame } = await open('/frame');
+    const said = page.waitForEvent('console', (message) => message.text().startsWith('colours'));
+    await frame.getByRole('heading', { name: 'Übersicht' }).waitFor();
+    const changes = JSON.parse((await said).text().slice('colours '.length)) as ColorChange[];
+    const [accent] = changes.filter(({ name }) => name === 'accent');
+    expect(changes.map(({ scheme, name, used }) => [scheme, name, used])).toEqual([
+      ['light', 'accent', accent?.used],
+      ['light', 'ground', null],
+      ['light', 'text', null],
+    ]);
+    const colorOf = () =>
+      innerOf(page).evaluate<string>(`getComputedStyle(document.querySelector('nav a')).color`);
+    expect(await colorOf()).toBe('rgb(95, 211, 155)');
+    // The host application goes over to its light theme; the page follows and offers no choice.
+    await page.getByLabel('Appearance').selectOption('light');
+    await frame.locator('html[data-theme=light]').waitFor();
+    const [red, green, blue] = readColor(accent?.used) ?? [];
+    expect(await colorOf()).toBe(`rgb(${red}, ${green}, ${blue})`);
+    expect(await frame.getByRole('combobox').count()).toBe(0);
+    expect(await frame.getByRole('button', { name: 'Abmelden' }).count()).toBe(0);
+    expect(await findFaults(innerOf(page))).toEqual([]);
+  });
+
+  it('comes back to the same place when the host application is loaded again', async () => {
+    const { page, frame } = await open('/frame');
+    await frame.getByRole('link', { name: 'Zustellungen' }).click();
+    await frame.getByLabel('Zustand').selectOption('failed');
+    await page.waitForURL(`${hostUrl}/frame#/deliveries?status=failed`);
+    await page.reload();
+    await frame.getByRole('heading', { name: 'Zustellungen' }).waitFor();
+    expect(await frame.getByLabel('Zustand').inputValue()).toBe('failed');
+  });
+
+  it('asks for a new token before the old one expires, even after a sleep', async () => {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    await context.clock.install();
+    const page = await context.newPage();
+    const tokens: (string | undefined)[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/trpc/')) tokens.push(request.headers()['authorization']);
+    });
+    const settings = () => page.waitForResponse((response) => response.url().endsWith('/settings'));
+    await page.goto(`${hostUrl}/frame`);
+    const frame = page.frameLocator('iframe');
+    await frame.getByRole('heading', { name: 'Übersicht' }).waitFor();
+    const renewed = settings();
+    await context.clock.fastForward('04:01');
+    await renewed;
+    await frame.getByRole('link', { name: 'Mitglieder' }).click();
+    await frame.getByText('owner@framed.test').waitFor();
+    // Six minutes without timers: the call that comes first waits for the token.
+    tokens.length = 0;
+    const again = settings();
+    await context.clock.setSystemTime(Date.now() + 900_000);
+    await frame.getByRole('link', { name: 'Webhooks' }).click();
+    await again;
+    await frame.getByText('Noch kein Endpunkt').waitFor();
+    expect(tokens.length).toBeGreaterThan(0);
+    expect(await frame.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('says so when the host application does not answer, and tries again', async () => {
+    const context = await browser.newContext({ locale: 'en-GB' });
+    await context.clock.install();
+    const page = await context.newPage();
+    await page.route('**/frame.js', async (route) => {
+      const response = await route.fetch();
+      const script = (await response.text()).replace("'svc:port'", "window.answer ?? 'none'");
+      await route.fulfill({ response, body: script });
+    });
+    await page.goto(`${hostUrl}/frame#/keys`);
+    const frame = page.frameLocator('iframe');
+    await frame.locator('.loading').waitFor();
+    await context.clock.fastForward(11_000);
+    await frame.getByRole('heading', { name: 'does not answer' }).waitFor();
+    expect(await findFaults(innerOf(page))).toEqual([]);
+    await page.evaluate(`window.answer = 'svc:port'`);
+    await frame.getByRole('button', { name: 'Try again' }).click();
+    await frame.getByRole('heading', { name: 'API-Schlüssel' }).waitFor();
   });
 
   it('is refused to every other origin', async () => {

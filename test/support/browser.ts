@@ -1,7 +1,7 @@
 // A real browser for tests of pages: what must not happen is recorded, and axe looks at the rest.
 import { existsSync } from 'node:fs';
 import axe, { type AxeResults } from 'axe-core';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type Frame, type Page } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 const FLAGS = [
@@ -24,7 +24,7 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
 }
 
 /** What axe finds, in one line each: WCAG 2.2 AA and its best practices. */
-export async function findFaults(page: Page): Promise<string[]> {
+export async function findFaults(page: Page | Frame): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>(
     `axe.run(document, { resultTypes: ['violations'] })`,

@@ -61,6 +61,9 @@ export const de: Texts = {
     closedHint:
       'Das Team ist gesperrt oder beendet. Ihr Ansprechpartner für den Vertrag kennt den Grund.',
     unreachable: 'Der Dienst antwortet nicht',
+    noHost: 'Die Anwendung um diese Seite antwortet nicht',
+    noHostHint:
+      'Laden Sie sie neu. Wenn das nicht hilft, sagen Sie denen Bescheid, die sie betreiben.',
     offline: 'Sie sind offline. Was Sie sehen, ist vielleicht veraltet.',
   },
   common: {

@@ -6,7 +6,7 @@ import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '../../routers/routers.ts';
 import { currentLanguage } from '../i18n/language.ts';
 import { problemOf } from './problem.ts';
-import { sessionHeaders, endSession } from './session.ts';
+import { endSession, freshHeaders } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 const FRESH_MS = 15_000;
@@ -35,7 +35,10 @@ export const client = createTRPCClient<AppRouter>({
   links: [
     httpLink({
       url: `${SERVICE_PATH}/trpc`,
-      headers: () => ({ ...sessionHeaders(), 'accept-language': currentLanguage() }),
+      headers: async () => ({
+        ...(await freshHeaders()),
+        'accept-language': currentLanguage(),
+      }),
     }),
   ],
 });

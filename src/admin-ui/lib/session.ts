@@ -30,19 +30,28 @@ export interface DevelopmentPerson {
  *  * `ended`: it was open and has ended; the page stays as it is underneath.
  *  * `closed`: the team is suspended or has ended.
  *  * `unreachable`: the service did not answer.
+ *  * `no_host`: in a frame, the host application did not answer.
  */
 export type SessionState =
-  | { readonly kind: 'loading' | 'none' | 'closed' | 'unreachable' }
+  | { readonly kind: 'loading' | 'none' | 'closed' | 'unreachable' | 'no_host' }
   | { readonly kind: 'open' | 'ended'; readonly session: Session };
 
 const URL_OF_SESSION = `${SERVICE_PATH}/trpc-session`;
 
 /** A new token is asked for this long before the last one expires. */
 const RENEW_BEFORE_MS = 60_000;
+/** Not sooner, however short the lives of the tokens are. */
+const RENEW_AFTER_MS = 5_000;
+/** With less time left, a call waits for a new token: it could be refused on its way. */
+const LEFT_MS = 2_000;
+const WAIT_FOR_TOKEN_MS = 5_000;
 
 /** The token of the host application, in a frame. Without one, the session is in a cookie. */
 let bearer: string | null = null;
+/** When it expires, by the clock of this browser. */
+let expiresAt = Infinity;
 let renewal = 0;
+const waiting = new Set<() => void>();
 let state: SessionState = { kind: 'loading' };
 const listeners = new Set<() => void>();
 
@@ -69,17 +78,32 @@ export function useSession(): Session {
 }
 
 /** The headers that calls need: the host application's token, or the CSRF token. */
-export function sessionHeaders(): Record<string, string> {
+function sessionHeaders(): Record<string, string> {
   if (bearer !== null) return { authorization: `Bearer ${bearer}` };
   const token = 'session' in state ? state.session.csrf_token : null;
   return token === null ? {} : { 'x-csrf-token': token };
+}
+
+/**
+ * The headers that calls need, with a token that is not about to expire: timers stand still while a
+ * computer sleeps, so it may have expired unnoticed.
+ */
+export async function freshHeaders(): Promise<Record<string, string>> {
+  if (bearer !== null && Date.now() > expiresAt - LEFT_MS) {
+    askForToken();
+    await new Promise<void>((done) => {
+      waiting.add(done);
+      window.setTimeout(done, WAIT_FOR_TOKEN_MS);
+    });
+  }
+  return sessionHeaders();
 }
 
 /** Asks the service who is signed in. */
 export async function loadSession(): Promise<void> {
   try {
     const response = await fetch(URL_OF_SESSION, { headers: sessionHeaders() });
-    if (response.ok) open((await response.json()) as Session);
+    if (response.ok) open((await response.json()) as Session, response.headers.get('date'));
     else if (response.status === 403) change({ kind: 'closed' });
     else if (response.status === 401) endSession();
     else change({ kind: 'unreachable' });
@@ -118,18 +142,35 @@ document.addEventListener('visibilitychange', () => {
   if (isWaiting && document.visibilityState === 'visible') void loadSession();
 });
 
-function open(session: Session): void {
+/** `date`: the time of the service. The clock of this browser may be wrong. */
+function open(session: Session, date: string | null): void {
   change({ kind: 'open', session });
   if (bearer === null) return;
-  const inMs = Date.parse(session.expires_at) - Date.now() - RENEW_BEFORE_MS;
+  const now = date === null ? Date.now() : Date.parse(date);
+  const leftMs = Date.parse(session.expires_at) - now;
+  expiresAt = Date.now() + leftMs;
   window.clearTimeout(renewal);
-  renewal = window.setTimeout(askForToken, Math.max(0, inMs));
+  renewal = window.setTimeout(askForToken, Math.max(RENEW_AFTER_MS, leftMs - RENEW_BEFORE_MS));
 }
 
 /** Opens the session of a token of the host application, in a frame. */
 export function acceptToken(token: string): Promise<void> {
   bearer = token;
+  expiresAt = Infinity;
+  for (const done of waiting) done();
+  waiting.clear();
   return loadSession();
+}
+
+/** Called when the host application does not answer. */
+export function missHost(): void {
+  if (state.kind === 'loading') change({ kind: 'no_host' });
+}
+
+/** Looks whether the reader is signed in now. */
+export function retrySignIn(): void {
+  if (IS_FRAMED) askForToken();
+  else void loadSession();
 }
 
 /** Called when the service refuses the session. */

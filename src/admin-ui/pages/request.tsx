@@ -105,7 +105,7 @@ function Why({ request, code }: { readonly request: Detail; readonly code: strin
           </>
         )}
         <p className="hint">
-          <a href={`${SERVICE_PATH}/docs/errors#${code}`}>
+          <a href={`${SERVICE_PATH}/docs/errors#${code}`} target="_blank" rel="noreferrer">
             <code>{code}</code>
           </a>
           {' · '}
