@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { Trace } from '../core/trace.ts';
+import { createCompanion, type Companion } from './companion.ts';
 import type { Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
 import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openSharedConnections } from './shared-connections.ts';
-import { openSingleStatements, runLimited } from './single-statements.ts';
+import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { ask, withFirst, type Observe, type Statement } from './statement.ts';
 import { alsoTrace } from './traced-statements.ts';
@@ -37,6 +38,9 @@ export interface Db {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
+/** How statements outside a transaction are asked. */
+export type Queries = Pick<Db, 'query' | 'queryFirst'>;
+
 /** The database inside a transaction. */
 export interface Tx extends Db {
   /**
@@ -65,6 +69,11 @@ export interface Database extends Db {
    * way.
    */
   forCaller(caller: Caller): Db;
+  /**
+   * For a short statement that may travel with the first one of a caller (`companion`). Without it,
+   * it is as if the database itself were asked.
+   */
+  withCompanion(): Queries & { readonly companion: Companion };
   /** How much waits for its team's turn. */
   waiting(): Waiting;
   /**
@@ -145,6 +154,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     return (what, values) => statements.run(caller, (client) => askOn(client, what, values));
   };
   const askCommon = askBy(observeFor(THE_PROCESS));
+  const sendCommon = <T>(send: Send<T>): Promise<T> =>
+    common.run((client) => runLimited(limits, client, () => send(client)));
+  const queryBy =
+    (run: typeof sendCommon): Db['query'] =>
+    (what, values) =>
+      run((client) => askCommon(client, what, values));
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));
   const transactions = openTransactions({
     connections,
@@ -158,9 +173,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     pool: connections.pool,
     prisma,
-    ...withFirst((what, values) =>
-      common.run((client) => runLimited(limits, client, () => askCommon(client, what, values))),
-    ),
+    ...withFirst(queryBy(sendCommon)),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
     transaction: (work) => transactions.run(THE_PROCESS, work),
     forCaller: (caller) => ({
@@ -170,6 +183,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       },
       transaction: (work) => transactions.run(caller, work),
     }),
+    withCompanion: () => {
+      const { companion, send } = createCompanion(sendCommon);
+      return { ...withFirst(queryBy(send)), companion };
+    },
     losesStatements: async () => {
       if (!hasLostStatement) return false;
       hasLostStatement = await common.run(

@@ -6,6 +6,7 @@
  */
 import { ProblemError } from '../core/problem.ts';
 import type { Trace } from '../core/trace.ts';
+import type { Companion } from './companion.ts';
 import { unavailable } from './errors.ts';
 
 /** For whom a statement or a transaction runs. */
@@ -21,6 +22,8 @@ export interface Caller {
   readonly signal?: AbortSignal;
   /** The trace of the work. null: it is not traced. */
   readonly trace?: Trace | null;
+  /** Something short that waits for the caller's first statement, to travel with it. */
+  readonly companion?: Companion | null;
 }
 
 /** How the places are shared. */

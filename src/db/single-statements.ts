@@ -53,9 +53,12 @@ export function openSingleStatements({
   const runQuick = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     await quickQueue.enter(caller);
     try {
-      return await shared.run((client) =>
-        runLimited({ connections, watchdog, ms: QUICK_MS }, client, () => send(client)),
-      );
+      return await shared.run((client) => {
+        const run = <R>(one: Send<R>): Promise<R> =>
+          runLimited({ connections, watchdog, ms: QUICK_MS }, client, () => one(client));
+        caller.companion?.join(run);
+        return run(send);
+      });
     } finally {
       quickQueue.leave(caller);
     }

@@ -20,17 +20,14 @@ const WAKE_UP = 'wakeUps.notify';
 /**
  * Starts the proxy. It collects what the client sends until the client has been quiet, passes it on
  * together, and holds the answers back until Postgres is ready again. Statements that do not wait
- * for an answer therefore travel together and count as one round trip, on whichever connections.
+ * for an answer therefore travel together and count as one round trip.
  */
 export async function startRoundTripCounter(databaseUrl: string): Promise<RoundTripCounter> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  const links = new Set<Link>();
   let count = 0;
   const server = createServer((client) => {
     const postgres = connect(Number(target.port), target.hostname);
-    const link: Link = { client, postgres, outgoing: [], awaited: [], answers: [] };
-    links.add(link);
     for (const socket of [client, postgres]) {
       sockets.add(socket);
       socket.setNoDelay();
@@ -38,10 +35,9 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
       socket.on('close', () => {
         for (const end of [client, postgres]) end.destroy();
         sockets.delete(socket);
-        links.delete(link);
       });
     }
-    pass(link, links, () => (count += 1));
+    pass(client, postgres, () => (count += 1));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = new URL(databaseUrl);
@@ -57,40 +53,30 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
   };
 }
 
-/** A connection of the API with the one to Postgres that it continues on. */
-interface Link {
-  readonly client: Socket;
-  readonly postgres: Socket;
-  /** What the client has sent and Postgres has not got yet. */
-  outgoing: Buffer[];
-  /** The answers of Postgres ("ready for query") that are still to come, in order. */
-  readonly awaited: ('request' | 'wake-up')[];
-  /** What Postgres has answered and the client has not got yet. */
-  answers: Buffer[];
-}
-
-function pass(link: Link, links: ReadonlySet<Link>, countOne: () => void): void {
-  const { client, postgres, awaited } = link;
+function pass(client: Socket, postgres: Socket, countOne: () => void): void {
   let isConnected = false;
+  /** The answers of Postgres ("ready for query") that are still to come, in order. */
+  const awaited: ('request' | 'wake-up')[] = [];
+  let outgoing: Buffer[] = [];
+  let answers: Buffer[] = [];
   let quiet: NodeJS.Timeout | undefined;
   const countRequests = messageCounter('QS');
   const countAnswers = messageCounter('Z');
-  const isSomeLink = (test: (one: Link) => boolean): boolean => [...links].some(test);
 
   client.on('data', (chunk: Buffer) => {
     if (!isConnected) {
       postgres.write(chunk);
       return;
     }
-    link.outgoing.push(chunk);
+    outgoing.push(chunk);
     clearTimeout(quiet);
     quiet = setTimeout(() => {
-      const together = Buffer.concat(link.outgoing);
-      link.outgoing = [];
+      const together = Buffer.concat(outgoing);
+      outgoing = [];
       const requests = countRequests(together);
       const isWakeUp = requests === 1 && together.includes(WAKE_UP);
       // What is sent before Postgres has answered belongs to the same round trip.
-      if (!isWakeUp && !isSomeLink((one) => one.awaited.includes('request'))) countOne();
+      if (!isWakeUp && !awaited.includes('request')) countOne();
       const kind = isWakeUp ? 'wake-up' : 'request';
       awaited.push(...Array.from({ length: requests }, () => kind));
       postgres.write(together);
@@ -104,13 +90,11 @@ function pass(link: Link, links: ReadonlySet<Link>, countOne: () => void): void 
       client.write(chunk);
       return;
     }
-    link.answers.push(chunk);
+    answers.push(chunk);
     awaited.splice(0, ready);
-    if (isSomeLink((one) => one.awaited.length > 0 || one.outgoing.length > 0)) return;
-    for (const one of links) {
-      if (one.answers.length > 0) one.client.write(Buffer.concat(one.answers));
-      one.answers = [];
-    }
+    if (awaited.length > 0 || outgoing.length > 0) return;
+    client.write(Buffer.concat(answers));
+    answers = [];
   });
 }
 

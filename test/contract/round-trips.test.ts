@@ -41,7 +41,8 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed(teams) });
   await addDeliveries(api.db);
   counter = await startRoundTripCounter(api.databaseUrl);
-  // One connection of each kind of work: statements on two of them may run beside each other.
+  // One connection of each kind, because statements in parallel on two would count as one wait
+  // although they hold two connections of the pool.
   db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
   // Opens the connection of each kind of work. A new one asks for the limits of its session.
   await isMigrated(db, []);

@@ -1,5 +1,5 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
-import { statement, type Db } from '../../db/client.ts';
+import { statement, type Queries } from '../../db/client.ts';
 import type { TeamRow } from './team-facts.ts';
 
 /** What the counters of a request say. */
@@ -35,7 +35,7 @@ const AUTHENTICATE = statement<AuthenticationRow>(
  * migrations.
  */
 export async function authenticateRequest(
-  db: Db,
+  db: Queries,
   request: {
     /** null: there is no key, or it is malformed. */
     readonly keyPrefix: string | null;
@@ -51,7 +51,7 @@ export async function authenticateRequest(
 ): Promise<AuthenticationRow> {
   const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now } = request;
   const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now];
-  const [row] = await db.query(AUTHENTICATE, values);
+  const row = await db.queryFirst(AUTHENTICATE, values);
   if (!row) throw new Error('authenticate_request returned no row');
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Db } from '../../db/client.ts';
+import type { Queries } from '../../db/client.ts';
 import { authenticateRequest } from './authenticate-store.ts';
 import type { Credential } from './credential.ts';
 import type { KnownKeys } from './known-keys.ts';
@@ -39,7 +39,7 @@ export const IP_RATE_LIMIT_PER_MINUTE = 120;
  * tells nothing about a key (see `authenticate_request` in the migrations).
  */
 export async function authenticate(
-  db: Db,
+  db: Queries,
   request: {
     readonly credential: Credential;
     readonly nonce: Buffer;

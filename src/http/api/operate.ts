@@ -1,7 +1,7 @@
 /** The operation of a request, once its caller is known; for a read, as soon as it may begin. */
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../../core/problem.ts';
-import type { Db } from '../../db/client.ts';
+import type { Caller, Db, Queries } from '../../db/client.ts';
 import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
 import { BASE_PATH, type RestExchange } from './exchange.ts';
@@ -19,16 +19,19 @@ export interface Ahead {
   /** The tenant that it is for. */
   readonly tenant: Tenant;
   readonly response: Promise<ApiResponse>;
+  /** What the authentication asks by, to travel with the read's statement. */
+  readonly beside: Queries;
 }
 
 /** Begins a read of a known key for the tenant that the key had at its last request. */
 export function readAhead(exchange: RestExchange, tenant: Tenant | undefined): Ahead | null {
   const { match } = exchange;
   if (!tenant || match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
-  const response = read(exchange, match, tenant);
+  const beside = exchange.options.db.withCompanion();
+  const response = read(exchange, match, { tenant, companion: beside.companion });
   // If the caller is refused, nobody waits for it.
   response.catch(() => undefined);
-  return { tenant, response };
+  return { tenant, response, beside };
 }
 
 /** Runs the operation and answers. A read that began for the same tenant is not begun again. */
@@ -41,24 +44,20 @@ export async function operate(
   if (match.kind !== 'route') throw new Error('a tenant without a route');
   if (match.route.endpoint.method !== 'GET') return write(exchange, match, tenant);
   const isSame = ahead !== null && ahead.tenant === tenant;
-  answer(exchange, await (isSame ? ahead.response : read(exchange, match, tenant)));
+  answer(exchange, await (isSame ? ahead.response : read(exchange, match, { tenant })));
 }
 
 type RouteMatch = Extract<Match, { readonly kind: 'route' }>;
 
 /** Runs an operation that changes nothing. */
-async function read(
-  exchange: RestExchange,
-  match: RouteMatch,
-  tenant: Tenant,
-): Promise<ApiResponse> {
-  const { call, db } = await prepareCall(exchange, match, tenant);
+async function read(exchange: RestExchange, match: RouteMatch, by: CallBy): Promise<ApiResponse> {
+  const { call, db } = await prepareCall(exchange, match, by);
   return toResponse(match.route, await runCall(call, db));
 }
 
 async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant): Promise<void> {
   const { route } = match;
-  const { call, db, key, rawInput } = await prepareCall(exchange, match, tenant);
+  const { call, db, key, rawInput } = await prepareCall(exchange, match, { tenant });
   if (key === null) {
     answer(exchange, toResponse(route, await runCall(call, db)));
     return;
@@ -76,11 +75,16 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
   answer(exchange, response);
 }
 
+/** For whom an operation runs, and what may travel with its first statement. */
+interface CallBy extends Pick<Caller, 'companion'> {
+  readonly tenant: Tenant;
+}
+
 /** Checks the scope, then reads and checks the input. */
 async function prepareCall(
   exchange: RestExchange,
   { route, rawParameters }: RouteMatch,
-  tenant: Tenant,
+  { tenant, companion = null }: CallBy,
 ): Promise<{
   readonly call: OperationCall;
   readonly db: Db;
@@ -94,6 +98,7 @@ async function prepareCall(
     share: tenant.team.id,
     trace: exchange.trace,
     signal: hangUpOf(exchange.response),
+    companion,
   });
   const ctx: Context = {
     requestId: exchange.requestId,

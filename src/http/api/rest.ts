@@ -8,6 +8,7 @@ import {
 } from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
+import type { Queries } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import { authenticate } from './authenticate.ts';
 import { describeRefusal, readCredential, type Credential } from './credential.ts';
@@ -38,7 +39,8 @@ export function createRest(
     try {
       const credential = readCredential(authorizationOf(exchange), keys.nonce);
       const ahead = readAhead(exchange, keys.known.find(credential));
-      const tenant = await admit(exchange, credential, keys).catch((error: unknown) =>
+      const db = ahead?.beside ?? options.db;
+      const tenant = await admit(exchange, { db, credential, keys }).catch((error: unknown) =>
         hold(exchange, error),
       );
       if (tenant === null) await sendDocument(exchange, document);
@@ -122,12 +124,12 @@ function begin(
  */
 async function admit(
   exchange: RestExchange,
-  credential: Credential,
-  { nonce, known }: Keys,
+  by: { readonly db: Queries; readonly credential: Credential; readonly keys: Keys },
 ): Promise<Tenant | null> {
   const { options, request, match } = exchange;
-  exchange.authentication = await authenticate(options.db, {
-    credential,
+  const { nonce, known } = by.keys;
+  exchange.authentication = await authenticate(by.db, {
+    credential: by.credential,
     nonce,
     ip: options.ipOf(request),
     limits: options.limits,

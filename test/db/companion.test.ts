@@ -1,0 +1,110 @@
+// The short statement of a request that travels with the first one of its caller.
+import { setImmediate as turn } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { openDatabase, statement, type Database, type Queries } from '../../src/db/client.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const PID = statement<{ pid: number }>('companion.pid', 'select pg_backend_pid() as pid');
+const COUNT = statement<{ slept: string }>(
+  'companion.count',
+  `with counted as (update team set name = name || '!' where id = 'a')
+   select pg_sleep($1)::text as slept`,
+);
+const NAME = statement<{ name: string }>(
+  'companion.name',
+  `select name
+   from team
+   where id = 'a'`,
+);
+const SLEEP = statement<{ slept: string }>('companion.sleep', 'select pg_sleep($1)::text as slept');
+
+let db: Database;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolMax: 16, onError: () => undefined });
+  await db.pool.query(`insert into team (id, name, created_at) values ('a', '', now())`);
+  return async () => {
+    await db.close();
+    await database.drop();
+  };
+});
+
+const pidOf = async (on: Queries): Promise<number | undefined> =>
+  (await on.queryFirst(PID, []))?.pid;
+
+/** Opens the shared connections. A statement that opened one would miss its companion. */
+async function warmUp(share: string): Promise<void> {
+  await Promise.all(Array.from({ length: 4 }, () => pidOf(db.forCaller({ share }))));
+  await Promise.all(Array.from({ length: 4 }, () => pidOf(db)));
+}
+
+test('travels with the first statement of its caller, before it', async () => {
+  await warmUp('first');
+  const beside = db.withCompanion();
+  const own = db.forCaller({ share: 'first', companion: beside.companion });
+  const order: string[] = [];
+  const [first, second] = await Promise.all([
+    pidOf(beside).finally(() => order.push('companion')),
+    pidOf(own).finally(() => order.push('caller')),
+  ]);
+  expect(first).toBe(second);
+  expect(order).toEqual(['companion', 'caller']);
+});
+
+test('is sent alone if its caller asks nothing in this turn of the event loop', async () => {
+  await warmUp('late');
+  const beside = db.withCompanion();
+  const alone = pidOf(beside);
+  await turn();
+  await turn();
+  const own = await pidOf(db.forCaller({ share: 'late', companion: beside.companion }));
+  expect(await alone).toBeTypeOf('number');
+  expect(await alone).not.toBe(own);
+});
+
+test('is sent alone for a team that is slow, and does not wait for it', async () => {
+  await warmUp('slow');
+  await db.forCaller({ share: 'slow' }).query(SLEEP, [0.2]);
+  const beside = db.withCompanion();
+  const own = db.forCaller({ share: 'slow', companion: beside.companion });
+  let isDone = false;
+  const slow = own.query(SLEEP, [0.3]).then(() => (isDone = true));
+  await pidOf(beside);
+  expect(isDone).toBe(false);
+  await slow;
+});
+
+test('has its own time: where its caller has less, it is begun again alone, once', async () => {
+  await warmUp('short');
+  const beside = db.withCompanion();
+  const own = db.forCaller({ share: 'short', companion: beside.companion });
+  const [[slept], pid] = await Promise.all([beside.query(COUNT, [0.2]), pidOf(own)]);
+  expect(slept).toEqual({ slept: '' });
+  expect(pid).toBeTypeOf('number');
+  expect(await db.queryFirst(NAME, [])).toEqual({ name: '!' });
+});
+
+test('fails alone: its caller gets the answer, and the other way round', async () => {
+  await warmUp('fault');
+  const FAULT = ['not a number'];
+  const pair = () => {
+    const beside = db.withCompanion();
+    return { beside, own: db.forCaller({ share: 'fault', companion: beside.companion }) };
+  };
+  const one = pair();
+  const both = await Promise.allSettled([one.beside.query(SLEEP, FAULT), pidOf(one.own)]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  const other = pair();
+  const swapped = await Promise.allSettled([pidOf(other.beside), other.own.query(SLEEP, FAULT)]);
+  expect(swapped.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+});
+
+test('loses no statement if two wait for the same caller', async () => {
+  await warmUp('two');
+  const beside = db.withCompanion();
+  const own = db.forCaller({ share: 'two', companion: beside.companion });
+  const pids = await Promise.all([pidOf(beside), pidOf(beside), pidOf(own)]);
+  expect(pids.map((pid) => typeof pid)).toEqual(['number', 'number', 'number']);
+  expect(pids[1]).toBe(pids[2]);
+});
