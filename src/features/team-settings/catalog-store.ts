@@ -30,16 +30,20 @@ export async function listBlocked(
   return rows.map((row) => row.entry_id);
 }
 
-const UNBLOCK = statement(
-  'team.unblock',
-  `delete from team_block
-   where team_id = $1 and entry_id = any ($2)`,
-);
-const BLOCK = statement(
-  'team.block',
-  `insert into team_block (team_id, entry_id)
-   select $1, unnest($2::text[])`,
-);
+/** What lists entries of the catalog for a team. */
+type EntryTable = 'team_block' | 'catalog_release';
+
+/** SQL: takes these entries out of the team's list. */
+const takeOut = (table: EntryTable): string =>
+  `delete from ${table}
+   where team_id = $1 and entry_id = any ($2)`;
+/** SQL: puts these entries into the team's list. */
+const putIn = (table: EntryTable): string =>
+  `insert into ${table} (team_id, entry_id)
+   select $1, unnest($2::text[])`;
+
+const UNBLOCK = statement('team.unblock', takeOut('team_block'));
+const BLOCK = statement('team.block', putIn('team_block'));
 const UNBLOCK_MEMBER = statement(
   'team.unblockMember',
   `delete from member_block
@@ -133,16 +137,8 @@ const SET_ALL_RELEASED = statement(
   'team.setAllReleased',
   'update team set all_released = $2 where id = $1',
 );
-const WITHDRAW = statement(
-  'team.withdraw',
-  `delete from catalog_release
-   where team_id = $1 and entry_id = any ($2)`,
-);
-const RELEASE = statement(
-  'team.release',
-  `insert into catalog_release (team_id, entry_id)
-   select $1, unnest($2::text[])`,
-);
+const WITHDRAW = statement('team.withdraw', takeOut('catalog_release'));
+const RELEASE = statement('team.release', putIn('catalog_release'));
 
 /** Changes the release of the team. Needs `lockTeam`. */
 export function changeRelease(
