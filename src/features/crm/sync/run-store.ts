@@ -130,10 +130,7 @@ export function failRun(
 
 const SET_NEXT = statement(
   'crm.setNextSync',
-  `update crm_connection
-   set next_sync_at = $3
-   where team_id = $1
-     and id = $2`,
+  'update crm_connection set next_sync_at = $3 where team_id = $1 and id = $2',
 );
 
 /** Sets when the connection is due next. */
