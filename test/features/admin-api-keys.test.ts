@@ -4,6 +4,7 @@ import { SCOPES } from '../../src/core/scopes.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAt, createKey, KEY_HOLDER, type App } from '../support/api-keys.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { auditOf } from '../support/audit.ts';
 
 import { problemOf } from '../support/problems.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
@@ -248,20 +249,15 @@ describe('revoke', () => {
     expect(await statusOf(key)).toBe(401);
     clock.advance(MINUTE_MS);
     expect(await revoke()).toMatchObject({ state: 'revoked', revoked_at: at });
-    const { rows } = await api.db.pool.query(
-      `select actor_id, action, target_id, details
-       from audit_log
-       where team_id = 'team_audit'
-       order by created_at, id`,
-    );
-    expect(rows).toEqual([
+    const actor = { actor_kind: 'user', actor_id: 'mem_audit_holder' };
+    expect(await auditOf(api, 'team_audit')).toEqual([
       {
-        actor_id: 'mem_audit_holder',
+        ...actor,
         action: 'api_key.created',
         target_id: id,
         details: { scopes: ['users:read'], expires_at: null, ip_restricted: false },
       },
-      { actor_id: 'mem_audit_holder', action: 'api_key.revoked', target_id: id, details: {} },
+      { ...actor, action: 'api_key.revoked', target_id: id, details: {} },
     ]);
   });
 });

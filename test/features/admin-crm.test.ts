@@ -4,6 +4,7 @@ import { removeRows } from '../../src/features/crm/sync/removal.ts';
 import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
+import { auditOf } from '../support/audit.ts';
 import { answer, startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -67,14 +68,7 @@ async function listed(path: string): Promise<number> {
 }
 
 const audit = async () =>
-  (
-    await rows(
-      `select action, actor_id
-       from audit_log
-       where team_id = 'team_a'
-       order by created_at, id`,
-    )
-  ).map(({ action, actor_id }) => `${String(action)} ${String(actor_id)}`);
+  (await auditOf(api, 'team_a')).map(({ action, actor_id }) => `${action} ${actor_id}`);
 
 describe('connecting', () => {
   test('stores the connection, due at once, and returns it without its token', async () => {

@@ -4,6 +4,7 @@ import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
+import { auditOf } from '../support/audit.ts';
 import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
 import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { hang, status } from '../support/receiver.ts';
@@ -102,21 +103,17 @@ test('a cancelled resend attempts the queued deliveries and no others', async ()
   expect(await get(id)).toEqual(cancelled);
   expect(await count(`status = 'gave_up'`)).toBe(700);
   expect(await app.admin.deliveries.cancelResend.mutate({ resend_id: id })).toEqual(cancelled);
-  const audited = await rows(
-    `select action, actor_id, details
-     from audit_log
-     where target_id = 'whe_1'
-     order by created_at, id`,
-  );
-  expect(audited).toMatchObject([
+  expect(await auditOf(api, 'team_a')).toMatchObject([
     {
       action: 'webhook_endpoint.resend_started',
       actor_id: 'mem_a_admin',
+      target_id: 'whe_1',
       details: { resend_id: id, total: 1200 },
     },
     {
       action: 'webhook_endpoint.resend_cancelled',
       actor_id: 'mem_a_admin',
+      target_id: 'whe_1',
       details: { resend_id: id, sent: 500 },
     },
   ]);

@@ -5,7 +5,8 @@ import { endExpiredInvitations } from '../../src/features/members/service.ts';
 import { END_INVITATIONS, MEMBER_CRON, memberTasks } from '../../src/features/members/tasks.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, tokenOf } from '../support/app.ts';
-import { auditOf, eventsOf } from '../support/platform.ts';
+import { auditOf } from '../support/audit.ts';
+import { eventsOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const DAY_MS = 86_400_000;
@@ -81,6 +82,7 @@ test('an invitation ends 180 days after it was last mailed, without its address'
     actor_id: 'invitation_expiry',
     action: 'member.invitation_expired',
     target_id: old,
+    details: { role: 'member' },
   });
 
   clock.advance(DAY_MS);

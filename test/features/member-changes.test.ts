@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { auditOf, eventsOf } from '../support/platform.ts';
+import { auditOf } from '../support/audit.ts';
+import { eventsOf } from '../support/platform.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 describe('PATCH /users/{member_id}', () => {

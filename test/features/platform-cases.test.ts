@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
+import { auditOf } from '../support/audit.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
-import { api, auditOf, platform, usePlatform } from '../support/platform.ts';
+import { api, platform, usePlatform } from '../support/platform.ts';
 import { makeMember, makeTeam, userId } from '../support/seed.ts';
 
 const left = makeMember('a', 'left', { status: 'ended' });
 usePlatform([makeTeam('a', { members: [left] }), makeTeam('b')], 'cases');
 
+const ACTOR = { actor_kind: 'platform', actor_id: 'cases' };
 const a = (id: string, fields: object = {}) => ({ team_id: 'team_a', case_id: id, ...fields });
 const create = (id: string, fields: object = {}) =>
   platform.cases.create.mutate({ ...a(id), user_id: userId('a', 'member'), ...fields });
@@ -58,7 +60,12 @@ describe('cases of a member', () => {
       ({ target_id }) => target_id === 'cas_race',
     );
     expect(entries).toEqual([
-      { actor_kind: 'platform', actor_id: 'cases', action: 'case.created', target_id: 'cas_race' },
+      {
+        ...ACTOR,
+        action: 'case.created',
+        target_id: 'cas_race',
+        details: { user_id: userId('a', 'member'), private: false },
+      },
     ]);
   });
 
@@ -140,7 +147,12 @@ describe('the catalog', () => {
       ({ action }) => action === 'catalog.saved',
     );
     expect(entries).toEqual([
-      { actor_kind: 'platform', actor_id: 'cases', action: 'catalog.saved', target_id: 'team_a' },
+      {
+        ...ACTOR,
+        action: 'catalog.saved',
+        target_id: 'team_a',
+        details: { entry_ids: ['rol_own'] },
+      },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
-import { api, auditOf, eventsOf, platform, usePlatform } from '../support/platform.ts';
+import { auditOf } from '../support/audit.ts';
+import { api, eventsOf, platform, usePlatform } from '../support/platform.ts';
 import { makeMember, makeTeam, makeTraining, memberId, userId } from '../support/seed.ts';
 
 const asked = (team: string, name: string) => makeMember(team, name, { status: 'invited' });

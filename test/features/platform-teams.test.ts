@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { appAsMember, codeOf } from '../support/app.ts';
-import { api, auditOf, eventsOf, platform, usePlatform } from '../support/platform.ts';
+import { auditOf } from '../support/audit.ts';
+import { api, eventsOf, platform, usePlatform } from '../support/platform.ts';
 import { makeMember, makeTeam, memberId, userId } from '../support/seed.ts';
 
 const asked = makeMember('hand', 'asked', { status: 'invited' });
@@ -70,6 +71,7 @@ describe('creating a team', () => {
         actor_id: 'billing',
         action: 'team.created',
         target_id: 'team_new',
+        details: { owner_member_id: expect.stringMatching(/^mem_/) },
       },
     ]);
   });
@@ -186,6 +188,7 @@ describe('handing a team over', () => {
         actor_id: 'billing',
         action: 'team.ownership_transferred',
         target_id: memberId('hand', 'member'),
+        details: { from: memberId('hand', 'owner') },
       },
     ]);
     await transfer('hand', 'member');

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
-import {
-  api,
-  auditOf,
-  describeTraining,
-  eventsOf,
-  platform,
-  usePlatform,
-} from '../support/platform.ts';
+import { auditOf } from '../support/audit.ts';
+import { api, describeTraining, eventsOf, platform, usePlatform } from '../support/platform.ts';
 import { holdLock } from '../support/locks.ts';
 import { readRollups, recount } from '../support/rollups.ts';
 import { makeMember, makeTeam, memberId, userId } from '../support/seed.ts';

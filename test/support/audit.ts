@@ -1,10 +1,28 @@
 import type { TestApi } from './api.ts';
 
-/** What an audit entry says about its target. */
-export interface TargetEntry {
+/** An entry of the audit log: who did what to which target. */
+export interface AuditEntry {
+  readonly actor_kind: string;
+  readonly actor_id: string;
   readonly action: string;
+  readonly target_id: string;
   readonly details: unknown;
 }
+
+/** Returns the audit entries of the team, oldest first. */
+export async function auditOf({ db }: Pick<TestApi, 'db'>, teamId: string): Promise<AuditEntry[]> {
+  const { rows } = await db.pool.query<AuditEntry>(
+    `select actor_kind, actor_id, action, target_id, details
+     from audit_log
+     where team_id = $1
+     order by created_at, id`,
+    [teamId],
+  );
+  return rows;
+}
+
+/** What an audit entry says about its target. */
+export type TargetEntry = Pick<AuditEntry, 'action' | 'details'>;
 
 /** Returns the audit entries about this target, oldest first. */
 export async function auditOfTarget(
@@ -18,22 +36,13 @@ export async function auditOfTarget(
   return rows;
 }
 
-/** An audit entry of a user. */
-export interface UserEntry extends TargetEntry {
-  readonly target_id: string;
-}
-
-/** Returns the audit entries of the team's users, oldest first. */
+/** Returns what the team's users did, oldest first. */
 export async function auditOfUsers(
-  { db }: Pick<TestApi, 'db'>,
+  api: Pick<TestApi, 'db'>,
   teamId: string,
-): Promise<UserEntry[]> {
-  const { rows } = await db.pool.query<UserEntry>(
-    `select action, target_id, details
-     from audit_log
-     where team_id = $1 and actor_kind = 'user'
-     order by created_at, id`,
-    [teamId],
-  );
-  return rows;
+): Promise<Pick<AuditEntry, 'action' | 'target_id' | 'details'>[]> {
+  const entries = await auditOf(api, teamId);
+  return entries
+    .filter(({ actor_kind: kind }) => kind === 'user')
+    .map(({ action, target_id, details }) => ({ action, target_id, details }));
 }

@@ -75,15 +75,3 @@ export async function eventsOf(
     ? rows
     : rows.filter(({ data }) => data['training_id'] === trainingId);
 }
-
-/** Returns the team's audit entries, oldest first. */
-export async function auditOf(
-  api: Pick<TestApi, 'db'>,
-  teamId: string,
-): Promise<{ actor_kind: string; actor_id: string; action: string; target_id: string }[]> {
-  const { rows } = await api.db.pool.query(
-    'select actor_kind, actor_id, action, target_id from audit_log where team_id = $1 order by id',
-    [teamId],
-  );
-  return rows;
-}
