@@ -7,10 +7,11 @@ import { createFloor } from './floor.ts';
 import { atLeast, atMost, median, printFigures, printHeading } from './report.ts';
 import { readCpuMs, type ServerProcess, type World } from './world.ts';
 
-const PATH = '/assignments?limit=50';
+export const PATH = '/assignments?limit=50';
 const CONCURRENCIES = [16, 64];
 
-interface Run {
+/** How one run went. */
+export interface Run {
   readonly perSecond: number;
   /** null if the system does not report processor time. */
   readonly cpuUs: number | null;
@@ -29,21 +30,8 @@ export async function benchList(
   const servers = [floor, api] as const;
   await requireSameAnswer(servers, [...keys.values()][0] ?? '');
   const requests = [...keys.values()].map((key) => httpRequest('GET', key, PATH));
-  const run = async (server: ServerProcess, concurrency: number): Promise<Run> => {
-    const before = await readCpuMs(server.pid);
-    const { count, perSecond, medianMs } = await world.load({
-      port: server.port,
-      requests,
-      concurrency,
-      until: { seconds },
-    });
-    const after = await readCpuMs(server.pid);
-    return {
-      perSecond,
-      medianMs,
-      cpuUs: before === null || after === null ? null : ((after - before) * 1000) / count,
-    };
-  };
+  const run = (server: ServerProcess, concurrency: number): Promise<Run> =>
+    runOnce(world, { server, requests, concurrency, seconds });
   // Warm up both servers, so that compiled code is compared.
   for (const server of [...servers, ...servers]) await run(server, 16);
   printHeading(`List of 50 assignments, ${keys.size} tenants`, ['floor', 'API', 'ratio']);
@@ -57,6 +45,26 @@ export async function benchList(
     }
     printRuns(concurrency, ofFloor, ofApi);
   }
+}
+
+/** Sends the requests to the server for so many seconds. */
+export async function runOnce(
+  world: World,
+  options: {
+    readonly server: ServerProcess;
+    readonly requests: readonly string[];
+    readonly concurrency: number;
+    readonly seconds: number;
+  },
+): Promise<Run> {
+  const { server, requests, concurrency, seconds } = options;
+  const { pid, port } = server;
+  const before = await readCpuMs(pid);
+  const job = { port, requests, concurrency, until: { seconds } };
+  const { count, perSecond, medianMs } = await world.load(job);
+  const after = await readCpuMs(pid);
+  const cpuUs = before === null || after === null ? null : ((after - before) * 1000) / count;
+  return { perSecond, medianMs, cpuUs };
 }
 
 function printRuns(concurrency: number, floor: readonly Run[], api: readonly Run[]): void {

@@ -2,7 +2,7 @@
 // It brings its own database, data, load and the floor that it compares with. Do not run anything
 // else on the machine meanwhile.
 //   --quick                            less data and fewer runs: about a minute
-//   --only list|pages|analytics|writes|webhooks
+//   --only list|traces|pages|analytics|writes|webhooks
 //   --only soak --minutes 60           mixed load: what grows with time? Only when asked for
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -11,11 +11,12 @@ import { seedFile } from './data.ts';
 import { benchList } from './list.ts';
 import { benchPages, PAGE_TEAMS } from './pages.ts';
 import { benchSoak } from './soak.ts';
+import { benchTraces } from './traces.ts';
 import { benchWebhooks } from './webhooks.ts';
 import { openWorld } from './world.ts';
 import { benchWrites } from './writes.ts';
 
-const PARTS = ['list', 'pages', 'analytics', 'writes', 'webhooks', 'soak'] as const;
+const PARTS = ['list', 'traces', 'pages', 'analytics', 'writes', 'webhooks', 'soak'] as const;
 type Part = (typeof PARTS)[number];
 
 interface Scale {
@@ -105,7 +106,7 @@ async function bench({ scale, only, minutes }: Arguments): Promise<void> {
   warnOfOthers();
   const world = await openWorld(stack);
   const api = await world.start(new URL('../../src/api.ts', import.meta.url), '/readyz');
-  if (has('list') || has('writes')) {
+  if (has('list') || has('traces') || has('writes')) {
     const tenants = Array.from({ length: scale.tenants }, (_, index) => ({
       id: `team_${index}`,
       generate: { members: 5, assignments: scale.tenantRows, to: DATA_TO, random_seed: index + 1 },
@@ -113,6 +114,7 @@ async function bench({ scale, only, minutes }: Arguments): Promise<void> {
     const keys = await world.seed(seedFile(tenants));
     console.log(`Tenants loaded (${elapsed()}).`);
     if (has('list')) await benchList(world, api, { keys, runs, seconds });
+    if (has('traces')) await benchTraces(world, api, { stack, keys, runs, seconds });
     if (has('writes')) await benchWrites(world, api, { keys, runs: Math.ceil(runs / 2), seconds });
   }
   if (has('pages') || has('analytics')) {

@@ -1,7 +1,8 @@
 // A Patroni cluster loses its primary in every way that we could think of, while two API processes
-// write and two workers deliver. They find the primary by HAProxy, as the runbook has it, or by
-// themselves among several hosts. Nothing that was acknowledged may be lost, and callers may see
-// nothing but `503 unavailable`. How long each fault takes is printed beside what Patroni allows.
+// write and two workers deliver. They find the primary by HAProxy, as the runbook has it, by
+// themselves among several hosts, or the APIs by PgBouncer before HAProxy. Nothing that was
+// acknowledged may be lost, and callers may see nothing but `503 unavailable`. How long each fault
+// takes is printed beside what Patroni allows.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
@@ -18,6 +19,7 @@ import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 import { SETTINGS, startCluster, whyNoCluster, type Cluster, type Member } from './cluster.ts';
 import { compare, startLoad, type Customer, type Ledger, type Load } from './load.ts';
+import { findPgBouncer, startPooler, type Pooler } from './pgbouncer.ts';
 import { startRoute, type Route } from './route.ts';
 
 const ENDPOINT = 'whe_failover';
@@ -25,6 +27,16 @@ const ENDPOINT = 'whe_failover';
 const TTL_S = SETTINGS.ttl + SETTINGS.loop_wait;
 const BOTH = ['patroni', 'postgres'] as const;
 const reason = whyNoCluster();
+const pgbouncer = reason === null ? await findPgBouncer() : { reason };
+
+/** How processes find the primary. */
+const WAYS = ['HAProxy', 'several hosts', 'PgBouncer'] as const;
+type Way = (typeof WAYS)[number];
+
+/** Why this way cannot be gone on this machine, or null. */
+function whyNotBy(way: Way): string | null {
+  return way === 'PgBouncer' && 'reason' in pgbouncer ? pgbouncer.reason : null;
+}
 
 interface World {
   readonly primary: Member;
@@ -38,8 +50,8 @@ interface Fault {
   readonly waitsForTtl: boolean;
   /** Whether another member is the primary afterwards. */
   readonly moves: boolean;
-  /** Left out where nothing else can happen than with HAProxy. */
-  readonly isForHaproxyOnly?: boolean;
+  /** In which ways the primary is found; all by default. */
+  readonly ways?: readonly Way[];
   /** Without HAProxy, nobody keeps clients from the former primary before it is healed. */
   readonly isFencedByHaproxy?: boolean;
   /** Nothing happens, so clients and receivers may notice nothing. */
@@ -67,13 +79,14 @@ const FAULTS: readonly Fault[] = [
     title: 'Postgres alone is killed',
     waitsForTtl: false,
     moves: true,
-    isForHaproxyOnly: true,
+    ways: ['HAProxy', 'several hosts'],
     provoke: ({ primary }) => primary.signal('SIGKILL', ['postgres']),
   },
   {
     title: 'Patroni alone is killed',
     waitsForTtl: true,
     moves: true,
+    ways: ['HAProxy', 'several hosts'],
     isFencedByHaproxy: true,
     provoke: ({ primary }) => primary.signal('SIGKILL', ['patroni']),
     heal: ({ primary }) => primary.start(),
@@ -82,6 +95,7 @@ const FAULTS: readonly Fault[] = [
     title: 'the primary is frozen',
     waitsForTtl: true,
     moves: true,
+    ways: ['HAProxy', 'several hosts'],
     provoke: ({ primary }) => primary.signal('SIGSTOP', BOTH),
     heal: ({ primary }) => primary.signal('SIGCONT', BOTH),
   },
@@ -89,7 +103,7 @@ const FAULTS: readonly Fault[] = [
     title: 'the synchronous standby is frozen',
     waitsForTtl: false,
     moves: false,
-    isForHaproxyOnly: true,
+    ways: ['HAProxy', 'several hosts'],
     provoke: ({ standby }) => standby.signal('SIGSTOP', BOTH),
     heal: ({ standby }) => standby.signal('SIGCONT', BOTH),
   },
@@ -97,7 +111,8 @@ const FAULTS: readonly Fault[] = [
     title: 'a route that stays with the former primary',
     waitsForTtl: false,
     moves: true,
-    isForHaproxyOnly: true,
+    // Several hosts have no route. A former primary among them is what a switchover leaves.
+    ways: ['HAProxy', 'PgBouncer'],
     provoke: async ({ load }) => {
       await route.freeze();
       await cluster.switchOver();
@@ -118,18 +133,12 @@ const FAULTS: readonly Fault[] = [
 let cluster: Cluster;
 let route: Route;
 
-/** How processes find the primary. */
-const WAYS = [
-  { way: 'HAProxy', isHaproxy: true, urlOf: () => route.url },
-  {
-    way: 'several hosts',
-    isHaproxy: false,
-    urlOf: () => {
-      const hosts = cluster.members.map(({ port }) => `127.0.0.1:${port}`).join();
-      return `postgres://app@${hosts}/app?target_session_attrs=read-write`;
-    },
-  },
-] as const;
+/** The URL by which the workers find the primary. */
+function workerUrlOf(way: Way): string {
+  if (way !== 'several hosts') return route.url;
+  const hosts = cluster.members.map(({ port }) => `127.0.0.1:${port}`).join();
+  return `postgres://app@${hosts}/app?target_session_attrs=read-write`;
+}
 
 describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_000 }, () => {
   let receiver: Receiver;
@@ -158,19 +167,31 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
     await receiver?.stop();
     await route?.stop();
     await cluster?.stop();
+    if ('command' in pgbouncer) await pgbouncer.remove();
   });
 
-  describe.each(WAYS)('found by $way', ({ way, isHaproxy, urlOf }) => {
+  for (const way of WAYS) {
+    const why = whyNotBy(way);
+    describe.skipIf(why !== null)(`found by ${way}${because(why)}`, () => {
+      addTests(way);
+    });
+  }
+
+  function addTests(way: Way): void {
     let customer: Customer;
+    let pooler: Pooler | null = null;
     const processes: RunningProcess[] = [];
 
     beforeAll(async () => {
-      const url = urlOf();
+      if (way === 'PgBouncer' && 'command' in pgbouncer)
+        pooler = await startPooler(pgbouncer, Number(new URL(route.url).port));
+      const url = workerUrlOf(way);
+      const apiUrl = pooler?.url ?? url;
       const env = {
         WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
         WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, () => 1).join(','),
       };
-      const apis = [await startApiProcess(url, env), await startApiProcess(url, env)];
+      const apis = [await startApiProcess(apiUrl, env), await startApiProcess(apiUrl, env)];
       processes.push(...apis);
       for (const _worker of [1, 2]) processes.push(await startWorkerProcess(url, env));
       const calls = apis.map((api) => createCall(api.url));
@@ -179,6 +200,7 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
 
     afterAll(async () => {
       for (const running of processes) await running.kill('SIGKILL');
+      await pooler?.stop();
     });
 
     /** Provokes the fault under load, heals it, and resolves when the cluster is whole. */
@@ -190,14 +212,14 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
       await load.acknowledges(50);
       await fault.provoke(world);
       if (moves) await until(async () => (await cluster.primary()).name !== primary.name);
-      if (isHaproxy || !isFencedByHaproxy) await load.acknowledges(50);
+      if (way !== 'several hosts' || !isFencedByHaproxy) await load.acknowledges(50);
       await fault.heal?.(world);
       await cluster.whole();
       await load.acknowledges(50);
       return load.stop();
     }
 
-    const faults = FAULTS.filter(({ isForHaproxyOnly = false }) => isHaproxy || !isForHaproxyOnly);
+    const faults = FAULTS.filter(({ ways = WAYS }) => ways.includes(way));
     test.for(faults)('$title: nothing acknowledged is lost', async (fault) => {
       const name = `${way}, ${fault.title}`;
       const ledger = await suffer(name, fault);
@@ -222,7 +244,7 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
       for (const { exited } of processes)
         expect(await Promise.race([exited, Promise.resolve('runs')])).toBe('runs');
     });
-  });
+  }
 });
 
 /** What the processes logged at level error, each cause once. */

@@ -1,11 +1,10 @@
 // PgBouncer from Debian's packages, which does not follow prepared statements before 1.21.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { PrimaryClient } from '../../src/db/primary-client.ts';
@@ -16,6 +15,7 @@ import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+import { canConnect, canFollowStatements } from './pgbouncer.ts';
 import { startServers, whyNoPostgres, type Servers } from './postgres.ts';
 
 const reason = whyNoPostgres ?? whyNot(['pgbouncer']);
@@ -54,7 +54,7 @@ describe.skipIf(reason !== null)(`a pooler${because(reason)}`, { timeout: 300_00
       `pool_mode = ${mode}`,
       'server_login_retry = 1',
       // Newer ones follow prepared statements, unless they are told not to.
-      ...(canFollowStatements() ? ['max_prepared_statements = 0'] : []),
+      ...(canFollowStatements(['pgbouncer']) ? ['max_prepared_statements = 0'] : []),
     ];
     await writeFile(file, config.join('\n'));
     // PgBouncer refuses root.
@@ -135,22 +135,3 @@ describe.skipIf(reason !== null)(`a pooler${because(reason)}`, { timeout: 300_00
     }
   });
 });
-
-/** Whether this PgBouncer knows the setting: 1.21 and newer. */
-function canFollowStatements(): boolean {
-  const { stdout } = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' });
-  const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(stdout) ?? [];
-  return Number(major) > 1 || Number(minor) >= 21;
-}
-
-async function canConnect(url: string): Promise<boolean> {
-  const client = new Client({ connectionString: url });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    await client.end();
-    return true;
-  } catch {
-    return false;
-  }
-}
