@@ -4,6 +4,8 @@ import { ProblemError } from '../core/problem.ts';
  * SQLSTATEs of errors that say nothing against the statement: the same one may succeed later.
  *
  * - 08: the connection failed.
+ * - 28, 3D: the server refuses the login or the database, for instance because a password was
+ *   changed while the process runs.
  * - 53: no disk space, no memory, too many connections.
  * - 57: an operator or a limit intervened. The server shuts down or starts, or it cancelled the
  *   statement (57014), for instance because of a `statement_timeout` that an operator has set. To a
@@ -13,7 +15,7 @@ import { ProblemError } from '../core/problem.ts';
  * - 26000, 42P05: a pooler does not follow prepared statements (`poolers.ts`).
  * - 40001, 40P01: a serialization failure, a deadlock.
  */
-const UNAVAILABLE_STATE = /^(?:(?:08|53|57|58)[0-9A-Z]{3}|25006|26000|40001|40P01|42P05)$/;
+const UNAVAILABLE_STATE = /^(?:(?:08|28|3D|53|57|58)[0-9A-Z]{3}|25006|26000|40001|40P01|42P05)$/;
 /**
  * Those after which the connection is of no use: it failed, the server has ended it (57P), it
  * leads to a server that cannot write, or its prepared statements are lost. After all others it can

@@ -37,13 +37,13 @@ interface Probe {
 /** Starts an API process and waits until it listens, ready or not. */
 async function startListening(
   databaseUrl: string,
-): Promise<RunningProcess & { probe(): Promise<Probe> }> {
+): Promise<RunningProcess & { readonly url: string; probe(): Promise<Probe> }> {
   const port = await findFreePort();
   const env = { DATABASE_URL: databaseUrl, PORT: String(port), LOG_LEVEL: 'info' };
   const api = runEntry('src/api.ts', env);
   const url = `http://127.0.0.1:${port}`;
   await until(() => fetch(`${url}/healthz`).catch(() => null));
-  return { ...api, probe: () => probe(url) };
+  return { ...api, url, probe: () => probe(url) };
 }
 
 async function probe(url: string): Promise<Probe> {
@@ -91,6 +91,8 @@ describe('a process that is not ready says', () => {
     url.password = 'hunter2';
     const api = await startListening(url.href);
     expect(await api.probe()).toEqual(notReady('database_login_refused'));
+    const key = `svck_live_${'a'.repeat(16)}_${'b'.repeat(64)}`;
+    expect((await createCall(api.url)(key, 'GET', '/me')).status).toBe(503);
     await api.kill('SIGTERM');
     expect(told(api.output())).toEqual(['database_login_refused', 'draining']);
     expect(api.output()).not.toContain('hunter2');
