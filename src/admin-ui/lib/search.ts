@@ -45,6 +45,8 @@ export const ACTOR_KINDS = ['user', 'api_key', 'platform', 'system'] as const;
 export interface AuditSearch {
   action?: string | undefined;
   kind?: (typeof ACTOR_KINDS)[number] | undefined;
+  /** The id of a key, a member or a service. */
+  actor?: string | undefined;
   target?: string | undefined;
   past?: Past | undefined;
 }
@@ -54,6 +56,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
   return withoutEmpty({
     action: textOf(search['action']),
     kind: ACTOR_KINDS.find((one) => one === search['kind']),
+    actor: textOf(search['actor']),
     target: textOf(search['target']),
     past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
   });

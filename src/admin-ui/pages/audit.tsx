@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useFormat } from '../i18n/format.ts';
@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
+import { nameOf } from './member-name.ts';
 
 type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 const route = getRouteApi('/audit');
@@ -18,9 +19,15 @@ const route = getRouteApi('/audit');
 export function AuditPage() {
   const t = useTexts();
   const search = route.useSearch();
-  const { action, kind, target, past } = search;
+  const { action, kind, actor, target, past } = search;
   const since = useMemo(() => sinceOf(past), [past]);
-  const filters = { action, actor_kind: kind, target_id: target, since };
+  const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, since };
+  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
+  const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
+  const nameOfActor = (id: string): string | undefined => {
+    const member = members.data?.data.find((one) => one.id === id);
+    return member ? nameOf(member) : keys.data?.data.find((one) => one.id === id)?.name;
+  };
   const entries = useInfiniteQuery(
     pagesOptions(api.admin.auditLog.list.queryKey(filters), (cursor) =>
       client.admin.auditLog.list.query({ ...filters, cursor, limit: 50 }),
@@ -30,7 +37,7 @@ export function AuditPage() {
   return (
     <>
       <PageHead title={t.audit.title} intro={t.audit.intro} />
-      <Filters />
+      <Filters keys={keys.data?.data ?? []} nameOfActor={nameOfActor} />
       <Loaded query={entries}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
@@ -38,7 +45,7 @@ export function AuditPage() {
             return <Empty title={isFiltered ? t.common.nothingMatches : t.audit.empty} />;
           return (
             <>
-              <AuditTable entries={rows} />
+              <AuditTable entries={rows} nameOfActor={nameOfActor} />
               <More query={entries} shown={rows.length} />
             </>
           );
@@ -48,7 +55,13 @@ export function AuditPage() {
   );
 }
 
-function Filters() {
+function Filters({
+  keys,
+  nameOfActor,
+}: {
+  readonly keys: readonly { readonly id: string; readonly name: string }[];
+  readonly nameOfActor: (id: string) => string | undefined;
+}) {
   const t = useTexts();
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -74,6 +87,15 @@ function Filters() {
         options={Object.entries(t.deliveries.pasts) as ['1h' | '24h' | '7d', string][]}
         onChange={(past) => set({ past })}
       />
+      <Filter
+        label={t.usage.key}
+        value={keys.find(({ id }) => id === search.actor)?.id}
+        options={keys.map(({ id, name }) => [id, name])}
+        onChange={(actor) => set({ actor })}
+      />
+      {search.actor !== undefined && !keys.some(({ id }) => id === search.actor) && (
+        <p className="hint">{t.audit.byActor(nameOfActor(search.actor) ?? search.actor)}</p>
+      )}
       {search.target !== undefined && <p className="hint">{t.audit.forTarget(search.target)}</p>}
       {Object.keys(search).length > 0 && (
         <Button look="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
@@ -84,7 +106,13 @@ function Filters() {
   );
 }
 
-function AuditTable({ entries }: { readonly entries: readonly Entry[] }) {
+function AuditTable({
+  entries,
+  nameOfActor,
+}: {
+  readonly entries: readonly Entry[];
+  readonly nameOfActor: (id: string) => string | undefined;
+}) {
   const t = useTexts();
   const format = useFormat();
   const columns: Column<Entry>[] = [
@@ -102,8 +130,16 @@ function AuditTable({ entries }: { readonly entries: readonly Entry[] }) {
       label: t.audit.who,
       cell: ({ actor }) => (
         <>
-          {t.audit.kinds[actor.kind] ?? actor.kind}
-          <code className="sub">{actor.id}</code>
+          {nameOfActor(actor.id) ?? t.audit.kinds[actor.kind] ?? actor.kind}
+          <small className="sub">
+            <Link
+              to="/audit"
+              search={{ actor: actor.id }}
+              aria-label={t.audit.allBy(nameOfActor(actor.id) ?? actor.id)}
+            >
+              <code>{actor.id}</code>
+            </Link>
+          </small>
         </>
       ),
     },
@@ -116,41 +152,68 @@ function AuditTable({ entries }: { readonly entries: readonly Entry[] }) {
         </time>
       ),
     },
-    {
-      label: t.common.details,
-      cell: ({ request_id, details }) => (
-        <details className="scopes">
-          <summary>{t.common.details}</summary>
-          <p className="hint">{t.common.requestId(request_id)}</p>
-          {Object.entries(details).map(([name, value]) => (
-            <p key={name}>
-              <code>
-                {name}: {JSON.stringify(value)}
-              </code>
-            </p>
-          ))}
-        </details>
-      ),
-    },
+    { label: t.common.details, cell: (entry) => <EntryDetails entry={entry} /> },
   ];
   return <Table caption={t.audit.title} columns={columns} rows={entries} keyOf={({ id }) => id} />;
 }
 
+function EntryDetails({ entry }: { readonly entry: Entry }) {
+  const t = useTexts();
+  const { request_id, details, actor, target_id } = entry;
+  return (
+    <details className="scopes">
+      <summary>{t.common.details}</summary>
+      {Object.entries(details).map(([name, value]) => (
+        <p key={name}>
+          <code>
+            {name}: {JSON.stringify(value)}
+          </code>
+        </p>
+      ))}
+      <p className="hint">{t.common.requestId(request_id)}</p>
+      {/* Only calls of keys are in the request log. */}
+      {actor.kind === 'api_key' && (
+        <p>
+          <Link to="/requests/$requestId" params={{ requestId: request_id }}>
+            {t.audit.toRequest}
+          </Link>
+        </p>
+      )}
+      {target_id !== null && (
+        <p>
+          <Link to="/audit" search={{ target: target_id }}>
+            {t.audit.allAbout}
+          </Link>
+        </p>
+      )}
+    </details>
+  );
+}
+
+/** The pages that show what begins with these letters. */
+const PAGES_OF = {
+  key: '/keys',
+  mem: '/members',
+  crm: '/crm',
+} as const;
+
 /** A link to what an entry is about, if it has a page, else to all entries about it. */
 function Target({ id }: { readonly id: string }) {
   const text = <code>{id}</code>;
-  if (id.startsWith('whe_'))
+  const [kind = ''] = id.split('_', 1);
+  if (kind === 'whe')
     return (
       <Link to="/webhooks/$endpointId" params={{ endpointId: id }}>
         {text}
       </Link>
     );
-  if (id.startsWith('whd_'))
+  if (kind === 'whd')
     return (
       <Link to="/deliveries/$deliveryId" params={{ deliveryId: id }}>
         {text}
       </Link>
     );
+  if (kind in PAGES_OF) return <Link to={PAGES_OF[kind as keyof typeof PAGES_OF]}>{text}</Link>;
   return (
     <Link to="/audit" search={{ target: id }}>
       {text}

@@ -100,7 +100,7 @@ function KeyTable({
       cell: (key) => (
         <>
           <span className="name">{key.name}</span>
-          <code className="sub">svck_live_{key.prefix}_…</code>
+          <code className="sub">svck_live_{key.prefix}</code>
         </>
       ),
     },

@@ -73,15 +73,23 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
         error={wasSent && chosen.length === 0 ? t.keys.permissionsNeeded : null}
       >
         {offer.templates.map(({ id, name, scopes }) => (
-          <Choice
-            key={id}
-            kind="radio"
-            name="template"
-            checked={template === id}
-            label={name}
-            hint={t.keys.countScopes(scopes.length)}
-            onChange={() => setTemplate(id)}
-          />
+          <div key={id}>
+            <Choice
+              kind="radio"
+              name="template"
+              checked={template === id}
+              label={name}
+              hint={t.keys.countScopes(scopes.length)}
+              onChange={() => setTemplate(id)}
+            />
+            {template === id && (
+              <ul className="nested hint">
+                {scopes.map((scope) => (
+                  <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>
+                ))}
+              </ul>
+            )}
+          </div>
         ))}
         <Choice
           kind="radio"

@@ -119,7 +119,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
       <TextFilter
         label={t.requests.route}
         value={search.path}
-        placeholder="/users/{member_id}"
+        placeholder="/users"
         suggestions={routes}
         onChange={(path) => set({ path })}
       />

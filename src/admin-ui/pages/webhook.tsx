@@ -13,11 +13,10 @@ import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
-import { EndpointState, type Endpoint } from './webhooks.tsx';
+import { countOutcomes, EndpointState, RECENT, type Endpoint } from './webhooks.tsx';
 import { WebhookTest } from './webhook-test.tsx';
 
 const route = getRouteApi('/webhooks/$endpointId');
-const RECENT = 100;
 const SHOWN = 5;
 
 /** One webhook endpoint. */
@@ -121,14 +120,11 @@ function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
       <h2>{t.webhooks.recent}</h2>
       <Loaded query={recent} rows={3}>
         {({ data }) => {
-          const tried = data.filter(({ status }) => status !== 'pending');
-          const ok = tried.filter((one) => one.status === 'ok').length;
+          const { ok, tried } = countOutcomes(data);
           if (data.length === 0) return <Empty title={t.deliveries.empty} />;
           return (
             <>
-              {tried.length > 0 && (
-                <p className="hint">{t.webhooks.rate(format.number(ok), tried.length)}</p>
-              )}
+              {tried > 0 && <p className="hint">{t.webhooks.rate(format.number(ok), tried)}</p>}
               <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} />
               <p className="after">
                 <Link to="/deliveries" search={{ endpoint: id }}>

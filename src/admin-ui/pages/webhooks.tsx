@@ -8,6 +8,9 @@ import { Table, type Column } from '../ui/table.tsx';
 
 export type Endpoint = RouterOutputs['v1']['webhooks']['listEndpoints']['data'][number];
 
+/** Of how many deliveries the success rate of an endpoint is made. */
+export const RECENT = 100;
+
 /** The team's webhook endpoints. */
 export function WebhooksPage() {
   const t = useTexts();
@@ -65,6 +68,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
         </details>
       ),
     },
+    { label: t.webhooks.success, cell: ({ id }) => <SuccessRate endpointId={id} /> },
     {
       label: t.webhooks.lastSuccess,
       cell: ({ last_success_at: at }) =>
@@ -80,6 +84,31 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
   return (
     <Table caption={t.webhooks.title} columns={columns} rows={endpoints} keyOf={({ id }) => id} />
   );
+}
+
+/** How many of the endpoint's last deliveries have arrived. */
+function SuccessRate({ endpointId }: { readonly endpointId: string }) {
+  const t = useTexts();
+  const format = useFormat();
+  const recent = useQuery(
+    api.admin.deliveries.list.queryOptions({ endpoint_id: endpointId, limit: RECENT }),
+  );
+  const { ok, tried } = countOutcomes(recent.data?.data ?? []);
+  if (tried === 0) return <span className="soft">–</span>;
+  return (
+    <Link to="/deliveries" search={{ endpoint: endpointId }}>
+      {format.percent(ok / tried)} <small>{t.webhooks.ofLast(tried)}</small>
+    </Link>
+  );
+}
+
+/** How many deliveries were tried, and how many of these arrived. */
+export function countOutcomes(deliveries: readonly { readonly status: string }[]): {
+  ok: number;
+  tried: number;
+} {
+  const tried = deliveries.filter(({ status }) => status !== 'pending');
+  return { ok: tried.filter(({ status }) => status === 'ok').length, tried: tried.length };
 }
 
 export function EndpointState({ status }: { readonly status: string }) {
