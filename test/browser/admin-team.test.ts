@@ -13,6 +13,8 @@ const PAGES = [
   '/privacy',
   '/catalog',
   '/crm',
+  '/requests',
+  '/requests/nothing',
   '/usage',
   '/results',
   '/audit',

@@ -20,8 +20,7 @@ export function CrmPage() {
   const [isConnecting, setConnecting] = useState(false);
   const connections = useQuery({
     ...api.admin.crm.list.queryOptions({}),
-    refetchInterval: ({ state }) =>
-      state.data?.data.some(({ syncing }) => syncing) ? LOOK_EVERY_MS : false,
+    refetchInterval: ({ state }) => (state.data?.data.some(isBeingRead) ? LOOK_EVERY_MS : false),
   });
   return (
     <>
@@ -46,6 +45,11 @@ export function CrmPage() {
       {isConnecting && <ConnectCrm onClose={() => setConnecting(false)} />}
     </>
   );
+}
+
+/** A worker reads it, or will in a moment. */
+function isBeingRead({ syncing, next_sync_at: next }: Connection): boolean {
+  return syncing || (next !== null && Date.parse(next) <= Date.now());
 }
 
 function ConnectionCard({ connection }: { readonly connection: Connection }) {
@@ -93,7 +97,7 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
       <p className="soft">
         {t.crm.last}: {last_synced_at === null ? t.common.never : format.moment(last_synced_at)}
         <br />
-        {connection.syncing
+        {isBeingRead(connection)
           ? t.crm.running
           : next_sync_at !== null && `${t.crm.next}: ${format.moment(next_sync_at)}`}
       </p>

@@ -1,0 +1,480 @@
+// Each task of a team's admin, once by the mouse and once by the keyboard alone. The steps stand
+// here once; `Hands` takes them in either way.
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { newRequestId } from '../../src/core/ids.ts';
+import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
+import { startRequestLog } from '../../src/features/requests/log.ts';
+import { openAdminPage } from '../support/admin-page.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
+import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
+import { startCrm } from '../support/crm/fake.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { keyboardHands, mouseHands, type Hands } from '../support/hands.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
+
+const WAYS = { mouse: mouseHands, keyboard: keyboardHands } as const;
+type Way = keyof typeof WAYS;
+
+let api: TestApi;
+let browser: Browser;
+let receiver: Receiver;
+
+/** What a task needs. `way` is the name of its team, too. */
+interface World {
+  readonly page: Page;
+  readonly hands: Hands;
+  readonly way: Way;
+  /** Finds a button or link by its name. */
+  readonly button: (name: string) => Locator;
+  readonly link: (name: string) => Locator;
+  /** Finds a field by its label; a choice with a hint by the beginning of its label. */
+  readonly field: (label: string | RegExp) => Locator;
+  readonly says: (text: string | RegExp) => Promise<void>;
+}
+
+/** Where the admin begins, and what they do until they see that it worked. */
+type Task = readonly [name: string, path: string, act: (world: World) => Promise<void>];
+
+const keyOf = ({ way }: World, name: string): string => api.key(`team_${way}`, name);
+const statusOf = async (key: string): Promise<number> => (await api.call(key, 'GET', '/me')).status;
+
+const storeSecret = async ({ page, hands, button }: World, label: string): Promise<string> => {
+  const secret = await page.getByRole('dialog').locator('code').first().innerText();
+  await hands.check(page.getByLabel(label));
+  await hands.press(button('Done'));
+  return secret;
+};
+
+const KEY_TASKS: readonly Task[] = [
+  [
+    'creates a key',
+    '/keys',
+    async (world) => {
+      const { hands, link, field, button, page } = world;
+      await hands.press(link('Create a key'));
+      await hands.write(field('Name'), 'Payroll import');
+      await hands.check(field(/^Read plus assignments/));
+      await hands.check(field(/^No end/));
+      await hands.press(button('Create a key'));
+      const secret = await storeSecret(world, 'I have stored the key');
+      await page.getByRole('rowheader', { name: 'Payroll import' }).waitFor();
+      expect(await statusOf(secret)).toBe(200);
+    },
+  ],
+  [
+    'replaces a key at once',
+    '/keys',
+    async (world) => {
+      const { hands, button, field, page } = world;
+      await hands.press(button('Replace: users:read'));
+      await hands.check(field(/^End it now/));
+      await hands.press(button('Replace the key'));
+      const secret = await storeSecret(world, 'I have stored the key');
+      await page.getByRole('rowheader', { name: 'users:read (2)' }).waitFor();
+      expect(await statusOf(secret)).toBe(200);
+      expect(await statusOf(keyOf(world, 'users:read'))).toBe(401);
+    },
+  ],
+  [
+    'revokes a key after reading what it was used for',
+    '/keys',
+    async (world) => {
+      const { hands, button, says } = world;
+      await logCall(world, { key: 'users:write', route: '/users', status: 201 });
+      await hands.press(button('Revoke: users:write'));
+      await says(/Its last call: POST \/users\. They came from 203\.0\.113\.0\/24\./);
+      await hands.press(button('Revoke the key'));
+      await says('The key “users:write” no longer works.');
+      expect(await statusOf(keyOf(world, 'users:write'))).toBe(401);
+    },
+  ],
+];
+
+const WEBHOOK_TASKS: readonly Task[] = [
+  [
+    'adds an endpoint',
+    '/webhooks',
+    async (world) => {
+      const { hands, link, field, button, page, way } = world;
+      await hands.press(link('Add an endpoint'));
+      await hands.write(field('Address'), `${receiver.url}/${way}/new`);
+      await hands.check(field(/^A training was scored/));
+      await hands.press(button('Add an endpoint'));
+      expect(await storeSecret(world, 'I have stored the secret')).toMatch(/^whsec_/);
+      await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    },
+  ],
+  [
+    'pauses an endpoint and reactivates it',
+    '/webhooks/whe_steady',
+    async ({ hands, button, says }) => {
+      await hands.press(button('Pause'));
+      await says('Events are kept back.');
+      await hands.press(button('Reactivate'));
+      await says('The endpoint is active again.');
+    },
+  ],
+  [
+    'replaces the secret of an endpoint, and both work for a while',
+    '/webhooks/whe_steady',
+    async (world) => {
+      const { hands, button, field, says, page } = world;
+      await hands.press(button('Replace the secret'));
+      await hands.check(field(/^7 days/));
+      await hands.press(
+        page.getByRole('dialog').getByRole('button', { name: 'Replace the secret' }),
+      );
+      await storeSecret(world, 'I have stored the secret');
+      await says('Signed with the old secret, too, until');
+    },
+  ],
+  [
+    'sends a test event and sees it arrive',
+    '/webhooks/whe_steady',
+    async ({ hands, button, says, way }) => {
+      await hands.press(button('Send a test'));
+      await says(/The test arrived: your server answered in \d+ ms/);
+      expect(receiver.requestsTo(`/${way}/steady`)).not.toEqual([]);
+    },
+  ],
+  [
+    'finds a failed delivery, reads why, and tries it again',
+    '/deliveries',
+    async ({ hands, field, link, button, says, page }) => {
+      await hands.choose(field('State'), 'Every failure');
+      await hands.choose(field('Endpoint'), 'Back again');
+      await page.waitForURL(/status=failed.*endpoint=whe_back|endpoint=whe_back.*status=failed/);
+      await hands.press(link('Somebody joined the team'));
+      await says('Your server had an error of its own.');
+      await says('Look at the log of your server at the time of the attempt.');
+      await hands.press(button('Try again now'));
+      await says('Your server has accepted the event.');
+    },
+  ],
+  [
+    'sends everything again that the filter matches, and stops it',
+    '/deliveries?endpoint=whe_dead',
+    async ({ hands, button, field, says, page }) => {
+      await hands.press(button('Send failures again'));
+      await hands.check(page.getByRole('dialog').getByLabel('Last 7 days'));
+      await says('3 deliveries failed in this time');
+      await hands.press(button('Send 3 again'));
+      await says('0 of 3 queued');
+      // No job runs in this file, so it stays in progress.
+      await hands.press(button('Stop'));
+      await page.getByRole('cell', { name: /^Stopped/ }).waitFor();
+      await field('State').waitFor();
+    },
+  ],
+];
+
+const TEAM_TASKS: readonly Task[] = [
+  [
+    'invites an admin',
+    '/members',
+    async ({ hands, button, field, says, way }) => {
+      await hands.press(button('Invite somebody'));
+      await hands.write(field('Email address'), `kim@${way}.example`);
+      await hands.check(field(/^Admin/));
+      await hands.press(button('Send the invitation'));
+      await says(`The invitation to kim@${way}.example is on its way.`);
+    },
+  ],
+  [
+    'changes a role',
+    '/members',
+    async ({ hands, button, field, says, way }) => {
+      await hands.press(button(`Change: member@${way}.test`));
+      await hands.check(field(/^Admin/));
+      await hands.press(button('Save'));
+      await says('Changed.');
+      const { rows } = await api.db.pool.query(`select role from member where id = $1`, [
+        memberId(way, 'member'),
+      ]);
+      expect(rows).toEqual([{ role: 'admin' }]);
+    },
+  ],
+  [
+    'removes a member after reading what becomes of their work',
+    '/members',
+    async ({ hands, button, says, page, way }) => {
+      await hands.press(button(`Remove: leaver@${way}.test`));
+      await says('Open assignments are revoked at once.');
+      await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Remove' }));
+      await says('Removed from the team.');
+      expect(await page.getByText(`leaver@${way}.test`).count()).toBe(0);
+    },
+  ],
+  [
+    'sees what a privacy switch hides, and switches it',
+    '/privacy',
+    async ({ hands, button, says, page }) => {
+      await hands.press(button('Comparison of members: Switch on …'));
+      await page.getByRole('region', { name: 'When it is off' }).waitFor();
+      await hands.press(button('Switch it on'));
+      await says('The switch was changed.');
+      await button('Comparison of members: Switch off …').waitFor();
+    },
+  ],
+  [
+    'blocks an entry by a policy',
+    '/catalog',
+    async ({ hands, field, says, way }) => {
+      await hands.write(field('Search'), 'tough');
+      await says('1 entry shown');
+      await hands.check(field('Allow Tough'));
+      await says('The policy was saved.');
+      const owner = await appAsMember(api, way, 'owner');
+      expect(await owner.admin.team.policy.get.query({})).toEqual({ blocked: ['per_tough'] });
+    },
+  ],
+  [
+    'releases only some entries of the catalog',
+    '/catalog',
+    async ({ hands, field, says, way }) => {
+      await hands.check(field(/^Only those that are marked/));
+      await says('The policy was saved.');
+      await hands.check(field('Release Renewal'));
+      const owner = await appAsMember(api, way, 'owner');
+      await expect
+        .poll(async () => (await owner.admin.team.release.get.query({})).released)
+        .toEqual(expect.not.arrayContaining(['sit_renewal']));
+    },
+  ],
+];
+
+const CRM_TASKS: readonly Task[] = [
+  [
+    'connects a CRM, pauses it, reads it now, replaces its token and disconnects it',
+    '/crm',
+    async (world) => {
+      const { page, hands, button, field, says } = world;
+      const crm = await startCrm('pipedrive');
+      crm.token = 'the-first-token';
+      // Pipedrive is on this machine: the service allows that only in tests.
+      await page.route('**/trpc/admin.crm.connect', (route) =>
+        route.continue({
+          postData: JSON.stringify({ ...route.request().postDataJSON(), base_url: crm.url }),
+        }),
+      );
+      await hands.press(button('Connect a CRM'));
+      await hands.choose(page.getByRole('dialog').getByLabel('CRM'), 'Pipedrive');
+      await hands.write(field('Token'), 'a-wrong-token');
+      await hands.press(button('Test and connect'));
+      await says('The CRM does not accept the token.');
+      await hands.write(field('Token'), crm.token);
+      await hands.press(button('Test and connect'));
+      await says('The CRM is connected.');
+      await hands.press(button('Pause'));
+      await hands.press(button('Resume'));
+      await button('Pause').waitFor();
+      crm.token = 'the-second-token';
+      await syncAll(world);
+      await hands.press(button('Read now'));
+      await says('The CRM does not accept the token.');
+      await hands.press(button('Replace the token'));
+      await hands.write(field('Token'), crm.token);
+      await hands.press(button('Test and replace'));
+      await says('The token was replaced.');
+      await syncAll(world);
+      // The page looks by itself until what is due was read.
+      await page.getByText('Works').waitFor();
+      await hands.press(button('Disconnect'));
+      await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }));
+      await says('No CRM is connected');
+    },
+  ],
+];
+
+const INSIGHT_TASKS: readonly Task[] = [
+  [
+    'finds in the audit log what a key did',
+    '/audit',
+    async (world) => {
+      const { hands, field, page, says } = world;
+      const body = { email: `guest@${world.way}.example` };
+      expect((await api.call(keyOf(world, 'full'), 'POST', '/users', { body })).status).toBe(201);
+      await hands.choose(field('What'), 'Member invited');
+      await hands.choose(field('API key'), 'full');
+      await page.waitForURL(/action=member\.invited/);
+      await says('1 entry shown');
+      await page.getByRole('link', { name: 'Everything that full did' }).waitFor();
+    },
+  ],
+  [
+    'takes the usage of a key home',
+    '/usage?days=7',
+    async ({ hands, field, button, page, says }) => {
+      await hands.choose(field('API key'), 'by_admin');
+      await says(/Successful 40,/);
+      const download = page.waitForEvent('download');
+      await hands.press(button('Download as CSV'));
+      expect((await download).suggestedFilename()).toBe('usage.csv');
+    },
+  ],
+  [
+    'finds out why a request was refused',
+    '/',
+    async (world) => {
+      const { hands, link, field, says, page } = world;
+      const id = await logCall(world, {
+        key: 'full',
+        route: '/assignments',
+        status: 422,
+        problem: {
+          code: 'validation_error',
+          errors: [{ path: 'body.title', code: 'too_big' }],
+        },
+      });
+      await hands.press(link('Requests').first());
+      await hands.choose(field('Status'), 'Refused (4xx)');
+      await hands.write(field('Request id'), id);
+      await page.keyboard.press('Enter');
+      await page.waitForURL(new RegExp(`id=${id}`));
+      await hands.press(link('POST /assignments'));
+      await says('It is too long or too large.');
+      await page.getByRole('rowheader', { name: 'body.title' }).waitFor();
+      expect(await findFaults(page)).toEqual([]);
+      await page.goBack();
+      await page.getByText('1 entry shown').waitFor();
+    },
+  ],
+];
+
+const TASKS = [...KEY_TASKS, ...WEBHOOK_TASKS, ...TEAM_TASKS, ...CRM_TASKS, ...INSIGHT_TASKS];
+
+describe.skipIf(SKIPPED !== '')(`the admin page: tasks${SKIPPED}`, () => {
+  beforeAll(async () => {
+    receiver = await startReceiver();
+    const teams = (Object.keys(WAYS) as Way[]).map(makeTaskTeam);
+    api = await startTestApi({ allowPrivateTargets: true, seed: makeSeed(teams) });
+    await api.db.pool.query(
+      `insert into api_key_usage (team_id, day, key_id, count_2xx)
+       select team_id, current_date, id, 40
+       from api_key
+       where name = 'by_admin'`,
+    );
+    await startDeliveries(api, { clock: systemClock });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await receiver?.stop();
+  });
+
+  describe.each(Object.keys(WAYS) as Way[])('by the %s an admin', (way) => {
+    it.each(TASKS)('%s', async (_name, path, act) => {
+      const { page, complaints } = await openAdminPage(browser, api, { path, team: way });
+      await act(worldOf(page, way));
+      // A refusal is a part of some tasks.
+      expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
+      await page.context().close();
+    });
+  });
+});
+
+function worldOf(page: Page, way: Way): World {
+  return {
+    page,
+    way,
+    hands: WAYS[way](page),
+    button: (name) => page.getByRole('button', { name, exact: true }),
+    link: (name) => page.getByRole('link', { name }),
+    field: (label) => page.getByLabel(label, { exact: true }),
+    says: (text) => page.getByText(text).first().waitFor(),
+  };
+}
+
+function makeTaskTeam(way: Way): TeamSeed {
+  const endpoint = (id: string, description: string) => ({
+    id: `whe_${id}`,
+    url: `${receiver.url}/${way}/${id}`,
+    description,
+    events: ['member.joined' as const],
+  });
+  const failed = (id: string, endpointId: string) => ({
+    id: `whd_${id}`,
+    endpoint_id: `whe_${endpointId}`,
+    event_type: 'member.joined' as const,
+    status: 'gave_up' as const,
+    attempt: 8,
+    created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
+    response_code: 503,
+    response_excerpt: 'Maintenance',
+    response_ms: 12,
+  });
+  return makeTeam(way, {
+    members: [makeMember(way, 'leaver')],
+    privacy: { leaderboard_enabled: false },
+    webhook_endpoints: [
+      endpoint('steady', 'Steady'),
+      endpoint('back', 'Back again'),
+      endpoint('dead', 'Dead'),
+    ],
+    webhook_deliveries: [
+      failed('back', 'back'),
+      ...['1', '2', '3'].map((id) => failed(`dead_${id}`, 'dead')),
+    ],
+  });
+}
+
+/** Adds a POST of a key to the request log, and returns its id. */
+async function logCall(
+  { way }: World,
+  call: {
+    readonly key: string;
+    readonly route: string;
+    readonly status: number;
+    readonly problem?: { readonly code: string; readonly errors: readonly object[] };
+  },
+): Promise<string> {
+  const { key, problem = null, ...given } = call;
+  const { rows } = await api.db.pool.query<{ id: string }>(
+    `select id from api_key where team_id = $1 and name = $2`,
+    [`team_${way}`, key],
+  );
+  const log = startRequestLog({
+    db: api.db,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const requestId = newRequestId();
+  log.add({
+    ...given,
+    requestId,
+    problem,
+    teamId: `team_${way}`,
+    keyId: rows[0]?.id ?? '',
+    method: 'POST',
+    durationMs: 3,
+    ip: '203.0.113.7',
+    declared: new Set(['title']),
+  });
+  await log.stop();
+  return requestId;
+}
+
+/** Reads the team's CRM as the job of a worker does. */
+async function syncAll({ way }: World): Promise<void> {
+  const { rows } = await api.db.pool.query<{ id: string }>(
+    `select id from crm_connection where team_id = $1`,
+    [`team_${way}`],
+  );
+  for (const { id } of rows)
+    await syncConnection(
+      {
+        db: api.db,
+        clock: systemClock,
+        secrets: { current: TEST_APP_SECRET, previous: null },
+        settings: { timeoutMs: 5_000, allowBaseUrl: true },
+        random: () => 0.5,
+        sleep: async () => undefined,
+      },
+      { teamId: `team_${way}`, connectionId: id },
+    );
+}
