@@ -302,7 +302,7 @@ const INSIGHT_TASKS: readonly Task[] = [
       await hands.choose(field('API key'), 'full');
       await page.waitForURL(/action=member\.invited/);
       await says('1 entry shown');
-      await page.getByRole('link', { name: 'Everything that full did' }).waitFor();
+      await page.getByRole('link', { name: 'full' }).waitFor();
     },
   ],
   [

@@ -14,7 +14,6 @@ const PAGES = [
   '/catalog',
   '/crm',
   '/requests',
-  '/requests/nothing',
   '/usage',
   '/results',
   '/audit',

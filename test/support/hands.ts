@@ -84,11 +84,15 @@ export function keyboardHands(page: Page): Hands {
       }
       // Tab comes to one button of a group only, the arrow keys to the others.
       await tabTo(target, groupHasFocus);
+      if (await target.isChecked()) return undefined;
       if (await target.evaluate(hasFocus)) await key('Space');
-      for (let arrows = 0; !(await target.isChecked()); arrows += 1) {
+      for (let arrows = 0; !(await target.evaluate(hasFocus)); arrows += 1) {
         if (arrows === TABS_MAX) throw new Error(`no arrow key leads to ${String(target)}`);
         await key('ArrowDown');
       }
+      // The arrow key has chosen it. A page may show that only once it is stored.
+      await until(() => target.isChecked());
+      return undefined;
     },
     write: async (target, text) => {
       await tabTo(target);

@@ -10,7 +10,8 @@ import { Button } from '../ui/button.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
-import { nameOf } from './member-name.ts';
+import { nameOf as nameOfMember } from './member-name.ts';
+import { nameOfEndpoint } from './endpoint-name.ts';
 
 type Entry = RouterOutputs['admin']['auditLog']['list']['data'][number];
 const route = getRouteApi('/audit');
@@ -24,10 +25,13 @@ export function AuditPage() {
   const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, since };
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
-  const nameOfActor = (id: string): string | undefined => {
-    const member = members.data?.data.find((one) => one.id === id);
-    return member ? nameOf(member) : keys.data?.data.find((one) => one.id === id)?.name;
-  };
+  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
+  const names = new Map([
+    ...(members.data?.data ?? []).map((member) => [member.id, nameOfMember(member)] as const),
+    ...(keys.data?.data ?? []).map(({ id, name }) => [id, name] as const),
+    ...(endpoints.data?.data ?? []).map((one) => [one.id, nameOfEndpoint(one)] as const),
+  ]);
+  const nameOf = (id: string) => names.get(id);
   const entries = useInfiniteQuery(
     pagesOptions(api.admin.auditLog.list.queryKey(filters), (cursor) =>
       client.admin.auditLog.list.query({ ...filters, cursor, limit: 50 }),
@@ -37,7 +41,7 @@ export function AuditPage() {
   return (
     <>
       <PageHead title={t.audit.title} intro={t.audit.intro} />
-      <Filters keys={keys.data?.data ?? []} nameOfActor={nameOfActor} />
+      <Filters keys={keys.data?.data ?? []} nameOf={nameOf} />
       <Loaded query={entries}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
@@ -45,7 +49,7 @@ export function AuditPage() {
             return <Empty title={isFiltered ? t.common.nothingMatches : t.audit.empty} />;
           return (
             <>
-              <AuditTable entries={rows} nameOfActor={nameOfActor} />
+              <AuditTable entries={rows} nameOf={nameOf} />
               <More query={entries} shown={rows.length} />
             </>
           );
@@ -57,10 +61,10 @@ export function AuditPage() {
 
 function Filters({
   keys,
-  nameOfActor,
+  nameOf,
 }: {
   readonly keys: readonly { readonly id: string; readonly name: string }[];
-  readonly nameOfActor: (id: string) => string | undefined;
+  readonly nameOf: (id: string) => string | undefined;
 }) {
   const t = useTexts();
   const search = route.useSearch();
@@ -94,7 +98,7 @@ function Filters({
         onChange={(actor) => set({ actor })}
       />
       {search.actor !== undefined && !keys.some(({ id }) => id === search.actor) && (
-        <p className="hint">{t.audit.byActor(nameOfActor(search.actor) ?? search.actor)}</p>
+        <p className="hint">{t.audit.byActor(nameOf(search.actor) ?? search.actor)}</p>
       )}
       {search.target !== undefined && <p className="hint">{t.audit.forTarget(search.target)}</p>}
       {Object.keys(search).length > 0 && (
@@ -108,10 +112,10 @@ function Filters({
 
 function AuditTable({
   entries,
-  nameOfActor,
+  nameOf,
 }: {
   readonly entries: readonly Entry[];
-  readonly nameOfActor: (id: string) => string | undefined;
+  readonly nameOf: (id: string) => string | undefined;
 }) {
   const t = useTexts();
   const format = useFormat();
@@ -130,20 +134,17 @@ function AuditTable({
       label: t.audit.who,
       cell: ({ actor }) => (
         <>
-          {nameOfActor(actor.id) ?? t.audit.kinds[actor.kind] ?? actor.kind}
-          <small className="sub">
-            <Link
-              to="/audit"
-              search={{ actor: actor.id }}
-              aria-label={t.audit.allBy(nameOfActor(actor.id) ?? actor.id)}
-            >
-              <code>{actor.id}</code>
-            </Link>
-          </small>
+          <Link to="/audit" search={{ actor: actor.id }} title={t.audit.allBy(actor.id)}>
+            {nameOf(actor.id) ?? <code>{actor.id}</code>}
+          </Link>
+          <small className="sub">{t.audit.kinds[actor.kind] ?? actor.kind}</small>
         </>
       ),
     },
-    { label: t.audit.target, cell: ({ target_id: id }) => id !== null && <Target id={id} /> },
+    {
+      label: t.audit.target,
+      cell: ({ target_id: id }) => id !== null && <Target id={id} name={nameOf(id)} />,
+    },
     {
       label: t.audit.when,
       cell: ({ created_at: at }) => (
@@ -170,6 +171,14 @@ function EntryDetails({ entry }: { readonly entry: Entry }) {
           </code>
         </p>
       ))}
+      {[actor.id, target_id].map(
+        (id) =>
+          id !== null && (
+            <p key={id}>
+              <code>{id}</code>
+            </p>
+          ),
+      )}
       <p className="hint">{t.common.requestId(request_id)}</p>
       {/* Only calls of keys are in the request log. */}
       {actor.kind === 'api_key' && (
@@ -198,8 +207,8 @@ const PAGES_OF = {
 } as const;
 
 /** A link to what an entry is about, if it has a page, else to all entries about it. */
-function Target({ id }: { readonly id: string }) {
-  const text = <code>{id}</code>;
+function Target({ id, name }: { readonly id: string; readonly name: string | undefined }) {
+  const text = name ?? <code className="id">{id}</code>;
   const [kind = ''] = id.split('_', 1);
   if (kind === 'whe')
     return (

@@ -12,7 +12,7 @@ import { More } from '../ui/table.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
 import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { PastResends, ResendDialog } from './resend.tsx';
-import type { Endpoint } from './webhooks.tsx';
+import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 
 const route = getRouteApi('/deliveries');
 const STATUSES = ['failed', 'ok', 'retrying', 'gave_up', 'pending'] as const;
@@ -99,10 +99,7 @@ function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
       <Filter
         label={t.deliveries.endpoint}
         value={search.endpoint}
-        options={endpoints.map(({ id, url, description }) => [
-          id,
-          description ?? new URL(url).host,
-        ])}
+        options={endpoints.map((endpoint) => [endpoint.id, nameOfEndpoint(endpoint)])}
         onChange={(endpoint) => set({ endpoint })}
       />
       {Object.keys(search).length > 0 && (

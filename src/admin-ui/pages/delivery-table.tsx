@@ -4,7 +4,7 @@ import { useTexts } from '../i18n/language.ts';
 import type { RouterOutputs } from '../lib/api.ts';
 import { Badge } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
-import type { Endpoint } from './webhooks.tsx';
+import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 
 export type Delivery = RouterOutputs['admin']['deliveries']['list']['data'][number];
 
@@ -34,9 +34,12 @@ function kindOf({ status, response_code: code, error }: Outcome): string {
 export function DeliveryTable({
   deliveries,
   endpoints,
+  isOfOne = false,
 }: {
   readonly deliveries: readonly Delivery[];
   readonly endpoints: readonly Endpoint[];
+  /** All are of one endpoint, which need not be named in each row. */
+  readonly isOfOne?: boolean;
 }) {
   const t = useTexts();
   const format = useFormat();
@@ -45,7 +48,7 @@ export function DeliveryTable({
     const endpoint = endpoints.find((one) => one.id === id);
     // While the endpoints are loading, an id would only flicker.
     if (!endpoint) return endpoints.length === 0 ? '' : id;
-    return endpoint.description ?? new URL(endpoint.url).host;
+    return nameOfEndpoint(endpoint);
   };
   const columns: Column<Delivery>[] = [
     {
@@ -75,18 +78,29 @@ export function DeliveryTable({
       label: t.deliveries.result,
       cell: (delivery) => (
         <>
-          {delivery.response_code === null
-            ? delivery.error === null
-              ? t.deliveries.noAnswerYet
-              : explain(delivery).what
-            : t.deliveries.answered(delivery.response_code)}
+          {delivery.response_code === null ? (
+            delivery.error === null ? (
+              t.deliveries.noAnswerYet
+            ) : (
+              explain(delivery).what
+            )
+          ) : (
+            <span className="keep">{t.deliveries.answered(delivery.response_code)}</span>
+          )}
           {delivery.response_ms !== null && (
             <small className="sub">{t.deliveries.ms(format.number(delivery.response_ms))}</small>
           )}
         </>
       ),
     },
-    { label: t.deliveries.endpoint, cell: ({ endpoint_id }) => nameOf(endpoint_id) },
+    ...(isOfOne
+      ? []
+      : [
+          {
+            label: t.deliveries.endpoint,
+            cell: ({ endpoint_id }: Delivery) => nameOf(endpoint_id),
+          },
+        ]),
     {
       label: t.deliveries.created,
       cell: ({ created_at: at }) =>

@@ -156,7 +156,8 @@ function MemberTable({
     },
     {
       label: t.members.since,
-      cell: ({ joined_at: at }) => at !== null && <time dateTime={at}>{format.day(at)}</time>,
+      cell: ({ joined_at: at }) =>
+        at === null ? '–' : <time dateTime={at}>{format.day(at)}</time>,
     },
     {
       label: t.common.actions,

@@ -8,6 +8,7 @@ import { firstDayOf, totalOf } from '../lib/days.ts';
 import { sinceOf, type RequestSearch } from '../lib/search.ts';
 import { Figure } from '../ui/figure.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
+import { nameOfEndpoint } from './endpoint-name.ts';
 
 const DAYS = 7;
 const DAY_MS = 86_400_000;
@@ -129,11 +130,11 @@ function useHealth() {
     attention: [
       ...hooks
         .filter(({ status }) => status === 'disabled_failures')
-        .map(({ id, url, description }) => ({
-          id,
+        .map((endpoint) => ({
+          id: endpoint.id,
           link: (
-            <Link to="/webhooks/$endpointId" params={{ endpointId: id }}>
-              {t.overview.endpointPaused(description ?? new URL(url).host)}
+            <Link to="/webhooks/$endpointId" params={{ endpointId: endpoint.id }}>
+              {t.overview.endpointPaused(nameOfEndpoint(endpoint))}
             </Link>
           ),
         })),

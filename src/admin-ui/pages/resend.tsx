@@ -9,7 +9,7 @@ import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import type { Endpoint } from './webhooks.tsx';
+import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 
 type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 
@@ -17,8 +17,6 @@ const HOUR_MS = 3_600_000;
 const PERIODS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
 type Period = keyof typeof PERIODS;
 const LOOK_EVERY_MS = 1_500;
-
-const nameOf = ({ url, description }: Endpoint): string => description ?? new URL(url).host;
 
 /** Sends an endpoint's failed deliveries again, after they were counted. */
 export function ResendDialog({
@@ -65,7 +63,7 @@ export function ResendDialog({
           >
             {endpoints.map((endpoint) => (
               <option key={endpoint.id} value={endpoint.id}>
-                {nameOf(endpoint)}
+                {nameOfEndpoint(endpoint)}
               </option>
             ))}
           </select>
@@ -163,7 +161,7 @@ function ResendTable({
             label: t.deliveries.endpoint,
             cell: ({ endpoint_id }) => {
               const endpoint = endpoints.find(({ id }) => id === endpoint_id);
-              return endpoint ? nameOf(endpoint) : endpoint_id;
+              return endpoint ? nameOfEndpoint(endpoint) : endpoint_id;
             },
           },
           { label: t.resend.from, cell: ({ since }) => format.moment(since) },

@@ -13,7 +13,8 @@ import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
-import { countOutcomes, EndpointState, RECENT, type Endpoint } from './webhooks.tsx';
+import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { countOutcomes, EndpointState, RECENT } from './webhooks.tsx';
 import { WebhookTest } from './webhook-test.tsx';
 
 const route = getRouteApi('/webhooks/$endpointId');
@@ -60,7 +61,7 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   );
   return (
     <>
-      <PageHead title={description ?? new URL(url).host} intro={<code>{url}</code>}>
+      <PageHead title={nameOfEndpoint(endpoint)} intro={<code>{url}</code>}>
         <Button
           look={isActive ? 'plain' : 'main'}
           busy={change.isPending}
@@ -125,7 +126,7 @@ function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
           return (
             <>
               {tried > 0 && <p className="hint">{t.webhooks.rate(format.number(ok), tried)}</p>}
-              <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} />
+              <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} isOfOne />
               <p className="after">
                 <Link to="/deliveries" search={{ endpoint: id }}>
                   {t.webhooks.allDeliveries}

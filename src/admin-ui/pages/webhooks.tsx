@@ -2,11 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterOutputs } from '../lib/api.ts';
+import { api } from '../lib/api.ts';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
-
-export type Endpoint = RouterOutputs['v1']['webhooks']['listEndpoints']['data'][number];
+import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 
 /** Of how many deliveries the success rate of an endpoint is made. */
 export const RECENT = 100;
@@ -45,12 +44,12 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
     {
       label: t.webhooks.url,
       kind: 'main',
-      cell: ({ id, url, description }) => (
+      cell: (endpoint) => (
         <>
-          <Link to="/webhooks/$endpointId" params={{ endpointId: id }} className="name">
-            {description ?? new URL(url).host}
+          <Link to="/webhooks/$endpointId" params={{ endpointId: endpoint.id }} className="name">
+            {nameOfEndpoint(endpoint)}
           </Link>
-          <code className="sub">{url}</code>
+          <code className="sub">{endpoint.url}</code>
         </>
       ),
     },
