@@ -1,6 +1,6 @@
 // Pieces of SQL for lists that are read page by page, newest first. A page starts after a position
 // (keyset pagination), so rows that are added or removed never make it repeat or skip a row.
-import { PAGE_MAX_BYTES, type PagePosition } from '../core/page.ts';
+import type { PagePosition } from '../core/page.ts';
 
 /** The columns of the order: a time, and an id that breaks ties. An index must have this order. */
 export type Keyset = readonly [at: string, id: string];
@@ -27,36 +27,6 @@ export function isAfter(
 export function newestFirst([at, id]: Keyset, limit?: Parameter | number): string {
   const order = `order by ${at} desc, ${id} desc`;
   return limit === undefined ? order : `${order} limit ${limit}`;
-}
-
-/** A query that reads a page of a list. */
-export interface PageText {
-  readonly columns: string;
-  /**
-   * SQL: reads the columns, those of the order, and `bytes`: the size of what customers fill. Use
-   * sizes that Postgres knows without reading the value. Then it reads only what fits.
-   */
-  readonly rows: string;
-  readonly order: Keyset;
-}
-
-/** SQL: the rows up to the first one that does not fit on the page, each as a `MeasuredRow`. */
-export function thatFit({ columns, rows, order }: PageText): string {
-  const size = `least(bytes, ${PAGE_MAX_BYTES})`;
-  return `select ${columns}, total <= ${PAGE_MAX_BYTES} as fits
-   from (
-     select *, sum(${size}) over (${newestFirst(order)} rows unbounded preceding) as total
-     from (
-       ${rows}
-     ) page
-   ) measured
-   where total - ${size} <= ${PAGE_MAX_BYTES}
-   ${newestFirst(order)}`;
-}
-
-/** SQL: how many bytes the values have. Not for JSON: Postgres would have to read it. */
-export function bytesOf(...columns: readonly string[]): string {
-  return columns.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
 }
 
 /** The two values for `isAfter`. null: the list from its beginning. */

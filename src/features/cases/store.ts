@@ -1,14 +1,8 @@
 import type { MeasuredRow, PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
-import {
-  BY_CREATION,
-  bytesOf,
-  isAfter,
-  newestFirst,
-  positionValues,
-  thatFit,
-} from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { bytesOf, thatFit } from '../../db/page-size.ts';
 
 /** A case without the mark whether it is private. */
 export interface CaseRow {

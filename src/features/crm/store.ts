@@ -1,13 +1,7 @@
 import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/page.ts';
 import { statement, type Db } from '../../db/client.ts';
-import {
-  BY_CREATION,
-  bytesOf,
-  isAfter,
-  newestFirst,
-  positionValues,
-  thatFit,
-} from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { bytesOf, thatFit } from '../../db/page-size.ts';
 
 export interface DealRow {
   readonly id: string;

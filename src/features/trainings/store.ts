@@ -1,6 +1,7 @@
 import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
-import { BY_CREATION, isAfter, newestFirst, positionValues, thatFit } from '../../db/keyset.ts';
+import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { thatFit } from '../../db/page-size.ts';
 
 /** A training. */
 export interface TrainingRow {
