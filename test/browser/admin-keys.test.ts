@@ -3,14 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import {
-  findFaults,
-  launchBrowser,
-  openPage,
-  overflowOf,
-  photograph,
-  SKIPPED,
-} from '../support/browser.ts';
+import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, () => {
@@ -166,7 +159,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
         await page.goto(`${api.url}/admin${path}`);
         await settle(page);
         expect(await findFaults(page)).toEqual([]);
-        expect(await overflowOf(page)).toBe(0);
         expect(await page.locator('style').count()).toBe(0);
       }
       expect(await page.getAttribute('html', 'lang')).toBe(look.locale.slice(0, 2));

@@ -3,14 +3,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import {
-  findFaults,
-  launchBrowser,
-  openPage,
-  overflowOf,
-  photograph,
-  SKIPPED,
-} from '../support/browser.ts';
+import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 /** One page of each kind. */
@@ -54,7 +47,6 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
       await small.page.goto(api.url + path);
       await photograph(small.page, `${kind}-dark-small`);
       expect(await findFaults(small.page)).toEqual([]);
-      expect(await overflowOf(small.page)).toBe(0);
       expect([...wide.complaints, ...small.complaints]).toEqual([]);
     },
   );

@@ -23,18 +23,20 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...flags] });
 }
 
-/** What axe finds, in one line each: WCAG 2.2 AA and its best practices. */
+/**
+ * What axe finds, in one line each: WCAG 2.2 AA and its best practices. Also whether the page can
+ * be scrolled to the side.
+ */
 export async function findFaults(page: Page | Frame): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>(
     `axe.run(document, { resultTypes: ['violations'] })`,
   );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
-}
-
-/** How far the page can be scrolled to the side. */
-export function overflowOf(page: Page): Promise<number> {
-  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  return [
+    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`),
+    ...(overflow === 0 ? [] : [`${overflow} pixels wider than the screen`]),
+  ];
 }
 
 /**
