@@ -47,9 +47,9 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     onFull: () => logger.warn('there is no room for more connections'),
   });
   const requests = trackRequests(server);
-  const tracing = await startTracing(config, 'api', logger);
   let readiness: Readiness | undefined;
   try {
+    const tracing = await startTracing(config, 'api', logger);
     readiness = await startReadiness({
       db,
       migrations: await expectedMigrations(),

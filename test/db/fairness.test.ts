@@ -250,3 +250,28 @@ test('reports slow statements by name and team, each name once a second', async 
   // The one in between, at least, is counted.
   expect(reports.filter(isSleep)[1]?.count).toBeGreaterThan(1);
 });
+
+test('tells a trace of its own statements only, and of an error its code only', async () => {
+  const steps: unknown[] = [];
+  const step = (name: string, sentAt: number, code: string | null): void => {
+    expect(performance.now() - sentAt).toBeGreaterThanOrEqual(0);
+    steps.push([name, code]);
+  };
+  const watched = open({});
+  onTestFinished(() => watched.close());
+  const traced = watched.forCaller({ share: 'a', trace: { step, event: () => '' } });
+  const other = watched.forCaller({ share: 'a' });
+  await Promise.all([traced.query(ECHO, ['secret']), other.query(SLEEP, [0])]);
+  await expect(traced.query(SLEEP, ['no number'])).rejects.toThrow('invalid input syntax');
+  await traced.transaction(async (tx) => {
+    tx.send(ECHO, ['secret']);
+    await tx.prisma.team.findMany({ where: { id: 'secret' } });
+  });
+  expect(steps).toEqual([
+    [ECHO.name, null],
+    [SLEEP.name, '22P02'],
+    [ECHO.name, null],
+    ['prisma.select', null],
+    ['commit', null],
+  ]);
+});

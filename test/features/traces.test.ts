@@ -20,7 +20,7 @@ import { appWith, tokenOf } from '../support/app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { describeTraining } from '../support/platform.ts';
 import { findFreePort } from '../support/ports.ts';
-import { hang, startReceiver, type Received, type Receiver } from '../support/receiver.ts';
+import { hang, startReceiver, status, type Received, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import {
   startTraceReceiver,
@@ -111,6 +111,7 @@ describe('traces of callers', () => {
     const call = createCall(api.url);
     await subscribe(call, '/joined', 'member.joined');
     await subscribe(call, '/ended', 'training.completed');
+    receiver.on('/ended', status(503));
     await invite(call, SECRET_EMAIL, traceparentOf('1'));
     await invite(call, 'second@a.test', traceparentOf('2', '00'));
     await invite(call, 'third@a.test');
@@ -218,6 +219,12 @@ describe('traces of callers', () => {
     expect(request.parentId).toBe('3'.repeat(16));
     expect([event.parentId, attempt.parentId]).toEqual([request.spanId, event.spanId]);
     expect(parsed(deliveryOf('3').headers['traceparent']).spanId).toBe(attempt.spanId);
+    expect(attempt.isError).toBe(true);
+    expect(attempt.attributes).toMatchObject({
+      'http.response.status_code': 503,
+      'error.type': '503',
+      'http.request.resend_count': 0,
+    });
   });
 
   test('tell the code of a refusal', () => {
