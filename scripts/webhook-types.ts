@@ -5,7 +5,7 @@ const START = '// Written by `npm run webhook-types` from core/events.ts. Do not
 const END = '// End of the written part.\n';
 
 /**
- * Returns `source`, the text of src/client/webhook-verification.ts, with its event types written
+ * Returns `source`, the text of src/client/webhook-delivery.ts, with its event types written
  * anew from core/events.ts.
  */
 export function withEventTypes(source: string): string {

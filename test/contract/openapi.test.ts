@@ -17,6 +17,7 @@ import {
   openApiDocument,
   strictOpenApiDocument,
 } from '../../src/http/openapi/document.ts';
+import { clientOperations } from '../../scripts/client-operations.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
@@ -103,6 +104,12 @@ function resolve<T extends object>(value: T | Ref): T {
 describe('openapi.v1.json', () => {
   it('is committed as it is generated (else: npm run openapi)', async () => {
     expect(await readFile(join(root, 'openapi.v1.json'), 'utf8')).toBe(committedDocument());
+  });
+
+  it('is what the client package knows (else: npm run openapi)', async () => {
+    const document = JSON.parse(committedDocument()) as oas31.OpenAPIObject;
+    const text = await readFile(join(root, 'src/client/operations.ts'), 'utf8');
+    expect(text).toBe(await clientOperations(document));
   });
 
   it('has an absolute server address: in the file an example, when served the public one', () => {

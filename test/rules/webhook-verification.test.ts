@@ -98,7 +98,7 @@ describe('the published types', () => {
 
   it('are up to date (else: npm run webhook-types)', async () => {
     const source = await readFile(
-      new URL('../../src/client/webhook-verification.ts', import.meta.url),
+      new URL('../../src/client/webhook-delivery.ts', import.meta.url),
       'utf8',
     );
     expect(source).toBe(withEventTypes(source));

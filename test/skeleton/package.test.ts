@@ -134,6 +134,7 @@ describe('the package', () => {
         'forward',
         'listen',
         'trigger',
+        'webhook-delivery',
         'webhook-verification',
       ].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]),
       'package.json',

@@ -1,0 +1,63 @@
+/**
+ * `npm run build:client`: builds the client package from `src/client` into `build/client`, with the
+ * tarball that can be installed or published. Fails if it has outgrown its budget.
+ */
+import '../src/runtime/node-version.ts';
+import { execFile as execFileCallback } from 'node:child_process';
+import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const root = join(import.meta.dirname, '..');
+const TARGET = join(root, 'build/client');
+const TARBALL_MAX_BYTES = 100_000;
+
+const execFile = promisify(execFileCallback);
+
+/** Only what every runtime has: no types of Node. */
+const COMPILER_OPTIONS = {
+  strict: true,
+  declaration: true,
+  target: 'es2022',
+  lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
+  module: 'nodenext',
+  types: [],
+  rewriteRelativeImportExtensions: true,
+  rootDir: '../../src/client',
+  outDir: 'dist',
+};
+
+const { version, license } = JSON.parse(
+  await readFile(join(root, 'package.json'), 'utf8'),
+) as Record<string, string>;
+
+const PACKAGE = {
+  name: 'team-customer-client',
+  version,
+  description: 'Client of the Team Customer API, and verification of its webhooks.',
+  license,
+  type: 'module',
+  sideEffects: false,
+  engines: { node: '>=20.3' },
+  exports: { '.': { types: './dist/index.d.ts', default: './dist/index.js' } },
+  files: ['dist'],
+};
+
+await rm(TARGET, { recursive: true, force: true });
+await mkdir(TARGET, { recursive: true });
+await writeFile(
+  join(TARGET, 'tsconfig.json'),
+  JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ['../../src/client/index.ts'] }),
+);
+const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
+await execFile(process.execPath, [tsc, '-p', TARGET]);
+await writeFile(join(TARGET, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`);
+await cp(join(root, 'src/client/README.md'), join(TARGET, 'README.md'));
+await cp(join(root, 'LICENSE'), join(TARGET, 'LICENSE'));
+
+const { stdout } = await execFile('npm', ['pack', '--json', '--ignore-scripts'], { cwd: TARGET });
+const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+const tarball = join(TARGET, filename);
+const { size } = await stat(tarball);
+if (size > TARBALL_MAX_BYTES) throw new Error(`${filename} has ${size} bytes`);
+console.log(`wrote ${tarball}, ${size} bytes`);

@@ -1,0 +1,89 @@
+/** What our client package knows about the API: types and a table, from the OpenAPI document. */
+import openapiTS, { astToString } from 'openapi-typescript';
+import type { oas31 } from 'zod-openapi';
+
+type Operation = oas31.OperationObject;
+
+/** Returns the text of src/client/operations.ts. */
+export async function clientOperations(document: oas31.OpenAPIObject): Promise<string> {
+  const nodes = await openapiTS(JSON.stringify(reduce(document)), {
+    // What has a default may be left out of a body. Of a response it is always there.
+    defaultNonNullable: false,
+  });
+  const wanted = nodes.filter((node) =>
+    ['components', 'operations'].includes((node as { name?: { text?: string } }).name?.text ?? ''),
+  );
+  // A union of known values and `string` is `string` to TypeScript, and editors show nothing.
+  const types = astToString(wanted).replaceAll(/(?<=[")]) \| \(?string\b(?: \| null\))?/g, (text) =>
+    text.includes('null') ? ' | (string & {}) | null' : ' | (string & {})',
+  );
+  return `// Written by \`npm run openapi\` from the declarations of the operations. Do not edit.
+
+${types}
+/** Method and path of each operation, by the name that the client gives it. */
+export const OPERATIONS = {
+${tableOf(document)}} as const;
+`;
+}
+
+/**
+ * Leaves out what types do not need: problems are one type, and the client sets the headers. Values
+ * of `Accept-Language` and `Idempotency-Key` are options of the client.
+ */
+function reduce(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
+  const { schemas = {} } = document.components ?? {};
+  const described = Object.entries(schemas).filter(([name]) => !name.endsWith('Event'));
+  return {
+    openapi: document.openapi,
+    info: { title: '', version: '' },
+    paths: Object.fromEntries(
+      Object.entries(document.paths ?? {}).map(([path, item]) => [
+        path,
+        Object.fromEntries(
+          Object.entries(item as Record<string, Operation>).map(([method, operation]) => [
+            method,
+            reduceOperation(operation),
+          ]),
+        ),
+      ]),
+    ),
+    components: { schemas: { ...Object.fromEntries(described), Event: schemas['Event'] ?? {} } },
+  };
+}
+
+function reduceOperation({ operationId, summary, description, ...rest }: Operation): Operation {
+  const { parameters = [], requestBody, responses = {} } = rest;
+  const successes = Object.entries(responses).filter(([status]) => status < '300');
+  return {
+    ...(operationId === undefined ? {} : { operationId }),
+    ...(summary === undefined ? {} : { summary }),
+    ...(description === undefined ? {} : { description }),
+    parameters: parameters.filter((one) => 'in' in one && one.in !== 'header'),
+    ...(requestBody === undefined ? {} : { requestBody }),
+    responses: Object.fromEntries(
+      successes.map(([status, response]) => {
+        const { headers: _headers, ...others } = response as oas31.ResponseObject;
+        return [status, others];
+      }),
+    ),
+  };
+}
+
+/** `members: { list: ['membersList', 'GET', '/users'] }`, each with what editors show of it. */
+function tableOf({ paths = {} }: oas31.OpenAPIObject): string {
+  const entries = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => {
+      const { operationId = '', summary = '', description = '' } = operation;
+      const [, group = '', first = '', rest = ''] = /^([a-z]+)([A-Z])(.*)$/.exec(operationId) ?? [];
+      const entry = [operationId, method.toUpperCase(), path];
+      const about = [`${summary}.`, ...description.split(/\n+/)].map((line) => `     * ${line}\n`);
+      const name = first.toLowerCase() + rest;
+      const text = `    /**\n${about.join('')}     */\n    ${name}: ${JSON.stringify(entry)},\n`;
+      return { group, text };
+    }),
+  );
+  const groups = Map.groupBy(entries, ({ group }) => group);
+  return [...groups]
+    .map(([group, of]) => `  ${group}: {\n${of.map(({ text }) => text).join('')}  },\n`)
+    .join('');
+}

@@ -1,0 +1,113 @@
+/** The operations of the API as functions. Their types and names come from the OpenAPI document. */
+import { OPERATIONS, type operations } from './operations.ts';
+import { toList, type List, type Page } from './paging.ts';
+import { send, type ClientOptions, type PreparedCall, type RequestOptions } from './request.ts';
+
+type Table = typeof OPERATIONS;
+
+/** Every operation, by group: `client.members.list()`. */
+export type Client = {
+  readonly [Group in keyof Table]: {
+    readonly [Name in keyof Table[Group]]: Table[Group][Name] extends readonly [
+      infer Id extends keyof operations,
+      ...unknown[],
+    ]
+      ? Call<operations[Id]>
+      : never;
+  };
+};
+
+/** The input has the parameters of the path and the query, or of the path and the body. */
+type Call<O> =
+  Record<never, never> extends InputOf<O>
+    ? (input?: InputOf<O>, options?: RequestOptions) => ResultOf<O>
+    : (input: InputOf<O>, options?: RequestOptions) => ResultOf<O>;
+
+type InputOf<O> = Flat<ParametersOf<O, 'path'> & ParametersOf<O, 'query'> & BodyOf<O>>;
+type Flat<T> = { [K in keyof T]: T[K] };
+type ParametersOf<O, Place extends string> = O extends {
+  readonly parameters: { readonly [K in Place]?: infer P };
+}
+  ? Given<Exclude<P, undefined>>
+  : unknown;
+/** Adds nothing for a place without parameters. */
+type Given<P> = [P] extends [never] ? unknown : P;
+type BodyOf<O> = O extends {
+  readonly requestBody: { readonly content: { readonly 'application/json': infer B } };
+}
+  ? B
+  : unknown;
+
+type ResultOf<O> =
+  OutputOf<O> extends { readonly data: readonly unknown[] }
+    ? List<OutputOf<O>>
+    : Promise<OutputOf<O>>;
+type OutputOf<O> = O extends { readonly responses: infer R }
+  ? R[keyof R] extends { readonly content: { readonly 'application/json': infer B } }
+    ? B
+    : never
+  : never;
+
+type Input = Readonly<Record<string, unknown>>;
+type Row = readonly [id: string, method: string, path: string];
+
+/** Makes a client of one API key. It holds no connection, so it needs no end. */
+export function createClient(options: ClientOptions): Client {
+  const callerOf =
+    ([, method, path]: Row) =>
+    (input: Input = {}, { signal, idempotencyKey }: RequestOptions = {}): Promise<unknown> => {
+      const call = (more: Input): Promise<unknown> =>
+        send(
+          prepare(options, method, path, { ...input, ...more }, idempotencyKey),
+          options,
+          signal,
+        );
+      if (method !== 'GET') return call({});
+      // What is no list has no entries either, and its type does not offer them.
+      const read = (more: Input) => call(more) as Promise<Page<unknown>>;
+      return toList(read({}), (cursor) => read({ cursor }));
+    };
+  const groups = Object.entries(OPERATIONS).map(([group, rows]) => [
+    group,
+    Object.fromEntries(
+      Object.entries(rows as Record<string, Row>).map(([name, row]) => [name, callerOf(row)]),
+    ),
+  ]);
+  return Object.fromEntries(groups) as Client;
+}
+
+/** Distributes the input over path, query and body, and adds the headers. */
+function prepare(
+  { apiKey, baseUrl, language = 'en' }: ClientOptions,
+  method: string,
+  path: string,
+  input: Input,
+  idempotencyKey: string | undefined,
+): PreparedCall {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
+    const value = rest.get(name);
+    // An empty one would be the address of another operation.
+    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing.`);
+    rest.delete(name);
+    return encodeURIComponent(value);
+  });
+  const isRead = method === 'GET' || method === 'DELETE';
+  const hasBody = method === 'PATCH' || (!isRead && rest.size > 0);
+  const query = isRead ? new URLSearchParams([...rest].map(pairOf)).toString() : '';
+  return {
+    method,
+    url: `${baseUrl.replace(/\/+$/, '')}${filled}${query === '' ? '' : `?${query}`}`,
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'accept-language': language,
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+      ...(method === 'POST' ? { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() } : {}),
+    },
+    body: hasBody ? JSON.stringify(Object.fromEntries(rest)) : null,
+  };
+}
+
+function pairOf([name, value]: [string, unknown]): [string, string] {
+  return [name, String(value)];
+}

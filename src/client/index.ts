@@ -1,0 +1,16 @@
+/** The client package of the Team Customer API. Its README is `src/client/README.md`. */
+export { createClient, type Client } from './client.ts';
+export { ApiError, ConnectionError, type Problem, type ProblemCode } from './errors.ts';
+export type { List } from './paging.ts';
+export type { ClientOptions, RequestOptions } from './request.ts';
+export type { components, operations } from './operations.ts';
+export { verifyWebhook } from './verify-webhook.ts';
+export {
+  WebhookVerificationError,
+  type WebhookEvent,
+  type WebhookEventData,
+  type WebhookEventType,
+  type WebhookHeaders,
+  type WebhookVerificationOptions,
+  type WebhookVerificationReason,
+} from './webhook-delivery.ts';

@@ -1,0 +1,177 @@
+// Our client package, as a customer gets it: the tarball, installed into an empty folder, in each
+// runtime that npm can install.
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { build } from 'vite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { compileRoutes } from '../../src/http/api/routes.ts';
+import { eventExample } from '../../src/http/openapi/webhooks.ts';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
+import { demoSeedFile } from '../../src/seed/demo.ts';
+import { startTestApi } from '../support/api.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+const MINUTES = 60_000;
+
+let project: string;
+let tarball: string;
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'client-'));
+  await run(process.execPath, [join(root, 'scripts/build-client.ts')], { cwd: root });
+  const names = await readdir(join(root, 'build/client'));
+  tarball = join(root, 'build/client', names.find((name) => name.endsWith('.tgz')) ?? '');
+  await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await run('npm', [...install, tarball, 'deno@2.9.6', 'bun@1.4.5'], { cwd: project });
+  await cp(join(root, 'test/clients/every-operation.ts'), join(project, 'program.ts'));
+}, 10 * MINUTES);
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+const bin = (name: string): string => join(project, 'node_modules/.bin', name);
+const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [
+  ['Node', () => [process.execPath]],
+  ['Deno', () => [bin('deno'), 'run', '--allow-all', '--quiet']],
+  ['Bun', () => [join(project, 'node_modules/@oven/bun-linux-x64/bin/bun')]],
+];
+
+/** Runs a program of the project. Returns what it prints. */
+async function runIn(
+  runtime: () => readonly string[],
+  file: string,
+  env: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const [command = '', ...args] = runtime();
+  const options = { cwd: project, env: { ...process.env, ...env } };
+  const { stdout } = await run(command, [...args, file], options);
+  return JSON.parse(stdout);
+}
+
+describe('the package', { timeout: 10 * MINUTES }, () => {
+  it('needs no other package, and holds nothing of the service', async () => {
+    const folder = join(project, 'node_modules/team-customer-client');
+    const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    expect(dependencies).toBeUndefined();
+    expect((await stat(tarball)).size).toBeLessThan(100_000);
+    expect((await readdir(folder)).toSorted()).toEqual([
+      'LICENSE',
+      'README.md',
+      'dist',
+      'package.json',
+    ]);
+  });
+
+  it('types every operation, and refuses wrong calls', async () => {
+    const files = ['program.ts', 'node.d.ts'];
+    await writeFile(join(project, 'node.d.ts'), NODE_TYPES);
+    for (const tsc of ['typescript', 'typescript-native'])
+      for (const [module, moduleResolution] of [
+        ['nodenext', 'nodenext'],
+        ['esnext', 'bundler'],
+      ]) {
+        const compilerOptions = { ...COMPILER_OPTIONS, module, moduleResolution };
+        await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+        const args = [join(root, 'node_modules', tsc, 'bin/tsc'), '-p', project];
+        const complaint = await run(process.execPath, args).then(
+          () => '',
+          (error: unknown) => (error as { stdout: string }).stdout,
+        );
+        expect(complaint).toBe('');
+      }
+  });
+
+  it.each(RUNTIMES)('calls every operation from %s', async (_name, runtime) => {
+    const api = await startTestApi({ seed: demoSeedFile(), allowPrivateTargets: true });
+    const env = { API_URL: api.base, API_KEY: api.key(DEMO_TEAM_ID, 'demo') };
+    const requests = (await runIn(runtime, 'program.ts', env)) as string[];
+    const matchRoute = compileRoutes(ENDPOINTS);
+    const called = requests.map((request) => {
+      const [method = '', path = ''] = request.split(' ');
+      const match = matchRoute(method, path.slice(BASE_PATH.length));
+      return match.kind === 'route' ? match.route.endpoint.name : request;
+    });
+    expect([...new Set(called)].toSorted()).toEqual(ENDPOINTS.map(({ name }) => name).toSorted());
+  });
+
+  it.each(RUNTIMES)('verifies deliveries of our sender in %s', async (_name, runtime) => {
+    const secret = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
+    const body = JSON.stringify(eventExample('evaluation.completed'));
+    const sign = (...secrets: string[]) =>
+      deliveryHeaders(body, { secrets, eventId: 'evt_01', at: new Date() });
+    const given = [
+      [body, sign(secret)],
+      [body, sign('whsec_new', secret)],
+      [body, sign('whsec_forged')],
+      [body.replace('71', '99'), sign(secret)],
+    ];
+    await writeFile(join(project, 'verify.mjs'), VERIFY);
+    const env = { GIVEN: JSON.stringify(given), SECRET: secret };
+    expect(await runIn(runtime, 'verify.mjs', env)).toEqual([
+      'evaluation.completed',
+      'evaluation.completed',
+      'signature_mismatch',
+      'signature_mismatch',
+    ]);
+  });
+
+  it('leaves out of a bundle what is not imported', async () => {
+    const sizeOf = async (name: string, code: string): Promise<number> => {
+      await writeFile(join(project, `${name}.js`), code);
+      await build({
+        root: project,
+        configFile: false,
+        logLevel: 'error',
+        build: {
+          outDir: `bundle-${name}`,
+          target: 'es2022',
+          lib: { entry: `${name}.js`, formats: ['es'], fileName: name },
+        },
+      });
+      return (await stat(join(project, `bundle-${name}`, `${name}.js`))).size;
+    };
+    const from = `from 'team-customer-client';`;
+    const webhook = await sizeOf('webhook', `export { verifyWebhook } ${from}`);
+    const whole = await sizeOf('whole', `export * ${from}`);
+    const none = await sizeOf('none', `import 'team-customer-client'; export const a = 1;`);
+    expect(none).toBeLessThan(100);
+    expect(webhook).toBeLessThan(4_000);
+    expect(whole).toBeLessThan(16_000);
+    console.log(`verifyWebhook: ${webhook} bytes, all: ${whole} bytes`);
+  });
+});
+
+const VERIFY = `import { env } from 'node:process';
+import { verifyWebhook } from 'team-customer-client';
+const results = [];
+for (const [body, headers] of JSON.parse(env.GIVEN))
+  results.push(
+    await verifyWebhook(new TextEncoder().encode(body), new Headers(headers), env.SECRET).then(
+      (event) => event.type,
+      (error) => error.reason,
+    ),
+  );
+console.log(JSON.stringify(results));
+`;
+
+const COMPILER_OPTIONS = {
+  target: 'es2022',
+  lib: ['es2022', 'dom'],
+  types: [],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+};
+
+/** All that the program needs of Node. */
+const NODE_TYPES = `declare module 'node:process' {
+  export const env: Record<string, string | undefined>;
+}
+`;

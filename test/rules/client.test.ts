@@ -1,0 +1,263 @@
+// What the client package decides by itself: when a call is repeated, how long it waits, and how
+// pages follow each other. The network is replaced, and time is that of the test.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  ApiError,
+  ConnectionError,
+  createClient,
+  verifyWebhook,
+  WebhookVerificationError,
+  type ClientOptions,
+} from '../../src/client/index.ts';
+import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { eventExample } from '../../src/http/openapi/webhooks.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Answer = Response | Error;
+
+const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers });
+const problem = (status: number, code: string, headers: Record<string, string> = {}): Response =>
+  json(status, { status, code, title: code, request_id: 'r1', type: 'about:blank' }, headers);
+const HUNG_UP = new TypeError('fetch failed');
+
+/** A client whose calls get these answers, the last one from then on. */
+function clientOf(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
+  const sent: Request[] = [];
+  const times: number[] = [];
+  const client = createClient({
+    apiKey: 'svck_live_x',
+    baseUrl: 'https://team.example/api/public/v1/',
+    fetch: async (request) => {
+      times.push(Date.now());
+      const answer = answers[Math.min(sent.push(request), answers.length) - 1];
+      if (answer instanceof Response) return answer.clone();
+      throw answer ?? HUNG_UP;
+    },
+    ...options,
+  });
+  const waits = () => times.slice(1).map((at, index) => at - (times[index] ?? 0));
+  return { client, sent, waits };
+}
+
+/** Lets the waits of the call pass. Returns what it throws, or its result. */
+async function settle<T>(call: Promise<T>): Promise<unknown> {
+  const result = call.catch((error: unknown) => error);
+  await vi.runAllTimersAsync();
+  return result;
+}
+
+const INVITATION = { email: 'kim@example.com' };
+
+describe('a call', () => {
+  it('sends its input as path, query or body', async () => {
+    const { client, sent } = clientOf([json(200, { ok: true })]);
+    await client.members.list({ limit: 5 });
+    await client.assignments.update({ assignment_id: 'a/b ?', note: null });
+    await client.assignments.update({ assignment_id: 'a' });
+    await client.webhooks.testEndpoint({ endpoint_id: 'whe_1' });
+    await client.cases.remove({ case_id: 'cas_1' });
+    const seen = await Promise.all(
+      sent.map(async (one) => `${one.method} ${one.url.slice(34)} ${await one.text()}`),
+    );
+    expect(seen).toEqual([
+      'GET /users?limit=5 ',
+      'PATCH /assignments/a%2Fb%20%3F {"note":null}',
+      'PATCH /assignments/a {}',
+      'POST /webhook-endpoints/whe_1/test ',
+      'DELETE /cases/cas_1 ',
+    ]);
+    const [first] = sent;
+    expect(first?.headers.get('authorization')).toBe('Bearer svck_live_x');
+    expect(first?.headers.get('accept-language')).toBe('en');
+    expect(first?.headers.has('idempotency-key')).toBe(false);
+  });
+
+  it('is refused without what its path needs: it would be another operation', () => {
+    const { client, sent } = clientOf([json(200, {})]);
+    expect(() => client.cases.remove({ case_id: '' })).toThrow(
+      new TypeError('case_id is missing.'),
+    );
+    expect(sent).toEqual([]);
+  });
+
+  it('throws the problem of the API by its code', async () => {
+    const { client, sent } = clientOf([problem(409, 'seat_limit_reached')]);
+    const error = await settle(client.members.create(INVITATION));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: 409, code: 'seat_limit_reached', requestId: 'r1' });
+    expect(sent).toHaveLength(1);
+  });
+
+  it('throws what is no response of the API, and keeps the cause', async () => {
+    const { client } = clientOf([HUNG_UP], { maxRetries: 0 });
+    const error = await settle(client.me.get());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ cause: HUNG_UP });
+    const page = clientOf([new Response('<html>', { status: 502 })], { maxRetries: 0 });
+    expect(await settle(page.client.me.get())).toBeInstanceOf(ConnectionError);
+  });
+});
+
+describe('a repetition', () => {
+  it('of a POST has the same Idempotency-Key, and the next action another', async () => {
+    const { client, sent } = clientOf([HUNG_UP, problem(503, 'unavailable'), json(201, {})]);
+    await settle(client.members.create(INVITATION));
+    await settle(client.members.create(INVITATION));
+    const keys = sent.map((request) => request.headers.get('idempotency-key'));
+    expect(keys).toHaveLength(4);
+    expect(keys.every((key) => key !== null && key.length === 36)).toBe(true);
+    expect(new Set(keys.slice(0, 3)).size).toBe(1);
+    expect(keys[3]).not.toBe(keys[0]);
+    const bodies = await Promise.all(sent.map((request) => request.text()));
+    expect(new Set(bodies)).toEqual(new Set([JSON.stringify(INVITATION)]));
+  });
+
+  it('of an action that the caller names has its key', async () => {
+    const { client, sent } = clientOf([json(201, {})]);
+    await client.members.create(INVITATION, { idempotencyKey: 'job-7' });
+    expect(sent[0]?.headers.get('idempotency-key')).toBe('job-7');
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    const limited = problem(429, 'rate_limited', { 'retry-after': '17' });
+    const { client, waits } = clientOf([limited, json(200, {})]);
+    expect(await settle(client.me.get())).toEqual({});
+    expect(waits()).toHaveLength(1);
+    expect(waits()[0]).toBeGreaterThanOrEqual(17_000);
+    expect(waits()[0]).toBeLessThan(18_000);
+  });
+
+  it('understands a date in Retry-After', async () => {
+    vi.setSystemTime(new Date('2026-11-20T10:00:00Z'));
+    const at = 'Fri, 20 Nov 2026 10:00:30 GMT';
+    const { client, waits } = clientOf([
+      problem(503, 'unavailable', { 'retry-after': at }),
+      json(200, {}),
+    ]);
+    await settle(client.me.get());
+    expect(waits()[0]).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it('waits longer each time without it, and ends', async () => {
+    const { client, sent, waits } = clientOf([problem(503, 'unavailable')]);
+    expect(await settle(client.me.get())).toMatchObject({ code: 'unavailable' });
+    expect(sent).toHaveLength(5);
+    for (const [index, ms] of waits().entries()) {
+      expect(ms).toBeGreaterThanOrEqual(250 * 2 ** index);
+      expect(ms).toBeLessThanOrEqual(500 * 2 ** index);
+    }
+  });
+
+  it.each([
+    ['429 for an hour', problem(429, 'rate_limited', { 'retry-after': '3600' }), 1],
+    ['409 without Retry-After', problem(409, 'conflict'), 1],
+    ['409 of a running call', problem(409, 'conflict', { 'retry-after': '1' }), 5],
+    ['422', problem(422, 'validation_error'), 1],
+    ['401', problem(401, 'unauthorized'), 1],
+    ['500, once', problem(500, 'internal'), 2],
+    ['503', problem(503, 'unavailable'), 5],
+    ['a page of a gateway', new Response('<html>', { status: 502 }), 5],
+  ])('after %s', async (_name, answer, attempts) => {
+    const { client, sent } = clientOf([answer]);
+    await settle(client.members.create(INVITATION));
+    expect(sent).toHaveLength(attempts);
+  });
+
+  it('of a DELETE that finds nothing has worked if the first outcome was unknown', async () => {
+    const gone = problem(404, 'not_found');
+    const lost = clientOf([HUNG_UP, gone]);
+    expect(await settle(lost.client.cases.remove({ case_id: 'cas_1' }))).toEqual({ ok: true });
+    const refused = clientOf([problem(429, 'rate_limited', { 'retry-after': '1' }), gone]);
+    expect(await settle(refused.client.cases.remove({ case_id: 'cas_1' }))).toMatchObject({
+      code: 'not_found',
+    });
+  });
+
+  it('ends with the signal of the caller, also in a wait', async () => {
+    const { client, sent } = clientOf([problem(503, 'unavailable', { 'retry-after': '50' })]);
+    const ended = new AbortController();
+    const call = client.me.get({}, { signal: ended.signal }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(1_000);
+    ended.abort(new Error('enough'));
+    expect(await call).toEqual(new Error('enough'));
+    expect(sent).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a list', () => {
+  const PAGES = [
+    json(200, { data: [{ id: 'a' }, { id: 'b' }], next_cursor: 'c1' }),
+    json(200, { data: [], next_cursor: 'c2' }),
+    json(200, { data: [{ id: 'c' }], next_cursor: null }),
+  ];
+
+  it('gives the entries of all pages, and reads a page when it is needed', async () => {
+    const { client, sent } = clientOf(PAGES);
+    const seen: [string, number][] = [];
+    for await (const { id } of client.members.list({ limit: 2 })) seen.push([id, sent.length]);
+    expect(seen).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['c', 3],
+    ]);
+    expect(sent.map(({ url }) => new URL(url).search)).toEqual([
+      '?limit=2',
+      '?limit=2&cursor=c1',
+      '?limit=2&cursor=c2',
+    ]);
+  });
+
+  it('is one page when it is awaited', async () => {
+    const { client, sent } = clientOf(PAGES);
+    expect((await client.members.list()).next_cursor).toBe('c1');
+    expect(sent).toHaveLength(1);
+  });
+
+  it('throws in the loop what a later page throws', async () => {
+    const { client } = clientOf([PAGES[0] ?? HUNG_UP, problem(401, 'unauthorized')]);
+    const ids: string[] = [];
+    const read = async () => {
+      for await (const { id } of client.members.list()) ids.push(id);
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(ids).toEqual(['a', 'b']);
+  });
+});
+
+describe('verifyWebhook with Web Crypto', () => {
+  const SECRET = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
+  const BODY = JSON.stringify(eventExample('member.joined'));
+  const NOW = new Date('2026-11-20T10:00:00Z');
+  const headersBy = (...secrets: string[]) =>
+    deliveryHeaders(BODY, { secrets, eventId: 'evt_01', at: NOW });
+  const verify = (body: string | Uint8Array, headers: Record<string, string>, ageS = 0) =>
+    verifyWebhook(body, headers, SECRET, { now: new Date(NOW.getTime() + ageS * 1000) }).then(
+      (event) => event.type,
+      (error: unknown) => (error instanceof WebhookVerificationError ? error.reason : error),
+    );
+
+  it('accepts genuine deliveries, as text or bytes, and during a rotation', async () => {
+    expect(await verify(BODY, headersBy(SECRET))).toBe('member.joined');
+    expect(await verify(new TextEncoder().encode(BODY), headersBy(SECRET))).toBe('member.joined');
+    expect(await verify(BODY, headersBy('whsec_new', SECRET))).toBe('member.joined');
+  });
+
+  it('refuses forged, changed, old and unsigned ones', async () => {
+    expect(await verify(BODY, headersBy('whsec_forged'))).toBe('signature_mismatch');
+    expect(await verify(`${BODY} `, headersBy(SECRET))).toBe('signature_mismatch');
+    expect(await verify(BODY, headersBy(SECRET), 300)).toBe('member.joined');
+    expect(await verify(BODY, headersBy(SECRET), 301)).toBe('timestamp_too_old');
+    expect(await verify(BODY, headersBy(SECRET), -301)).toBe('timestamp_in_future');
+    expect(await verify(BODY, {})).toBe('signature_missing');
+    const wrongCall = verifyWebhook(BODY, headersBy(''), '');
+    await expect(wrongCall).rejects.toBeInstanceOf(TypeError);
+  });
+});
