@@ -4,12 +4,17 @@ import { useEffect, useRef, useState } from 'react';
 import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
 import { IS_FRAMED, useHostChoices } from './lib/host-port.ts';
 import { SERVICE_PATH } from './lib/shell.ts';
+import { preloadPages } from './lib/lazy.tsx';
 import { signOut, useSession, useSessionState } from './lib/session.ts';
 import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
 import { SessionEnded, SignIn, Standstill } from './sign-in.tsx';
 import { Button } from './ui/button.tsx';
 import { NoticeRegion } from './ui/notice.tsx';
+import { Offline } from './ui/offline.tsx';
 import { Loading } from './ui/states.tsx';
+
+/** The first page comes first. */
+const PRELOAD_AFTER_MS = 1_500;
 
 export function Frame() {
   const t = useTexts();
@@ -41,6 +46,10 @@ function SignedIn() {
   const location = useLocation();
   const main = useRef<HTMLElement>(null);
   const before = useRef(location.pathname);
+  useEffect(() => {
+    const timer = window.setTimeout(() => void preloadPages(), PRELOAD_AFTER_MS);
+    return () => window.clearTimeout(timer);
+  }, []);
   useEffect(() => {
     setOpen(false);
     // The first page gets the focus from the browser, those that follow from here.
@@ -168,19 +177,4 @@ function Choices() {
       )}
     </div>
   );
-}
-
-function Offline() {
-  const t = useTexts();
-  const [isOffline, setOffline] = useState(!navigator.onLine);
-  useEffect(() => {
-    const update = () => setOffline(!navigator.onLine);
-    window.addEventListener('online', update);
-    window.addEventListener('offline', update);
-    return () => {
-      window.removeEventListener('online', update);
-      window.removeEventListener('offline', update);
-    };
-  }, []);
-  return <div role="status">{isOffline && <p className="notice warn">{t.session.offline}</p>}</div>;
 }

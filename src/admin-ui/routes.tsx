@@ -1,11 +1,7 @@
 /** The addresses of the page. Each page is loaded when it is first opened. */
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
+import { lazyPage } from './lib/lazy.tsx';
 import {
   readAuditSearch,
   readDeliverySearch,
@@ -22,107 +18,107 @@ const keys = createRoute({
   path: '/keys',
   validateSearch: (search: Record<string, unknown>): { ended?: true } =>
     search['ended'] === true ? { ended: true } : {},
-  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  component: lazyPage(() => import('./pages/keys.tsx'), 'KeysPage'),
 });
 
 const newKey = createRoute({
   getParentRoute: () => rootRoute,
   path: '/keys/new',
-  component: lazyRouteComponent(() => import('./pages/new-key.tsx'), 'NewKeyPage'),
+  component: lazyPage(() => import('./pages/new-key.tsx'), 'NewKeyPage'),
 });
 
 const webhooks = createRoute({
   getParentRoute: () => rootRoute,
   path: '/webhooks',
-  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  component: lazyPage(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
 });
 
 const newWebhook = createRoute({
   getParentRoute: () => rootRoute,
   path: '/webhooks/new',
-  component: lazyRouteComponent(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
+  component: lazyPage(() => import('./pages/new-webhook.tsx'), 'NewWebhookPage'),
 });
 
 const webhook = createRoute({
   getParentRoute: () => rootRoute,
   path: '/webhooks/$endpointId',
-  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+  component: lazyPage(() => import('./pages/webhook.tsx'), 'WebhookPage'),
 });
 
 const deliveries = createRoute({
   getParentRoute: () => rootRoute,
   path: '/deliveries',
   validateSearch: readDeliverySearch,
-  component: lazyRouteComponent(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
+  component: lazyPage(() => import('./pages/deliveries.tsx'), 'DeliveriesPage'),
 });
 
 const delivery = createRoute({
   getParentRoute: () => rootRoute,
   path: '/deliveries/$deliveryId',
-  component: lazyRouteComponent(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
+  component: lazyPage(() => import('./pages/delivery.tsx'), 'DeliveryPage'),
 });
 
 const requests = createRoute({
   getParentRoute: () => rootRoute,
   path: '/requests',
   validateSearch: readRequestSearch,
-  component: lazyRouteComponent(() => import('./pages/requests.tsx'), 'RequestsPage'),
+  component: lazyPage(() => import('./pages/requests.tsx'), 'RequestsPage'),
 });
 
 const request = createRoute({
   getParentRoute: () => rootRoute,
   path: '/requests/$requestId',
-  component: lazyRouteComponent(() => import('./pages/request.tsx'), 'RequestPage'),
+  component: lazyPage(() => import('./pages/request.tsx'), 'RequestPage'),
 });
 
 const overview = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'OverviewPage'),
+  component: lazyPage(() => import('./pages/overview.tsx'), 'OverviewPage'),
 });
 
 const members = createRoute({
   getParentRoute: () => rootRoute,
   path: '/members',
-  component: lazyRouteComponent(() => import('./pages/members.tsx'), 'MembersPage'),
+  component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
 });
 
 const privacy = createRoute({
   getParentRoute: () => rootRoute,
   path: '/privacy',
-  component: lazyRouteComponent(() => import('./pages/privacy.tsx'), 'PrivacyPage'),
+  component: lazyPage(() => import('./pages/privacy.tsx'), 'PrivacyPage'),
 });
 
 const catalog = createRoute({
   getParentRoute: () => rootRoute,
   path: '/catalog',
-  component: lazyRouteComponent(() => import('./pages/catalog.tsx'), 'CatalogPage'),
+  component: lazyPage(() => import('./pages/catalog.tsx'), 'CatalogPage'),
 });
 
 const crm = createRoute({
   getParentRoute: () => rootRoute,
   path: '/crm',
-  component: lazyRouteComponent(() => import('./pages/crm.tsx'), 'CrmPage'),
+  component: lazyPage(() => import('./pages/crm.tsx'), 'CrmPage'),
 });
 
 const usage = createRoute({
   getParentRoute: () => rootRoute,
   path: '/usage',
   validateSearch: readUsageSearch,
-  component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'UsagePage'),
+  component: lazyPage(() => import('./pages/usage.tsx'), 'UsagePage'),
 });
 
 const results = createRoute({
   getParentRoute: () => rootRoute,
   path: '/results',
-  component: lazyRouteComponent(() => import('./pages/results.tsx'), 'ResultsPage'),
+  component: lazyPage(() => import('./pages/results.tsx'), 'ResultsPage'),
 });
 
 const audit = createRoute({
   getParentRoute: () => rootRoute,
   path: '/audit',
   validateSearch: readAuditSearch,
-  component: lazyRouteComponent(() => import('./pages/audit.tsx'), 'AuditPage'),
+  component: lazyPage(() => import('./pages/audit.tsx'), 'AuditPage'),
 });
 
 export const router = createRouter({

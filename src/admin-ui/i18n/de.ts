@@ -14,6 +14,7 @@ export const de: Texts = {
     themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
     signOut: 'Abmelden',
     docs: 'Dokumentation',
+    failed: 'Diese Seite konnte nicht angezeigt werden',
     notFound: 'Diese Seite gibt es nicht',
     notFoundHint: 'Die Adresse ist vertippt, oder was sie nannte, wurde gelöscht.',
     toOverview: 'Zur Übersicht',
@@ -64,7 +65,9 @@ export const de: Texts = {
     noHost: 'Die Anwendung um diese Seite antwortet nicht',
     noHostHint:
       'Laden Sie sie neu. Wenn das nicht hilft, sagen Sie denen Bescheid, die sie betreiben.',
-    offline: 'Sie sind offline. Was Sie sehen, ist vielleicht veraltet.',
+    offline:
+      'Sie sind offline. Was Sie sehen, ist vielleicht veraltet; Änderungen lassen sich gerade ' +
+      'nicht speichern.',
   },
   common: {
     retry: 'Erneut versuchen',
@@ -72,6 +75,10 @@ export const de: Texts = {
     close: 'Schließen',
     save: 'Speichern',
     saved: 'Gespeichert',
+    undone: 'Das wurde abgelehnt. Es ist wieder wie vorher.',
+    changedMeanwhile: 'Inzwischen hat jemand anderes das geändert. Jetzt gilt:',
+    takeTheirs: 'Aktuelle Werte anzeigen',
+    keepMine: 'Meine Eingaben behalten',
     copy: 'Kopieren',
     copied: 'Kopiert',
     copyFailed: 'Markieren und kopieren Sie den Text selbst: Der Browser erlaubt es hier nicht.',
@@ -102,7 +109,9 @@ export const de: Texts = {
   problems: {
     bad_request: 'Der Dienst hat das nicht verstanden.',
     unauthorized: 'Ihre Sitzung ist beendet.',
-    forbidden: 'Ihre Rolle oder Ihre Rechte reichen dafür nicht aus.',
+    forbidden:
+      'Ihre Rolle oder Ihre Rechte erlauben das nicht. Die Inhaberin des Teams kann sie unter ' +
+      'Mitglieder ändern.',
     insufficient_scope: 'Ihre Rechte reichen dafür nicht aus.',
     privacy_restricted: 'Der Datenschutzschalter „Daten einzelner Mitglieder“ verbirgt das.',
     api_disabled: 'Die API gehört nicht zu Ihrem Tarif, oder das Team ist geschlossen.',
@@ -119,6 +128,7 @@ export const de: Texts = {
     rate_limited: 'Zu viele Anfragen. Bitte warten Sie eine Minute.',
     internal: 'Bei uns ist etwas schiefgegangen.',
     unavailable: 'Der Dienst ist gerade ausgelastet.',
+    changed_meanwhile: 'Inzwischen hat jemand anderes das geändert. Nichts wurde gespeichert.',
     network: 'Der Dienst antwortet nicht. Funktioniert Ihre Verbindung?',
   },
   reasons: {
@@ -456,6 +466,7 @@ export const de: Texts = {
     confirmOff: 'Jetzt ausschalten',
     at: 'Es gilt ab der nächsten Anfrage. Sie können jederzeit zurückschalten.',
     changed: 'Der Schalter wurde geändert.',
+    changedAlready: 'Jemand anderes hat den Schalter inzwischen so gestellt.',
   },
   audit: {
     title: 'Protokoll',
@@ -534,6 +545,7 @@ export const de: Texts = {
     route: 'Pfad',
     id: 'Anfragekennung',
     took: 'Dauer',
+    changed_meanwhile: 'Inzwischen hat jemand anderes das geändert. Nichts wurde gespeichert.',
     network: 'Aus dem Netz',
     hungUp: 'Das Programm hat vor der Antwort aufgelegt.',
     fine: 'Die Anfrage wurde beantwortet.',

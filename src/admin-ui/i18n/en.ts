@@ -13,6 +13,7 @@ export const en = {
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
     signOut: 'Sign out',
     docs: 'Documentation',
+    failed: 'This page could not be shown',
     notFound: 'This page does not exist',
     notFoundHint: 'The address may be mistyped, or what it named was deleted.',
     toOverview: 'To the overview',
@@ -58,7 +59,7 @@ export const en = {
     unreachable: 'The service does not answer',
     noHost: 'The application around this page does not answer',
     noHostHint: 'Reload it. If that does not help, tell those who run it.',
-    offline: 'You are offline. What you see may be out of date.',
+    offline: 'You are offline. What you see may be out of date; changes cannot be saved now.',
   },
   common: {
     retry: 'Try again',
@@ -66,6 +67,10 @@ export const en = {
     close: 'Close',
     save: 'Save',
     saved: 'Saved',
+    undone: 'This was refused. It is as it was before.',
+    changedMeanwhile: 'Somebody else has changed this meanwhile. It is now:',
+    takeTheirs: 'Show the current values',
+    keepMine: 'Keep my entries',
     copy: 'Copy',
     copied: 'Copied',
     copyFailed: 'Select the text and copy it yourself: the browser does not allow it here.',
@@ -95,7 +100,9 @@ export const en = {
   problems: {
     bad_request: 'The service did not understand this.',
     unauthorized: 'Your session has ended.',
-    forbidden: 'Your role or your rights are not sufficient for this.',
+    forbidden:
+      'Your role or your rights do not allow this. The owner of the team can change them under ' +
+      'Members.',
     insufficient_scope: 'Your rights are not sufficient for this.',
     privacy_restricted: 'The privacy switch “Data of single members” withholds this.',
     api_disabled: 'The API is not part of your plan, or the team is closed.',
@@ -111,6 +118,7 @@ export const en = {
     rate_limited: 'Too many requests. Please wait a minute.',
     internal: 'Something went wrong on our side.',
     unavailable: 'The service is busy at the moment.',
+    changed_meanwhile: 'Somebody else has changed this meanwhile. Nothing was saved.',
     network: 'The service does not answer. Is your connection working?',
   },
   /** Reasons of refusal, by their code in the API. Others are shown as the API words them. */
@@ -430,6 +438,7 @@ export const en = {
     confirmOff: 'Switch it off',
     at: 'It takes effect with the next request. You can switch back at any time.',
     changed: 'The switch was changed.',
+    changedAlready: 'Somebody else has set the switch this way meanwhile.',
   },
   audit: {
     title: 'Audit log',
@@ -507,6 +516,7 @@ export const en = {
     route: 'Path',
     id: 'Request id',
     took: 'Took',
+    changed_meanwhile: 'Somebody else has changed this meanwhile. Nothing was saved.',
     network: 'From the network',
     hungUp: 'The program hung up before the response.',
     fine: 'The request was answered.',

@@ -6,27 +6,39 @@ import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '../../routers/routers.ts';
 import { currentLanguage } from '../i18n/language.ts';
 import { problemOf } from './problem.ts';
-import { endSession, freshHeaders } from './session.ts';
+import { endSession, freshHeaders, loadSession } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 const FRESH_MS = 15_000;
 const TRIES = 2;
 
-const noticeEndOfSession = (error: unknown): void => {
-  if (problemOf(error).code === 'unauthorized') endSession();
+const noticeChangesOfSession = (error: unknown): void => {
+  const { code } = problemOf(error);
+  if (code === 'unauthorized') endSession();
+  // Somebody may have changed the role or the rights meanwhile.
+  if (code === 'forbidden') void loadSession();
+};
+
+const noticeFailure = (error: unknown): void => {
+  noticeChangesOfSession(error);
+  // Nobody knows whether the change was made, so look.
+  if (problemOf(error).code === 'network') void queryClient.invalidateQueries();
 };
 
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeEndOfSession }),
-  mutationCache: new MutationCache({ onError: noticeEndOfSession }),
+  queryCache: new QueryCache({ onError: noticeChangesOfSession }),
+  mutationCache: new MutationCache({ onError: noticeFailure }),
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
+      // Another admin may have changed something while the reader was elsewhere.
+      refetchOnWindowFocus: 'always',
       // Only what may be different the next time.
       retry: (failures, error) =>
         failures < TRIES && ['network', 'unavailable'].includes(problemOf(error).code),
     },
-    mutations: { retry: false },
+    // Offline, a change fails at once. Waiting, it could be made long after the reader gave it up.
+    mutations: { retry: false, networkMode: 'always' },
   },
 });
 

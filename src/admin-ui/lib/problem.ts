@@ -4,8 +4,8 @@ import type { ProblemCode } from '../../core/problem.ts';
 
 /** An error of a call. */
 export interface Problem {
-  /** `network`: there was no answer. */
-  readonly code: ProblemCode | 'network';
+  /** `network`: there was no answer. `changed_meanwhile`: see {@link changedMeanwhile}. */
+  readonly code: ProblemCode | 'network' | 'changed_meanwhile';
   /** The id to quote to support; null without an answer. */
   readonly requestId: string | null;
   readonly fields: readonly FieldProblem[];
@@ -31,8 +31,17 @@ interface ProblemData {
   } | null;
 }
 
+const CHANGED_MEANWHILE = 'ChangedMeanwhile';
+
+/** The error of a change that was not made, because somebody else has changed the same thing. */
+export function changedMeanwhile(): Error {
+  return Object.assign(new Error('changed meanwhile'), { name: CHANGED_MEANWHILE });
+}
+
 /** Reads an error that a call has thrown. */
 export function problemOf(error: unknown): Problem {
+  if (error instanceof Error && error.name === CHANGED_MEANWHILE)
+    return { code: 'changed_meanwhile', requestId: null, fields: [], detail: null };
   const data = error instanceof TRPCClientError ? (error.data as ProblemData | null) : null;
   const problem = data?.problem;
   if (!problem) return { code: 'network', requestId: null, fields: [], detail: null };

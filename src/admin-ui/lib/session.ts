@@ -136,10 +136,14 @@ export function addressOfSignIn(): string | null {
   return url.href;
 }
 
-// Somebody who has signed in again in another tab goes on here at once.
+window.addEventListener('online', () => {
+  if (state.kind === 'unreachable') void loadSession();
+});
+
+// Somebody who has signed in again in another tab goes on here at once. Meanwhile, the session may
+// also have ended, or the rights may have changed.
 document.addEventListener('visibilitychange', () => {
-  const isWaiting = state.kind === 'none' || state.kind === 'ended';
-  if (isWaiting && document.visibilityState === 'visible') void loadSession();
+  if (document.visibilityState === 'visible' && state.kind !== 'loading') void loadSession();
 });
 
 /** `date`: the time of the service. The clock of this browser may be wrong. */

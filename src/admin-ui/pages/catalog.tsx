@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
+import { optimistic } from '../lib/optimistic.ts';
 import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
@@ -14,6 +15,10 @@ const KINDS = ['situation', 'personality', 'industry', 'role', 'methodology'] as
 /** A catalog has hundreds of entries. This many fit into the memory of any browser. */
 const ENTRIES_MAX = 5000;
 
+const ENTRIES = [...api.admin.team.catalog.queryKey({}), 'all'];
+/** One after the other, because each list is read and then set as a whole. */
+const SCOPE = { id: 'policies' };
+
 async function readCatalog(): Promise<Entry[]> {
   const entries: Entry[] = [];
   let cursor: string | undefined;
@@ -25,28 +30,55 @@ async function readCatalog(): Promise<Entry[]> {
   return entries;
 }
 
+interface Block {
+  readonly id: string;
+  readonly isBlocked: boolean;
+}
+
+type Release = 'all' | 'some' | { readonly id: string; readonly isReleased: boolean };
+
+/** Shows a change of the team's policy, or of a member's, before the service has answered. */
+function optimisticBlock(memberId: string | undefined, onUndone: () => void) {
+  if (memberId === undefined) {
+    const change = (entries: Entry[], { id, isBlocked }: Block) =>
+      entries.map((one) => (one.id === id ? { ...one, blocked: isBlocked } : one));
+    return optimistic(ENTRIES, change, onUndone);
+  }
+  const key = api.admin.team.memberPolicy.get.queryKey({ member_id: memberId });
+  const change = ({ blocked }: { blocked: string[] }, { id, isBlocked }: Block) => ({
+    blocked: isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id),
+  });
+  return optimistic(key, change, onUndone);
+}
+
+function changeReleased(entries: Entry[], change: Release): Entry[] {
+  if (typeof change === 'string') return entries;
+  return entries.map((one) =>
+    one.id === change.id ? { ...one, released: change.isReleased } : one,
+  );
+}
+
 /** Policies, and the entries that are released to the team. */
 export function CatalogPage() {
   const t = useTexts();
   const cache = useQueryClient();
   const [memberId, setMemberId] = useState<string | undefined>();
-  const entries = useQuery({
-    queryKey: [...api.admin.team.catalog.queryKey({}), 'all'],
-    queryFn: readCatalog,
-  });
+  const entries = useQuery({ queryKey: ENTRIES, queryFn: readCatalog });
   const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
   const release = useQuery(api.admin.team.release.get.queryOptions({}));
   const memberPolicy = useQuery({
     ...api.admin.team.memberPolicy.get.queryOptions({ member_id: memberId ?? '' }),
     enabled: memberId !== undefined,
   });
-  const onSuccess = async () => {
-    await cache.invalidateQueries(api.admin.team.pathFilter());
-    announce(t.catalog.saved);
-  };
+  const onSuccess = () => announce(t.catalog.saved);
+  const onSettled = () => cache.invalidateQueries(api.admin.team.pathFilter());
+  const onUndone = () => announce(t.common.undone);
+  const blockedBy = optimisticBlock(memberId, onUndone);
   // The lists are set as a whole. Reading them just before keeps what another admin has changed.
   const block = useMutation({
-    mutationFn: async ({ id, isBlocked }: { id: string; isBlocked: boolean }) => {
+    ...blockedBy,
+    scope: SCOPE,
+    mutationFn: async ({ id, isBlocked }: Block) => {
       const change = (blocked: readonly string[]) =>
         isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id);
       if (memberId === undefined) {
@@ -59,9 +91,12 @@ export function CatalogPage() {
       }
     },
     onSuccess,
+    onSettled,
   });
   const setRelease = useMutation({
-    mutationFn: async (change: 'all' | 'some' | { id: string; isReleased: boolean }) => {
+    ...optimistic(ENTRIES, changeReleased, onUndone),
+    scope: SCOPE,
+    mutationFn: async (change: Release) => {
       const ids = (entries.data ?? []).filter(({ own }) => !own).map(({ id }) => id);
       const now = await client.admin.team.release.get.query({});
       const before = now.released === 'all' ? ids : now.released;
@@ -72,6 +107,7 @@ export function CatalogPage() {
       return client.admin.team.release.set.mutate({ released });
     },
     onSuccess,
+    onSettled,
   });
   const hasAll = release.data?.released === 'all';
   return (

@@ -48,6 +48,7 @@ export function KeysPage() {
           </Button>
         )}
       </PageHead>
+      {why !== null && <p className="notice">{why}</p>}
       <Loaded query={keys}>
         {({ pages }) => {
           const all = pages.flatMap(({ data }) => data);

@@ -20,10 +20,12 @@ const CUSTOM = 'custom';
 /** Creates an API key. */
 export function NewKeyPage() {
   const t = useTexts();
+  const why = useWhyNotKeys();
   const offer = useQuery(api.admin.apiKeys.templates.queryOptions({}));
   return (
     <>
       <PageHead title={t.keys.create} intro={t.keys.emptyHint} />
+      {why !== null && <p className="notice">{why}</p>}
       <Loaded query={offer}>{(data) => <NewKeyForm offer={data} />}</Loaded>
     </>
   );

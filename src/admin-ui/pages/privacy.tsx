@@ -45,7 +45,8 @@ GET /trainings → 403
 export function PrivacyPage() {
   const t = useTexts();
   const cache = useQueryClient();
-  const [asked, setAsked] = useState<Name | null>(null);
+  // What the reader wants is kept: another admin may turn the switch meanwhile.
+  const [asked, setAsked] = useState<{ readonly name: Name; readonly to: boolean } | null>(null);
   const switches = useQuery(api.admin.team.privacy.get.queryOptions({}));
   const set = useMutation(
     api.admin.team.privacy.set.mutationOptions({
@@ -82,7 +83,7 @@ export function PrivacyPage() {
                       texts[name][0],
                       data[name] ? t.privacy.turnOff : t.privacy.turnOn,
                     ].join(': ')}
-                    onClick={() => setAsked(name)}
+                    onClick={() => setAsked({ name, to: !data[name] })}
                   >
                     {data[name] ? t.privacy.turnOff : t.privacy.turnOn}
                   </Button>
@@ -91,22 +92,23 @@ export function PrivacyPage() {
             </div>
             {asked && (
               <Confirm
-                title={
-                  data[asked]
-                    ? t.privacy.titleOff(texts[asked][0])
-                    : t.privacy.titleOn(texts[asked][0])
-                }
+                title={(asked.to ? t.privacy.titleOn : t.privacy.titleOff)(texts[asked.name][0])}
                 hint={t.privacy.at}
-                action={data[asked] ? t.privacy.confirmOff : t.privacy.confirmOn}
+                action={asked.to ? t.privacy.confirmOn : t.privacy.confirmOff}
                 look="main"
                 wide
                 mutation={set}
-                onConfirm={() => set.mutate({ [asked]: !data[asked] })}
+                onConfirm={() => set.mutate({ [asked.name]: asked.to })}
                 onClose={() => {
                   set.reset();
                   setAsked(null);
                 }}
               >
+                {data[asked.name] === asked.to && !set.isPending && (
+                  <p className="notice warn" role="alert">
+                    {t.privacy.changedAlready}
+                  </p>
+                )}
                 <p>{t.privacy.example}</p>
                 <div className="beside">
                   {(['on', 'off'] as const).map((side) => (
@@ -114,7 +116,7 @@ export function PrivacyPage() {
                       <h3>{side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}</h3>
                       <CodeBlock
                         label={side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}
-                        text={EXAMPLES[asked][side]}
+                        text={EXAMPLES[asked.name][side]}
                         canCopy={false}
                       />
                     </div>

@@ -3,7 +3,8 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { optimistic } from '../lib/optimistic.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
@@ -11,11 +12,14 @@ import { announce } from '../ui/notice.tsx';
 import { NotFound } from '../ui/not-found.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
-import { EndpointForm } from './endpoint-form.tsx';
 import { RotateSecret } from './rotate-secret.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { countOutcomes, EndpointState, RECENT } from './webhooks.tsx';
+import { WebhookSettings } from './webhook-settings.tsx';
 import { WebhookTest } from './webhook-test.tsx';
+
+type EndpointList = RouterOutputs['v1']['webhooks']['listEndpoints'];
+type Change = RouterInputs['v1']['webhooks']['updateEndpoint'];
 
 const route = getRouteApi('/webhooks/$endpointId');
 const SHOWN = 5;
@@ -37,26 +41,22 @@ export function WebhookPage() {
 function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
   const t = useTexts();
   const format = useFormat();
-  const cache = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
   const [isRotating, setRotating] = useState(false);
-  const { id, url, status, description } = endpoint;
-  const refresh = () => cache.invalidateQueries(api.v1.webhooks.pathFilter());
-  const save = useMutation(
-    api.v1.webhooks.updateEndpoint.mutationOptions({
-      onSuccess: async () => {
-        await refresh();
-        announce(t.common.saved);
-      },
-    }),
-  );
+  const { id, url, status } = endpoint;
   const isActive = status === 'active';
   const change = useMutation(
     api.v1.webhooks.updateEndpoint.mutationOptions({
-      onSuccess: async () => {
-        await refresh();
-        announce(isActive ? t.webhooks.paused : t.webhooks.reactivated);
-      },
+      ...optimistic(
+        api.v1.webhooks.listEndpoints.queryKey({}),
+        (list: EndpointList, { status: next }: Change) => ({
+          ...list,
+          data: list.data.map((one) => (one.id === id && next ? { ...one, status: next } : one)),
+        }),
+        () => announce(t.common.undone),
+      ),
+      onSuccess: (_saved, input) =>
+        announce(input.status === 'active' ? t.webhooks.reactivated : t.webhooks.paused),
     }),
   );
   return (
@@ -88,21 +88,12 @@ function EndpointView({ endpoint }: { readonly endpoint: Endpoint }) {
       )}
       <WebhookTest endpointId={id} />
       <Recent endpoint={endpoint} />
-      <section className="section">
-        <h2>{t.webhooks.change}</h2>
-        <EndpointForm
-          values={{ url, description, events: endpoint.events }}
-          submit={t.common.save}
-          error={save.error}
-          busy={save.isPending}
-          onSubmit={(values) => save.mutate({ endpoint_id: id, ...values })}
-        >
-          <Button onClick={() => setRotating(true)}>{t.webhooks.rotate}</Button>
-          <Button look="danger" onClick={() => setRemoving(true)}>
-            {t.webhooks.remove}
-          </Button>
-        </EndpointForm>
-      </section>
+      <WebhookSettings endpoint={endpoint}>
+        <Button onClick={() => setRotating(true)}>{t.webhooks.rotate}</Button>
+        <Button look="danger" onClick={() => setRemoving(true)}>
+          {t.webhooks.remove}
+        </Button>
+      </WebhookSettings>
       {isRotating && <RotateSecret endpointId={id} onClose={() => setRotating(false)} />}
       {isRemoving && <RemoveEndpoint endpoint={endpoint} onClose={() => setRemoving(false)} />}
     </>

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
+import { Offline } from './offline.tsx';
 
 /**
  * A dialog over the page. The browser keeps the focus in it and gives it back afterwards. `locked`:
@@ -60,6 +61,7 @@ export function Dialog({
           </button>
         )}
       </header>
+      <Offline />
       {children}
     </dialog>
   );

@@ -1,0 +1,115 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useTexts } from '../i18n/language.ts';
+import { api, client } from '../lib/api.ts';
+import { changedMeanwhile } from '../lib/problem.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { announce } from '../ui/notice.tsx';
+import { EndpointForm, type EndpointValues } from './endpoint-form.tsx';
+import type { Endpoint } from './endpoint-name.ts';
+
+const LIST = api.v1.webhooks.listEndpoints;
+
+/**
+ * What can be changed of a webhook endpoint. The form is saved as a whole, so it is compared with
+ * what the service has just before: what another admin has changed meanwhile is shown, and the
+ * reader decides.
+ */
+export function WebhookSettings({
+  endpoint,
+  children,
+}: {
+  readonly endpoint: Endpoint;
+  readonly children: ReactNode;
+}) {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const now = valuesOf(endpoint);
+  /** What the entries of the reader began with, and a number that begins them anew. */
+  const [base, setBase] = useState({ values: now, round: 0 });
+  const save = useMutation({
+    mutationFn: async (values: EndpointValues) => {
+      const { data } = await cache.fetchQuery({ ...LIST.queryOptions({}), staleTime: 0 });
+      const found = data.find(({ id }) => id === endpoint.id);
+      if (found && !isSame(valuesOf(found), base.values)) throw changedMeanwhile();
+      const changes = changesOf(base.values, values);
+      return client.v1.webhooks.updateEndpoint.mutate({ endpoint_id: endpoint.id, ...changes });
+    },
+    onSuccess: (saved) => {
+      cache.setQueryData(LIST.queryKey({}), (list) => ({
+        next_cursor: null,
+        ...list,
+        data: (list?.data ?? []).map((one) => (one.id === saved.id ? saved : one)),
+      }));
+      setBase(({ round }) => ({ values: valuesOf(saved), round }));
+      announce(t.common.saved);
+    },
+  });
+  const take = (round: number) => {
+    save.reset();
+    setBase({ values: now, round });
+  };
+  return (
+    <section className="section">
+      <h2>{t.webhooks.change}</h2>
+      {!save.isPending && !isSame(now, base.values) && (
+        <div className="notice warn" role="alert">
+          <p>{t.common.changedMeanwhile}</p>
+          <Values values={now} />
+          <Actions>
+            <Button onClick={() => take(base.round + 1)}>{t.common.takeTheirs}</Button>
+            <Button onClick={() => take(base.round)}>{t.common.keepMine}</Button>
+          </Actions>
+        </div>
+      )}
+      <EndpointForm
+        key={base.round}
+        values={now}
+        submit={t.common.save}
+        error={save.error}
+        busy={save.isPending}
+        onSubmit={(values) => save.mutate(values)}
+      >
+        {children}
+      </EndpointForm>
+    </section>
+  );
+}
+
+function Values({ values }: { readonly values: EndpointValues }) {
+  const t = useTexts();
+  const { url, description, events } = values;
+  const names = events.map((type) => t.webhooks.eventNames[type] ?? type);
+  return (
+    <ul>
+      <li>
+        {t.webhooks.url}: <code>{url}</code>
+      </li>
+      <li>
+        {t.webhooks.description}: {description ?? t.common.none}
+      </li>
+      <li>
+        {t.webhooks.events}: {names.join(', ')}
+      </li>
+    </ul>
+  );
+}
+
+function valuesOf({ url, description, events }: Endpoint): EndpointValues {
+  return { url, description, events: [...events] };
+}
+
+/** Only what differs: an address that stays need not be looked up again. */
+function changesOf(before: EndpointValues, after: EndpointValues): Partial<EndpointValues> {
+  return {
+    ...(after.url !== before.url && { url: after.url }),
+    ...(after.description !== before.description && { description: after.description }),
+    ...(!isSame({ ...before, events: after.events }, before) && { events: after.events }),
+  };
+}
+
+function isSame(one: EndpointValues, other: EndpointValues): boolean {
+  const textOf = ({ url, description, events }: EndpointValues) =>
+    JSON.stringify([url, description, events.toSorted((a, b) => a.localeCompare(b))]);
+  return textOf(one) === textOf(other);
+}

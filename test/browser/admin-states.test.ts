@@ -1,0 +1,229 @@
+// The admin page in a real browser when something is in the way: the network, another admin, a
+// missing right, a refusal.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
+import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+
+const OFFLINE = 'You are offline.';
+const WAIT = { timeout: 30_000 };
+
+describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const endpoint = {
+      id: 'whe_1',
+      url: 'https://hooks.example.com/in',
+      events: ['member.joined' as const],
+    };
+    const names = ['offline', 'rights', 'both', 'undone'];
+    const teams = names.map((name) =>
+      makeTeam(name, {
+        members: [makeMember(name, 'second', { role: 'admin' })],
+        webhook_endpoints: [endpoint],
+      }),
+    );
+    api = await startTestApi({ seed: makeSeed(teams) });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const open = async (team: string, path: string, member = 'owner') => {
+    const { page } = await openAdminPage(browser, api, { path, team, member });
+    await settle(page);
+    return page;
+  };
+
+  it('says that the reader is offline, loses nothing and goes on by itself', async () => {
+    const page = await open('offline', '/keys/new');
+    await page.getByLabel('Name').fill('Kept text');
+    await page.context().setOffline(true);
+    await page.getByText(OFFLINE).waitFor();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByText('The service does not answer.').waitFor();
+    await photograph(page, 'offline');
+    expect(await findFaults(page)).toEqual([]);
+    expect(await page.getByLabel('Name').inputValue()).toBe('Kept text');
+    await page.context().setOffline(false);
+    await page.getByText(OFFLINE).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+  });
+
+  it('makes no change later that was refused while the reader was offline', async () => {
+    const page = await open('offline', '/webhooks/whe_1');
+    await page.getByRole('button', { name: 'Delete the endpoint' }).click();
+    await page.context().setOffline(true);
+    const dialog = page.getByRole('dialog', { name: 'Delete this endpoint?' });
+    // The dialog covers the page, so it says so itself.
+    await dialog.getByText(OFFLINE).waitFor();
+    await dialog.getByRole('button', { name: 'Delete the endpoint' }).click();
+    await dialog.getByText('The service does not answer.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    const read = page.waitForResponse((response) => response.url().includes('listEndpoints'));
+    await page.context().setOffline(false);
+    await read;
+    const { rowCount } = await api.db.pool.query(
+      `select from webhook_endpoint where team_id = 'team_offline'`,
+    );
+    expect(rowCount).toBe(1);
+  });
+
+  it('opens other pages offline, and fills them when the reader is online', async () => {
+    const loaded: string[] = [];
+    const { page } = await openAdminPage(browser, api, { path: '/webhooks', team: 'offline' });
+    page.on('requestfinished', (request) => loaded.push(request.url()));
+    await expect.poll(() => loaded.some((url) => /\/audit-[\w-]+\.js$/.test(url)), WAIT).toBe(true);
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByRole('heading', { name: 'Members' }).waitFor();
+    await page.getByText(OFFLINE).waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('owner@offline.test').waitFor();
+  });
+
+  it('shows a page that could not be loaded as soon as it can be', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/webhooks', team: 'offline' });
+    const script = /\/members-[\w-]+\.js$/;
+    await page.context().route(script, (route) => route.abort());
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.context().setOffline(true);
+    await page.getByText(OFFLINE).waitFor();
+    await page.context().unroute(script);
+    await page.context().setOffline(false);
+    await page.getByText('owner@offline.test').waitFor();
+  });
+
+  it('says which right is missing, and notices when it is granted or taken', async () => {
+    const page = await open('rights', '/keys', 'admin');
+    await page.getByText('This needs the right “Manage interfaces”.').first().waitFor();
+    const owner = await appAsMember(api, 'rights', 'owner');
+    const right = { member_id: 'mem_rights_admin', right: 'schnittstellen' } as const;
+    await owner.admin.team.grantRight.mutate(right);
+    await comeBack(page);
+    await page.getByRole('link', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('Too late');
+    await owner.admin.team.withdrawRight.mutate(right);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByText('The owner of the team can change them under Members.').waitFor();
+    await page.getByText('This needs the right “Manage interfaces”.').first().waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await owner.v1.members.update.mutate({ member_id: right.member_id, role: 'member' });
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await page.getByRole('heading', { name: 'This page is for admins' }).waitFor();
+    await page.getByText('The owner of the team or an admin can make you an admin.').waitFor();
+  });
+
+  it('never covers what another admin has changed meanwhile', async () => {
+    const page = await open('both', '/webhooks/whe_1');
+    const other = await appAsMember(api, 'both', 'admin');
+    const description = page.getByLabel('Description');
+    const read = async () => (await other.v1.webhooks.listEndpoints.query({})).data[0];
+    const change = (fields: { description?: string; events?: string[] }) =>
+      other.v1.webhooks.updateEndpoint.mutate({ endpoint_id: 'whe_1', ...fields });
+    await description.fill('Mine');
+    await change({ description: 'Theirs', events: ['member.joined', 'member.removed'] });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Nothing was saved.').waitFor();
+    const notice = page.getByRole('alert').filter({ hasText: 'It is now:' });
+    await notice.getByText('Theirs').waitFor();
+    await notice.getByText('Somebody left the team').waitFor();
+    await photograph(page, 'changed-meanwhile');
+    expect(await findFaults(page)).toEqual([]);
+    expect(await read()).toMatchObject({ description: 'Theirs' });
+    expect(await description.inputValue()).toBe('Mine');
+    await notice.getByRole('button', { name: 'Keep my entries' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved', { exact: true }).waitFor();
+    expect(await read()).toMatchObject({ description: 'Mine', events: ['member.joined'] });
+    // Who comes back to the page is told before saving.
+    await change({ description: 'Theirs again' });
+    await comeBack(page);
+    await notice.getByRole('button', { name: 'Show the current values' }).click();
+    expect(await description.inputValue()).toBe('Theirs again');
+    await notice.waitFor({ state: 'detached' });
+  });
+
+  it('turns a privacy switch as it was asked for, whatever another admin does', async () => {
+    const page = await open('both', '/privacy');
+    const other = await appAsMember(api, 'both', 'admin');
+    await page.getByRole('button', { name: 'Data of single members: Switch off' }).click();
+    await other.admin.team.privacy.set.mutate({ member_detail_enabled: false });
+    await comeBack(page);
+    const dialog = page.getByRole('dialog', { name: 'Switch off “Data of single members”?' });
+    await dialog.getByText('Somebody else has set the switch this way meanwhile.').waitFor();
+    await dialog.getByRole('button', { name: 'Switch it off' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await other.admin.team.privacy.get.query({})).toMatchObject({
+      member_detail_enabled: false,
+    });
+  });
+
+  it('shows a change at once, and takes it back visibly when it is refused', async () => {
+    const page = await open('undone', '/webhooks/whe_1');
+    const release = await holdBack(page, 'updateEndpoint');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await setStatus('suspended');
+    release();
+    await page.getByText('This was refused. It is as it was before.').waitFor();
+    await page
+      .getByText(/Request id for support: [\w-]{36}/)
+      .first()
+      .waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
+    await setStatus('active');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('The endpoint is paused.').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  it('does the same for the catalog', async () => {
+    const page = await open('undone', '/catalog');
+    const release = await holdBack(page, 'policy.set');
+    const box = page.getByLabel('Allow Tough');
+    expect(await box.isChecked()).toBe(true);
+    await box.click();
+    expect(await box.isChecked()).toBe(false);
+    await setStatus('suspended');
+    release();
+    await page.getByText('This was refused. It is as it was before.').waitFor();
+    expect(await box.isChecked()).toBe(true);
+    await setStatus('active');
+    await box.click();
+    await page.getByText('The policy was saved.').waitFor();
+    expect(await box.isChecked()).toBe(false);
+  });
+
+  const setStatus = (status: string) =>
+    api.db.pool.query(`update team set status = $1 where id = 'team_undone'`, [status]);
+});
+
+/** Browsers without a screen do not tell that a tab has come to the front. */
+async function comeBack(page: Page): Promise<void> {
+  await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await page.evaluate(`window.dispatchEvent(new Event('visibilitychange'))`);
+}
+
+/** Lets the next calls of a procedure wait on their way, until the function returned is called. */
+async function holdBack(page: Page, procedure: string): Promise<() => void> {
+  let release = (): void => undefined;
+  const released = new Promise<void>((done) => (release = done));
+  await page.route(
+    (url) => url.pathname.endsWith(procedure),
+    async (route) => {
+      await released;
+      await route.continue();
+    },
+  );
+  return release;
+}
