@@ -12,12 +12,9 @@ import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
 import { startCrm } from '../support/crm/fake.ts';
 import { startDeliveries } from '../support/deliveries.ts';
-import { keyboardHands, mouseHands, type Hands } from '../support/hands.ts';
+import { WAY_NAMES, WAYS, type Hands, type Way } from '../support/hands.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeMember, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
-
-const WAYS = { mouse: mouseHands, keyboard: keyboardHands } as const;
-type Way = keyof typeof WAYS;
 
 let api: TestApi;
 let browser: Browser;
@@ -350,7 +347,7 @@ const TASKS = [...KEY_TASKS, ...WEBHOOK_TASKS, ...TEAM_TASKS, ...CRM_TASKS, ...I
 describe.skipIf(SKIPPED !== '')(`the admin page: tasks${SKIPPED}`, () => {
   beforeAll(async () => {
     receiver = await startReceiver();
-    const teams = (Object.keys(WAYS) as Way[]).map(makeTaskTeam);
+    const teams = WAY_NAMES.map(makeTaskTeam);
     api = await startTestApi({ allowPrivateTargets: true, seed: makeSeed(teams) });
     await api.db.pool.query(
       `insert into api_key_usage (team_id, day, key_id, count_2xx)
@@ -366,7 +363,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: tasks${SKIPPED}`, () => {
     await receiver?.stop();
   });
 
-  describe.each(Object.keys(WAYS) as Way[])('by the %s an admin', (way) => {
+  describe.each(WAY_NAMES)('by the %s an admin', (way) => {
     it.each(TASKS)('%s', async (_name, path, act) => {
       const { page, complaints } = await openAdminPage(browser, api, { path, team: way });
       await act(worldOf(page, way));

@@ -32,7 +32,7 @@ const groupHasFocus = (element: Control): boolean => {
 };
 
 /** Somebody with a mouse, who types only texts. */
-export function mouseHands(page: Page): Hands {
+function mouseHands(page: Page): Hands {
   let used = 0;
   const click = async (target: Locator): Promise<void> => {
     await target.click();
@@ -56,7 +56,7 @@ export function mouseHands(page: Page): Hands {
 }
 
 /** Somebody who has no mouse: Tab, the arrow keys, Space and Enter. */
-export function keyboardHands(page: Page): Hands {
+function keyboardHands(page: Page): Hands {
   let used = 0;
   const key = async (name: string): Promise<void> => {
     await page.keyboard.press(name);
@@ -114,3 +114,8 @@ export function keyboardHands(page: Page): Hands {
     },
   };
 }
+
+/** Both ways to use a page. */
+export const WAYS = { mouse: mouseHands, keyboard: keyboardHands } as const;
+export type Way = keyof typeof WAYS;
+export const WAY_NAMES = Object.keys(WAYS) as Way[];

@@ -61,7 +61,12 @@ export function DeliveriesPage() {
       </Loaded>
       <PastResends endpoints={known} />
       {isResending && (
-        <ResendDialog endpoints={known} first={endpoint} onClose={() => setResending(false)} />
+        <ResendDialog
+          endpoints={known}
+          first={endpoint}
+          past={past}
+          onClose={() => setResending(false)}
+        />
       )}
     </>
   );

@@ -14,6 +14,8 @@ const DAYS = 7;
 const DAY_MS = 86_400_000;
 const SOON_MS = 14 * DAY_MS;
 const FAILED_MAX = 100;
+/** Who looks here asks how it is now. */
+const ANEW = { refetchOnMount: 'always', refetchInterval: 30_000 } as const;
 
 /** The health of the team's integration at a glance. */
 export function OverviewPage() {
@@ -65,17 +67,21 @@ interface Health {
 /** Reads everything that the overview is made of. */
 function useHealth() {
   const failedSince = useMemo(() => sinceOf('24h'), []);
-  const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
-  const usage = useQuery(api.admin.usage.daily.queryOptions({ since: firstDayOf(DAYS) }));
-  const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  const failed = useQuery(
-    api.admin.deliveries.list.queryOptions({
+  const keys = useQuery({ ...api.admin.apiKeys.list.queryOptions({ limit: 200 }), ...ANEW });
+  const usage = useQuery({
+    ...api.admin.usage.daily.queryOptions({ since: firstDayOf(DAYS) }),
+    ...ANEW,
+  });
+  const endpoints = useQuery({ ...api.v1.webhooks.listEndpoints.queryOptions({}), ...ANEW });
+  const failed = useQuery({
+    ...api.admin.deliveries.list.queryOptions({
       status: 'failed',
       since: failedSince,
       limit: FAILED_MAX,
     }),
-  );
-  const crm = useQuery(api.admin.crm.list.queryOptions({}));
+    ...ANEW,
+  });
+  const crm = useQuery({ ...api.admin.crm.list.queryOptions({}), ...ANEW });
   const queries = [keys, usage, endpoints, failed, crm];
   const t = useTexts();
   const format = useFormat();

@@ -22,17 +22,20 @@ const LOOK_EVERY_MS = 1_500;
 export function ResendDialog({
   endpoints,
   first,
+  past = '24h',
   onClose,
 }: {
   readonly endpoints: readonly Endpoint[];
   readonly first: string | undefined;
+  /** What the filters of the page say. */
+  readonly past: Period | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTexts();
   const format = useFormat();
   const cache = useQueryClient();
   const [endpointId, setEndpointId] = useState(first ?? endpoints[0]?.id ?? '');
-  const [period, setPeriod] = useState<Period>('24h');
+  const [period, setPeriod] = useState<Period>(past);
   const [opened] = useState(() => Date.now());
   const wanted = {
     endpoint_id: endpointId,
