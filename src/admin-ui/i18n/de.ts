@@ -470,7 +470,9 @@ export const de: Texts = {
   },
   audit: {
     title: 'Protokoll',
-    intro: 'Wer wann was getan hat, 400 Tage lang. Es enthält keine persönlichen Daten.',
+    intro:
+      'Wer wann was getan hat, 400 Tage lang. Es bewahrt nur Kennungen auf, keine ' +
+      'persönlichen Daten.',
     empty: 'Es ist noch nichts geschehen',
     when: 'Wann',
     who: 'Wer',

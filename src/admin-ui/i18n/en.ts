@@ -442,7 +442,7 @@ export const en = {
   },
   audit: {
     title: 'Audit log',
-    intro: 'Who did what and when, for 400 days. It holds no personal data.',
+    intro: 'Who did what and when, for 400 days. The log keeps ids only, no personal data.',
     empty: 'Nothing has happened yet',
     when: 'When',
     who: 'Who',
