@@ -117,8 +117,14 @@ describe('traces of callers', () => {
     await invite(call, 'third@a.test');
     for (const [index, malformed] of MALFORMED.entries())
       await invite(call, `malformed${index}@a.test`, malformed);
+    const authorization = `Bearer ${await tokenOf({ kind: 'platform', service: 'training' })}`;
+    const traceparent = traceparentOf('a');
+    const unknown = await fetch(`${api.url}/trpc/${encodeURIComponent(SECRET_EMAIL)},catalog`, {
+      headers: { authorization, traceparent },
+    });
+    statuses.push(unknown.status);
     await appWith(api, {
-      authorization: `Bearer ${await tokenOf({ kind: 'platform', service: 'training' })}`,
+      authorization,
       traceparent: traceparentOf('3'),
     }).platform.trainings.end.mutate(
       describeTraining('a', 'trn_1', { finished_at: '2026-11-17T09:12:00Z' }),
@@ -228,11 +234,16 @@ describe('traces of callers', () => {
   });
 
   test('tell the code of a refusal', () => {
-    expect(statuses.slice(2)).toEqual([422, 200]);
+    expect(statuses.slice(3)).toEqual([422, 200]);
     expect(named('5', 'POST /users')).toMatchObject({
       isError: false,
       attributes: { 'http.response.status_code': 422, 'error.type': 'validation_error' },
     });
+  });
+
+  test('name no procedure that there is not', () => {
+    expect(statuses[0]).toBe(404);
+    expect(ofTrace('a').map(({ name }) => name)).toEqual(['GET /trpc/unknown,unknown']);
   });
 
   test('tell what Prisma sends', () => {
@@ -245,14 +256,14 @@ describe('traces of callers', () => {
   });
 
   test('do not begin without a wish, nor by a malformed one', () => {
-    const traced = ['1', '3', '5', '6'].map((digit) => digit.repeat(32));
+    const traced = ['1', '3', '5', '6', 'a'].map((digit) => digit.repeat(32));
     expect([...new Set(spans.map(({ traceId }) => traceId))].toSorted()).toEqual(traced);
     const without = deliveries.filter(({ headers }) => headers['traceparent'] === undefined);
     expect(without).toHaveLength(1 + MALFORMED.length);
   });
 
   test('do not begin by the wish of a stranger', () => {
-    expect(statuses.slice(0, 2)).toEqual([401, 401]);
+    expect(statuses.slice(1, 3)).toEqual([401, 401]);
     expect(ofTrace('4')).toEqual([]);
   });
 
