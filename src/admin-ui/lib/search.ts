@@ -2,7 +2,7 @@
 
 const HOUR_MS = 3_600_000;
 const PASTS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
-type Past = keyof typeof PASTS;
+export type Past = keyof typeof PASTS;
 
 const STATUSES = ['pending', 'retrying', 'ok', 'gave_up', 'failed'] as const;
 

@@ -5,9 +5,8 @@ import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
-import { ACTOR_KINDS, sinceOf, type AuditSearch } from '../lib/search.ts';
-import { Button } from '../ui/button.tsx';
-import { Filter } from '../ui/filter.tsx';
+import { ACTOR_KINDS, sinceOf } from '../lib/search.ts';
+import { Filter, FilterBar, PastFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
@@ -69,44 +68,38 @@ function Filters({
   const t = useTexts();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const set = (change: Partial<AuditSearch>) =>
-    void navigate({ search: { ...search, ...change }, replace: true });
   return (
-    <div className="filters" role="search" aria-label={t.common.filters}>
-      <Filter
-        label={t.audit.what}
-        value={search.action}
-        options={Object.entries(t.audit.actions)}
-        onChange={(action) => set({ action })}
-      />
-      <Filter
-        label={t.audit.who}
-        value={search.kind}
-        options={ACTOR_KINDS.map((kind) => [kind, t.audit.kinds[kind] ?? kind])}
-        onChange={(kind) => set({ kind })}
-      />
-      <Filter
-        label={t.deliveries.past}
-        value={search.past}
-        options={Object.entries(t.deliveries.pasts) as ['1h' | '24h' | '7d', string][]}
-        onChange={(past) => set({ past })}
-      />
-      <Filter
-        label={t.usage.key}
-        value={keys.find(({ id }) => id === search.actor)?.id}
-        options={keys.map(({ id, name }) => [id, name])}
-        onChange={(actor) => set({ actor })}
-      />
-      {search.actor !== undefined && !keys.some(({ id }) => id === search.actor) && (
-        <p className="hint">{t.audit.byActor(nameOf(search.actor) ?? search.actor)}</p>
+    <FilterBar search={search} onSearch={(next) => void navigate({ search: next, replace: true })}>
+      {(set) => (
+        <>
+          <Filter
+            label={t.audit.what}
+            value={search.action}
+            options={Object.entries(t.audit.actions)}
+            onChange={(action) => set({ action })}
+          />
+          <Filter
+            label={t.audit.who}
+            value={search.kind}
+            options={ACTOR_KINDS.map((kind) => [kind, t.audit.kinds[kind] ?? kind])}
+            onChange={(kind) => set({ kind })}
+          />
+          <PastFilter value={search.past} onChange={(past) => set({ past })} />
+          <Filter
+            label={t.usage.key}
+            value={keys.find(({ id }) => id === search.actor)?.id}
+            options={keys.map(({ id, name }) => [id, name])}
+            onChange={(actor) => set({ actor })}
+          />
+          {search.actor !== undefined && !keys.some(({ id }) => id === search.actor) && (
+            <p className="hint">{t.audit.byActor(nameOf(search.actor) ?? search.actor)}</p>
+          )}
+          {search.target !== undefined && (
+            <p className="hint">{t.audit.forTarget(search.target)}</p>
+          )}
+        </>
       )}
-      {search.target !== undefined && <p className="hint">{t.audit.forTarget(search.target)}</p>}
-      {Object.keys(search).length > 0 && (
-        <Button look="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
-          {t.common.reset}
-        </Button>
-      )}
-    </div>
+    </FilterBar>
   );
 }
 

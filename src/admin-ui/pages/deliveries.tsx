@@ -4,9 +4,9 @@ import { useMemo, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
-import { sinceOf, type DeliverySearch } from '../lib/search.ts';
+import { sinceOf } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
-import { Filter } from '../ui/filter.tsx';
+import { Filter, FilterBar, PastFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More } from '../ui/table.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
@@ -76,42 +76,34 @@ function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   const t = useTexts();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const set = (change: Partial<DeliverySearch>) =>
-    void navigate({ search: { ...search, ...change }, replace: true });
   return (
-    <div className="filters" role="search" aria-label={t.common.filters}>
-      <Filter
-        label={t.deliveries.state}
-        value={search.status}
-        options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
-        onChange={(status) => set({ status })}
-      />
-      <Filter
-        label={t.deliveries.past}
-        value={search.past}
-        options={Object.entries(t.deliveries.pasts) as ['1h' | '24h' | '7d', string][]}
-        onChange={(past) => set({ past })}
-      />
-      <Filter
-        label={t.deliveries.event}
-        value={search.type}
-        options={[...SUBSCRIBABLE_EVENTS, 'ping'].map((one) => [
-          one,
-          t.webhooks.eventNames[one] ?? one,
-        ])}
-        onChange={(type) => set({ type })}
-      />
-      <Filter
-        label={t.deliveries.endpoint}
-        value={search.endpoint}
-        options={endpoints.map((endpoint) => [endpoint.id, nameOfEndpoint(endpoint)])}
-        onChange={(endpoint) => set({ endpoint })}
-      />
-      {Object.keys(search).length > 0 && (
-        <Button look="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
-          {t.common.reset}
-        </Button>
+    <FilterBar search={search} onSearch={(next) => void navigate({ search: next, replace: true })}>
+      {(set) => (
+        <>
+          <Filter
+            label={t.deliveries.state}
+            value={search.status}
+            options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
+            onChange={(status) => set({ status })}
+          />
+          <PastFilter value={search.past} onChange={(past) => set({ past })} />
+          <Filter
+            label={t.deliveries.event}
+            value={search.type}
+            options={[...SUBSCRIBABLE_EVENTS, 'ping'].map((one) => [
+              one,
+              t.webhooks.eventNames[one] ?? one,
+            ])}
+            onChange={(type) => set({ type })}
+          />
+          <Filter
+            label={t.deliveries.endpoint}
+            value={search.endpoint}
+            options={endpoints.map((endpoint) => [endpoint.id, nameOfEndpoint(endpoint)])}
+            onChange={(endpoint) => set({ endpoint })}
+          />
+        </>
       )}
-    </div>
+    </FilterBar>
   );
 }

@@ -7,7 +7,7 @@ import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
 import { REQUEST_STATUSES, sinceOf, type RequestSearch } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
-import { Filter, TextFilter } from '../ui/filter.tsx';
+import { Filter, FilterBar, PastFilter, TextFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
 import { RequestStatus } from './request-status.tsx';
@@ -82,59 +82,51 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
   const t = useTexts();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const set = (change: Partial<RequestSearch>) =>
-    void navigate({ search: { ...search, ...change }, replace: true });
   const codes = Object.keys(t.problems).filter((code) => code !== 'network');
   const statuses = REQUEST_STATUSES.map(
     (one) => [one as string, t.requests.statuses[one]] as const,
   );
   const exact = search.status ?? '';
   return (
-    <div className="filters" role="search" aria-label={t.common.filters}>
-      <Filter
-        label={t.requests.status}
-        value={search.status}
-        // A status that a link names exactly is a choice, too.
-        options={/^\d+$/.test(exact) ? [...statuses, [exact, exact]] : statuses}
-        onChange={(status) => set({ status })}
-      />
-      <Filter
-        label={t.requests.code}
-        value={search.code}
-        options={codes.map((code) => [code, code])}
-        onChange={(code) => set({ code })}
-      />
-      <Filter
-        label={t.usage.key}
-        value={search.key}
-        options={keys.map(({ id, name }) => [id, name])}
-        onChange={(key) => set({ key })}
-      />
-      <Filter
-        label={t.deliveries.past}
-        value={search.past}
-        options={Object.entries(t.deliveries.pasts) as ['1h' | '24h' | '7d', string][]}
-        onChange={(past) => set({ past })}
-      />
-      <TextFilter
-        label={t.requests.route}
-        value={search.path}
-        placeholder="/users"
-        suggestions={routes}
-        onChange={(path) => set({ path })}
-      />
-      <TextFilter
-        label={t.requests.id}
-        value={search.id}
-        placeholder="01a1ee19-…"
-        onChange={(id) => set({ id })}
-      />
-      {Object.keys(search).length > 0 && (
-        <Button look="quiet" onClick={() => void navigate({ search: {}, replace: true })}>
-          {t.common.reset}
-        </Button>
+    <FilterBar search={search} onSearch={(next) => void navigate({ search: next, replace: true })}>
+      {(set) => (
+        <>
+          <Filter
+            label={t.requests.status}
+            value={search.status}
+            // A status that a link names exactly is a choice, too.
+            options={/^\d+$/.test(exact) ? [...statuses, [exact, exact]] : statuses}
+            onChange={(status) => set({ status })}
+          />
+          <Filter
+            label={t.requests.code}
+            value={search.code}
+            options={codes.map((code) => [code, code])}
+            onChange={(code) => set({ code })}
+          />
+          <Filter
+            label={t.usage.key}
+            value={search.key}
+            options={keys.map(({ id, name }) => [id, name])}
+            onChange={(key) => set({ key })}
+          />
+          <PastFilter value={search.past} onChange={(past) => set({ past })} />
+          <TextFilter
+            label={t.requests.route}
+            value={search.path}
+            placeholder="/users"
+            suggestions={routes}
+            onChange={(path) => set({ path })}
+          />
+          <TextFilter
+            label={t.requests.id}
+            value={search.id}
+            placeholder="01a1ee19-…"
+            onChange={(id) => set({ id })}
+          />
+        </>
       )}
-    </div>
+    </FilterBar>
   );
 }
 

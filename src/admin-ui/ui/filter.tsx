@@ -1,6 +1,50 @@
-import { useId, useState } from 'react';
+import { useId, useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
+import type { Past } from '../lib/search.ts';
+import { Button } from './button.tsx';
 import { Field } from './field.tsx';
+
+/** The filters of a list; `children` gets how to set them. A button takes all of them back. */
+export function FilterBar<Search extends object>({
+  search,
+  onSearch,
+  children,
+}: {
+  readonly search: Search;
+  readonly onSearch: (search: Partial<Search>) => void;
+  readonly children: (set: (change: Partial<Search>) => void) => ReactNode;
+}) {
+  const t = useTexts();
+  return (
+    <div className="filters" role="search" aria-label={t.common.filters}>
+      {children((change) => onSearch({ ...search, ...change }))}
+      {Object.keys(search).length > 0 && (
+        <Button look="quiet" onClick={() => onSearch({})}>
+          {t.common.reset}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** A choice of how far back a list goes. */
+export function PastFilter({
+  value,
+  onChange,
+}: {
+  readonly value: Past | undefined;
+  readonly onChange: (value: Past | undefined) => void;
+}) {
+  const t = useTexts();
+  return (
+    <Filter
+      label={t.deliveries.past}
+      value={value}
+      options={Object.entries(t.deliveries.pasts) as [Past, string][]}
+      onChange={onChange}
+    />
+  );
+}
 
 /** A choice of one value or of all. */
 export function Filter<Value extends string>({
