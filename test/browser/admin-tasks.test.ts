@@ -4,10 +4,10 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { newRequestId } from '../../src/core/ids.ts';
-import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { startRequestLog } from '../../src/features/requests/log.ts';
 import { openAdminPage } from '../support/admin-page.ts';
-import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { syncAtOnce } from '../support/crm-sync.ts';
 import { appAsMember } from '../support/app.ts';
 import { findFaults, launchBrowser, SKIPPED } from '../support/browser.ts';
 import { startCrm } from '../support/crm/fake.ts';
@@ -463,15 +463,8 @@ async function syncAll({ way }: World): Promise<void> {
     [`team_${way}`],
   );
   for (const { id } of rows)
-    await syncConnection(
-      {
-        db: api.db,
-        clock: systemClock,
-        secrets: { current: TEST_APP_SECRET, previous: null },
-        settings: { timeoutMs: 5_000, allowBaseUrl: true },
-        random: () => 0.5,
-        sleep: async () => undefined,
-      },
+    await syncAtOnce(
+      { db: api.db, clock: systemClock },
       { teamId: `team_${way}`, connectionId: id },
     );
 }

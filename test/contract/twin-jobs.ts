@@ -2,7 +2,6 @@
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Mail } from '../../src/core/mail.ts';
 import { removeRows } from '../../src/features/crm/sync/removal.ts';
-import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
 import { SEND_INVITATION } from '../../src/features/members/service.ts';
 import { memberTasks } from '../../src/features/members/tasks.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
@@ -10,7 +9,8 @@ import { RESEND_DELIVERIES } from '../../src/features/webhook-deliveries/resend-
 import { deliveryTasks } from '../../src/features/webhook-deliveries/tasks.ts';
 import { SEND_PAUSE_MAIL } from '../../src/features/webhook-endpoints/jobs.ts';
 import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
-import { TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import { syncAtOnce } from '../support/crm-sync.ts';
 import { teamIdOf, TWIN_IDS, TWINS_NOW } from '../support/twins.ts';
 import type { Operation } from './twin-calls.ts';
 import type { TwinCall } from './twin-worlds.ts';
@@ -83,12 +83,7 @@ async function work(
     return eraseTeams(db, { batch: 5 });
   }
   if (task === 'remove rows of a connection') return removeRows(db, connection);
-  if (task === 'synchronize a connection') {
-    const secrets = { current: TEST_APP_SECRET, previous: null };
-    const settings = { timeoutMs: 5_000, allowBaseUrl: true };
-    const sleep = async (): Promise<void> => undefined;
-    return syncConnection({ db, clock, secrets, settings, random: () => 0.5, sleep }, connection);
-  }
+  if (task === 'synchronize a connection') return syncAtOnce({ db, clock }, connection);
   const shared = { db, clock, mailer, publicUrl: url };
   const tasks = {
     ...memberTasks(shared),

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { removeRows } from '../../src/features/crm/sync/removal.ts';
-import { syncConnection } from '../../src/features/crm/sync/sync-connection.ts';
-import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
+import { syncAtOnce } from '../support/crm-sync.ts';
 import { answer, startCrm, type FakeCrm } from '../support/crm/fake.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -46,17 +46,7 @@ const connect = (fields: Partial<Extract<ConnectInput, { credentials: string }>>
   });
 
 const sync = (connectionId: string, teamId = 'team_a') =>
-  syncConnection(
-    {
-      db: api.db,
-      clock: systemClock,
-      secrets: { current: TEST_APP_SECRET, previous: null },
-      settings: { timeoutMs: 5_000, allowBaseUrl: true },
-      random: () => 0.5,
-      sleep: async () => undefined,
-    },
-    { teamId, connectionId },
-  );
+  syncAtOnce({ db: api.db, clock: systemClock }, { teamId, connectionId });
 
 async function rows(text: string): Promise<Record<string, unknown>[]> {
   return (await api.db.pool.query(text)).rows as Record<string, unknown>[];
