@@ -52,7 +52,10 @@ await writeFile(
 const tsc = join(root, 'node_modules/typescript-native/bin/tsc');
 await execFile(process.execPath, [tsc, '-p', TARGET]);
 await writeFile(join(TARGET, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`);
-await cp(join(root, 'src/client/README.md'), join(TARGET, 'README.md'));
+// The guide of the developer pages, which knows the address of its service.
+const guide = await readFile(join(root, 'src/http/docs/guides/client.md'), 'utf8');
+const readme = guide.replaceAll('{{api_url}}', 'https://api.example.com/api/public/v1');
+await writeFile(join(TARGET, 'README.md'), `# ${PACKAGE.name}\n\n${readme}`);
 await cp(join(root, 'LICENSE'), join(TARGET, 'LICENSE'));
 
 const { stdout } = await execFile('npm', ['pack', '--json', '--ignore-scripts'], { cwd: TARGET });

@@ -1,4 +1,4 @@
-/** The client package of the Team Customer API. Its README is `src/client/README.md`. */
+/** The client package of the Team Customer API. Its README is the guide `/docs/client`. */
 export { createClient, type Client } from './client.ts';
 export { ApiError, ConnectionError, type Problem, type ProblemCode } from './errors.ts';
 export type { List } from './paging.ts';

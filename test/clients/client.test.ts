@@ -69,7 +69,13 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   });
 
   it('types every operation, and refuses wrong calls', async () => {
-    const files = ['program.ts', 'node.d.ts'];
+    // The samples of the README are one program.
+    const readme = join(project, 'node_modules/team-customer-client/README.md');
+    const samples = (await readFile(readme, 'utf8')).matchAll(/```ts\n(.*?)```/gs);
+    const code = [...samples].map(([, sample]) => sample);
+    expect(code.length).toBeGreaterThan(3);
+    await writeFile(join(project, 'readme.ts'), code.join('\n'));
+    const files = ['program.ts', 'readme.ts', 'node.d.ts'];
     await writeFile(join(project, 'node.d.ts'), NODE_TYPES);
     for (const tsc of ['typescript', 'typescript-native'])
       for (const [module, moduleResolution] of [
@@ -170,8 +176,9 @@ const COMPILER_OPTIONS = {
   noEmit: true,
 };
 
-/** All that the program needs of Node. */
-const NODE_TYPES = `declare module 'node:process' {
+/** All that the programs need of Node. */
+const NODE_TYPES = `declare const process: { env: Record<string, string | undefined> };
+declare module 'node:process' {
   export const env: Record<string, string | undefined>;
 }
 `;

@@ -14,7 +14,12 @@ import { html, trusted, type Html } from './html.ts';
 const GRAMMARS = { bash, csharp, go, java, javascript, json, php, python, ruby };
 for (const [name, grammar] of Object.entries(GRAMMARS)) core.registerLanguage(name, grammar);
 
-const ALIASES: Readonly<Record<string, string>> = { sh: 'bash', js: 'javascript', cs: 'csharp' };
+const ALIASES: Readonly<Record<string, string>> = {
+  sh: 'bash',
+  js: 'javascript',
+  ts: 'javascript',
+  cs: 'csharp',
+};
 
 /** Stands for the reader's key in samples. The script of the pages puts the typed key there. */
 export const KEY_PLACEHOLDER = 'YOUR_API_KEY';

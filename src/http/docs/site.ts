@@ -82,6 +82,11 @@ export function navigationOf(site: Site): NavigationGroup[] {
         ),
         { page: errorsPage(site) },
         guide(
+          '/docs/client',
+          'Client library',
+          'Call the API from JavaScript and TypeScript, with types, paging and retries.',
+        ),
+        guide(
           '/docs/privacy',
           'Privacy switches',
           'What a team can hide, and how responses change.',
