@@ -2,6 +2,7 @@
 import type { AnyProcedure } from '@trpc/server';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { knownText } from '../../src/core/shapes.ts';
 import { appRouter } from '../../src/routers/routers.ts';
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
@@ -24,7 +25,13 @@ function findUnbounded(shape: z.ZodType): string[] {
     if (schema.const !== undefined || schema.enum !== undefined || 'x-max-bytes' in schema)
       return [];
     const choices = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => list ?? []);
-    if (choices.length > 0) return choices.flatMap((choice) => walk(choice, path));
+    // What stands beside the choices holds for each of them.
+    const { maxLength } = schema;
+    const beside = maxLength === undefined ? {} : { maxLength };
+    if (choices.length > 0)
+      return choices.flatMap((choice) =>
+        walk(typeof choice === 'boolean' ? choice : { ...beside, ...choice }, path),
+      );
     const types = [schema.type ?? []].flat() as string[];
     const own = isUnbounded(schema, types) ? [path] : [];
     const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
@@ -58,6 +65,7 @@ it.each<[string, z.ZodType]>([
   ['a list', z.object({ a: z.array(z.boolean()) })],
   ['a text in a list', z.object({ a: z.array(z.string()).max(3) })],
   ['a text in a choice', z.object({ a: z.union([z.literal('x'), z.string()]) })],
+  ['a text of which some values are known', z.object({ a: knownText(['x']) })],
   ['a set of fields', z.object({ a: z.record(z.string().max(3), z.int()) })],
   ['a free-form object', z.object({ a: z.looseObject({}) })],
   ['anything', z.object({ a: z.unknown() })],
