@@ -143,29 +143,6 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('is for every reader: both languages, both schemes, small screens', async () => {
-    const looks = [
-      { locale: 'de-DE', colorScheme: 'dark', viewport: { width: 320, height: 640 } },
-      { locale: 'en-GB', colorScheme: 'dark' },
-      { locale: 'de-DE', colorScheme: 'light', forcedColors: 'active' },
-    ] as const;
-    for (const look of looks) {
-      const { page, complaints } = await openAdminPage(browser, api, {
-        path: '/keys',
-        team: 'acme',
-        ...look,
-      });
-      for (const path of ['/keys', '/keys/new']) {
-        await page.goto(`${api.url}/admin${path}`);
-        await settle(page);
-        expect(await findFaults(page)).toEqual([]);
-        expect(await page.locator('style').count()).toBe(0);
-      }
-      expect(await page.getAttribute('html', 'lang')).toBe(look.locale.slice(0, 2));
-      expect(complaints).toEqual([]);
-    }
-  });
-
   it('is served compressed, immutable and under a strict policy', async () => {
     const shell = await fetch(`${api.url}/admin/keys`);
     expect(shell.headers.get('content-security-policy')).toMatch(

@@ -1,0 +1,181 @@
+// Every page of the admin page for every reader: light and dark, German and English, small screens,
+// forced colours. The pages are those of the routes, so a new one is covered by itself.
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newRequestId } from '../../src/core/ids.ts';
+import { startRequestLog } from '../../src/features/requests/log.ts';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+
+const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
+const PATHS = [...ROUTES.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) => path);
+/** One that names no page is a page, too. */
+const PAGES = [...PATHS, '/nothing'];
+const NARROW = { width: 320, height: 640 };
+const WIDE = { width: 1280, height: 900 };
+/** What counts as good: https://web.dev/articles/cls */
+const SHIFT_MAX = 0.1;
+const LATENCY_MS = 150;
+
+/** How many pixels the page can be scrolled to the side. */
+const OVERFLOW = 'document.documentElement.scrollWidth - innerWidth';
+
+/** Slow enough to see each page without what it shows. */
+async function slowDown(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: LATENCY_MS,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
+}
+
+/** Adds up how far what is shown has moved by itself. */
+const WATCH_SHIFTS = `
+  window.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+  }).observe({ type: 'layout-shift', buffered: true });`;
+
+describe.skipIf(SKIPPED !== '')(`the admin page: every page${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+  /** What the parameters of the addresses stand for. */
+  let ids: Readonly<Record<string, string>>;
+
+  beforeAll(async () => {
+    const hoursAgo = new Date(Date.now() - 3_600_000).toISOString();
+    const delivery = {
+      id: 'whd_1',
+      endpoint_id: 'whe_full',
+      event_type: 'training.completed' as const,
+      status: 'gave_up' as const,
+      attempt: 8,
+      created_at: hoursAgo,
+      response_code: 503,
+      response_excerpt: 'Maintenance',
+      response_ms: 12,
+    };
+    api = await startTestApi({
+      seed: makeSeed([makeFullTeam('full', { webhook_deliveries: [delivery] })]),
+    });
+    await api.db.pool.query(
+      `insert into api_key_usage (team_id, day, key_id, count_2xx, count_5xx)
+       select team_id, current_date - n, id, 10 * n, 3
+       from api_key, generate_series(0, 4) n
+       where name = 'full'`,
+    );
+    ids = { endpointId: 'whe_full', deliveryId: 'whd_1', requestId: await logRefusal() };
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  /** Adds a refused call to the request log, and resolves with its id. */
+  const logRefusal = async (): Promise<string> => {
+    const fail = (error: unknown) => {
+      throw error;
+    };
+    const log = startRequestLog({ db: api.db, onError: fail });
+    const requestId = newRequestId();
+    const keys = await api.db.pool.query<{ id: string }>(
+      `select id from api_key where name = 'full'`,
+    );
+    log.add({
+      requestId,
+      teamId: 'team_full',
+      keyId: keys.rows[0]?.id ?? '',
+      method: 'POST',
+      route: '/assignments',
+      status: 422,
+      problem: { code: 'validation_error', errors: [{ path: 'body.title', code: 'too_small' }] },
+      durationMs: 3,
+      ip: '203.0.113.7',
+      declared: new Set(['title']),
+    });
+    await log.stop();
+    return requestId;
+  };
+
+  const addressOf = (path: string): string =>
+    `${api.url}/admin${path}`.replace(/\$(\w+)/g, (_, name: string) => {
+      const id = ids[name];
+      if (id === undefined) throw new Error(`the test has no ${name}`);
+      return id;
+    });
+
+  const visit = async (page: Page, path: string): Promise<void> => {
+    await page.goto(addressOf(path));
+    await page.locator('h1').first().waitFor();
+    await settle(page);
+  };
+
+  it('covers every route', () => {
+    expect(PATHS.length).toBe(ROUTES.split('createRoute({').length - 1);
+    expect(PATHS.length).toBeGreaterThan(15);
+  });
+
+  it.each([
+    { locale: 'de-DE', colorScheme: 'dark', viewport: NARROW, isSlow: false },
+    { locale: 'de-DE', colorScheme: 'light', viewport: WIDE, isSlow: true },
+    { locale: 'en-GB', colorScheme: 'dark', viewport: WIDE, isSlow: false },
+    { locale: 'en-GB', colorScheme: 'light', viewport: NARROW, isSlow: true },
+  ] as const)(
+    'can be read in $locale, $colorScheme, at $viewport.width pixels, and stays still',
+    async ({ isSlow, ...look }) => {
+      const options = { path: '/', team: 'full', ...look };
+      const { page, complaints } = await openAdminPage(browser, api, options);
+      await page.addInitScript(WATCH_SHIFTS);
+      if (isSlow) await slowDown(page);
+      const found: Record<string, unknown> = {};
+      const good: Record<string, unknown> = {};
+      for (const path of PAGES) {
+        await page.setViewportSize(look.viewport);
+        await visit(page, path);
+        const shift = await page.evaluate<number>('window.shift');
+        const faults = await findFaults(page);
+        const styles = await page.locator('style').count();
+        const language = await page.getAttribute('html', 'lang');
+        await page.setViewportSize(NARROW);
+        const overflow = await page.evaluate<number>(OVERFLOW);
+        found[path] = { faults, styles, overflow, language, isStill: shift <= SHIFT_MAX };
+        good[path] = {
+          faults: [],
+          styles: 0,
+          overflow: 0,
+          language: look.locale.slice(0, 2),
+          isStill: true,
+        };
+      }
+      expect(found).toEqual(good);
+      // Among them would be requests to other servers, and violations of the policy.
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('keeps its edges and its marks where the reader forces colours', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, {
+      path: '/',
+      team: 'full',
+      forcedColors: 'active',
+    });
+    for (const path of PAGES) {
+      await visit(page, path);
+      expect([path, await findFaults(page)]).toEqual([path, []]);
+      await photograph(page, `forced${path.replaceAll('/', '-')}`);
+      const without = await page.evaluate<string[]>(`
+        const marked = '.button, input, select, .badge, .notice, nav [aria-current]';
+        [...document.querySelectorAll(marked)]
+          .filter((element) => parseFloat(getComputedStyle(element).borderTopWidth) === 0)
+          .filter((element) => !element.matches('[type=checkbox], [type=radio]'))
+          .map((element) => element.outerHTML.slice(0, 80))`);
+      expect([path, without]).toEqual([path, []]);
+    }
+    expect(complaints).toEqual([]);
+  });
+});
