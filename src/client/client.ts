@@ -87,8 +87,9 @@ function prepare(
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
     const value = rest.get(name);
-    // An empty one would be the address of another operation.
-    if (typeof value !== 'string' || value === '') throw new TypeError(`${name} is missing.`);
+    // It would be the address of another operation: `fetch` resolves dots, encoded ones too.
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value))
+      throw new TypeError(`${name} is missing.`);
     rest.delete(name);
     return encodeURIComponent(value);
   });

@@ -81,9 +81,8 @@ describe('a call', () => {
 
   it('is refused without what its path needs: it would be another operation', () => {
     const { client, sent } = clientOf([json(200, {})]);
-    expect(() => client.cases.remove({ case_id: '' })).toThrow(
-      new TypeError('case_id is missing.'),
-    );
+    for (const case_id of ['', '.', '..'])
+      expect(() => client.cases.remove({ case_id })).toThrow(new TypeError('case_id is missing.'));
     expect(sent).toEqual([]);
   });
 
