@@ -136,6 +136,13 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await page.getByLabel('Endpunkt').selectOption('whe_quiet');
     await page.getByText('Nichts passt zu diesen Filtern').waitFor();
     expect(new URL(page.url()).search).toBe('?endpoint=whe_quiet');
+    await page.getByLabel('Zustand').selectOption('failed');
+    await page.waitForURL(
+      /\?endpoint=whe_quiet&status=failed$|\?status=failed&endpoint=whe_quiet$/,
+    );
+    await page.getByRole('button', { name: 'Filter zurücksetzen' }).click();
+    await page.waitForURL(/\/deliveries$/);
+    expect(await page.getByLabel('Endpunkt').inputValue()).toBe('');
     for (const path of ['/deliveries', '/deliveries/whd_2', '/webhooks', '/webhooks/whe_old']) {
       await page.goto(`${api.url}/admin${path}`);
       await page.locator('h1').first().waitFor();

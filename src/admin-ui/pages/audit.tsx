@@ -66,11 +66,9 @@ function Filters({
   readonly nameOf: (id: string) => string | undefined;
 }) {
   const t = useTexts();
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
   return (
-    <FilterBar search={search} onSearch={(next) => void navigate({ search: next, replace: true })}>
-      {(set) => (
+    <FilterBar search={route.useSearch()} navigate={route.useNavigate()}>
+      {(search, set) => (
         <>
           <Filter
             label={t.audit.what}

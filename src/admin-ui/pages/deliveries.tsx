@@ -74,11 +74,9 @@ export function DeliveriesPage() {
 
 function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   const t = useTexts();
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
   return (
-    <FilterBar search={search} onSearch={(next) => void navigate({ search: next, replace: true })}>
-      {(set) => (
+    <FilterBar search={route.useSearch()} navigate={route.useNavigate()}>
+      {(search, set) => (
         <>
           <Filter
             label={t.deliveries.state}

@@ -81,15 +81,14 @@ function useFilters({ status, key, path, code, id, past }: RequestSearch) {
 function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly routes: string[] }) {
   const t = useTexts();
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const codes = Object.keys(t.problems).filter((code) => code !== 'network');
   const statuses = REQUEST_STATUSES.map(
     (one) => [one as string, t.requests.statuses[one]] as const,
   );
   const exact = search.status ?? '';
   return (
-    <FilterBar search={search} onSearch={(next) => void navigate({ search: next, replace: true })}>
-      {(set) => (
+    <FilterBar search={search} navigate={route.useNavigate()}>
+      {(_, set) => (
         <>
           <Filter
             label={t.requests.status}

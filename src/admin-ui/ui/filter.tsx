@@ -4,22 +4,23 @@ import type { Past } from '../lib/search.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
 
-/** The filters of a list; `children` gets how to set them. A button takes all of them back. */
+/** The filters of a list, which are in the address. A button takes all of them back. */
 export function FilterBar<Search extends object>({
   search,
-  onSearch,
+  navigate,
   children,
 }: {
   readonly search: Search;
-  readonly onSearch: (search: Partial<Search>) => void;
-  readonly children: (set: (change: Partial<Search>) => void) => ReactNode;
+  readonly navigate: (to: { search: Partial<Search>; replace: true }) => Promise<void>;
+  readonly children: (search: Search, set: (change: Partial<Search>) => void) => ReactNode;
 }) {
   const t = useTexts();
+  const show = (wanted: Partial<Search>) => void navigate({ search: wanted, replace: true });
   return (
     <div className="filters" role="search" aria-label={t.common.filters}>
-      {children((change) => onSearch({ ...search, ...change }))}
+      {children(search, (change) => show({ ...search, ...change }))}
       {Object.keys(search).length > 0 && (
-        <Button look="quiet" onClick={() => onSearch({})}>
+        <Button look="quiet" onClick={() => show({})}>
           {t.common.reset}
         </Button>
       )}
