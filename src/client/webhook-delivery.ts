@@ -169,8 +169,14 @@ export type WebhookEvent = {
  */
 export type WebhookHeaders =
   | Iterable<readonly [string, string]>
+  | FetchHeaders
   | readonly string[]
   | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** `Headers` of fetch to a compiler whose library does not know that they are iterable. */
+interface FetchHeaders {
+  forEach(callback: (value: string, name: string) => void): void;
+}
 
 export interface WebhookVerificationOptions {
   /** How many seconds the delivery's time may be before or after now. Default: 300. */
