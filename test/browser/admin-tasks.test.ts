@@ -156,7 +156,11 @@ const WEBHOOK_TASKS: readonly Task[] = [
     'sends everything again that the filter matches, and stops it',
     '/deliveries?endpoint=whe_dead',
     async ({ hands, button, field, says, page }) => {
+      await hands.choose(field('Event'), 'Somebody left the team');
+      await says('Nothing matches these filters');
       await hands.press(button('Send failures again'));
+      await says('Nothing has failed in this time.');
+      await hands.choose(page.getByRole('dialog').getByLabel('Event'), 'Somebody joined the team');
       await hands.check(page.getByRole('dialog').getByLabel('Last 7 days'));
       await says('3 deliveries failed in this time');
       await hands.press(button('Send 3 again'));

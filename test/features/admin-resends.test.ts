@@ -78,6 +78,20 @@ test('if a worker is killed during a batch, another one queues each delivery onc
   expect(receiver.requestsTo('/whe_2')).toEqual([]);
 }, 60_000);
 
+test('a resend of one type of event counts and queues no others', async () => {
+  await writeDeliveries({ prefix: 'g', count: 4 });
+  await writeDeliveries({ prefix: 'm', count: 3, type: 'member.removed' });
+  const wanted = { endpoint_id: 'whe_1', since, event_type: 'member.removed' };
+  const { total } = await app.admin.deliveries.countResend.query(wanted);
+  const { id, ...started } = await app.admin.deliveries.startResend.mutate(wanted);
+  expect([total, started.total, started.event_type]).toEqual([3, 3, 'member.removed']);
+  await batch(id);
+  await batch(id);
+  expect(await get(id)).toMatchObject({ state: 'done', sent: 3, event_type: 'member.removed' });
+  expect(await count(`id ~ '^m' and status = 'retrying'`)).toBe(3);
+  expect(await count(`id ~ '^g' and status = 'gave_up'`)).toBe(4);
+});
+
 test('a cancelled resend attempts the queued deliveries and no others', async () => {
   receiver.on('/whe_1', hang);
   await writeDeliveries({ prefix: 'g', count: 1200 });

@@ -57,6 +57,7 @@ const RESEND = {
   endpoint_id: 'whe_1',
   state: 'running' as const,
   since: SINCE,
+  event_type: null,
   total: 3,
   has_more: false,
   sent: 0,
@@ -139,6 +140,7 @@ describe('readStartFacts', () => {
       resends.readStartFacts(tx, 'team_a', {
         endpointId: 'whe_1',
         since: SINCE,
+        eventType: null,
         at: AT,
         countMax: 10,
       }),
@@ -385,7 +387,7 @@ describe('a resend', () => {
   });
 
   test('locks its endpoint to start, and for a batch', async () => {
-    const wanted = { endpointId: 'whe_1', since: SINCE, at: AT, countMax: 10 };
+    const wanted = { endpointId: 'whe_1', since: SINCE, eventType: null, at: AT, countMax: 10 };
     const start = (tx: Tx) => resends.readStartFacts(tx, 'team_a', wanted);
     expect(await twins.lockedBy('webhook_endpoint', start)).toEqual(['team_a whe_1']);
     const lock = (tx: Tx) => resends.lockEndpoint(tx, 'team_a', 'whe_3');
@@ -395,7 +397,7 @@ describe('a resend', () => {
 
   test('cannot start at an endpoint that was deleted', async () => {
     await deleteEndpoint('whe_1');
-    const wanted = { endpointId: 'whe_1', since: SINCE, at: AT, countMax: 10 };
+    const wanted = { endpointId: 'whe_1', since: SINCE, eventType: null, at: AT, countMax: 10 };
     expect(await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', wanted))).toBeNull();
     expect(await inTransaction((tx) => resends.lockEndpoint(tx, 'team_a', 'whe_1'))).toBeNull();
   });

@@ -65,6 +65,7 @@ export function DeliveriesPage() {
           endpoints={known}
           first={endpoint}
           past={past}
+          type={type === 'ping' ? undefined : type}
           onClose={() => setResending(false)}
         />
       )}

@@ -6,10 +6,12 @@ import { api, type RouterOutputs } from '../lib/api.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
+import { Filter } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
 type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 
@@ -23,12 +25,14 @@ export function ResendDialog({
   endpoints,
   first,
   past = '24h',
+  type,
   onClose,
 }: {
   readonly endpoints: readonly Endpoint[];
   readonly first: string | undefined;
   /** What the filters of the page say. */
   readonly past: Period | undefined;
+  readonly type: string | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTexts();
@@ -36,10 +40,12 @@ export function ResendDialog({
   const cache = useQueryClient();
   const [endpointId, setEndpointId] = useState(first ?? endpoints[0]?.id ?? '');
   const [period, setPeriod] = useState<Period>(past);
+  const [eventType, setEventType] = useState(type);
   const [opened] = useState(() => Date.now());
   const wanted = {
     endpoint_id: endpointId,
     since: new Date(opened - PERIODS[period]).toISOString(),
+    event_type: eventType,
   };
   const counted = useQuery(api.admin.deliveries.countResend.queryOptions(wanted));
   const start = useMutation(
@@ -72,6 +78,12 @@ export function ResendDialog({
           </select>
         )}
       </Field>
+      <Filter
+        label={t.deliveries.event}
+        value={eventType}
+        options={SUBSCRIBABLE_EVENTS.map((one) => [one, t.webhooks.eventNames[one] ?? one])}
+        onChange={setEventType}
+      />
       <Group legend={t.resend.since}>
         {(Object.keys(PERIODS) as Period[]).map((one) => (
           <Choice
@@ -167,7 +179,17 @@ function ResendTable({
               return endpoint ? nameOfEndpoint(endpoint) : endpoint_id;
             },
           },
-          { label: t.resend.from, cell: ({ since }) => format.moment(since) },
+          {
+            label: t.resend.from,
+            cell: ({ since, event_type: event }) => (
+              <>
+                {format.moment(since)}
+                {event !== null && (
+                  <small className="sub">{t.webhooks.eventNames[event] ?? event}</small>
+                )}
+              </>
+            ),
+          },
           {
             label: t.deliveries.state,
             cell: ({ state, sent, total }) => (

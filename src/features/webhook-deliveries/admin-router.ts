@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { pageResponse } from '../../core/page.ts';
 import { changeContextOf } from '../../trpc/context.ts';
 import { appProcedure } from '../../trpc/procedures.ts';
@@ -44,7 +45,7 @@ export const adminDeliveries = {
     input: startResendInput,
     output: resendCount,
   }).query(async ({ ctx, input }) => {
-    const wanted = { endpointId: input.endpoint_id, since: input.since };
+    const wanted = resendOf(input);
     const { total, hasMore } = await resends.countResend(ctx.db, changeContextOf(ctx), wanted);
     return { total, has_more: hasMore };
   }),
@@ -60,7 +61,7 @@ export const adminDeliveries = {
 
   startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(
     async ({ ctx, input }) => {
-      const wanted = { endpointId: input.endpoint_id, since: input.since };
+      const wanted = resendOf(input);
       return toResend(await resends.startResend(ctx.db, changeContextOf(ctx), wanted));
     },
   ),
@@ -75,3 +76,8 @@ export const adminDeliveries = {
       toResend(await resends.cancelResend(ctx.db, changeContextOf(ctx), input.resend_id)),
   ),
 };
+
+function resendOf(input: z.output<typeof startResendInput>): resends.WantedResend {
+  const { endpoint_id: endpointId, since, event_type: eventType = null } = input;
+  return { endpointId, since, eventType };
+}

@@ -67,6 +67,10 @@ export const resend = z.object({
   endpoint_id: z.string(),
   state: z.string().meta({ description: '`running`, `done` or `cancelled`.' }),
   since: dateTime,
+  event_type: z
+    .string()
+    .nullable()
+    .meta({ description: 'The type of the events; null for every type.' }),
   total: z
     .int()
     .meta({ description: 'How many failed deliveries there were at the start, 10,000 at most.' }),
@@ -88,6 +92,7 @@ export const startResendInput = z.strictObject({
   since: dateTimeInput.meta({
     description: 'Deliveries that were created at or after this moment.',
   }),
+  event_type: nameInput.optional().meta({ description: 'Only deliveries of this type of event.' }),
 });
 /** What a resend would send. */
 export const resendCount = z.object({

@@ -36,6 +36,15 @@ const WAIT_MS = 1_000;
 /** How long a batch waits while the endpoint is paused. */
 const PAUSED_WAIT_MS = 30_000;
 
+/** Which failed deliveries to send again. */
+export interface WantedResend {
+  readonly endpointId: string;
+  /** ISO in any time zone: those that were created then or later. */
+  readonly since: string;
+  /** null: of every type. */
+  readonly eventType: string | null;
+}
+
 /**
  * Starts to resend the failed deliveries that were created at or after `since`, oldest first. Opens
  * a transaction and enqueues the first batch. Throws `not_found`, `validation_error` (field
@@ -44,13 +53,13 @@ const PAUSED_WAIT_MS = 30_000;
 export async function startResend(
   db: Db,
   context: ChangeContext,
-  { endpointId, since }: { readonly endpointId: string; readonly since: string },
+  { endpointId, since, eventType }: WantedResend,
 ): Promise<ResendRow> {
   const { teamId, at } = context;
   const from = toInstant(since);
   return db.transaction(async (tx) => {
     const countMax = TOTAL_MAX + 1;
-    const wanted = { endpointId, since: from, at, countMax };
+    const wanted = { endpointId, since: from, eventType, at, countMax };
     const facts = await store.readStartFacts(tx, teamId, wanted);
     if (!facts) throw unknownId('endpoint_id');
     if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
@@ -58,13 +67,13 @@ export async function startResend(
       throw new ProblemError('conflict', {
         detail: 'Deliveries of this endpoint are being sent again already.',
       });
-    const row = newResend({ endpointId, since: from, at, failed: facts.failed });
+    const row = newResend({ endpointId, since: from, eventType, at, failed: facts.failed });
     store.insertResend(tx, teamId, row);
     record(tx, context, {
       audit: {
         action: 'webhook_endpoint.resend_started',
         targetId: endpointId,
-        details: { resend_id: row.id, since: from, total: row.total },
+        details: { resend_id: row.id, since: from, event_type: eventType, total: row.total },
       },
       jobs: row.state === 'done' ? [] : [jobOf({ teamId, endpointId, resendId: row.id })],
     });
@@ -79,9 +88,15 @@ export async function startResend(
 export async function countResend(
   db: Db,
   { teamId, at }: Pick<ChangeContext, 'teamId' | 'at'>,
-  { endpointId, since }: { readonly endpointId: string; readonly since: string },
+  { endpointId, since, eventType }: WantedResend,
 ): Promise<{ readonly total: number; readonly hasMore: boolean }> {
-  const wanted = { endpointId, since: toInstant(since), at, countMax: TOTAL_MAX + 1 };
+  const wanted = {
+    endpointId,
+    since: toInstant(since),
+    eventType,
+    at,
+    countMax: TOTAL_MAX + 1,
+  };
   const facts = await store.findStartFacts(db, teamId, wanted);
   if (!facts) throw unknownId('endpoint_id');
   return { total: Math.min(facts.failed, TOTAL_MAX), hasMore: facts.failed > TOTAL_MAX };
@@ -93,19 +108,17 @@ export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
 }
 
 /** A resend of `failed` deliveries. Without any, it is done at once. */
-function newResend(start: {
-  readonly endpointId: string;
-  readonly since: string;
-  readonly at: Date;
-  readonly failed: number;
-}): ResendRow {
-  const { endpointId, since, at, failed } = start;
+function newResend(
+  start: WantedResend & { readonly at: Date; readonly failed: number },
+): ResendRow {
+  const { endpointId, since, eventType, at, failed } = start;
   const isEmpty = failed === 0;
   return {
     id: newId('webhookResend'),
     endpoint_id: endpointId,
     state: isEmpty ? 'done' : 'running',
     since,
+    event_type: eventType,
     total: Math.min(failed, TOTAL_MAX),
     has_more: failed > TOTAL_MAX,
     sent: 0,

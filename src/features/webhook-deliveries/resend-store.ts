@@ -7,6 +7,8 @@ export interface ResendRow {
   readonly endpoint_id: string;
   readonly state: 'running' | 'done' | 'cancelled';
   readonly since: string;
+  /** null: of every type. */
+  readonly event_type: string | null;
   readonly total: number;
   readonly has_more: boolean;
   readonly sent: number;
@@ -17,8 +19,8 @@ export interface ResendRow {
   readonly finished_at: string | null;
 }
 
-const COLUMNS = `id, endpoint_id, state, since, total, has_more, sent, position_at, position_id,
-  created_at, finished_at`;
+const COLUMNS = `id, endpoint_id, state, since, event_type, total, has_more, sent, position_at,
+  position_id, created_at, finished_at`;
 
 /** SQL: the endpoint of `webhook_resend r` was not deleted. */
 const HAS_ENDPOINT = `exists (
@@ -54,6 +56,7 @@ const START_FACTS = statement<{ status: string; is_running: boolean; failed: num
          from webhook_delivery
          where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
            and created_at >= $3 and created_at <= $4
+           and event_type = coalesce($6, event_type)
          limit $5
        ) found
      ) as failed
@@ -72,6 +75,7 @@ interface StartFacts {
 interface Wanted {
   readonly endpointId: string;
   readonly since: string;
+  readonly eventType: string | null;
   readonly at: Date;
   readonly countMax: number;
 }
@@ -83,9 +87,9 @@ interface Wanted {
 export function findStartFacts(
   db: Db | Tx,
   teamId: string,
-  { endpointId, since, at, countMax }: Wanted,
+  { endpointId, since, eventType, at, countMax }: Wanted,
 ): Promise<StartFacts | null> {
-  return db.queryFirst(START_FACTS, [teamId, endpointId, since, at, countMax]);
+  return db.queryFirst(START_FACTS, [teamId, endpointId, since, at, countMax, eventType]);
 }
 
 /** Locks the endpoint against other starts, and does the same as `findStartFacts`. */
@@ -97,14 +101,16 @@ export function readStartFacts(tx: Tx, teamId: string, wanted: Wanted): Promise<
 const INSERT = statement(
   'webhooks.resend.insert',
   `insert into webhook_resend
-     (team_id, id, endpoint_id, state, since, total, has_more, created_at, finished_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+     (team_id, id, endpoint_id, state, since, event_type, total, has_more, created_at, finished_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 );
 
 /** Inserts a resend that has sent nothing yet. */
 export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
-  const { id, endpoint_id, state, since, total, has_more, created_at, finished_at } = row;
-  const values = [id, endpoint_id, state, since, total, has_more, created_at, finished_at];
+  const { id, endpoint_id, state, since, event_type, total, has_more } = row;
+  const { created_at, finished_at } = row;
+  const what = [endpoint_id, state, since, event_type, total, has_more];
+  const values = [id, ...what, created_at, finished_at];
   tx.send(INSERT, [teamId, ...values]);
 }
 
@@ -212,6 +218,7 @@ const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | n
      where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
        and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4)
        and created_at >= $5 and created_at <= $6
+       and event_type = coalesce($9, event_type)
      order by created_at, id
      limit $7
      for no key update
@@ -239,7 +246,7 @@ export async function queueBatch(
   teamId: string,
   { resend, limit, now }: { resend: ResendRow; limit: number; now: Date },
 ): Promise<{ count: number; last: PagePosition | null }> {
-  const { endpoint_id, position_at, position_id, since, created_at } = resend;
+  const { endpoint_id, position_at, position_id, since, created_at, event_type } = resend;
   const values = [
     teamId,
     endpoint_id,
@@ -249,6 +256,7 @@ export async function queueBatch(
     created_at,
     limit,
     now,
+    event_type,
   ];
   const [row] = await tx.query(QUEUE_BATCH, values);
   if (!row?.at || !row.id) return { count: 0, last: null };
