@@ -6,19 +6,11 @@ import {
   startTestApi,
   type TestApi,
 } from '../support/api.ts';
-import {
-  appAs,
-  appAsMember,
-  appAsPlatform,
-  appWith,
-  codeOf,
-  openSession,
-  tokenOf,
-} from '../support/app.ts';
+import { appAs, appAsMember, appAsPlatform, appInSession, codeOf } from '../support/app.ts';
 import { auditOfUsers } from '../support/audit.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/problems.ts';
-import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { makeFullTeam, makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
 type App = Awaited<ReturnType<typeof appAsMember>>;
 
@@ -132,12 +124,7 @@ describe('rights', () => {
     ['an API key that an admin made', byApi],
     ['an admin in the app', byApp],
   ])('are lost with the role and do not return with it: changed by %s', async (_by, change) => {
-    const token = await tokenOf({
-      kind: 'user',
-      userId: userId('again', 'admin'),
-      teamId: 'team_again',
-    });
-    const session = appWith(api, (await openSession(api, token)).headers);
+    const session = await appInSession(api, 'again', 'admin');
     const makeKey = () =>
       codeOf(
         session.admin.apiKeys.create.mutate({ name: `by ${change.name}`, scopes: ['users:read'] }),

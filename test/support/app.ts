@@ -28,10 +28,20 @@ export async function appAsMember(
   team: string,
   name: string,
 ): Promise<TRPCClient<AppRouter>> {
-  return appAs(
-    api,
-    await tokenOf({ kind: 'user', userId: userId(team, name), teamId: `team_${team}` }),
-  );
+  return appAs(api, await tokenOfMember(team, name));
+}
+
+/** Like `appAsMember`, but with a session, as the admin page has one. */
+export async function appInSession(
+  api: Pick<TestApi, 'url'>,
+  team: string,
+  name: string,
+): Promise<TRPCClient<AppRouter>> {
+  return appWith(api, (await openSession(api, await tokenOfMember(team, name))).headers);
+}
+
+function tokenOfMember(team: string, name: string): Promise<string> {
+  return tokenOf({ kind: 'user', userId: userId(team, name), teamId: `team_${team}` });
 }
 
 /** Returns a client of the tRPC API for a service of the host application. */
