@@ -43,10 +43,14 @@ function withoutCode(markdown: string): string {
 
 /** Removes the marks of Markdown. */
 function plain(markdown: string): string {
-  return markdown
-    .replaceAll(/\]\([^)]*\)/g, ' ')
-    .replaceAll(/[[\]*`|]/g, ' ')
-    .replaceAll(/(?:^|\s)-+(?=\s)/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  return (
+    markdown
+      .replaceAll(/\]\([^)]*\)/g, ' ')
+      .replaceAll(/[[\]*`|]/g, ' ')
+      .replaceAll(/(?:^|\s)-+(?=\s)/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      // Marks stood between the words and these.
+      .replaceAll(/ (?=[.,;:)](?:\s|$))/g, '')
+      .trim()
+  );
 }

@@ -14,6 +14,7 @@ export function changelogPage(site: Site): Page {
       site.markdown.block(
         readFileSync(FILE, 'utf8')
           .replace(/^# .*\n/, '')
+          .replaceAll(/^## \[(.*?)\]/gm, '## $1')
           .trim(),
       ),
     ],

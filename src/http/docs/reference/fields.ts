@@ -82,13 +82,14 @@ function describe(schema: Schema, field: Field): string {
   const base = field.description ?? schema.description ?? '';
   const [example] = (schema.examples ?? []) as unknown[];
   const isShort = example !== undefined && JSON.stringify(example).length < 45;
+  const values = knownValues(schema, base);
   const facts = [
-    knownValues(schema, base),
-    boundsOf(schema),
+    values,
+    base.includes(' characters') ? null : boundsOf(schema),
     schema.default === undefined || emptyArray(schema.default)
       ? null
       : `Default: \`${JSON.stringify(schema.default)}\`.`,
-    isShort
+    isShort && values === null
       ? `Example: \`${typeof example === 'string' ? example : JSON.stringify(example)}\`.`
       : null,
   ].filter((fact) => fact !== null);
