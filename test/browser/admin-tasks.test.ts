@@ -145,6 +145,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
       await hands.choose(field('State'), 'Every failure');
       await hands.choose(field('Endpoint'), 'Back again');
       await page.waitForURL(/status=failed.*endpoint=whe_back|endpoint=whe_back.*status=failed/);
+      await says('1 entry shown');
       await hands.press(link('Somebody joined the team'));
       await says('Your server had an error of its own.');
       await says('Look at the log of your server at the time of the attempt.');
