@@ -226,6 +226,21 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
   });
 
+  it('fills what was refused while the session had ended', async () => {
+    const { page, context } = await openByLink('/admin/webhooks');
+    await context.clearCookies();
+    await page.getByRole('link', { name: 'Members' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    const beside = await context.newPage();
+    await beside.goto(`${hostUrl}/link`);
+    await beside.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('owner@framed.test').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   it('does not go round in circles when the token is refused', async () => {
     const { port } = host.address() as AddressInfo;
     const wrong = createHostApp({ ...person, serviceUrl: api.url, authSecret: 'another secret' });

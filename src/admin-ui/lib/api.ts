@@ -6,7 +6,7 @@ import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '../../routers/routers.ts';
 import { currentLanguage } from '../i18n/language.ts';
 import { problemOf } from './problem.ts';
-import { endSession, freshHeaders, loadSession } from './session.ts';
+import { endSession, freshHeaders, loadSession, onReopened } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
 
 const FRESH_MS = 15_000;
@@ -41,6 +41,9 @@ export const queryClient = new QueryClient({
     mutations: { retry: false, networkMode: 'always' },
   },
 });
+
+// What was refused meanwhile is read again.
+onReopened(() => void queryClient.invalidateQueries());
 
 /** Calls without the cache. */
 export const client = createTRPCClient<AppRouter>({

@@ -60,6 +60,13 @@ function change(next: SessionState): void {
   for (const listener of listeners) listener();
 }
 
+const reopenings = new Set<() => void>();
+
+/** Calls the listener when a session is open again after it had ended. */
+export function onReopened(listener: () => void): void {
+  reopenings.add(listener);
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -148,7 +155,9 @@ document.addEventListener('visibilitychange', () => {
 
 /** `date`: the time of the service. The clock of this browser may be wrong. */
 function open(session: Session, date: string | null): void {
+  const wasEnded = state.kind === 'ended';
   change({ kind: 'open', session });
+  if (wasEnded) for (const listener of reopenings) listener();
   if (bearer === null) return;
   const now = date === null ? Date.now() : Date.parse(date);
   const leftMs = Date.parse(session.expires_at) - now;
