@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { deliveryHeaders } from '../../src/delivery/envelope.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
@@ -16,6 +16,7 @@ import { ENDPOINTS } from '../../src/routers/endpoints.ts';
 import { DEMO_TEAM_ID } from '../../src/seed/demo-team.ts';
 import { demoSeedFile } from '../../src/seed/demo.ts';
 import { startTestApi } from '../support/api.ts';
+import { launchBrowser, SKIPPED } from '../support/browser.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -127,21 +128,53 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
     ]);
   });
 
+  /** Returns the program with what it imports. */
+  const bundle = async (name: string, code: string): Promise<string> => {
+    await writeFile(join(project, `${name}.js`), code);
+    await build({
+      root: project,
+      configFile: false,
+      logLevel: 'error',
+      build: {
+        outDir: `bundle-${name}`,
+        target: 'es2022',
+        lib: { entry: `${name}.js`, formats: ['es'], fileName: name },
+      },
+    });
+    return readFile(join(project, `bundle-${name}`, `${name}.js`), 'utf8');
+  };
+
+  it.skipIf(SKIPPED !== '')(`verifies a delivery in a browser, bundled${SKIPPED}`, async () => {
+    const body = JSON.stringify(eventExample('member.joined'));
+    const sign = (secret: string) =>
+      deliveryHeaders(body, { secrets: [secret], eventId: 'evt_01', at: new Date() });
+    const script = await bundle(
+      'browser',
+      `import { verifyWebhook } from 'team-customer-client';
+       globalThis.verify = (body, headers) =>
+         verifyWebhook(body, new Headers(headers), 'whsec_x').then(
+           (event) => event.type,
+           (error) => error.reason,
+         );`,
+    );
+    const browser = await launchBrowser();
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    // Web Crypto is only where the page is secure.
+    await page.route('https://page.example/', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<title>A page</title>' }),
+    );
+    await page.goto('https://page.example/');
+    await page.addScriptTag({ content: script, type: 'module' });
+    const verify = (headers: object) =>
+      page.evaluate(`verify(${JSON.stringify(body)}, ${JSON.stringify(headers)})`);
+    expect(await verify(sign('whsec_x'))).toBe('member.joined');
+    expect(await verify(sign('whsec_forged'))).toBe('signature_mismatch');
+  });
+
   it('leaves out of a bundle what is not imported', async () => {
-    const sizeOf = async (name: string, code: string): Promise<number> => {
-      await writeFile(join(project, `${name}.js`), code);
-      await build({
-        root: project,
-        configFile: false,
-        logLevel: 'error',
-        build: {
-          outDir: `bundle-${name}`,
-          target: 'es2022',
-          lib: { entry: `${name}.js`, formats: ['es'], fileName: name },
-        },
-      });
-      return (await stat(join(project, `bundle-${name}`, `${name}.js`))).size;
-    };
+    const sizeOf = async (name: string, code: string): Promise<number> =>
+      (await bundle(name, code)).length;
     const from = `from 'team-customer-client';`;
     const webhook = await sizeOf('webhook', `export { verifyWebhook } ${from}`);
     const whole = await sizeOf('whole', `export * ${from}`);
