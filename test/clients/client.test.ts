@@ -1,6 +1,7 @@
 // Our client package, as a customer gets it: the tarball, installed into an empty folder, in each
 // runtime that npm can install.
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,8 +41,14 @@ const bin = (name: string): string => join(project, 'node_modules/.bin', name);
 const RUNTIMES: readonly (readonly [string, () => readonly string[]])[] = [
   ['Node', () => [process.execPath]],
   ['Deno', () => [bin('deno'), 'run', '--allow-all', '--quiet']],
-  ['Bun', () => [join(project, 'node_modules/@oven/bun-linux-x64/bin/bun')]],
+  // Without its install script the command of the package is not there yet.
+  ['Bun', () => [join(project, 'node_modules/@oven', bunOfThisMachine(), 'bin/bun')]],
 ];
+
+function bunOfThisMachine(): string {
+  const [name = ''] = readdirSync(join(project, 'node_modules/@oven'));
+  return name;
+}
 
 /** Runs a program of the project. Returns what it prints. */
 async function runIn(
