@@ -9,7 +9,7 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { holdLock } from '../support/locks.ts';
-import { makeFullTeam, makeSeed, userId } from '../support/seed.ts';
+import { makeFullTeam, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,7 +17,9 @@ const DAY_MS = 86_400_000;
 let api: TestApi;
 let keyIds: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  api = await startTestApi({ seed: makeSeed([makeFullTeam('a'), makeFullTeam('b')]) });
+  api = await startTestApi({
+    seed: makeSeed([makeFullTeam('a'), makeFullTeam('b'), makeTeam('c')]),
+  });
   const { rows } = await api.db.pool.query(
     `select team_id || ' ' || name as name, id from api_key`,
   );
@@ -172,7 +174,7 @@ describe('the log', () => {
     const problem = { code: 'conflict' };
     const calls = Array.from({ length: 6 }, (_, index) =>
       answered({
-        teamId: 'team_b',
+        teamId: 'team_c',
         route: index % 2 === 0 ? '/crm/deals' : '/catalog',
         status: index % 3 === 0 ? 409 : 201,
         problem: index % 3 === 0 ? problem : null,
@@ -181,7 +183,7 @@ describe('the log', () => {
     );
     for (const each of calls) running.add(each);
     await running.stop();
-    const app = await asAdmin('b');
+    const app = await asAdmin('c');
     const idsOf = (...indexes: number[]) => indexes.map((index) => calls[index]?.requestId);
     const find = async (filter: object) =>
       (await app.admin.requests.list.query(filter)).data.map(({ id }) => id);
