@@ -7,6 +7,7 @@
  * once, without waiting for anything, takes its turn like the others.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createLine, type Line } from '../core/line.ts';
 
 export interface Gate {
   /** Calls `next` when it is the request's turn; never, if its client has gone before that. */
@@ -30,7 +31,7 @@ const PLACE_MAX_MS = 200;
 
 interface Address {
   taken: number;
-  readonly waiting: Set<Waiting>;
+  readonly waiting: Line<Waiting>;
 }
 
 interface Waiting {
@@ -59,8 +60,7 @@ export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
   };
   const leave = (name: string, address: Address): void => {
     address.taken -= 1;
-    for (const waiting of address.waiting) {
-      address.waiting.delete(waiting);
+    for (let waiting = address.waiting.shift(); waiting; waiting = address.waiting.shift()) {
       if (waiting.request.socket.destroyed) continue;
       letIn(name, address, waiting);
       return;
@@ -70,10 +70,10 @@ export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
   return {
     enter: (name, request, response, next) => {
       if (request.socket.destroyed) return;
-      const address = addresses.get(name) ?? { taken: 0, waiting: new Set() };
+      const address = addresses.get(name) ?? { taken: 0, waiting: createLine() };
       addresses.set(name, address);
       if (address.taken < PLACES_PER_ADDRESS) letIn(name, address, { request, response, next });
-      else address.waiting.add({ request, response, next });
+      else address.waiting.join({ request, response, next });
     },
     known: (request) => places.get(request)?.(),
   };

@@ -4,8 +4,9 @@
  * room for a new connection, the one that has been silent for longest makes room: a stranger who
  * opens thousands and sends nothing keeps nobody out.
  */
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { createLine, type Leave } from '../core/line.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import { trackExchanges } from './exchanges.ts';
 
@@ -64,11 +65,11 @@ export function createGuardedServer(
   const deadline = closeLate(server, limits);
   trackExchanges(server, ({ socket }, response, open) => {
     silence.end(socket);
-    deadline.begin(response, socket);
+    const endDeadline = deadline.begin(socket);
     response.once('prefinish', () => reading.begin(socket));
     if (open > limits.pipelinedMax) flooding.stop(socket);
     return (left) => {
-      deadline.end(response);
+      endDeadline();
       reading.end(socket);
       if (left === 0 && !socket.destroyed) silence.begin(socket);
     };
@@ -146,11 +147,10 @@ function slowDownFloods(server: Server, { suspectEveryMs }: ConnectionLimits) {
 
 /** Closes the connections of exchanges that take too long. */
 function closeLate(server: Server, { exchangeTimeoutMs, checkEveryMs }: ConnectionLimits) {
-  /** The oldest first. */
-  const inFlight = new Map<ServerResponse, { socket: Socket; until: number }>();
+  const inFlight = createLine<{ readonly socket: Socket; readonly until: number }>();
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const { socket, until } of inFlight.values()) {
+    for (const { socket, until } of inFlight) {
       if (until > now) break;
       socket.destroy();
     }
@@ -158,9 +158,8 @@ function closeLate(server: Server, { exchangeTimeoutMs, checkEveryMs }: Connecti
   timer.unref();
   server.once('close', () => clearInterval(timer));
   return {
-    begin: (response: ServerResponse, socket: Socket) =>
-      void inFlight.set(response, { socket, until: performance.now() + exchangeTimeoutMs }),
-    end: (response: ServerResponse) => void inFlight.delete(response),
+    begin: (socket: Socket): Leave =>
+      inFlight.join({ socket, until: performance.now() + exchangeTimeoutMs }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Server as NetServer } from 'node:net';
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createLine } from '../core/line.ts';
 import { trackExchanges } from './exchanges.ts';
 
 /** A little less than the 15 s of a stop, because closing the database takes time, too. */
@@ -21,29 +22,29 @@ export interface Requests {
  * sent a byte is busy, so a spare connection of a browser would delay the stop.
  */
 export function trackRequests(server: Server): Requests {
-  const inFlight = new Set<ServerResponse>();
+  const inFlight = createLine<ServerResponse>();
   let isClosing = false;
   let onDone = (): void => undefined;
   const closeAfter = (response: ServerResponse): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close');
   };
   trackExchanges(server, (_request, response) => {
-    inFlight.add(response);
+    const leave = inFlight.join(response);
     if (isClosing) closeAfter(response);
     return () => {
-      inFlight.delete(response);
-      if (inFlight.size === 0) onDone();
+      leave();
+      if (inFlight.size() === 0) onDone();
     };
   });
   return {
     closeConnections: () => {
       isClosing = true;
-      inFlight.forEach(closeAfter);
+      for (const response of inFlight) closeAfter(response);
     },
     done: () =>
       new Promise((resolve) => {
         onDone = resolve;
-        if (inFlight.size === 0) resolve();
+        if (inFlight.size() === 0) resolve();
       }),
   };
 }

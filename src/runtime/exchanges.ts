@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { createLine, type Line } from '../core/line.ts';
 
 /** Called with how many exchanges are left on the connection. */
 export type End = (left: number) => void;
@@ -14,23 +15,25 @@ export function trackExchanges(
   server: Server,
   begin: (request: IncomingMessage, response: ServerResponse, open: number) => End,
 ): void {
-  const open = new WeakMap<Socket, Set<() => void>>();
-  const openOn = (socket: Socket): Set<() => void> => {
+  const open = new WeakMap<Socket, Line<() => void>>();
+  const openOn = (socket: Socket): Line<() => void> => {
     const known = open.get(socket);
     if (known) return known;
-    const made = new Set<() => void>();
+    const made = createLine<() => void>();
     open.set(socket, made);
-    socket.once('close', () => made.forEach((end) => end()));
+    socket.once('close', () => {
+      for (const end of made) end();
+    });
     return made;
   };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (request.socket.destroyed) return;
     const ends = openOn(request.socket);
-    const ended = begin(request, response, ends.size + 1);
+    const ended = begin(request, response, ends.size() + 1);
     const end = (): void => {
-      if (ends.delete(end)) ended(ends.size);
+      if (leave()) ended(ends.size());
     };
-    ends.add(end);
+    const leave = ends.join(end);
     response.once('close', end);
   });
 }
