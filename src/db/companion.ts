@@ -2,12 +2,17 @@ import { isCancelled } from './errors.ts';
 import type { Send } from './single-statements.ts';
 
 /**
- * Waits until the end of the event loop's turn for the first statement of a caller, to travel with
- * it: one packet there, and one back. If none comes, what waits is sent alone.
+ * Waits for the first statement of a caller, to travel with it: one packet there, and one back. If
+ * none comes until `goAlone`, or in this turn of the event loop, what waits is sent alone.
  */
 export interface Companion {
   /** Sends what waits, if anything does, by `run`: right before the statement of the caller. */
-  join(run: Run): void;
+  readonly join: (run: Run) => void;
+  /**
+   * Call it as soon as the caller is known to have no statement. While many requests arrive, a turn
+   * of the event loop is long.
+   */
+  readonly goAlone: () => void;
 }
 
 type Run = <T>(send: Send<T>) => Promise<T>;
@@ -24,7 +29,7 @@ export function createCompanion(sendAlone: Run): {
     waiting?.(run);
   };
   return {
-    companion: { join },
+    companion: { join, goAlone: () => join(sendAlone) },
     send: (send) =>
       new Promise((resolve, reject) => {
         join(sendAlone);

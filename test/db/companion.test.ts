@@ -63,6 +63,17 @@ test('is sent alone if its caller asks nothing in this turn of the event loop', 
   expect(await alone).not.toBe(own);
 });
 
+test('is sent alone at once for a caller that asks nothing', async () => {
+  await warmUp('none');
+  const beside = db.withCompanion();
+  const order: string[] = [];
+  const alone = pidOf(beside).then(() => order.push('companion'));
+  beside.companion.goAlone();
+  const other = pidOf(db.withCompanion()).then(() => order.push('one that waits'));
+  await Promise.all([alone, other]);
+  expect(order).toEqual(['companion', 'one that waits']);
+});
+
 test('is sent alone for a team that is slow, and does not wait for it', async () => {
   await warmUp('slow');
   await db.forCaller({ share: 'slow' }).query(SLEEP, [0.2]);

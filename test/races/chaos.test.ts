@@ -38,7 +38,7 @@ const MEMBER_EVENTS = ['member.joined', 'member.removed'] as const;
 const DATABASE_AWAY = new RegExp(
   [
     /\bunavailable\b|ECONN|EPIPE|57P0|terminat|shutting down|starting up/,
-    /not yet accepting|not queryable|job runner ended by itself/,
+    /not yet accepting|not queryable|job runner ended by itself|Failed to reset locked/,
   ]
     .map(({ source }) => source)
     .join('|'),

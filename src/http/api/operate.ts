@@ -29,8 +29,8 @@ export function readAhead(exchange: RestExchange, tenant: Tenant | undefined): A
   if (!tenant || match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
   const beside = exchange.options.db.withCompanion();
   const response = read(exchange, match, { tenant, companion: beside.companion });
-  // If the caller is refused, nobody waits for it.
-  response.catch(() => undefined);
+  // If the caller is refused, nobody else waits for the response.
+  response.then(beside.companion.goAlone, beside.companion.goAlone);
   return { tenant, response, beside };
 }
 
