@@ -74,6 +74,11 @@ export interface Database extends Db {
    * it is as if the database itself were asked.
    */
   withCompanion(): Queries & { readonly companion: Companion };
+  /**
+   * Whether a single statement of this team would begin at once. If not, the team's work waits in
+   * its line, and to begin early would gain nothing.
+   */
+  hasRoom(teamId: string): boolean;
   /** How much waits for its team's turn. */
   waiting(): Waiting;
   /**
@@ -174,6 +179,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool: connections.pool,
     prisma,
     ...withFirst(queryBy(sendCommon)),
+    hasRoom: statements.hasRoom,
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
     transaction: (work) => transactions.run(THE_PROCESS, work),
     forCaller: (caller) => ({

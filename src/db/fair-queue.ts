@@ -52,6 +52,8 @@ export interface FairQueue {
    */
   enter(caller: Caller): Promise<void>;
   leave(caller: Caller): void;
+  /** Whether the caller would get a place at once. */
+  hasRoom(caller: Caller): boolean;
   /** How many wait, in all lines. */
   waiting(): number;
 }
@@ -127,6 +129,10 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     });
 
   return {
+    hasRoom: ({ share }) => {
+      const team = teams.get(share);
+      return free > 0 && (!team || team.running < team.share);
+    },
     enter: async (caller) => {
       if (caller.signal?.aborted) throw hungUp();
       const team = teamOf(caller.share);

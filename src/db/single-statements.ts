@@ -20,6 +20,8 @@ export type Send<T> = (client: pg.PoolClient) => Promise<T>;
 
 export interface SingleStatements {
   run<T>(caller: Caller, send: Send<T>): Promise<T>;
+  /** Whether a statement of this team would begin at once, on a shared connection. */
+  readonly hasRoom: (share: string) => boolean;
   /** How many wait for their team's turn. */
   waiting(): { readonly statements: number; readonly slowStatements: number };
   close(): Promise<void>;
@@ -83,6 +85,7 @@ export function openSingleStatements({
         return runSlow(caller, send);
       }
     },
+    hasRoom: (share) => !slowTeams.has(share) && quickQueue.hasRoom({ share }),
     waiting: () => ({ statements: quickQueue.waiting(), slowStatements: slowQueue.waiting() }),
     close: () => shared.close(),
   };

@@ -89,14 +89,14 @@ describe('a read of a known key', () => {
 
   test('is not begun again as long as nothing changes, and once more after a change', async () => {
     const key = api.key('team_facts');
-    await send(key);
+    expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
     const begun = countBegun(api);
-    await send(key);
+    expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
     expect(begun()).toBe(1);
     await api.db.pool.query(`update team set language = 'en' where id = 'team_facts'`);
-    await send(key);
+    expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
     expect(begun()).toBe(2);
-    await send(key);
+    expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
     expect(begun()).toBe(1);
   });
 
@@ -123,6 +123,16 @@ describe('a read of a known key', () => {
     expect(begun()).toBe(1);
     expect((await send(key)).status).toBe(401);
     expect(begun()).toBe(0);
+  });
+
+  test('begins when its caller is known, while its team has no room', async () => {
+    const key = api.key('team_facts');
+    await send(key, '/evaluations');
+    const begun = countBegun(api);
+    vi.spyOn(api.db, 'hasRoom').mockReturnValue(false);
+    await api.db.pool.query(`update team set language = 'de' where id = 'team_facts'`);
+    expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
+    expect(begun()).toBe(1);
   });
 
   test('over the limit is begun at most once', async () => {

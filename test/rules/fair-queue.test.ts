@@ -84,6 +84,19 @@ describe('a fair queue', () => {
     expect([inside, last.inside]).toEqual([[], ['b']]);
   });
 
+  test('says whether a caller would get a place at once', async () => {
+    const queue = createFairQueue({ places: 3, perTeam: 2 });
+    const hasRoom = (share: string) => queue.hasRoom({ share });
+    enterAll(queue, ['a', 'a']);
+    await settled();
+    expect([hasRoom('a'), hasRoom('b')]).toEqual([false, true]);
+    enterAll(queue, ['b']);
+    await settled();
+    expect([hasRoom('b'), hasRoom('c')]).toEqual([false, false]);
+    queue.leave({ share: 'a' });
+    expect([hasRoom('a'), hasRoom('c')]).toEqual([true, true]);
+  });
+
   test('has no share and no limits for the process itself', async () => {
     const queue = createFairQueue({ places: 3, perTeam: 1, maxWaiting: 0, maxWaitMs: 0 });
     const { inside, refusals } = enterAll(queue, [null, null, null, null]);

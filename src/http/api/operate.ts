@@ -23,11 +23,16 @@ export interface Ahead {
   readonly beside: Queries;
 }
 
-/** Begins a read of a known key for the tenant that the key had at its last request. */
+/**
+ * Begins a read of a known key for the tenant that the key had at its last request, unless the
+ * team's line is full: then its authentication must not wait behind its reads.
+ */
 export function readAhead(exchange: RestExchange, tenant: Tenant | undefined): Ahead | null {
   const { match } = exchange;
   if (!tenant || match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
-  const beside = exchange.options.db.withCompanion();
+  const { db } = exchange.options;
+  if (!db.hasRoom(tenant.team.id)) return null;
+  const beside = db.withCompanion();
   const response = read(exchange, match, { tenant, companion: beside.companion });
   // If the caller is refused, nobody else waits for the response.
   response.then(beside.companion.goAlone, beside.companion.goAlone);
