@@ -1,5 +1,6 @@
 // Each task of a team's admin, once by the mouse and once by the keyboard alone. The steps stand
 // here once; `Hands` takes them in either way.
+import { readFile } from 'node:fs/promises';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
@@ -162,7 +163,7 @@ const WEBHOOK_TASKS: readonly Task[] = [
       await hands.press(button('Send failures again'));
       await says('Nothing has failed in this time.');
       await hands.choose(page.getByRole('dialog').getByLabel('Event'), 'Somebody joined the team');
-      await hands.check(page.getByRole('dialog').getByLabel('Last 7 days'));
+      await hands.choose(page.getByRole('dialog').getByLabel('Time'), 'Last 7 days');
       await says('3 deliveries failed in this time');
       await hands.press(button('Send 3 again'));
       await says('0 of 3 queued');
@@ -170,6 +171,23 @@ const WEBHOOK_TASKS: readonly Task[] = [
       await hands.press(button('Stop'));
       await page.getByRole('cell', { name: /^Stopped/ }).waitFor();
       await field('State').waitFor();
+    },
+  ],
+  [
+    'sends again what failed at every endpoint in a stretch of time',
+    '/deliveries',
+    async ({ hands, button, says, page }) => {
+      await hands.press(button('Send failures again'));
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Every active endpoint').waitFor({ state: 'attached' });
+      await hands.choose(dialog.getByLabel('Time'), 'From … to …');
+      await hands.pick(dialog.getByLabel('From'), '2020-01-01T09:30');
+      await hands.pick(dialog.getByLabel('To'), '2020-01-02T18:00');
+      await says('Nothing has failed in this time.');
+      await hands.pick(dialog.getByLabel('To'), '2099-01-01T00:00');
+      await hands.press(dialog.getByRole('button', { name: /^Send [1-9]\d* again/ }));
+      await says(/^0 of [1-9]\d* queued/);
+      await page.getByRole('cell', { name: /^Jan 1, 2020.* to |^1 Jan 2020.* to / }).waitFor();
     },
   ],
 ];
@@ -305,6 +323,39 @@ const INSIGHT_TASKS: readonly Task[] = [
       await page.waitForURL(/action=member\.invited/);
       await says('1 entry shown');
       await page.getByRole('link', { name: 'full' }).waitFor();
+    },
+  ],
+  [
+    'looks at one stretch of time',
+    '/audit',
+    async ({ hands, field, page, says }) => {
+      await hands.choose(field('Time'), 'From … to …');
+      await page.waitForURL(/past=custom&since=/);
+      await hands.pick(field('To'), '2020-01-02T09:30');
+      await says('The end is before the beginning.');
+      await says('Nothing matches these filters');
+      await hands.pick(field('To'), '2099-01-02T18:45');
+      await says(/entries shown|entry shown/);
+      expect(await findFaults(page)).toEqual([]);
+      // It is in the address.
+      await page.reload();
+      await field('To').waitFor();
+      expect(await field('To').inputValue()).toBe('2099-01-02T18:45');
+      await says(/entries shown|entry shown/);
+    },
+  ],
+  [
+    'takes the results of the team home, with the day on which each week began',
+    '/results',
+    async ({ hands, button, page }) => {
+      const download = page.waitForEvent('download');
+      await hands.press(button('Download as CSV'));
+      const text = await readFile(await (await download).path(), 'utf8');
+      const [, ...days] = text.split('\r\n').map((line) => line.split(',')[0]?.slice(1, -1) ?? '');
+      expect(days).toHaveLength(12);
+      expect(days.map((day) => new Date(day).getUTCDay())).toEqual(days.map(() => 1));
+      expect(days).toEqual(days.toSorted());
+      expect(Date.now() - Date.parse(days.at(-1) ?? '')).toBeLessThan(8 * 24 * 3_600_000);
     },
   ],
   [

@@ -111,9 +111,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: webhooks${SKIPPED}`, () => {
     await api.db.pool.query(`update webhook_delivery set status = 'gave_up', next_try_at = null`);
     await page.getByRole('button', { name: 'Send failures again' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Last hour').check();
+    await dialog.getByLabel('Time').selectOption({ label: 'Last hour' });
     await dialog.getByText('Nothing has failed in this time.').first().waitFor();
-    await dialog.getByLabel('Last 24 hours').check();
+    await dialog.getByLabel('Time').selectOption({ label: 'Last 24 hours' });
     await dialog.getByText('2 deliveries failed in this time').waitFor();
     await photograph(page, 'resend');
     expect(await findFaults(page)).toEqual([]);

@@ -1,5 +1,5 @@
 // Failed deliveries that an admin sends again in the app, with real workers.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
@@ -13,6 +13,7 @@ import {
   app,
   receiver,
   rows,
+  startResend as start,
   startWorker,
   useStoredDeliveries,
   writeDeliveries,
@@ -22,8 +23,6 @@ import { until } from '../support/until.ts';
 useStoredDeliveries();
 
 const since = '2026-10-01T00:00:00Z';
-const start = (endpointId = 'whe_1') =>
-  app.admin.deliveries.startResend.mutate({ endpoint_id: endpointId, since });
 const get = (id: string) => app.admin.deliveries.getResend.query({ resend_id: id });
 const count = async (where: string): Promise<number> =>
   (await rows(`select count(*)::int as count from webhook_delivery where ${where}`))[0].count;
@@ -83,13 +82,81 @@ test('a resend of one type of event counts and queues no others', async () => {
   await writeDeliveries({ prefix: 'm', count: 3, type: 'member.removed' });
   const wanted = { endpoint_id: 'whe_1', since, event_type: 'member.removed' };
   const { total } = await app.admin.deliveries.countResend.query(wanted);
-  const { id, ...started } = await app.admin.deliveries.startResend.mutate(wanted);
-  expect([total, started.total, started.event_type]).toEqual([3, 3, 'member.removed']);
+  const [started] = (await app.admin.deliveries.startResend.mutate(wanted)).data;
+  expect(total).toBe(3);
+  expect(started).toMatchObject({ total: 3, event_type: 'member.removed' });
+  const id = started?.id ?? '';
   await batch(id);
   await batch(id);
   expect(await get(id)).toMatchObject({ state: 'done', sent: 3, event_type: 'member.removed' });
   expect(await count(`id ~ '^m' and status = 'retrying'`)).toBe(3);
   expect(await count(`id ~ '^g' and status = 'gave_up'`)).toBe(4);
+});
+
+test('a resend of a stretch of time counts and queues nothing before or after it', async () => {
+  const write = (prefix: string, createdAt: string) =>
+    writeDeliveries({ prefix, count: 2, createdAt });
+  await write('b', '2026-09-30T23:59:59.999Z');
+  await write('s', '2026-10-01T00:00:00Z');
+  await write('e', '2026-10-01T05:59:59.999Z');
+  await write('u', '2026-10-01T06:00:00Z');
+  const wanted = { endpoint_id: 'whe_1', since, until: '2026-10-01T08:00:00+02:00' };
+  expect(await app.admin.deliveries.countResend.query(wanted)).toMatchObject({ total: 4 });
+  const [started] = (await app.admin.deliveries.startResend.mutate(wanted)).data;
+  expect(started).toMatchObject({ total: 4, until: '2026-10-01T06:00:00.000Z' });
+  const id = started?.id ?? '';
+  await batch(id);
+  await batch(id);
+  expect(await get(id)).toMatchObject({ state: 'done', sent: 4 });
+  expect(await count(`id ~ '^[se]' and status = 'retrying'`)).toBe(4);
+  expect(await count(`id ~ '^[bu]' and status = 'gave_up'`)).toBe(4);
+});
+
+describe('without an endpoint', () => {
+  const all = { since };
+  const startAll = async () => (await app.admin.deliveries.startResend.mutate(all)).data;
+
+  test('each active endpoint with failures has its own resend', async () => {
+    await writeDeliveries({ prefix: 'a', count: 5 });
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'b', count: 3 });
+    await writeDeliveries({ endpoint: 'whe_3', prefix: 'c', count: 2 });
+    await writeDeliveries({ team: 'b', endpoint: 'whe_b', prefix: 'd', count: 4 });
+    await rows(`update webhook_endpoint set status = 'disabled' where id = 'whe_3'`);
+    const counted = { total: 8, has_more: false };
+    expect(await app.admin.deliveries.countResend.query(all)).toEqual(counted);
+    const started = await startAll();
+    expect(started).toMatchObject([
+      { endpoint_id: 'whe_1', state: 'running', total: 5, until: null },
+      { endpoint_id: 'whe_2', state: 'running', total: 3 },
+    ]);
+    expect(await auditOf(api, 'team_a')).toMatchObject(
+      started.map(({ id, endpoint_id }) => ({
+        action: 'webhook_endpoint.resend_started',
+        target_id: endpoint_id,
+        details: { resend_id: id },
+      })),
+    );
+    await startWorker();
+    await until(async () => (await count(`team_id = 'team_a' and status = 'ok'`)) === 8);
+    expect(await count(`id ~ '^[cd]' and status = 'gave_up'`)).toBe(6);
+  });
+
+  test('one that has a resend in progress is left out, and so is one without failures', async () => {
+    await writeDeliveries({ prefix: 'a', count: 5 });
+    await writeDeliveries({ endpoint: 'whe_2', prefix: 'b', count: 3 });
+    await start();
+    expect(await app.admin.deliveries.countResend.query(all)).toMatchObject({ total: 3 });
+    expect(await startAll()).toMatchObject([{ endpoint_id: 'whe_2', total: 3 }]);
+    expect(await startAll()).toEqual([]);
+  });
+
+  test('two that start at once give each endpoint one resend', async () => {
+    for (const id of ['whe_1', 'whe_2', 'whe_3'])
+      await writeDeliveries({ endpoint: id, prefix: id, count: 2 });
+    const started = await Promise.all([startAll(), startAll(), startAll()]);
+    const endpoints = started.flat().map(({ endpoint_id }) => endpoint_id);
+    expect(endpoints.toSorted()).toEqual(['whe_1', 'whe_2', 'whe_3']);
+  });
 });
 
 test('a cancelled resend attempts the queued deliveries and no others', async () => {

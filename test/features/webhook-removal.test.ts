@@ -14,6 +14,7 @@ import {
   api,
   app,
   rows,
+  startResend,
   startWorker,
   useStoredDeliveries,
   writeDeliveries,
@@ -24,7 +25,6 @@ useStoredDeliveries();
 
 const WORKER = 7;
 const GONE = { teamId: 'team_a', endpointId: 'whe_1' };
-const since = '2026-10-01T00:00:00Z';
 
 const remove = (id = 'whe_1') => api.call(api.key('team_a'), 'DELETE', `/webhook-endpoints/${id}`);
 const countOf = async (table: string, where = 'true'): Promise<number> =>
@@ -38,7 +38,7 @@ describe('a deleted endpoint', () => {
     await writeDeliveries({ prefix: 'r', count: 1, status: 'retrying' });
     await writeDeliveries({ endpoint: 'whe_2', prefix: 'o', count: 2 });
     await rows(`update webhook_delivery set urgent = true where id = 'r00001'`);
-    const resend = await app.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since });
+    const resend = await startResend();
     expect((await remove()).status).toBe(200);
 
     expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(4);
@@ -122,7 +122,7 @@ describe('the removal', () => {
        select team_id, id, 1, now() from webhook_delivery`,
     );
     await rows(`update webhook_delivery set claimed_by = 5 where id = 'p00001'`);
-    await app.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since });
+    await startResend();
     await remove();
     await removeDeletedEndpoint(api.db, GONE);
     expect(await countOf('webhook_delivery')).toBe(5);
@@ -204,7 +204,7 @@ describe('released claims do not deadlock', () => {
       `update webhook_delivery
        set created_at = created_at - interval '1 second' * right(id, 1)::int + interval '1 minute'`,
     );
-    const { id } = await app.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_1', since });
+    const { id } = await startResend();
     const release = await holdLock(
       api,
       `select from webhook_delivery where id = '${ids[1]}' for update`,

@@ -57,6 +57,7 @@ const RESEND = {
   endpoint_id: 'whe_1',
   state: 'running' as const,
   since: SINCE,
+  until: null as string | null,
   event_type: null,
   total: 3,
   has_more: false,
@@ -122,6 +123,11 @@ describe('queueBatch', () => {
     expect(await touchedBy(queue)).toEqual(['team_a whd_1', 'team_a whd_3']);
   });
 
+  test('leaves what came at the end of the time or later', async () => {
+    const until = '2026-11-20T09:02:00.000Z';
+    expect(await touchedBy(() => queue({ until }))).toEqual(['team_a whd_1']);
+  });
+
   test('takes one that was made at the very start or end of the time', async () => {
     await set('whd_1', `created_at = '2026-11-20T09:00:00Z'`);
     await set('whd_3', `created_at = '2026-11-20T10:00:00Z'`);
@@ -134,21 +140,25 @@ describe('queueBatch', () => {
   });
 });
 
+/** All failures of team A. */
+const WANTED = {
+  endpointId: null,
+  since: SINCE,
+  until: null,
+  eventType: null,
+  at: AT,
+  countMax: 10,
+};
+
 describe('readStartFacts', () => {
-  const facts = () =>
-    inTransaction((tx) =>
-      resends.readStartFacts(tx, 'team_a', {
-        endpointId: 'whe_1',
-        since: SINCE,
-        eventType: null,
-        at: AT,
-        countMax: 10,
-      }),
-    );
+  const factsOf = (endpointId: string | null, until: string | null = null) =>
+    inTransaction((tx) => resends.readStartFacts(tx, 'team_a', { ...WANTED, endpointId, until }));
+  const facts = async () => (await factsOf('whe_1'))[0];
 
   test('counts the failed deliveries of the time, and finds a running resend', async () => {
     await twins.pool.query(`update webhook_resend set state = 'done', finished_at = now()`);
-    expect(await facts()).toEqual({ status: 'active', is_running: false, failed: 3 });
+    const idle = { endpoint_id: 'whe_1', status: 'active', is_running: false, failed: 3 };
+    expect(await facts()).toEqual(idle);
     const run = (id: string, team: string) =>
       twins.pool.query(
         `update webhook_resend
@@ -172,6 +182,24 @@ describe('readStartFacts', () => {
   ])('does not count a delivery with %s', async (state) => {
     await set('whd_2', state);
     expect(await facts()).toMatchObject({ failed: 2 });
+  });
+
+  test('does not count what came at the end of the time or later', async () => {
+    expect(await factsOf('whe_1', '2026-11-20T09:02:00.000Z')).toMatchObject([{ failed: 1 }]);
+  });
+
+  test('without an endpoint, it counts at each of the team, in their order', async () => {
+    await set('whd_2', `endpoint_id = 'whe_2'`);
+    expect((await factsOf(null)).map(({ endpoint_id, failed }) => [endpoint_id, failed])).toEqual([
+      ['whe_1', 2],
+      ['whe_2', 1],
+      ['whe_3', 0],
+      ['whe_4', 0],
+      ['whe_5', 0],
+    ]);
+    const locks = (tx: Tx) => resends.readStartFacts(tx, 'team_a', WANTED);
+    const all = [1, 2, 3, 4, 5].map((number) => `team_a whe_${number}`);
+    expect(await twins.lockedBy('webhook_endpoint', locks)).toEqual(all);
   });
 });
 
@@ -387,7 +415,7 @@ describe('a resend', () => {
   });
 
   test('locks its endpoint to start, and for a batch', async () => {
-    const wanted = { endpointId: 'whe_1', since: SINCE, eventType: null, at: AT, countMax: 10 };
+    const wanted = { ...WANTED, endpointId: 'whe_1' };
     const start = (tx: Tx) => resends.readStartFacts(tx, 'team_a', wanted);
     expect(await twins.lockedBy('webhook_endpoint', start)).toEqual(['team_a whe_1']);
     const lock = (tx: Tx) => resends.lockEndpoint(tx, 'team_a', 'whe_3');
@@ -397,8 +425,8 @@ describe('a resend', () => {
 
   test('cannot start at an endpoint that was deleted', async () => {
     await deleteEndpoint('whe_1');
-    const wanted = { endpointId: 'whe_1', since: SINCE, eventType: null, at: AT, countMax: 10 };
-    expect(await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', wanted))).toBeNull();
+    const wanted = { ...WANTED, endpointId: 'whe_1' };
+    expect(await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', wanted))).toEqual([]);
     expect(await inTransaction((tx) => resends.lockEndpoint(tx, 'team_a', 'whe_1'))).toBeNull();
   });
 

@@ -14,6 +14,8 @@ export interface Hands {
   write(target: Locator, text: string): Promise<void>;
   /** Chooses an option of a list by its text. */
   choose(target: Locator, option: string): Promise<void>;
+  /** Enters a date and a time of day, such as `2026-11-20T09:30`. */
+  pick(target: Locator, moment: string): Promise<void>;
 }
 
 const TABS_MAX = 150;
@@ -51,6 +53,11 @@ function mouseHands(page: Page): Hands {
       // The list is a window of the system, which no test can click in.
       await target.selectOption({ label: option });
       used += 2;
+    },
+    pick: async (target, moment) => {
+      // So is the calendar.
+      await target.fill(moment);
+      used += 4;
     },
   };
 }
@@ -111,6 +118,15 @@ function keyboardHands(page: Page): Hands {
         // The page may draw the list anew.
         await until(async () => (await place()) !== now);
       }
+    },
+    pick: async (target, moment) => {
+      await tabTo(target);
+      const [year = '', month = '', day = '', hour = '', minute = ''] = moment.split(/\D/);
+      // As the browser of a reader in the US has them, whatever the language of the page is.
+      const half = Number(hour) < 12 ? 'A' : 'P';
+      const twelve = String(Number(hour) % 12 || 12).padStart(2, '0');
+      for (const one of `${month}${day}${year}${twelve}${minute}${half}`) await key(one);
+      await until(async () => (await target.inputValue()) === moment);
     },
   };
 }

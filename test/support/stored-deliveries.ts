@@ -42,6 +42,14 @@ export function useStoredDeliveries(): void {
 export const rows = async (sql: string, values: unknown[] = []) =>
   (await api.db.pool.query(sql, values)).rows;
 
+/** Sends the failed deliveries since October of an endpoint of team a again. */
+export async function startResend(endpointId = 'whe_1') {
+  const wanted = { endpoint_id: endpointId, since: '2026-10-01T00:00:00Z' };
+  const [resend] = (await app.admin.deliveries.startResend.mutate(wanted)).data;
+  if (!resend) throw new Error('a resend of one endpoint was left out');
+  return resend;
+}
+
 /** Starts a worker, which is killed after the test. */
 export async function startWorker(): Promise<RunningProcess> {
   const worker = await startWorkerProcess(api.databaseUrl, { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1' });

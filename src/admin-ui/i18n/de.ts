@@ -308,6 +308,18 @@ export const de: Texts = {
     recent: 'Letzte Zustellungen',
     allDeliveries: 'Alle Zustellungen dieses Endpunkts',
   },
+  times: {
+    label: 'Zeit',
+    pasts: {
+      '1h': 'Letzte Stunde',
+      '24h': 'Letzte 24 Stunden',
+      '7d': 'Letzte 7 Tage',
+      custom: 'Von … bis …',
+    },
+    since: 'Von',
+    until: 'Bis',
+    backwards: 'Das Ende liegt vor dem Beginn.',
+  },
   deliveries: {
     title: 'Zustellungen',
     intro:
@@ -320,8 +332,6 @@ export const de: Texts = {
     state: 'Zustand',
     result: 'Ergebnis',
     created: 'Geschehen',
-    past: 'Zeit',
-    pasts: { '1h': 'Letzte Stunde', '24h': 'Letzte 24 Stunden', '7d': 'Letzte 7 Tage' },
     states: {
       pending: 'Wartet',
       ok: 'Angekommen',
@@ -388,7 +398,9 @@ export const de: Texts = {
     title: 'Gescheiterte Zustellungen noch einmal senden',
     open: 'Gescheitertes noch einmal senden',
     hint: 'Wenn ein Fehler in Ihrem Server behoben ist: sendet Gescheitertes, das älteste zuerst.',
-    since: 'Seit wann?',
+    since: (from) => `seit ${from}`,
+    range: (from, to) => `${from} bis ${to}`,
+    allEndpoints: 'Alle aktiven Endpunkte',
     counting: 'Wird gezählt …',
     nothing: 'In dieser Zeit ist nichts gescheitert.',
     total: (n) => `${n} Zustellungen sind in dieser Zeit gescheitert und würden wieder gesendet.`,
@@ -401,7 +413,7 @@ export const de: Texts = {
     stopped: 'Abgebrochen. Was eingereiht ist, wird noch gesendet.',
     started: 'Die gescheiterten Zustellungen werden noch einmal gesendet.',
     states: { running: 'Läuft', done: 'Fertig', cancelled: 'Abgebrochen' },
-    from: 'Gescheitertes seit',
+    from: 'Gescheitertes',
     when: 'Begonnen',
   },
   members: {

@@ -281,6 +281,18 @@ export const en = {
     recent: 'Latest deliveries',
     allDeliveries: 'All deliveries of this endpoint',
   },
+  times: {
+    label: 'Time',
+    pasts: {
+      '1h': 'Last hour',
+      '24h': 'Last 24 hours',
+      '7d': 'Last 7 days',
+      custom: 'From … to …',
+    },
+    since: 'From',
+    until: 'To',
+    backwards: 'The end is before the beginning.',
+  },
   deliveries: {
     title: 'Deliveries',
     intro:
@@ -292,8 +304,6 @@ export const en = {
     state: 'State',
     result: 'Result',
     created: 'Happened',
-    past: 'Time',
-    pasts: { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days' },
     states: {
       pending: 'Waiting',
       ok: 'Arrived',
@@ -360,7 +370,9 @@ export const en = {
     title: 'Send failed deliveries again',
     open: 'Send failures again',
     hint: 'After a fault in your server is mended: sends what failed, the oldest first.',
-    since: 'Since when?',
+    since: (from: string) => `since ${from}`,
+    range: (from: string, to: string) => `${from} to ${to}`,
+    allEndpoints: 'Every active endpoint',
     counting: 'Counting …',
     nothing: 'Nothing has failed in this time.',
     total: (n: string) => `${n} deliveries failed in this time and would be sent again.`,
@@ -375,7 +387,7 @@ export const en = {
     states: { running: 'In progress', done: 'Done', cancelled: 'Stopped' } as Readonly<
       Record<string, string>
     >,
-    from: 'Failures since',
+    from: 'Failures',
     when: 'Started',
   },
   members: {
@@ -418,9 +430,9 @@ export const en = {
   },
   privacy: {
     title: 'Privacy',
-    intro: 'What programs and this page may show about single persons.',
+    intro: 'What programs and this page may show about individual members.',
     detail: 'Data of single members',
-    detailHint: 'Emails, trainings, scores, cases and assignments of single persons.',
+    detailHint: 'Emails, trainings, scores, cases and assignments of individual members.',
     leaderboard: 'Comparison of members',
     leaderboardHint:
       'Results of single members in the team results, without names. Needs the first switch and ' +

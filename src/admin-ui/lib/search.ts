@@ -1,16 +1,49 @@
 /** The filters in the address of a page. What an address holds is read with care. */
 
 const HOUR_MS = 3_600_000;
-const PASTS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
-export type Past = keyof typeof PASTS;
+const PAST_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
+
+/** Which times a list can be limited to. `custom`: from `since` until `until`. */
+export const PASTS = ['1h', '24h', '7d', 'custom'] as const;
+
+/** The times that a list is limited to. */
+export interface TimeSearch {
+  past?: (typeof PASTS)[number] | undefined;
+  /** ISO; only with `custom`. */
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
+function readTimes(search: Record<string, unknown>): TimeSearch {
+  const past = PASTS.find((one) => one === search['past']);
+  if (past !== 'custom') return { past };
+  return { past, since: instantOf(search['since']), until: instantOf(search['until']) };
+}
+
+/** An ISO moment, or undefined. */
+function instantOf(value: unknown): string | undefined {
+  const ms = Date.parse(textOf(value) ?? '');
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+}
+
+/** Times as the API takes them. */
+export interface Times {
+  readonly since: string | undefined;
+  readonly until: string | undefined;
+}
+
+/** The times that a filter means now. */
+export function timesOf({ past, since, until }: TimeSearch): Times {
+  if (past === 'custom') return { since, until };
+  return { since: past && sinceOf(past), until: undefined };
+}
 
 const STATUSES = ['pending', 'retrying', 'ok', 'gave_up', 'failed'] as const;
 
-export interface DeliverySearch {
+export interface DeliverySearch extends TimeSearch {
   status?: (typeof STATUSES)[number] | undefined;
   endpoint?: string | undefined;
   type?: string | undefined;
-  past?: Past | undefined;
 }
 
 /** The filters of the list of deliveries. */
@@ -19,14 +52,14 @@ export function readDeliverySearch(search: Record<string, unknown>): DeliverySea
     status: STATUSES.find((one) => one === search['status']),
     endpoint: textOf(search['endpoint']),
     type: textOf(search['type']),
-    past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
+    ...readTimes(search),
   };
   return withoutEmpty(found);
 }
 
 /** The beginning of a past time, as the API takes it. */
-export function sinceOf(past: Past | undefined): string | undefined {
-  return past && new Date(Date.now() - PASTS[past]).toISOString();
+export function sinceOf(past: keyof typeof PAST_MS): string {
+  return new Date(Date.now() - PAST_MS[past]).toISOString();
 }
 
 /** A text, or undefined. */
@@ -42,13 +75,12 @@ export function withoutEmpty<T extends object>(search: T): T {
 /** Who can have done something. */
 export const ACTOR_KINDS = ['user', 'api_key', 'platform', 'system'] as const;
 
-export interface AuditSearch {
+export interface AuditSearch extends TimeSearch {
   action?: string | undefined;
   kind?: (typeof ACTOR_KINDS)[number] | undefined;
   /** The id of a key, a member or a service. */
   actor?: string | undefined;
   target?: string | undefined;
-  past?: Past | undefined;
 }
 
 /** The filters of the audit log. */
@@ -58,7 +90,7 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
     kind: ACTOR_KINDS.find((one) => one === search['kind']),
     actor: textOf(search['actor']),
     target: textOf(search['target']),
-    past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
+    ...readTimes(search),
   });
 }
 
@@ -81,14 +113,13 @@ export function readUsageSearch(search: Record<string, unknown>): UsageSearch {
 /** Groups of statuses. One status can be searched for, too. */
 export const REQUEST_STATUSES = ['errors', '2xx', '4xx', '5xx'] as const;
 
-export interface RequestSearch {
+export interface RequestSearch extends TimeSearch {
   /** One of `REQUEST_STATUSES`, or a status such as `404`. */
   status?: string | undefined;
   key?: string | undefined;
   path?: string | undefined;
   code?: string | undefined;
   id?: string | undefined;
-  past?: Past | undefined;
 }
 
 /** The filters of the request log. */
@@ -102,6 +133,6 @@ export function readRequestSearch(search: Record<string, unknown>): RequestSearc
     path: textOf(search['path']),
     code: textOf(search['code']),
     id: textOf(search['id']),
-    past: (Object.keys(PASTS) as Past[]).find((one) => one === search['past']),
+    ...readTimes(search),
   });
 }

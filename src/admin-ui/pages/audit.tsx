@@ -1,14 +1,14 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
-import { ACTOR_KINDS, sinceOf } from '../lib/search.ts';
-import { Filter, FilterBar, PastFilter } from '../ui/filter.tsx';
+import { ACTOR_KINDS } from '../lib/search.ts';
+import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
+import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { nameOf as nameOfMember } from './member-name.ts';
 import { nameOfEndpoint } from './endpoint-name.ts';
 
@@ -19,9 +19,9 @@ const route = getRouteApi('/audit');
 export function AuditPage() {
   const t = useTexts();
   const search = route.useSearch();
-  const { action, kind, actor, target, past } = search;
-  const since = useMemo(() => sinceOf(past), [past]);
-  const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, since };
+  const { action, kind, actor, target } = search;
+  const times = useTimes(search);
+  const filters = { action, actor_kind: kind, actor_id: actor, target_id: target, ...times };
   const keys = useQuery(api.admin.apiKeys.list.queryOptions({ limit: 200 }));
   const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
@@ -82,7 +82,7 @@ function Filters({
             options={ACTOR_KINDS.map((kind) => [kind, t.audit.kinds[kind] ?? kind])}
             onChange={(kind) => set({ kind })}
           />
-          <PastFilter value={search.past} onChange={(past) => set({ past })} />
+          <TimeFilter value={search} onChange={set} />
           <Filter
             label={t.usage.key}
             value={keys.find(({ id }) => id === search.actor)?.id}

@@ -109,7 +109,10 @@ export function CatalogPage() {
     onSuccess,
     onSettled,
   });
-  const hasAll = release.data?.released === 'all';
+  // What was chosen is shown at once, and taken back if the service refuses it.
+  const asked = setRelease.isPending ? setRelease.variables : undefined;
+  const released = typeof asked === 'string' ? asked : release.data?.released;
+  const hasAll = released === 'all';
   return (
     <>
       <PageHead title={t.catalog.title} intro={t.catalog.intro} />
@@ -126,7 +129,7 @@ export function CatalogPage() {
           <Choice
             kind="radio"
             name="release"
-            checked={release.data !== undefined && !hasAll}
+            checked={released !== undefined && !hasAll}
             label={t.catalog.releaseSome}
             onChange={() => setRelease.mutate('some')}
           />

@@ -1,14 +1,14 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
-import { sinceOf } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
-import { Filter, FilterBar, PastFilter } from '../ui/filter.tsx';
+import { Filter, FilterBar } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More } from '../ui/table.tsx';
+import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
 import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { PastResends, ResendDialog } from './resend.tsx';
@@ -23,11 +23,9 @@ export function DeliveriesPage() {
   const t = useTexts();
   const [isResending, setResending] = useState(false);
   const search = route.useSearch();
-  const { status, endpoint, type, past } = search;
+  const { status, endpoint, type } = search;
   const endpoints = useQuery(api.v1.webhooks.listEndpoints.queryOptions({}));
-  // Not anew with each rendering: it is a part of the query.
-  const since = useMemo(() => sinceOf(past), [past]);
-  const filters = { status, endpoint_id: endpoint, event_type: type, since };
+  const filters = { status, endpoint_id: endpoint, event_type: type, ...useTimes(search) };
   const deliveries = useInfiniteQuery({
     ...pagesOptions(api.admin.deliveries.list.queryKey(filters), (cursor) =>
       client.admin.deliveries.list.query({ ...filters, cursor }),
@@ -64,7 +62,7 @@ export function DeliveriesPage() {
         <ResendDialog
           endpoints={known}
           first={endpoint}
-          past={past}
+          times={search}
           type={type === 'ping' ? undefined : type}
           onClose={() => setResending(false)}
         />
@@ -85,7 +83,7 @@ function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
             options={STATUSES.map((one) => [one, t.deliveries.states[one] ?? one])}
             onChange={(status) => set({ status })}
           />
-          <PastFilter value={search.past} onChange={(past) => set({ past })} />
+          <TimeFilter value={search} onChange={set} />
           <Filter
             label={t.deliveries.event}
             value={search.type}

@@ -1,15 +1,15 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { pagesOptions } from '../lib/pages.ts';
-import { REQUEST_STATUSES, sinceOf, type RequestSearch } from '../lib/search.ts';
+import { REQUEST_STATUSES, type RequestSearch } from '../lib/search.ts';
 import { Button } from '../ui/button.tsx';
-import { Filter, FilterBar, PastFilter, TextFilter } from '../ui/filter.tsx';
+import { Filter, FilterBar, TextFilter } from '../ui/filter.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
+import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { RequestStatus } from './request-status.tsx';
 
 type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
@@ -62,16 +62,14 @@ export function RequestsPage() {
 }
 
 /** The filters as the service takes them. */
-function useFilters({ status, key, path, code, id, past }: RequestSearch) {
-  // Not anew with each rendering: it is a part of the query.
-  const since = useMemo(() => sinceOf(past), [past]);
+function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
   const isExact = status !== undefined && /^\d+$/.test(status);
   return {
     key_id: key,
     route: path,
     error_code: code,
     request_id: id,
-    since,
+    ...useTimes(times),
     ...(isExact
       ? { status: Number(status) }
       : { status_class: REQUEST_STATUSES.find((one) => one === status) }),
@@ -109,7 +107,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
             options={keys.map(({ id, name }) => [id, name])}
             onChange={(key) => set({ key })}
           />
-          <PastFilter value={search.past} onChange={(past) => set({ past })} />
+          <TimeFilter value={search} onChange={set} />
           <TextFilter
             label={t.requests.route}
             value={search.path}

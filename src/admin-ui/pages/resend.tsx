@@ -3,61 +3,68 @@ import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
+import type { TimeSearch } from '../lib/search.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
+import { Field, FormProblem } from '../ui/field.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
+import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
 type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 
-const HOUR_MS = 3_600_000;
-const PERIODS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
-type Period = keyof typeof PERIODS;
+/** The beginning of a time without one. */
+const EVER = new Date(0).toISOString();
+/** Stands for every endpoint. */
+const ALL = '';
 const LOOK_EVERY_MS = 1_500;
 
-/** Sends an endpoint's failed deliveries again, after they were counted. */
+/** Sends failed deliveries again, after they were counted. */
 export function ResendDialog({
   endpoints,
   first,
-  past = '24h',
+  times,
   type,
   onClose,
 }: {
   readonly endpoints: readonly Endpoint[];
   readonly first: string | undefined;
   /** What the filters of the page say. */
-  readonly past: Period | undefined;
+  readonly times: TimeSearch;
   readonly type: string | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTexts();
   const format = useFormat();
   const cache = useQueryClient();
-  const [endpointId, setEndpointId] = useState(first ?? endpoints[0]?.id ?? '');
-  const [period, setPeriod] = useState<Period>(past);
+  const [endpointId, setEndpointId] = useState(
+    first ?? (endpoints.length > 1 ? ALL : endpoints[0]?.id),
+  );
+  const [chosen, setChosen] = useState<TimeSearch>(times.past ? times : { past: '24h' });
   const [eventType, setEventType] = useState(type);
-  const [opened] = useState(() => Date.now());
+  const { since = EVER, until } = useTimes(chosen);
   const wanted = {
-    endpoint_id: endpointId,
-    since: new Date(opened - PERIODS[period]).toISOString(),
+    endpoint_id: endpointId === ALL ? undefined : endpointId,
+    since,
+    until,
     event_type: eventType,
   };
   const counted = useQuery(api.admin.deliveries.countResend.queryOptions(wanted));
   const start = useMutation(
     api.admin.deliveries.startResend.mutationOptions({
-      onSuccess: async () => {
+      onSuccess: async ({ data }) => {
         await cache.invalidateQueries(api.admin.deliveries.pathFilter());
-        announce(t.resend.started);
+        announce(data.length > 0 ? t.resend.started : t.resend.nothing);
         onClose();
       },
     }),
   );
-  const isPaused = endpoints.find(({ id }) => id === endpointId)?.status !== 'active';
+  const endpoint = endpoints.find(({ id }) => id === endpointId);
+  const isPaused = endpoint !== undefined && endpoint.status !== 'active';
   const total = counted.data?.total ?? 0;
   const whyNot = isPaused ? t.resend.paused : total === 0 ? t.resend.nothing : null;
   return (
@@ -70,9 +77,10 @@ export function ResendDialog({
             value={endpointId}
             onChange={(event) => setEndpointId(event.currentTarget.value)}
           >
-            {endpoints.map((endpoint) => (
-              <option key={endpoint.id} value={endpoint.id}>
-                {nameOfEndpoint(endpoint)}
+            {endpoints.length > 1 && <option value={ALL}>{t.resend.allEndpoints}</option>}
+            {endpoints.map((one) => (
+              <option key={one.id} value={one.id}>
+                {nameOfEndpoint(one)}
               </option>
             ))}
           </select>
@@ -84,18 +92,7 @@ export function ResendDialog({
         options={SUBSCRIBABLE_EVENTS.map((one) => [one, t.webhooks.eventNames[one] ?? one])}
         onChange={setEventType}
       />
-      <Group legend={t.resend.since}>
-        {(Object.keys(PERIODS) as Period[]).map((one) => (
-          <Choice
-            key={one}
-            kind="radio"
-            name="period"
-            checked={period === one}
-            label={t.deliveries.pasts[one]}
-            onChange={() => setPeriod(one)}
-          />
-        ))}
-      </Group>
+      <TimeFilter value={chosen} isRequired onChange={setChosen} />
       <div role="status">
         {counted.isPending ? (
           t.resend.counting
@@ -181,9 +178,11 @@ function ResendTable({
           },
           {
             label: t.resend.from,
-            cell: ({ since, event_type: event }) => (
+            cell: ({ since, until, event_type: event }) => (
               <>
-                {format.moment(since)}
+                {until === null
+                  ? t.resend.since(format.moment(since))
+                  : t.resend.range(format.moment(since), format.moment(until))}
                 {event !== null && (
                   <small className="sub">{t.webhooks.eventNames[event] ?? event}</small>
                 )}

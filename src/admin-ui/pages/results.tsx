@@ -16,12 +16,14 @@ export function ResultsPage() {
   return (
     <>
       <PageHead title={t.results.title} intro={t.results.intro} />
-      <Loaded query={results}>{(data) => <ResultsView results={data} />}</Loaded>
+      <Loaded query={results}>
+        {(data) => <ResultsView results={data} readAt={results.dataUpdatedAt} />}
+      </Loaded>
     </>
   );
 }
 
-function ResultsView({ results }: { readonly results: Results }) {
+function ResultsView({ results, readAt }: { readonly results: Results; readonly readAt: number }) {
   const t = useTexts();
   const format = useFormat();
   const { totals, dimensions, skill_gaps: gaps, members } = results;
@@ -34,7 +36,7 @@ function ResultsView({ results }: { readonly results: Results }) {
         <Figure label={t.results.scored} value={shown(totals.scored)} />
         <Figure label={t.results.members} value={shown(totals.active_members)} />
       </div>
-      <Trend trend={results.trend} />
+      <Trend trend={results.trend} readAt={readAt} />
       <section className="section">
         <h2>{t.results.dimensions}</h2>
         <Table
@@ -104,13 +106,14 @@ function ResultsView({ results }: { readonly results: Results }) {
   );
 }
 
-function Trend({ trend }: { readonly trend: Results['trend'] }) {
+/** The scores of the last weeks, of which the last one is the week of `readAt`. */
+function Trend({ trend, readAt }: { readonly trend: Results['trend']; readonly readAt: number }) {
   const t = useTexts();
   const format = useFormat();
-  const weeks = trend.map(({ score }, place) => ({
-    label: t.results.weeksAgo(trend.length - 1 - place),
-    score,
-  }));
+  const weeks = trend.map(({ score }, place) => {
+    const weeksAgo = trend.length - 1 - place;
+    return { label: t.results.weeksAgo(weeksAgo), monday: mondayOf(readAt, weeksAgo), score };
+  });
   const textOf = (score: number | null) => (score === null ? t.results.none : format.number(score));
   return (
     <section className="section">
@@ -118,7 +121,10 @@ function Trend({ trend }: { readonly trend: Results['trend'] }) {
         <h2>{t.results.trend}</h2>
         <CsvButton
           name="team-results"
-          rows={[['week', 'score'], ...weeks.map(({ label, score }) => [label, score ?? ''])]}
+          rows={[
+            ['week_from', 'score'],
+            ...weeks.map(({ monday, score }) => [monday, score ?? '']),
+          ]}
         />
       </div>
       <div className="card">
@@ -147,4 +153,12 @@ function Trend({ trend }: { readonly trend: Results['trend'] }) {
       </div>
     </section>
   );
+}
+
+/** The Monday of a week, `YYYY-MM-DD`. Weeks are those of UTC, as in the API. */
+function mondayOf(ms: number, weeksAgo: number): string {
+  const at = new Date(ms);
+  const daysAgo = ((at.getUTCDay() + 6) % 7) + 7 * weeksAgo;
+  at.setUTCDate(at.getUTCDate() - daysAgo);
+  return at.toISOString().slice(0, 10);
 }

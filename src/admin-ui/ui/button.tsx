@@ -30,7 +30,7 @@ export function Button({ look = 'plain', busy, why, children, onClick, ...rest }
         {children}
       </button>
       {why && (
-        <span id={whyId} className="visually-hidden">
+        <span id={whyId} className="why">
           {why}
         </span>
       )}

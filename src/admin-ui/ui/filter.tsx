@@ -1,6 +1,5 @@
 import { useId, useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import type { Past } from '../lib/search.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
 
@@ -25,25 +24,6 @@ export function FilterBar<Search extends object>({
         </Button>
       )}
     </div>
-  );
-}
-
-/** A choice of how far back a list goes. */
-export function PastFilter({
-  value,
-  onChange,
-}: {
-  readonly value: Past | undefined;
-  readonly onChange: (value: Past | undefined) => void;
-}) {
-  const t = useTexts();
-  return (
-    <Filter
-      label={t.deliveries.past}
-      value={value}
-      options={Object.entries(t.deliveries.pasts) as [Past, string][]}
-      onChange={onChange}
-    />
   );
 }
 

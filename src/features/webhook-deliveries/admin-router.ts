@@ -12,6 +12,7 @@ import {
   resendCount,
   resendIdInput,
   resendList,
+  startedResends,
   startResendInput,
 } from './admin-schema.ts';
 import * as service from './admin-service.ts';
@@ -59,12 +60,14 @@ export const adminDeliveries = {
     return { data: rows.map(toResend) };
   }),
 
-  startResend: appProcedure({ access: 'admins', input: startResendInput, output: resend }).mutation(
-    async ({ ctx, input }) => {
-      const wanted = resendOf(input);
-      return toResend(await resends.startResend(ctx.db, changeContextOf(ctx), wanted));
-    },
-  ),
+  startResend: appProcedure({
+    access: 'admins',
+    input: startResendInput,
+    output: startedResends,
+  }).mutation(async ({ ctx, input }) => {
+    const rows = await resends.startResends(ctx.db, changeContextOf(ctx), resendOf(input));
+    return { data: rows.map(toResend) };
+  }),
 
   getResend: appProcedure({ access: 'admins', input: resendIdInput, output: resend }).query(
     async ({ ctx, input }) =>
@@ -78,6 +81,6 @@ export const adminDeliveries = {
 };
 
 function resendOf(input: z.output<typeof startResendInput>): resends.WantedResend {
-  const { endpoint_id: endpointId, since, event_type: eventType = null } = input;
-  return { endpointId, since, eventType };
+  const { endpoint_id: endpointId = null, since, until = null } = input;
+  return { endpointId, since, until, eventType: input.event_type ?? null };
 }

@@ -67,6 +67,7 @@ export const resend = z.object({
   endpoint_id: z.string(),
   state: z.string().meta({ description: '`running`, `done` or `cancelled`.' }),
   since: dateTime,
+  until: dateTime.nullable().meta({ description: 'null: until the resend began.' }),
   event_type: z
     .string()
     .nullable()
@@ -88,16 +89,26 @@ export const resend = z.object({
 });
 
 export const startResendInput = z.strictObject({
-  endpoint_id: id,
+  endpoint_id: id.optional().meta({
+    description: 'Without it: every active endpoint that has no resend in progress.',
+  }),
   since: dateTimeInput.meta({
     description: 'Deliveries that were created at or after this moment.',
+  }),
+  until: dateTimeInput.optional().meta({
+    description: 'Deliveries that were created before this moment. Without it: until now.',
   }),
   event_type: nameInput.optional().meta({ description: 'Only deliveries of this type of event.' }),
 });
 /** What a resend would send. */
 export const resendCount = z.object({
-  total: z.int().meta({ description: 'How many failed deliveries there are, 10,000 at most.' }),
+  total: z.int().meta({
+    description: 'How many failed deliveries there are, 10,000 at most for each endpoint.',
+  }),
   has_more: z.boolean().meta({ description: 'Whether there are more.' }),
+});
+export const startedResends = z.object({
+  data: z.array(resend).meta({ description: 'One for each endpoint that has failed deliveries.' }),
 });
 export const resendList = z.object({
   data: z.array(resend).meta({ description: 'The last 50 resends, newest first.' }),

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
 import { record, type ChangeContext } from '../../db/outbox.ts';
 import * as store from './resend-store.ts';
-import type { ResendRow } from './resend-store.ts';
+import type { ResendRow, StartFacts, Wanted } from './resend-store.ts';
 
 /** The job that resends one batch; its payload is `ResendJob`. */
 export const RESEND_DELIVERIES = 'resend_deliveries';
@@ -38,68 +38,92 @@ const PAUSED_WAIT_MS = 30_000;
 
 /** Which failed deliveries to send again. */
 export interface WantedResend {
-  readonly endpointId: string;
+  /** null: of every active endpoint that has no resend in progress. */
+  readonly endpointId: string | null;
   /** ISO in any time zone: those that were created then or later. */
   readonly since: string;
+  /** ISO in any time zone: those that were created before; null: until now. */
+  readonly until: string | null;
   /** null: of every type. */
   readonly eventType: string | null;
 }
 
 /**
- * Starts to resend the failed deliveries that were created at or after `since`, oldest first. Opens
- * a transaction and enqueues the first batch. Throws `not_found`, `validation_error` (field
- * `endpoint_id`) while the endpoint is paused, `conflict` while another resend of it runs.
+ * Starts to resend the failed deliveries of the given time, oldest first: one resend for each
+ * endpoint. Opens a transaction and enqueues the first batches. For one endpoint it throws
+ * `not_found`, `validation_error` (field `endpoint_id`) while it is paused, `conflict` while another
+ * resend of it runs. Of all endpoints, those that cannot start or have nothing to send are left out.
  */
-export async function startResend(
+export async function startResends(
   db: Db,
   context: ChangeContext,
-  { endpointId, since, eventType }: WantedResend,
-): Promise<ResendRow> {
+  wanted: WantedResend,
+): Promise<ResendRow[]> {
   const { teamId, at } = context;
-  const from = toInstant(since);
+  const what = whatOf(wanted, at);
   return db.transaction(async (tx) => {
-    const countMax = TOTAL_MAX + 1;
-    const wanted = { endpointId, since: from, eventType, at, countMax };
-    const facts = await store.readStartFacts(tx, teamId, wanted);
-    if (!facts) throw unknownId('endpoint_id');
-    if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
-    if (facts.is_running)
-      throw new ProblemError('conflict', {
-        detail: 'Deliveries of this endpoint are being sent again already.',
+    const found = await store.readStartFacts(tx, teamId, what);
+    if (wanted.endpointId !== null) requireStart(found);
+    const startable = wanted.endpointId === null ? found.filter(hasWork) : found;
+    return startable.map((facts) => {
+      const row = newResend(facts, what);
+      store.insertResend(tx, teamId, row);
+      const { id: resendId, endpoint_id: endpointId, since, until, event_type, total } = row;
+      record(tx, context, {
+        audit: {
+          action: 'webhook_endpoint.resend_started',
+          targetId: endpointId,
+          details: { resend_id: resendId, since, until, event_type, total },
+        },
+        jobs: row.state === 'done' ? [] : [jobOf({ teamId, endpointId, resendId })],
       });
-    const row = newResend({ endpointId, since: from, eventType, at, failed: facts.failed });
-    store.insertResend(tx, teamId, row);
-    record(tx, context, {
-      audit: {
-        action: 'webhook_endpoint.resend_started',
-        targetId: endpointId,
-        details: { resend_id: row.id, since: from, event_type: eventType, total: row.total },
-      },
-      jobs: row.state === 'done' ? [] : [jobOf({ teamId, endpointId, resendId: row.id })],
+      return row;
     });
-    return row;
   });
 }
 
+/** Throws if a resend of this one endpoint cannot start. */
+function requireStart([facts]: readonly StartFacts[]): void {
+  if (!facts) throw unknownId('endpoint_id');
+  if (facts.status !== 'active') throw invalidField('endpoint_id', 'The endpoint is paused.');
+  if (facts.is_running)
+    throw new ProblemError('conflict', {
+      detail: 'Deliveries of this endpoint are being sent again already.',
+    });
+}
+
+function hasWork({ status, is_running, failed }: StartFacts): boolean {
+  return status === 'active' && !is_running && failed > 0;
+}
+
 /**
- * Counts what a resend would send if it started now, up to its limit. Throws `not_found`. A paused
- * endpoint, or one with a resend in progress, has a count, too.
+ * Counts what a resend would send if it started now, up to the limit of each endpoint. Throws
+ * `not_found`. One endpoint that is paused, or has a resend in progress, has a count, too.
  */
 export async function countResend(
   db: Db,
   { teamId, at }: Pick<ChangeContext, 'teamId' | 'at'>,
-  { endpointId, since, eventType }: WantedResend,
+  wanted: WantedResend,
 ): Promise<{ readonly total: number; readonly hasMore: boolean }> {
-  const wanted = {
+  const found = await store.findStartFacts(db, teamId, whatOf(wanted, at));
+  const isAll = wanted.endpointId === null;
+  if (!isAll && found.length === 0) throw unknownId('endpoint_id');
+  const counts = (isAll ? found.filter(hasWork) : found).map(({ failed }) => failed);
+  return {
+    total: counts.reduce((sum, failed) => sum + Math.min(failed, TOTAL_MAX), 0),
+    hasMore: counts.some((failed) => failed > TOTAL_MAX),
+  };
+}
+
+function whatOf({ endpointId, since, until, eventType }: WantedResend, at: Date): Wanted {
+  return {
     endpointId,
     since: toInstant(since),
+    until: until === null ? null : toInstant(until),
     eventType,
     at,
     countMax: TOTAL_MAX + 1,
   };
-  const facts = await store.findStartFacts(db, teamId, wanted);
-  if (!facts) throw unknownId('endpoint_id');
-  return { total: Math.min(facts.failed, TOTAL_MAX), hasMore: facts.failed > TOTAL_MAX };
 }
 
 /** Lists the last resends of all endpoints, newest first. */
@@ -109,15 +133,16 @@ export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
 
 /** A resend of `failed` deliveries. Without any, it is done at once. */
 function newResend(
-  start: WantedResend & { readonly at: Date; readonly failed: number },
+  { endpoint_id, failed }: StartFacts,
+  { since, until, eventType, at }: Wanted,
 ): ResendRow {
-  const { endpointId, since, eventType, at, failed } = start;
   const isEmpty = failed === 0;
   return {
     id: newId('webhookResend'),
-    endpoint_id: endpointId,
+    endpoint_id,
     state: isEmpty ? 'done' : 'running',
     since,
+    until,
     event_type: eventType,
     total: Math.min(failed, TOTAL_MAX),
     has_more: failed > TOTAL_MAX,

@@ -7,6 +7,8 @@ export interface ResendRow {
   readonly endpoint_id: string;
   readonly state: 'running' | 'done' | 'cancelled';
   readonly since: string;
+  /** null: until the resend began. */
+  readonly until: string | null;
   /** null: of every type. */
   readonly event_type: string | null;
   readonly total: number;
@@ -19,8 +21,8 @@ export interface ResendRow {
   readonly finished_at: string | null;
 }
 
-const COLUMNS = `id, endpoint_id, state, since, event_type, total, has_more, sent, position_at,
-  position_id, created_at, finished_at`;
+const COLUMNS = `id, endpoint_id, state, since, until, event_type, total, has_more, sent,
+  position_at, position_id, created_at, finished_at`;
 
 /** SQL: the endpoint of `webhook_resend r` was not deleted. */
 const HAS_ENDPOINT = `exists (
@@ -37,63 +39,66 @@ const LOCK_FOR_START = statement(
   'webhooks.resend.lockForStart',
   `select
    from webhook_endpoint
-   where team_id = $1 and id = $2
+   where team_id = $1 and id = coalesce($2, id)
+   order by id
    for no key update`,
 );
 
-const START_FACTS = statement<{ status: string; is_running: boolean; failed: number }>(
+/** What a start depends on. */
+export interface StartFacts {
+  readonly endpoint_id: string;
+  readonly status: string;
+  readonly is_running: boolean;
+  readonly failed: number;
+}
+
+const START_FACTS = statement<StartFacts>(
   'webhooks.resend.facts',
-  `select w.status,
+  `select w.id as endpoint_id, w.status,
      exists (
        select
        from webhook_resend
-       where team_id = $1 and endpoint_id = $2 and state = 'running'
+       where team_id = $1 and endpoint_id = w.id and state = 'running'
      ) as is_running,
      (
        select count(*)::int
        from (
          select
          from webhook_delivery
-         where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
+         where team_id = $1 and endpoint_id = w.id and ${HAS_FAILED}
            and created_at >= $3 and created_at <= $4
+           and created_at < coalesce($5::timestamptz, 'infinity')
            and event_type = coalesce($6, event_type)
-         limit $5
+         limit $7
        ) found
      ) as failed
    from webhook_endpoint w
-   where w.team_id = $1 and w.id = $2`,
+   where w.team_id = $1 and w.id = coalesce($2, w.id)
+   order by w.id`,
 );
 
-/** What a start depends on. */
-interface StartFacts {
-  readonly status: string;
-  readonly is_running: boolean;
-  readonly failed: number;
-}
-
 /** Which deliveries a resend is about. */
-interface Wanted {
-  readonly endpointId: string;
+export interface Wanted {
+  /** null: of every endpoint. */
+  readonly endpointId: string | null;
   readonly since: string;
+  readonly until: string | null;
   readonly eventType: string | null;
   readonly at: Date;
   readonly countMax: number;
 }
 
-/**
- * Reads what a start depends on. Returns null if there is no such endpoint. `failed` is counted up
- * to `countMax`.
- */
+/** Reads what a start at each of the endpoints depends on. Counts `failed` up to `countMax`. */
 export function findStartFacts(
   db: Db | Tx,
   teamId: string,
-  { endpointId, since, eventType, at, countMax }: Wanted,
-): Promise<StartFacts | null> {
-  return db.queryFirst(START_FACTS, [teamId, endpointId, since, at, countMax, eventType]);
+  { endpointId, since, until, eventType, at, countMax }: Wanted,
+): Promise<StartFacts[]> {
+  return db.query(START_FACTS, [teamId, endpointId, since, at, until, eventType, countMax]);
 }
 
-/** Locks the endpoint against other starts, and does the same as `findStartFacts`. */
-export function readStartFacts(tx: Tx, teamId: string, wanted: Wanted): Promise<StartFacts | null> {
+/** Locks the endpoints against other starts, and does the same as `findStartFacts`. */
+export function readStartFacts(tx: Tx, teamId: string, wanted: Wanted): Promise<StartFacts[]> {
   tx.send(LOCK_FOR_START, [teamId, wanted.endpointId]);
   return findStartFacts(tx, teamId, wanted);
 }
@@ -101,15 +106,16 @@ export function readStartFacts(tx: Tx, teamId: string, wanted: Wanted): Promise<
 const INSERT = statement(
   'webhooks.resend.insert',
   `insert into webhook_resend
-     (team_id, id, endpoint_id, state, since, event_type, total, has_more, created_at, finished_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+     (team_id, id, endpoint_id, state, since, until, event_type, total, has_more, created_at,
+      finished_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
 /** Inserts a resend that has sent nothing yet. */
 export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
-  const { id, endpoint_id, state, since, event_type, total, has_more } = row;
+  const { id, endpoint_id, state, since, until, event_type, total, has_more } = row;
   const { created_at, finished_at } = row;
-  const what = [endpoint_id, state, since, event_type, total, has_more];
+  const what = [endpoint_id, state, since, until, event_type, total, has_more];
   const values = [id, ...what, created_at, finished_at];
   tx.send(INSERT, [teamId, ...values]);
 }
@@ -218,6 +224,7 @@ const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | n
      where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
        and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4)
        and created_at >= $5 and created_at <= $6
+       and created_at < coalesce($10::timestamptz, 'infinity')
        and event_type = coalesce($9, event_type)
      order by created_at, id
      limit $7
@@ -246,7 +253,7 @@ export async function queueBatch(
   teamId: string,
   { resend, limit, now }: { resend: ResendRow; limit: number; now: Date },
 ): Promise<{ count: number; last: PagePosition | null }> {
-  const { endpoint_id, position_at, position_id, since, created_at, event_type } = resend;
+  const { endpoint_id, position_at, position_id, since, until, created_at, event_type } = resend;
   const values = [
     teamId,
     endpoint_id,
@@ -257,6 +264,7 @@ export async function queueBatch(
     limit,
     now,
     event_type,
+    until,
   ];
   const [row] = await tx.query(QUEUE_BATCH, values);
   if (!row?.at || !row.id) return { count: 0, last: null };
