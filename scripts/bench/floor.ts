@@ -1,10 +1,13 @@
-// The floor for lists: the least code that answers `GET /api/public/v1/assignments?limit=` as the
-// API does, with node:http and pg alone. One statement reads the key and its team and counts in
-// both rate counters, a second one reads the page, and JSON.stringify writes the body. There are no
-// routes, no validation, no log and no privacy switches. `createFloor` makes its tables, which need
-// no joins. Run as a process, this file serves PORT on DATABASE_URL.
+// The floor: the least code that answers `GET /api/public/v1/assignments?limit=` and `POST
+// /api/public/v1/assignments` as the API does, with node:http and pg alone. One statement reads the
+// key and its team and counts in both rate counters. For a list, a second one reads the page, and
+// JSON.stringify writes the body. A write is a transaction of one statement after the other: the
+// person with what they may practise, the assignment, its audit entry, its event. There are no
+// routes, no validation, no log and no privacy switches. `createFloor` makes its tables. Run as a
+// process, this file serves PORT on DATABASE_URL.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import pg from 'pg';
 
 const TABLES = `
@@ -25,7 +28,37 @@ const TABLES = `
       a.focus_dimension, a.completed_training_id, a.created_at
     from assignment a
     join member m on m.team_id = a.team_id and m.id = a.member_id;
+  alter table floor.page_row add primary key (id);
   create index on floor.page_row (tenant_id, created_at desc, id desc);
+  create table floor.person as select team_id as tenant_id, id, user_id, email, status from member;
+  alter table floor.person add primary key (tenant_id, id);
+  create table floor.entry as select id from catalog_entry where team_id is null;
+  alter table floor.entry add primary key (id);
+  create table floor.blocked (
+    tenant_id text not null,
+    person_id text not null,
+    entry_id text not null,
+    primary key (tenant_id, person_id, entry_id)
+  );
+  create table floor.audit (
+    id text primary key,
+    tenant_id text not null references floor.tenant,
+    actor_id text not null,
+    action text not null,
+    target_id text not null,
+    request_id text not null,
+    created_at timestamptz not null
+  );
+  create index on floor.audit (tenant_id, created_at desc, id desc);
+  create table floor.event (
+    id text primary key,
+    tenant_id text not null references floor.tenant,
+    type text not null,
+    data json not null,
+    created_at timestamptz not null,
+    fanned_out_at timestamptz
+  );
+  create index on floor.event (created_at) where fanned_out_at is null;
   create unlogged table floor.bucket (id text primary key, minute int not null, used int not null)
     with (fillfactor = 50);`;
 
@@ -73,6 +106,78 @@ const PAGE = `
   order by created_at desc, id desc
   limit $2`;
 
+const PERSON = `
+  select p.user_id, p.email,
+    (select count(*)::int from floor.entry e where e.id = any ($3)) as known,
+    exists (
+      select
+      from floor.blocked b
+      where b.tenant_id = $1 and b.person_id in ('', $2) and b.entry_id = any ($3)
+    ) as is_blocked
+  from floor.person p
+  where p.tenant_id = $1 and p.id = $2 and p.status <> 'ended'
+  for share of p`;
+
+const INSERT = `
+  insert into floor.page_row (tenant_id, id, status, title, situation_id, personality_id,
+    industry_id, member_user_id, member_email, note, due_date, created_at)
+  values ($1, $2, 'open', $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
+
+const AUDIT = 'insert into floor.audit values ($1, $2, $3, $4, $5, $6, $7)';
+const EVENT = 'insert into floor.event values ($1, $2, $3, $4, $5)';
+
+interface Assignment {
+  readonly member_id: string;
+  readonly title: string;
+  readonly situation_id: string;
+  readonly personality_id: string;
+  readonly industry_id: string;
+  readonly note?: string;
+  readonly due_date?: string;
+}
+
+interface Caller {
+  readonly id: string;
+  readonly tenant_id: string;
+}
+
+/** Writes an assignment and what goes with it. Returns the body of the response. */
+async function create(
+  pool: pg.Pool,
+  caller: Caller,
+  requestId: string,
+  wanted: Assignment,
+): Promise<object> {
+  const { member_id, title, situation_id, personality_id, industry_id } = wanted;
+  const { note = null, due_date = null } = wanted;
+  const entries = [situation_id, personality_id, industry_id];
+  const client = await pool.connect();
+  try {
+    const run = (name: string, text: string, values: unknown[]) =>
+      client.query({ name, text, values: [caller.tenant_id, ...values] });
+    await client.query('begin');
+    const [person] = (await run('person', PERSON, [member_id, entries])).rows;
+    if (person?.known !== entries.length || person.is_blocked) throw new Error('refused');
+    const id = `asg_${randomUUID()}`;
+    const at = new Date();
+    const of = [person.user_id, person.email];
+    await run('insert', INSERT, [id, title, ...entries, ...of, note, due_date, at]);
+    const audit = [randomUUID(), caller.tenant_id, caller.id, 'assignment.created', id];
+    await client.query({ name: 'audit', text: AUDIT, values: [...audit, requestId, at] });
+    const data = JSON.stringify({ assignment_id: id, title, member_id, user_id: of[0], due_date });
+    const event = [`evt_${randomUUID()}`, caller.tenant_id, 'assignment.created', data, at];
+    await client.query({ name: 'event', text: EVENT, values: event });
+    await client.query('commit');
+    const [member_user_id, member_email] = of;
+    return { id, status: 'open', ...wanted, member_user_id, member_email, created_at: at };
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
 function digest(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
@@ -98,6 +203,23 @@ async function serve(
     response.writeHead(caller ? 429 : 401, { 'Content-Length': 0 }).end();
     return;
   }
+  const send = (status: number, content: object): void => {
+    const body = JSON.stringify(content);
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      'X-Request-Id': requestId,
+      'RateLimit-Limit': Math.min(caller.key_limit, caller.tenant_limit),
+      'RateLimit-Remaining': left,
+      'RateLimit-Reset': 60 - (seconds % 60),
+    });
+    response.end(body);
+  };
+  if (request.method === 'POST') {
+    const wanted = JSON.parse(await text(request)) as Assignment;
+    send(201, await create(pool, caller, requestId, wanted));
+    return;
+  }
   const limit = Number(new URLSearchParams(request.url?.split('?')[1]).get('limit') ?? 50);
   const { rows } = await pool.query({
     name: 'page',
@@ -110,16 +232,7 @@ async function serve(
     const last = rows[limit - 1];
     cursor = Buffer.from(`${last.created_at.toISOString()}|${last.id}`).toString('base64url');
   }
-  const body = JSON.stringify({ data: rows, next_cursor: cursor });
-  response.writeHead(200, {
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    'X-Request-Id': requestId,
-    'RateLimit-Limit': Math.min(caller.key_limit, caller.tenant_limit),
-    'RateLimit-Remaining': left,
-    'RateLimit-Reset': 60 - (seconds % 60),
-  });
-  response.end(body);
+  send(200, { data: rows, next_cursor: cursor });
 }
 
 if (import.meta.main) {

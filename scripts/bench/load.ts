@@ -2,7 +2,7 @@
 // It receives jobs over IPC and replies with the outcome. It uses raw sockets, because an HTTP
 // client library costs more processor time than the server under test.
 import { connect } from 'node:net';
-import { median } from './report.ts';
+import { median, quantile } from './report.ts';
 
 /** What the load generator sends. */
 export interface Job {
@@ -22,6 +22,8 @@ export interface Outcome {
   /** Over all requests; `mediansMs` has one figure for each entry of `requests`. */
   readonly medianMs: number;
   readonly mediansMs: readonly number[];
+  /** The slowest of a hundred. */
+  readonly p99Ms: number;
 }
 
 type Message = { readonly outcome: Outcome } | { readonly error: string };
@@ -57,6 +59,7 @@ async function run(job: Job): Promise<Outcome> {
     perSecond: all.length / seconds,
     medianMs: median(all),
     mediansMs: times.map(median),
+    p99Ms: quantile(all, 0.99),
   };
 }
 

@@ -4,12 +4,17 @@
 //   --quick                            less data and fewer runs: about a minute
 //   --only list|traces|pages|analytics|writes|webhooks
 //   --only soak --minutes 60           mixed load: what grows with time? Only when asked for
+//   --save                             keep the figures in results.json, and the plot beside it
+// At the end, all figures with a target stand beside the last ones that were kept.
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchAnalytics } from './analytics.ts';
 import { seedFile } from './data.ts';
+import { createFloor } from './floor.ts';
 import { benchList } from './list.ts';
 import { benchPages, PAGE_TEAMS } from './pages.ts';
+import { printedFigures } from './report.ts';
+import { reportResults } from './results.ts';
 import { benchSoak } from './soak.ts';
 import { benchTraces } from './traces.ts';
 import { benchWebhooks } from './webhooks.ts';
@@ -81,6 +86,7 @@ interface Arguments {
   readonly scale: Scale;
   readonly only: readonly Part[];
   readonly minutes: number;
+  readonly save: boolean;
 }
 
 function readArguments(): Arguments {
@@ -89,16 +95,18 @@ function readArguments(): Arguments {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
       minutes: { type: 'string', default: '60' },
+      save: { type: 'boolean', default: false },
     },
   });
   const only = PARTS.filter((part) =>
     values.only === undefined ? part !== 'soak' : values.only === part,
   );
   if (only.length === 0) throw new Error(`--only takes one of ${PARTS.join(', ')}`);
-  return { scale: values.quick ? QUICK : FULL, only, minutes: Number(values.minutes) };
+  const { quick, minutes, save } = values;
+  return { scale: quick ? QUICK : FULL, only, minutes: Number(minutes), save };
 }
 
-async function bench({ scale, only, minutes }: Arguments): Promise<void> {
+async function bench({ scale, only, minutes, save }: Arguments): Promise<void> {
   const has = (part: Part): boolean => only.includes(part);
   const { runs, seconds, rounds } = scale;
   const startedAt = performance.now();
@@ -113,9 +121,12 @@ async function bench({ scale, only, minutes }: Arguments): Promise<void> {
     }));
     const keys = await world.seed(seedFile(tenants));
     console.log(`Tenants loaded (${elapsed()}).`);
-    if (has('list')) await benchList(world, api, { keys, runs, seconds });
-    if (has('traces')) await benchTraces(world, api, { stack, keys, runs, seconds });
-    if (has('writes')) await benchWrites(world, api, { keys, runs: Math.ceil(runs / 2), seconds });
+    await createFloor(world.pool, keys);
+    const floor = await world.start(new URL('./floor.ts', import.meta.url), '/');
+    const options = { keys, runs, seconds };
+    if (has('list')) await benchList(world, { floor, api }, options);
+    if (has('traces')) await benchTraces(world, api, { stack, ...options });
+    if (has('writes')) await benchWrites(world, { floor, api }, options);
   }
   if (has('pages') || has('analytics')) {
     const keys = await world.seed(seedFile(largeTenants(scale, has('pages'), has('analytics'))));
@@ -133,6 +144,7 @@ async function bench({ scale, only, minutes }: Arguments): Promise<void> {
   if (has('webhooks'))
     await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
   if (has('soak')) await benchSoak(world, api, { stack, minutes });
+  await reportResults(printedFigures(), { save });
   console.log(`\nDone in ${elapsed()}.`);
 }
 

@@ -1,25 +1,46 @@
 /** The limit that one figure must meet. */
 export interface Target {
-  readonly text: string;
+  readonly limit: number;
+  readonly unit: string;
+  /** Whether more is better, or less. */
+  readonly better: 'more' | 'less';
   readonly isMet: (value: number) => boolean;
 }
 
 /** A target that is met by `limit` or more. */
 export const atLeast = (limit: number): Target => ({
-  text: `≥ ${limit}`,
+  limit,
+  unit: '',
+  better: 'more',
   isMet: (value) => value >= limit,
 });
 /** A target that is met by `limit` or less. */
 export const atMost = (limit: number, unit = ''): Target => ({
-  text: `≤ ${limit}${unit}`,
+  limit,
+  unit,
+  better: 'less',
   isMet: (value) => value <= limit,
 });
 
+/** A figure that has a target. */
+export interface Figure {
+  /** The title of its table, and what it says. */
+  readonly name: string;
+  readonly value: number;
+  readonly target: Target;
+}
+
 const WIDTHS = [54, 14, 14, 9] as const;
+const figuresSoFar: Figure[] = [];
+let title = '';
+
+/** All figures with a target that were printed so far. */
+export const printedFigures = (): readonly Figure[] => figuresSoFar;
 
 /** Prints a table's title and the names of its columns. */
-export function printHeading(title: string, columns: readonly string[]): void {
-  console.log(`\n${[title, ...columns].map(pad).join('')}`);
+export function printHeading(heading: string, columns: readonly string[]): void {
+  title = heading;
+  console.log(`\n${[heading, ...columns].map(pad).join('')}`);
 }
 
 /** Prints one row of a table; `judged` adds a verdict on the figure that has a target. */
@@ -28,19 +49,27 @@ export function printFigures(
   figures: readonly string[],
   judged?: { value: number; target: Target },
 ): void {
-  const verdict = judged
-    ? `   ${judged.target.text}  ${judged.target.isMet(judged.value) ? 'ok' : 'SHORT'}`
-    : '';
+  if (judged) figuresSoFar.push({ name: `${title}: ${what.trim()}`, ...judged });
+  const verdict = judged ? `   ${verdictOn(judged)}` : '';
   console.log([what, ...figures].map(pad).join('') + verdict);
+}
+
+/** The target, and whether it is met. */
+export function verdictOn({ value, target }: Pick<Figure, 'value' | 'target'>): string {
+  const { limit, unit, better, isMet } = target;
+  return `${better === 'more' ? '≥' : '≤'} ${limit}${unit}  ${isMet(value) ? 'ok' : 'SHORT'}`;
 }
 
 function pad(text: string, column: number): string {
   return column === 0 ? text.padEnd(WIDTHS[0]) : text.padStart(WIDTHS[column] ?? 9);
 }
 
-/**
- * The median; the lower of the two middle values if their number is even, NaN if there are none.
- */
+/** The value below which this share of the values is; NaN if there are none. */
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? NaN;
+}
+
+/** The median; the lower of the two middle values if their number is even. */
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[(values.length - 1) >> 1] ?? NaN;
+  return quantile(values, 0.5);
 }

@@ -1,14 +1,14 @@
 // Mixed load on two API processes and two workers, for as long as it is told. What grows by the
 // hour is found here: memory, response times, connections, jobs, deliveries that nobody sends.
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { COMBINATION, seedFile } from './data.ts';
-import { printFigures, printHeading, type Target } from './report.ts';
-import type { ServerProcess, World } from './world.ts';
+import { atMost, printFigures, printHeading } from './report.ts';
+import { readMemoryMb, type ServerProcess, type World } from './world.ts';
 
 const TEAMS = 20;
 const CLIENTS = 8;
@@ -217,7 +217,7 @@ async function judge(
     const percent = (100 * change) / mean;
     printFigures(`  ${what}`, [mean.toFixed(1), change.toFixed(1), percent.toFixed(1)], {
       value: percent,
-      target: growsAtMost(limit),
+      target: atMost(limit, ' %'),
     });
   }
   await delay(SETTLE_MS);
@@ -227,20 +227,14 @@ async function judge(
        (select count(*)::int from graphile_worker.jobs where run_at < now()) as jobs`,
   );
   const refused = Object.values(counts.refused).reduce((sum, count) => sum + count, 0);
-  const none: Target = { text: 'none', isMet: (value) => value === 0 };
   for (const [what, value] of [
     ['  responses that are not 2xx', refused],
     ['  deliveries left', left[0]?.deliveries ?? NaN],
     ['  due jobs left', left[0]?.jobs ?? NaN],
   ] as const)
-    printFigures(what, [String(value)], { value, target: none });
+    printFigures(what, [String(value)], { value, target: atMost(0) });
   console.log(`  ${counts.requests} requests, ${counts.webhooks} webhooks`, counts.refused);
 }
-
-const growsAtMost = (percent: number): Target => ({
-  text: `≤ ${percent} %`,
-  isMet: (value) => value <= percent,
-});
 
 /** The line of least squares through the values: its mean, and how much it rises over all. */
 function trend(values: readonly number[]): { mean: number; change: number } {
@@ -254,9 +248,4 @@ function trend(values: readonly number[]): { mean: number; change: number } {
     { up: 0, across: 0 },
   );
   return { mean, change: (up / across) * (values.length - 1) };
-}
-
-async function readMemoryMb(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }

@@ -3,8 +3,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { runOnce, type Run } from './compare.ts';
 import { httpRequest } from './data.ts';
-import { PATH, runOnce, type Run } from './list.ts';
+import { PATH } from './list.ts';
 import { atMost, median, printFigures, printHeading } from './report.ts';
 import type { ServerProcess, World } from './world.ts';
 

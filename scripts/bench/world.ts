@@ -105,6 +105,12 @@ export async function readCpuMs(pid: number): Promise<number | null> {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
+/** Megabytes that the process holds in memory; NaN on systems without /proc. */
+export async function readMemoryMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}
+
 function environment(databaseUrl: string, port: number): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',

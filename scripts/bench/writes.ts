@@ -1,60 +1,48 @@
-// Compares sixteen writes at a time with one at a time, for two endpoints and with everything that
-// a write leaves behind (audit entry, event, job, kept response).
+// Compares a new assignment, with everything that it leaves behind (audit entry, event), with the
+// floor's. The floor knows no `Idempotency-Key`: with one, the API also keeps the response.
+import { compareWithFloor, type Targets } from './compare.ts';
 import { COMBINATION, httpRequest } from './data.ts';
-import { median, printFigures, printHeading } from './report.ts';
+import { atLeast, atMost, printHeading } from './report.ts';
 import type { ServerProcess, World } from './world.ts';
 
-const CONCURRENCY = 16;
-const KEY_HEADER = 'Idempotency-Key: bench-{n}\r\n';
 const ASSIGNMENT = {
   ...COMBINATION,
   member_id: 'mem_gen_0000001',
   title: 'Practise objections',
   due_date: '2099-12-31',
 };
-const INVITATION = { email: 'bench-{n}@invited.example', role: 'member' };
+const KEY_HEADER = 'Idempotency-Key: bench-{n}\r\n';
+const CONCURRENCIES = [1, 16, 64];
+const TARGETS: Targets = { perSecond: atLeast(1), cpu: atMost(1.2) };
 
-const WRITES = [
-  { path: '/assignments', body: ASSIGNMENT },
-  { path: '/users', body: INVITATION },
-];
-
-/** Prints the comparison for each endpoint, without and with an `Idempotency-Key`. */
+/** Prints the comparison. Needs teams with the generated member, one per key. */
 export async function benchWrites(
   world: World,
-  api: ServerProcess,
+  { floor, api }: { readonly floor: ServerProcess; readonly api: ServerProcess },
   options: { keys: ReadonlyMap<string, string>; runs: number; seconds: number },
 ): Promise<void> {
   const { keys, runs, seconds } = options;
-  printHeading(`Writes, ${keys.size} tenants, requests/s`, [
-    'one at a time',
-    `${CONCURRENCY} at a time`,
-    'ratio',
-  ]);
-  for (const { path, body } of WRITES) {
-    for (const headers of ['', KEY_HEADER]) {
-      const requests = [...keys.values()].map((key) =>
-        httpRequest('POST', key, path, { body, headers }),
-      );
-      const run = async (concurrency: number): Promise<number> => {
-        await withdrawInvitations(world);
-        return (await world.load({ port: api.port, requests, concurrency, until: { seconds } }))
-          .perSecond;
-      };
-      await run(CONCURRENCY);
-      const [alone, together]: [number[], number[]] = [[], []];
-      for (let turn = 0; turn < runs; turn += 1) {
-        alone.push(await run(1));
-        together.push(await run(CONCURRENCY));
-      }
-      const [one, many] = [median(alone), median(together)];
-      const what = `  POST ${path}${headers === '' ? '' : ', Idempotency-Key'}`;
-      printFigures(what, [one.toFixed(0), many.toFixed(0), (many / one).toFixed(2)]);
+  const requestsWith = (headers: string): string[] =>
+    [...keys.values()].map((key) =>
+      httpRequest('POST', key, '/assignments', { body: ASSIGNMENT, headers }),
+    );
+  const columns = ['floor', 'API', 'ratio'];
+  printHeading(`POST /assignments, ${keys.size} tenants`, columns);
+  for (const [name, headers] of [
+    ['', ''],
+    ['with a key, ', KEY_HEADER],
+  ] as const) {
+    for (const concurrency of CONCURRENCIES) {
+      await compareWithFloor(world, {
+        what: `${name}concurrency ${concurrency}`,
+        floor: { server: floor, requests: requestsWith('') },
+        api: { server: api, requests: requestsWith(headers) },
+        concurrency,
+        runs,
+        seconds,
+        // One at a time, both wait for the disk.
+        targets: concurrency > 1 && headers === '' ? TARGETS : {},
+      });
     }
   }
-}
-
-/** A team may send 60 invitations an hour, which this benchmark exceeds. */
-async function withdrawInvitations({ pool }: World): Promise<void> {
-  await pool.query(`delete from member where status = 'invited' and email like 'bench-%'`);
 }
