@@ -14,7 +14,8 @@ const TEAMS = 20;
 const CLIENTS = 8;
 /** Each client rests this long after a request, so that the load stays the same all the time. */
 const REST_MS = 60;
-const WARM_UP_SHARE = 0.2;
+/** The heaps of an hour's soak reach their size after a quarter of it, and keep it. */
+const WARM_UP_SHARE = 0.3;
 const SETTLE_MS = 60_000;
 
 /** What one minute looked like. */

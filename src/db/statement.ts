@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Db } from './client.ts';
 import { rethrow } from './errors.ts';
+import { PreparedQuery } from './prepared-query.ts';
 
 /** Exists only as a type. It carries `Row`, and only `statement` can make an object that has it. */
 declare const row: unique symbol;
@@ -97,13 +98,13 @@ export function ask<Row>(
   const sentAt = performance.now();
   return new Promise<pg.QueryResult>((resolve, reject) => {
     const { name, text, isSearch } = what;
-    const query = { text, values: values as unknown[] };
-    const config = isSearch ? query : { ...query, name };
-    client.query(config, (error: Error | null, result: pg.QueryResult) => {
+    const onEnd = (error: Error | null, result: pg.QueryResult): void => {
       observe(what, sentAt, error);
       if (error) reject(error);
       else resolve(result);
-    });
+    };
+    if (isSearch) client.query({ text, values: values as unknown[] }, onEnd);
+    else client.query(new PreparedQuery(client, { name, text, values }, onEnd).toSubmit());
   }).then(({ rows }) => rows as Row[], rethrow);
 }
 

@@ -1,0 +1,143 @@
+import pg from 'pg';
+
+/**
+ * A prepared statement that is described once on each connection.
+ *
+ * pg asks the server for the columns of the result at every execution, and reads them again. They
+ * do not change while the statement is prepared, so the second execution goes without. What is used
+ * of pg here is not in its types.
+ */
+export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
+  readonly #columns: Map<string, Columns>;
+  #known: Columns | undefined;
+
+  constructor(
+    client: pg.ClientBase,
+    statement: {
+      readonly name: string;
+      readonly text: string;
+      readonly values: readonly unknown[];
+    },
+    callback: Callback,
+  ) {
+    super(statement, callback);
+    this.#columns = columnsOn(client);
+    this.#known = this.#columns.get(statement.name);
+  }
+
+  /** As `client.query` takes it. */
+  toSubmit(): pg.Submittable {
+    return this as unknown as pg.Submittable;
+  }
+
+  override prepare(connection: Connection): void {
+    super.prepare(this.#known ? withoutDescribe(connection) : connection);
+  }
+
+  override handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
+    this.#learn({
+      names: fields.map(({ name }) => name),
+      parsers: fields.map(({ dataTypeID }) => this._result._types.getTypeParser(dataTypeID)),
+      empty: Object.fromEntries(fields.map(({ name }) => [name, null])),
+    });
+  }
+
+  override handleDataRow({ fields: texts }: { readonly fields: readonly (string | null)[] }): void {
+    const columns = this.#known;
+    if (!columns || this._canceledDueToError) return;
+    try {
+      this._result.rows.push(toRow(columns, texts));
+    } catch (error) {
+      this._canceledDueToError = error as Error;
+    }
+  }
+
+  override handleCommandComplete(message: object, connection: Connection): void {
+    // A statement without a result has no description.
+    if (!this.#known) this.#learn({ names: [], parsers: [], empty: {} });
+    super.handleCommandComplete(message, connection);
+  }
+
+  override handleError(error: Error, connection: Connection): void {
+    this.#columns.delete(this.name);
+    super.handleError(error, connection);
+  }
+
+  #learn(columns: Columns): void {
+    this.#known = columns;
+    this.#columns.set(this.name, columns);
+  }
+}
+
+type Callback = (error: Error | null, result: pg.QueryResult) => void;
+
+/** The columns of a result, in their order. */
+interface Columns {
+  readonly names: readonly string[];
+  readonly parsers: readonly ((text: string) => unknown)[];
+  /** A row of nulls. Copies of it have one hidden class, whatever is filled in first. */
+  readonly empty: Readonly<Record<string, unknown>>;
+}
+
+function toRow({ names, parsers, empty }: Columns, texts: readonly (string | null)[]): object {
+  const row: Record<string, unknown> = { ...empty };
+  for (let index = 0; index < texts.length; index += 1) {
+    const text = texts[index] ?? null;
+    const name = names[index];
+    const parse = parsers[index];
+    if (text !== null && name !== undefined && parse) row[name] = parse(text);
+  }
+  return row;
+}
+
+/** Client → name of a statement that it has prepared → its columns. */
+const columnsByClient = new WeakMap<pg.ClientBase, Map<string, Columns>>();
+
+function columnsOn(client: pg.ClientBase): Map<string, Columns> {
+  const known = columnsByClient.get(client);
+  if (known) return known;
+  const columns = new Map<string, Columns>();
+  columnsByClient.set(client, columns);
+  return columns;
+}
+
+const undescribed = new WeakMap<Connection, Connection>();
+
+/** The same connection for a query that needs no description of its result. */
+function withoutDescribe(connection: Connection): Connection {
+  const known = undescribed.get(connection);
+  if (known) return known;
+  const made = Object.create(connection, { describe: { value: () => undefined } }) as Connection;
+  undescribed.set(connection, made);
+  return made;
+}
+
+/** pg's connection, as a query uses it. */
+interface Connection {
+  readonly describe: (message: object) => void;
+}
+
+interface Field {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+/** pg's query with the methods that its client calls. */
+interface Query {
+  readonly name: string;
+  readonly _result: {
+    readonly rows: object[];
+    readonly _types: { getTypeParser(oid: number): (text: string) => unknown };
+  };
+  _canceledDueToError: Error | false;
+  prepare(connection: Connection): void;
+  handleRowDescription(message: { readonly fields: readonly Field[] }): void;
+  handleDataRow(message: { readonly fields: readonly (string | null)[] }): void;
+  handleCommandComplete(message: object, connection: Connection): void;
+  handleError(error: Error, connection: Connection): void;
+}
+
+type QueryClass = new (
+  config: { readonly name: string; readonly text: string; readonly values: readonly unknown[] },
+  callback: Callback,
+) => Query;

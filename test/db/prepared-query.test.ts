@@ -1,0 +1,94 @@
+// A prepared statement on one connection: its columns are described once, and its rows stay right.
+import type { EventEmitter } from 'node:events';
+import type pg from 'pg';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { openPool } from '../../src/db/pool.ts';
+import { ask, statement, type Statement } from '../../src/db/statement.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+interface Kinds {
+  readonly text: string;
+  readonly number: number;
+  readonly at: string;
+  readonly nothing: null;
+  readonly data: object;
+}
+const KINDS = statement<Kinds>(
+  'prepared.kinds',
+  `select $1::text as text, n as number, '2026-01-02 03:04:05.6+00'::timestamptz as at,
+     null as nothing, '{"a":[1]}'::jsonb as data
+   from generate_series(1, $2::int) n`,
+);
+const WRITE = statement('prepared.write', `update team set name = name where id = $1`);
+const DIVIDE = statement<{ result: number }>('prepared.divide', 'select 6 / $1::int as result');
+const AT = statement<{ at: string }>('prepared.at', 'select $1::timestamptz as at');
+
+let client: pg.PoolClient;
+let described = 0;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  const { pool, connect } = openPool({
+    url: database.url,
+    max: 1,
+    statementTimeoutMs: 5_000,
+    onError: () => undefined,
+    onLostStatement: () => undefined,
+  });
+  client = await connect();
+  (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => {
+    described += 1;
+  });
+  return async () => {
+    client.release();
+    await pool.end();
+    await database.drop();
+  };
+});
+beforeEach(() => {
+  described = 0;
+});
+
+const run = <Row>(what: Statement<Row>, values: readonly unknown[]): Promise<Row[]> =>
+  ask(client, { what, values, observe: () => undefined });
+const row = (number: number, text: string | null = 'x') => ({
+  text,
+  number,
+  at: '2026-01-02T03:04:05.600Z',
+  nothing: null,
+  data: { a: [1] },
+});
+
+test('the columns are described at the first execution only', async () => {
+  expect(await run(KINDS, ['x', 2])).toEqual([row(1), row(2)]);
+  expect(await run(KINDS, [null, 1])).toEqual([row(1, null)]);
+  expect(await run(KINDS, ['x', 0])).toEqual([]);
+  expect(described).toBe(1);
+});
+
+test('executions that travel together each get their own rows', async () => {
+  const all = await Promise.all([
+    run(DIVIDE, [3]),
+    run(WRITE, ['nobody']),
+    run(KINDS, ['y', 1]),
+    run(DIVIDE, [2]),
+    run(WRITE, ['nobody']),
+  ]);
+  expect(all).toEqual([[{ result: 2 }], [], [row(1, 'y')], [{ result: 3 }], []]);
+});
+
+test('after an error the columns are described again, and the rows are right', async () => {
+  await run(DIVIDE, [1]);
+  described = 0;
+  await expect(run(DIVIDE, [0])).rejects.toThrow('division by zero');
+  expect(await run(DIVIDE, [6])).toEqual([{ result: 1 }]);
+  expect(await run(DIVIDE, [1])).toEqual([{ result: 6 }]);
+  expect(described).toBe(1);
+});
+
+test('a value that cannot be read rejects its own execution only', async () => {
+  const [bad, good] = await Promise.allSettled([run(AT, ['infinity']), run(DIVIDE, [2])]);
+  expect(bad).toMatchObject({ status: 'rejected', reason: { name: 'RangeError' } });
+  expect(good).toMatchObject({ status: 'fulfilled', value: [{ result: 3 }] });
+  expect(await run(AT, ['2026-01-02T00:00:00Z'])).toEqual([{ at: '2026-01-02T00:00:00.000Z' }]);
+});
