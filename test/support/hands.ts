@@ -121,8 +121,11 @@ function keyboardHands(page: Page): Hands {
     },
     pick: async (target, moment) => {
       await tabTo(target);
+      // The field has a place for each part. Coming from before it leads to the first.
+      while (await target.evaluate(hasFocus)) await key('Shift+Tab');
+      await key('Tab');
       const [year = '', month = '', day = '', hour = '', minute = ''] = moment.split(/\D/);
-      // As the browser of a reader in the US has them, whatever the language of the page is.
+      // The order of the browser's own language, US English, whatever the language of the page is.
       const half = Number(hour) < 12 ? 'A' : 'P';
       const twelve = String(Number(hour) % 12 || 12).padStart(2, '0');
       for (const one of `${month}${day}${year}${twelve}${minute}${half}`) await key(one);
