@@ -141,7 +141,7 @@ describe('without an endpoint', () => {
     expect(await count(`id ~ '^[cd]' and status = 'gave_up'`)).toBe(6);
   });
 
-  test('one that has a resend in progress is left out, and so is one without failures', async () => {
+  test('one with a resend in progress is left out, and so is one without failures', async () => {
     await writeDeliveries({ prefix: 'a', count: 5 });
     await writeDeliveries({ endpoint: 'whe_2', prefix: 'b', count: 3 });
     await start();

@@ -51,8 +51,9 @@ export interface WantedResend {
 /**
  * Starts to resend the failed deliveries of the given time, oldest first: one resend for each
  * endpoint. Opens a transaction and enqueues the first batches. For one endpoint it throws
- * `not_found`, `validation_error` (field `endpoint_id`) while it is paused, `conflict` while another
- * resend of it runs. Of all endpoints, those that cannot start or have nothing to send are left out.
+ * `not_found`, `validation_error` (field `endpoint_id`) while it is paused, `conflict` while
+ * another resend of it runs. Of all endpoints, those that cannot start or have nothing to send are
+ * left out.
  */
 export async function startResends(
   db: Db,
