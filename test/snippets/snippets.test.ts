@@ -80,7 +80,7 @@ for (const { id, label, write } of LANGUAGES) {
         api.base,
       );
       // A page of three, so that there are several.
-      const code = withKey(sample?.code ?? '').replaceAll('200', '3');
+      const code = withKey(sample?.code ?? '').replaceAll(/\b200\b/g, '3');
       const listed = (await runProgram(id, code)).match(/mem_\w+/g) ?? [];
       const page = await api.call(api.key(DEMO_TEAM_ID, 'demo'), 'GET', '/users?limit=200');
       const ids = (page.body as { data: { id: string }[] }).data.map((member) => member.id);
@@ -98,7 +98,7 @@ for (const { id, label, write } of LANGUAGES) {
       );
       const { child, output } = await startProgram(
         id,
-        (sample?.code ?? '').replaceAll('4000', String(port)),
+        (sample?.code ?? '').replaceAll(/\b4000\b/g, String(port)),
         {
           file,
           env: { WEBHOOK_SECRET: SECRET },
