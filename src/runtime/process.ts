@@ -1,4 +1,5 @@
 import { ProblemError } from '../core/problem.ts';
+import { suitHeap } from './heap.ts';
 
 /** A running part of the service, for instance the API. */
 export interface Part {
@@ -30,6 +31,7 @@ export async function runUntilSignal(
   start: () => Promise<Part>,
   giveUp?: () => Promise<void>,
 ): Promise<void> {
+  suitHeap();
   let stoppingSince: number | null = null;
   let started: Part | null = null;
   const onSignal = (): void => {
