@@ -28,11 +28,11 @@ const TABLES = `
       a.focus_dimension, a.completed_training_id, a.created_at
     from assignment a
     join member m on m.team_id = a.team_id and m.id = a.member_id;
-  alter table floor.page_row add primary key (id);
+  alter table floor.page_row add primary key (tenant_id, id);
   create index on floor.page_row (tenant_id, created_at desc, id desc);
   create table floor.person as select team_id as tenant_id, id, user_id, email, status from member;
   alter table floor.person add primary key (tenant_id, id);
-  create table floor.entry as select id from catalog_entry where team_id is null;
+  create table floor.entry as select id from catalog_entry;
   alter table floor.entry add primary key (id);
   create table floor.blocked (
     tenant_id text not null,

@@ -68,16 +68,18 @@ async function run(job: Job): Promise<Outcome> {
  * is not 2xx, because timings of errors are worthless.
  */
 function converse(
-  { port, requests }: Job,
+  job: Job,
   take: () => number | null,
   record: (place: number, ms: number) => void,
 ): Promise<void> {
+  const { port, requests } = job;
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1').setNoDelay().setTimeout(ANSWER_TIMEOUT_MS);
     let place = 0;
     let sentAt = 0;
     let head = '';
     let missingBytes = -1;
+    let isLast = false;
     const send = (): void => {
       const next = take();
       if (next === null) {
@@ -102,12 +104,16 @@ function converse(
         }
         missingBytes =
           Number(/\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
+        isLast = /\nconnection: *close/i.test(head);
         head = '';
       } else missingBytes -= chunk.length;
       if (missingBytes > 0) return;
       missingBytes = -1;
       record(place, performance.now() - sentAt);
-      send();
+      if (!isLast) return send();
+      // A connection carries so many requests, and then another one goes on.
+      socket.end();
+      return resolve(converse(job, take, record));
     });
     socket.on('timeout', () => socket.destroy(new Error('no answer')));
     socket.on('error', reject);

@@ -29,7 +29,7 @@ export async function reportResults(
     const change = worse > NOISE ? `   WORSE by ${(worse * 100).toFixed(0)} %` : '';
     console.log(`${name.padEnd(width)}${cells}   ${verdictOn({ value, target })}${change}`);
   }
-  if (rows.every(({ worse }) => worse <= NOISE))
+  if (rows.some(({ last }) => last !== null) && rows.every(({ worse }) => worse <= NOISE))
     console.log('Nothing became worse than the last figures by more than the noise.');
   if (!save) return;
   const day = new Date().toISOString().slice(0, 10);
