@@ -1,6 +1,5 @@
 // Loads servers in turn, so that other load on the machine affects all alike.
-import type { Target } from './report.ts';
-import { median, printFigures } from './report.ts';
+import { median, printFigures, type Target } from './report.ts';
 import { readCpuMs, type ServerProcess, type World } from './world.ts';
 
 /** How one run went. */

@@ -121,12 +121,14 @@ async function bench({ scale, only, minutes, save }: Arguments): Promise<void> {
     }));
     const keys = await world.seed(seedFile(tenants));
     console.log(`Tenants loaded (${elapsed()}).`);
-    await createFloor(world.pool, keys);
-    const floor = await world.start(new URL('./floor.ts', import.meta.url), '/');
     const options = { keys, runs, seconds };
-    if (has('list')) await benchList(world, { floor, api }, options);
     if (has('traces')) await benchTraces(world, api, { stack, ...options });
-    if (has('writes')) await benchWrites(world, { floor, api }, options);
+    if (has('list') || has('writes')) {
+      await createFloor(world.pool, keys);
+      const floor = await world.start(new URL('./floor.ts', import.meta.url), '/');
+      if (has('list')) await benchList(world, { floor, api }, options);
+      if (has('writes')) await benchWrites(world, { floor, api }, options);
+    }
   }
   if (has('pages') || has('analytics')) {
     const keys = await world.seed(seedFile(largeTenants(scale, has('pages'), has('analytics'))));

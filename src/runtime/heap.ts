@@ -3,14 +3,13 @@ import { setFlagsFromString } from 'node:v8';
 /**
  * Suits V8's heap to a process that serves requests: nearly all objects live for one request only.
  *
- *  * After a full collection the heap may grow to three times of what is left before the next one.
- *    By default, V8 chooses between 1.3 and 4 times by how busy the process was just then. After a
- *    quiet minute that meant a full collection each second, and 16 % more processor time; after a
- *    busy one, twice the memory.
+ *  * After a full collection, the heap may grow to three times of what is left before the next one.
+ *    By default, V8 chooses how far by how busy the process was just then. After a quiet moment it
+ *    chose so little that a busy process made up to ten full collections where it now makes three.
  *  * No allocation site is "pretenured". Under load, the objects of requests in flight survive
  *    small collections. V8 may conclude that objects of their kind live long, and allocates all
- *    later ones where only a full collection finds them: one process of twenty had a p99 three
- *    times as long as the others', for as long as it ran.
+ *    later ones where only a full collection finds them. One process of twenty did so: its p99 was
+ *    more than twice as long as that of others, for as long as it ran.
  *
  * Call it before the process serves anything.
  */

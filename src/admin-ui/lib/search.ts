@@ -4,7 +4,7 @@ const HOUR_MS = 3_600_000;
 const PAST_MS = { '1h': HOUR_MS, '24h': 24 * HOUR_MS, '7d': 7 * 24 * HOUR_MS } as const;
 
 /** Which times a list can be limited to. `custom`: from `since` until `until`. */
-export const PASTS = ['1h', '24h', '7d', 'custom'] as const;
+export const PASTS = [...(Object.keys(PAST_MS) as (keyof typeof PAST_MS)[]), 'custom'] as const;
 
 /** The times that a list is limited to. */
 export interface TimeSearch {

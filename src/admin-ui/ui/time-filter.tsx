@@ -1,11 +1,9 @@
 import { useMemo, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { PASTS, timesOf, type Times, type TimeSearch } from '../lib/search.ts';
+import { PASTS, sinceOf, timesOf, type Times, type TimeSearch } from '../lib/search.ts';
 import { Field } from './field.tsx';
 import { Filter } from './filter.tsx';
 
-const DAY_MS = 24 * 3_600_000;
-const MINUTE_MS = 60_000;
 const LOCAL = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short' });
 
 /** The times that a filter means. A past time is counted from when it was chosen. */
@@ -37,7 +35,7 @@ export function TimeFilter({
         onChange={(chosen) =>
           onChange({
             past: chosen,
-            since: chosen === 'custom' ? fullMinute(Date.now() - DAY_MS) : undefined,
+            since: chosen === 'custom' ? fullMinute(sinceOf('24h')) : undefined,
             until: undefined,
           })
         }
@@ -102,6 +100,6 @@ function toLocal(iso: string): string {
   return LOCAL.format(new Date(iso)).replace(' ', 'T');
 }
 
-function fullMinute(ms: number): string {
-  return new Date(Math.floor(ms / MINUTE_MS) * MINUTE_MS).toISOString();
+function fullMinute(iso: string): string {
+  return `${iso.slice(0, 16)}:00.000Z`;
 }
