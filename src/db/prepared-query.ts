@@ -4,26 +4,15 @@ import pg from 'pg';
  * A prepared statement that is described once on each connection.
  *
  * pg asks the server for the columns of the result at every execution, and reads them again. They
- * do not change while the statement is prepared, so the second execution goes without. What is used
- * of pg here is not in its types.
+ * do not change while the statement is prepared, so the second execution goes without. A statement
+ * without a name is planned, and described, at each call. What is used of pg here is not in its
+ * types.
  */
 export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
-  readonly #columns: Map<string, Columns>;
+  #columns: StatementColumns | undefined;
   #known: Columns | undefined;
-
-  constructor(
-    client: pg.ClientBase,
-    statement: {
-      readonly name: string;
-      readonly text: string;
-      readonly values: readonly unknown[];
-    },
-    callback: Callback,
-  ) {
-    super(statement, callback);
-    this.#columns = columnsOn(client);
-    this.#known = this.#columns.get(statement.name);
-  }
+  /** The size of the rows that have come. */
+  bytes = 0;
 
   /** As `client.query` takes it. */
   toSubmit(): pg.Submittable {
@@ -31,7 +20,11 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
   }
 
   override prepare(connection: Connection): void {
-    super.prepare(this.#known ? withoutDescribe(connection) : connection);
+    if (this.name === undefined) return super.prepare(connection);
+    const { columns, undescribed } = knownOn(connection);
+    this.#columns = columns;
+    this.#known = columns.get(this.name);
+    super.prepare(this.#known ? undescribed : connection);
   }
 
   override handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
@@ -42,7 +35,8 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
     });
   }
 
-  override handleDataRow({ fields: texts }: { readonly fields: readonly (string | null)[] }): void {
+  override handleDataRow({ fields: texts, length }: DataRow): void {
+    this.bytes += length;
     const columns = this.#known;
     if (!columns || this._canceledDueToError) return;
     try {
@@ -59,13 +53,13 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
   }
 
   override handleError(error: Error, connection: Connection): void {
-    this.#columns.delete(this.name);
+    this.#columns?.delete(this.name);
     super.handleError(error, connection);
   }
 
   #learn(columns: Columns): void {
     this.#known = columns;
-    this.#columns.set(this.name, columns);
+    this.#columns?.set(this.name, columns);
   }
 }
 
@@ -90,25 +84,24 @@ function toRow({ names, parsers, empty }: Columns, texts: readonly (string | nul
   return row;
 }
 
-/** Client → name of a statement that it has prepared → its columns. */
-const columnsByClient = new WeakMap<pg.ClientBase, Map<string, Columns>>();
+/** Name of a statement → its columns. */
+type StatementColumns = Map<string | undefined, Columns>;
 
-function columnsOn(client: pg.ClientBase): Map<string, Columns> {
-  const known = columnsByClient.get(client);
-  if (known) return known;
-  const columns = new Map<string, Columns>();
-  columnsByClient.set(client, columns);
-  return columns;
+/** What is known on a connection. */
+interface Known {
+  readonly columns: StatementColumns;
+  /** The same connection for a query that needs no description of its result. */
+  readonly undescribed: Connection;
 }
 
-const undescribed = new WeakMap<Connection, Connection>();
+const knownByConnection = new WeakMap<Connection, Known>();
 
-/** The same connection for a query that needs no description of its result. */
-function withoutDescribe(connection: Connection): Connection {
-  const known = undescribed.get(connection);
+function knownOn(connection: Connection): Known {
+  const known = knownByConnection.get(connection);
   if (known) return known;
-  const made = Object.create(connection, { describe: { value: () => undefined } }) as Connection;
-  undescribed.set(connection, made);
+  const undescribed = Object.create(connection, { describe: { value: () => undefined } });
+  const made = { columns: new Map(), undescribed };
+  knownByConnection.set(connection, made);
   return made;
 }
 
@@ -122,9 +115,15 @@ interface Field {
   readonly dataTypeID: number;
 }
 
+interface DataRow {
+  readonly fields: readonly (string | null)[];
+  /** Of the message, in bytes. */
+  readonly length: number;
+}
+
 /** pg's query with the methods that its client calls. */
 interface Query {
-  readonly name: string;
+  readonly name: string | undefined;
   readonly _result: {
     readonly rows: object[];
     readonly _types: { getTypeParser(oid: number): (text: string) => unknown };
@@ -132,12 +131,12 @@ interface Query {
   _canceledDueToError: Error | false;
   prepare(connection: Connection): void;
   handleRowDescription(message: { readonly fields: readonly Field[] }): void;
-  handleDataRow(message: { readonly fields: readonly (string | null)[] }): void;
+  handleDataRow(message: DataRow): void;
   handleCommandComplete(message: object, connection: Connection): void;
   handleError(error: Error, connection: Connection): void;
 }
 
 type QueryClass = new (
-  config: { readonly name: string; readonly text: string; readonly values: readonly unknown[] },
+  config: { readonly name?: string; readonly text: string; readonly values: readonly unknown[] },
   callback: Callback,
 ) => Query;

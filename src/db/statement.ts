@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Db } from './client.ts';
 import { rethrow } from './errors.ts';
 import { PreparedQuery } from './prepared-query.ts';
+import { LARGE_BYTES, takeTurn } from './turns.ts';
 
 /** Exists only as a type. It carries `Row`, and only `statement` can make an object that has it. */
 declare const row: unique symbol;
@@ -101,10 +102,11 @@ export function ask<Row>(
     const onEnd = (error: Error | null, result: pg.QueryResult): void => {
       observe(what, sentAt, error);
       if (error) reject(error);
+      else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result));
       else resolve(result);
     };
-    if (isSearch) client.query({ text, values: values as unknown[] }, onEnd);
-    else client.query(new PreparedQuery(client, { name, text, values }, onEnd).toSubmit());
+    const query = new PreparedQuery({ ...(isSearch ? {} : { name }), text, values }, onEnd);
+    client.query(query.toSubmit());
   }).then(({ rows }) => rows as Row[], rethrow);
 }
 

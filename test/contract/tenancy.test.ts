@@ -161,7 +161,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/db/primary-client.ts': [1, 'asks whether the node is in recovery'],
   'src/db/prisma.ts': [1, "sends Prisma's SQL"],
   'src/db/single-statements.ts': [1, 'limits the time of a statement'],
-  'src/db/statement.ts': [2, 'sends declared statements'],
+  'src/db/statement.ts': [1, 'sends declared statements'],
   'src/db/transactions.ts': [3, 'begins and ends transactions'],
   'src/db/listener.ts': [1, 'listens to the channels of wake-ups'],
   'src/db/embedded.ts': [1, 'asks a server which folder it serves'],

@@ -99,7 +99,8 @@ describe('statements that stand alone', () => {
           'test.kill',
           `select pg_terminate_backend(pid)
            from pg_stat_activity
-           where query like '%pg_sleep%' and pid <> pg_backend_pid()`,
+           where query like '%pg_sleep%' and datname = current_database()
+             and pid <> pg_backend_pid()`,
         ),
         [],
       ),

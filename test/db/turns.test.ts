@@ -1,0 +1,55 @@
+// Large results are worked on one a turn of the event loop, in the order in which they came.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { openDatabase, statement } from '../../src/db/client.ts';
+import { LARGE_BYTES, takeTurn } from '../../src/db/turns.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const TEXT = `select repeat('x', $1::int) as text`;
+const PREPARED = statement<{ text: string }>('turns.prepared', TEXT);
+const SEARCH = statement<{ text: string }>('turns.search', TEXT, { isSearch: true });
+/** Enough turns for a statement to be answered meanwhile. */
+const TURNS = 50_000;
+
+test('one begins in each turn, also those that come meanwhile', async () => {
+  const begun: string[] = [];
+  takeTurn(() => {
+    begun.push('first');
+    takeTurn(() => begun.push('third'));
+  });
+  takeTurn(() => begun.push('second'));
+  expect(begun).toEqual([]);
+  for (const expected of ['first', 'second', 'third']) {
+    await nextTurn();
+    expect(begun.splice(0)).toEqual([expected]);
+  }
+  await nextTurn();
+  takeTurn(() => begun.push('later'));
+  await nextTurn();
+  expect(begun).toEqual(['later']);
+});
+
+test.each([PREPARED, SEARCH])('$name: a large result waits, a small one does not', async (what) => {
+  const database = await createTestDatabase();
+  const db = openDatabase({ url: database.url, poolMax: 2, onError: () => undefined });
+  try {
+    const ask = async (length: number): Promise<string | undefined> =>
+      (await db.query(what, [length]))[0]?.text;
+    await Promise.all([ask(1), ask(1)]);
+    let before = TURNS;
+    for (let n = 0; n < TURNS; n += 1) takeTurn(() => (before -= 1));
+    const beforeEnd = async (length: number): Promise<number> => {
+      expect(await ask(length)).toBe('x'.repeat(length));
+      return before;
+    };
+    const [small, large] = await Promise.all([
+      beforeEnd(LARGE_BYTES - 100),
+      beforeEnd(LARGE_BYTES),
+    ]);
+    expect(small).toBeGreaterThan(0);
+    expect(large).toBe(0);
+  } finally {
+    await db.close();
+    await database.drop();
+  }
+});
