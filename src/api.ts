@@ -143,10 +143,16 @@ function tokenKeyOf({ appAuthSecret, appAuthJwksUrl }: Config): TokenKey | null 
   return appAuthSecret === undefined ? null : { kind: 'secret', secret: appAuthSecret };
 }
 
-function listen(server: Server, config: Config): Promise<number> {
+/**
+ * How many connections may wait until they are accepted; the kernel may allow fewer. Whoever finds
+ * the line full tries again after a second.
+ */
+const BACKLOG = 4096;
+
+function listen(server: Server, { port, host }: Config): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(config.port, config.host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject);
       resolve((server.address() as AddressInfo).port);
     });

@@ -12,8 +12,12 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 
 const ROUTES = readFileSync(new URL('../../src/admin-ui/routes.tsx', import.meta.url), 'utf8');
 const PATHS = [...ROUTES.matchAll(/^ {2}path: '([^']+)'/gm)].map(([, path = '']) => path);
-/** One that names no page is a page, too. */
-const PAGES = [...PATHS, '/nothing'];
+/** One that names no page is a page, too, and the fields of a time of one's own need room. */
+const PAGES = [
+  ...PATHS,
+  '/nothing',
+  '/audit?past=custom&since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z',
+];
 const NARROW = { width: 320, height: 640 };
 const WIDE = { width: 1280, height: 900 };
 /** What counts as good: https://web.dev/articles/cls */

@@ -302,7 +302,7 @@ export const de: Texts = {
       'Er bekommt keine Ereignisse mehr, und was noch auf ihn wartet, wird nicht gesendet. Auch ' +
       'seine Zustellungen werden gelöscht. Für eine Pause halten Sie ihn stattdessen an.',
     removed: 'Der Endpunkt wurde gelöscht.',
-    rate: (ok, total) => `${ok} der letzten ${total} Zustellungen sind angekommen`,
+    rate: (ok, total) => `Angekommen: ${ok} der letzten ${total}`,
     success: 'Erfolgsquote',
     ofLast: (total) => count(total, 'der letzten', `der letzten ${total}`),
     recent: 'Letzte Zustellungen',
@@ -403,7 +403,12 @@ export const de: Texts = {
     allEndpoints: 'Alle aktiven Endpunkte',
     counting: 'Wird gezählt …',
     nothing: 'In dieser Zeit ist nichts gescheitert.',
-    total: (n) => `${n} Zustellungen sind in dieser Zeit gescheitert und würden wieder gesendet.`,
+    total: (n, text) =>
+      count(
+        n,
+        '1 Zustellung ist in dieser Zeit gescheitert und würde wieder gesendet.',
+        `${text} Zustellungen sind in dieser Zeit gescheitert und würden wieder gesendet.`,
+      ),
     hasMore: 'Es gibt noch mehr. Senden Sie den Rest danach.',
     paused: 'Der Endpunkt ist angehalten. Schalten Sie ihn zuerst wieder ein.',
     start: (n) => `${n} noch einmal senden`,
@@ -739,8 +744,8 @@ export const de: Texts = {
     title: 'Übersicht',
     attention: 'Was Aufmerksamkeit braucht',
     allGood: 'Alles funktioniert. Nichts braucht Ihre Aufmerksamkeit.',
-    keysInUse: 'Schlüssel in Gebrauch',
-    ofKeys: (n) => `von ${n} gültigen, in den letzten 7 Tagen`,
+    keysInUse: 'Schlüssel',
+    ofKeys: (n) => `in 7 Tagen benutzt, von ${n} gültigen`,
     requests: 'Anfragen',
     lastDays: 'in den letzten 7 Tagen',
     errorRate: 'Fehler',
@@ -750,11 +755,21 @@ export const de: Texts = {
     crm: 'CRM',
     crmFine: (n) => `in Ordnung, von ${n}`,
     endpointPaused: (name) => `Der Webhook „${name}“ wurde nach Fehlern angehalten.`,
-    deliveriesFailed: (n) => `${n} Zustellungen sind in den letzten 24 Stunden gescheitert.`,
+    deliveriesFailed: (n, text) =>
+      count(
+        n,
+        '1 Zustellung ist in den letzten 24 Stunden gescheitert.',
+        `${text} Zustellungen sind in den letzten 24 Stunden gescheitert.`,
+      ),
     crmFailed: (name) => `${name} konnte nicht gelesen werden.`,
     keyEnds: (name, when) => `Der Schlüssel „${name}“ endet ${when}.`,
     noKey: 'Es gibt noch keinen API-Schlüssel. Erstellen Sie den ersten.',
-    ourErrors: (n) => `${n} Anfragen sind durch einen Fehler bei uns gescheitert.`,
+    ourErrors: (n, text) =>
+      count(
+        n,
+        '1 Anfrage ist durch einen Fehler bei uns gescheitert.',
+        `${text} Anfragen sind durch einen Fehler bei uns gescheitert.`,
+      ),
     atLeast: (n) => `mindestens ${n}`,
   },
 };

@@ -275,7 +275,7 @@ export const en = {
       'It gets no more events, and what still waits for it is not sent. Its deliveries are ' +
       'deleted, too. To stop only for a while, pause it instead.',
     removed: 'The endpoint was deleted.',
-    rate: (ok: string, total: number) => `${ok} of the last ${total} deliveries arrived`,
+    rate: (ok: string, total: string) => `Arrived: ${ok} of the last ${total}`,
     success: 'Success rate',
     ofLast: (total: number) => count(total, 'of the last one', `of the last ${total}`),
     recent: 'Latest deliveries',
@@ -375,7 +375,12 @@ export const en = {
     allEndpoints: 'Every active endpoint',
     counting: 'Counting …',
     nothing: 'Nothing has failed in this time.',
-    total: (n: string) => `${n} deliveries failed in this time and would be sent again.`,
+    total: (n: number, text: string) =>
+      count(
+        n,
+        '1 delivery failed in this time and would be sent again.',
+        `${text} deliveries failed in this time and would be sent again.`,
+      ),
     hasMore: 'There are more. Send the rest again afterwards.',
     paused: 'The endpoint is paused. Reactivate it first.',
     start: (n: string) => `Send ${n} again`,
@@ -695,8 +700,8 @@ export const en = {
     title: 'Overview',
     attention: 'What needs attention',
     allGood: 'Everything works. Nothing needs your attention.',
-    keysInUse: 'Keys in use',
-    ofKeys: (n: string) => `of ${n} live, in the last 7 days`,
+    keysInUse: 'Keys',
+    ofKeys: (n: string) => `used in 7 days, of ${n} live`,
     requests: 'Requests',
     lastDays: 'in the last 7 days',
     errorRate: 'Errors',
@@ -706,11 +711,21 @@ export const en = {
     crm: 'CRM',
     crmFine: (n: string) => `working, of ${n}`,
     endpointPaused: (name: string) => `The webhook “${name}” was paused after failures.`,
-    deliveriesFailed: (n: string) => `${n} deliveries have failed in the last 24 hours.`,
+    deliveriesFailed: (n: number, text: string) =>
+      count(
+        n,
+        '1 delivery has failed in the last 24 hours.',
+        `${text} deliveries have failed in the last 24 hours.`,
+      ),
     crmFailed: (name: string) => `${name} could not be read.`,
     keyEnds: (name: string, when: string) => `The key “${name}” ends ${when}.`,
     noKey: 'There is no API key yet. Create the first one.',
-    ourErrors: (n: string) => `${n} requests failed by an error of ours.`,
+    ourErrors: (n: number, text: string) =>
+      count(
+        n,
+        '1 request failed by an error of ours.',
+        `${text} requests failed by an error of ours.`,
+      ),
     atLeast: (n: string) => `at least ${n}`,
   },
 };

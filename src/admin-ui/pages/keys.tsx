@@ -101,7 +101,11 @@ function KeyTable({
       cell: (key) => (
         <>
           <span className="name">{key.name}</span>
-          <code className="sub">svck_live_{key.prefix}</code>
+          <code className="sub">
+            svck_live_
+            <wbr />
+            {key.prefix}
+          </code>
         </>
       ),
     },

@@ -152,6 +152,7 @@ function useHealth() {
               link: (
                 <Link to="/deliveries" search={{ status: 'failed', past: '24h' }}>
                   {t.overview.deliveriesFailed(
+                    failed.data.data.length,
                     failed.data.next_cursor === null
                       ? format.number(failed.data.data.length)
                       : t.overview.atLeast(format.number(failed.data.data.length)),
@@ -187,7 +188,7 @@ function useHealth() {
               id: 'ours',
               link: (
                 <Link to="/requests" search={{ status: '5xx' }}>
-                  {t.overview.ourErrors(format.number(ours))}
+                  {t.overview.ourErrors(ours, format.number(ours))}
                 </Link>
               ),
             },

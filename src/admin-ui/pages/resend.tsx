@@ -98,7 +98,7 @@ export function ResendDialog({
           t.resend.counting
         ) : (
           <p>
-            {total === 0 ? t.resend.nothing : t.resend.total(format.number(total))}{' '}
+            {total === 0 ? t.resend.nothing : t.resend.total(total, format.number(total))}{' '}
             {counted.data?.has_more && t.resend.hasMore}
           </p>
         )}

@@ -116,7 +116,9 @@ function Recent({ endpoint }: { readonly endpoint: Endpoint }) {
           if (data.length === 0) return <Empty title={t.deliveries.empty} />;
           return (
             <>
-              {tried > 0 && <p className="hint">{t.webhooks.rate(format.number(ok), tried)}</p>}
+              {tried > 0 && (
+                <p className="hint">{t.webhooks.rate(format.number(ok), format.number(tried))}</p>
+              )}
               <DeliveryTable deliveries={data.slice(0, SHOWN)} endpoints={[endpoint]} isOfOne />
               <p className="after">
                 <Link to="/deliveries" search={{ endpoint: id }}>
