@@ -156,10 +156,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
   it('turns a privacy switch as it was asked for, whatever another admin does', async () => {
     const page = await open('both', '/privacy');
     const other = await appAsMember(api, 'both', 'admin');
-    await page.getByRole('button', { name: 'Data of single members: Switch off' }).click();
+    await page.getByRole('button', { name: 'Data of individual members: Switch off' }).click();
     await other.admin.team.privacy.set.mutate({ member_detail_enabled: false });
     await comeBack(page);
-    const dialog = page.getByRole('dialog', { name: 'Switch off “Data of single members”?' });
+    const dialog = page.getByRole('dialog', { name: 'Switch off “Data of individual members”?' });
     await dialog.getByText('Somebody else has set the switch this way meanwhile.').waitFor();
     await dialog.getByRole('button', { name: 'Switch it off' }).click();
     await dialog.waitFor({ state: 'detached' });

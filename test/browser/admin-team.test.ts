@@ -68,7 +68,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: the team${SKIPPED}`, () => {
       path: '/privacy',
       team: 'crew',
     });
-    await page.getByRole('button', { name: 'Data of single members: Switch off' }).focus();
+    await page.getByRole('button', { name: 'Data of individual members: Switch off' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('region', { name: 'When it is off' }).waitFor();

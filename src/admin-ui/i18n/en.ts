@@ -90,7 +90,7 @@ export const en = {
     nothingMatches: 'Nothing matches these filters',
     csv: 'Download as CSV',
     asTable: 'As a table',
-    withheld: 'Hidden by the privacy switch “Data of single members”',
+    withheld: 'Hidden by the privacy switch “Data of individual members”',
     requestId: (id: string) => `Request id for support: ${id}`,
     needsRight:
       'This needs the right “Manage interfaces”. The owner of the team can grant it under Members.',
@@ -104,7 +104,7 @@ export const en = {
       'Your role or your rights do not allow this. The owner of the team can change them under ' +
       'Members.',
     insufficient_scope: 'Your rights are not sufficient for this.',
-    privacy_restricted: 'The privacy switch “Data of single members” withholds this.',
+    privacy_restricted: 'The privacy switch “Data of individual members” withholds this.',
     api_disabled: 'The API is not part of your plan, or the team is closed.',
     vorgabe_gesperrt: 'A policy of the team blocks this.',
     not_found: 'This no longer exists. Somebody may have removed it meanwhile.',
@@ -436,12 +436,12 @@ export const en = {
   privacy: {
     title: 'Privacy',
     intro: 'What programs and this page may show about individual members.',
-    detail: 'Data of single members',
+    detail: 'Data of individual members',
     detailHint: 'Emails, trainings, scores, cases and assignments of individual members.',
     leaderboard: 'Comparison of members',
     leaderboardHint:
-      'Results of single members in the team results, without names. Needs the first switch and ' +
-      'at least five people who have trained.',
+      'Results of individual members in the team results, without names. Needs the first switch ' +
+      'and at least five people who have trained.',
     isOn: 'Switched on',
     isOff: 'Switched off',
     turnOn: 'Switch on …',
@@ -603,7 +603,7 @@ export const en = {
     } as Readonly<Record<string, string>>,
     gap: 'Worth practising',
     none: 'No score yet',
-    single: 'Single members',
+    single: 'Individual members',
     person: (n: number) => `Member ${n}`,
     delta: 'Change in 30 days',
     singleWithheld:
