@@ -16,6 +16,9 @@ export function readEarlierSecrets(text: string): readonly EarlierSecret[] {
 }
 
 /** Returns those that are valid at `at`. */
-export function stillValid(secrets: readonly EarlierSecret[], at: Date): readonly EarlierSecret[] {
+export function stillValid<Secret extends Pick<EarlierSecret, 'until'>>(
+  secrets: readonly Secret[],
+  at: Date,
+): readonly Secret[] {
   return secrets.filter(({ until }) => Date.parse(until) > at.getTime());
 }

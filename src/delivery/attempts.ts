@@ -5,17 +5,22 @@ import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
 import type { AttemptTrace } from '../core/trace.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
+import { QUICK_MS, type EarlyAttempts } from './early.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
-import { deliveryHeaders, envelopeText } from './envelope.ts';
+import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './envelope.ts';
 import type { Loop, OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { nextState } from './schedule.ts';
 
-/** Queues claimed deliveries, and launches what it can. */
-export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
-  const nowMs = performance.now();
-  for (const row of rows) loop.queues.accept(row, nowMs);
+/** Queues claimed deliveries, and launches what it can. `early`: they are not inserted yet. */
+export function accept(
+  loop: Loop,
+  rows: readonly ClaimedDelivery[],
+  early: EarlyAttempts | null = null,
+): void {
+  const claimedAtMs = performance.now();
+  for (const row of rows) loop.queues.accept(row, claimedAtMs, early);
   launch(loop);
 }
 
@@ -36,12 +41,13 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const result = await send(loop, flight, trace?.traceparent ?? flight.row.event_traceparent);
   trace?.end(result);
   const recorded = recordOf(loop, flight.row, result);
-  state.results.push(recorded);
+  const isKept = flight.early?.keep(recorded) ?? false;
+  if (!isKept) state.results.push(recorded);
   options.observe(recorded.status, result.responseMs / 1000);
   queues.land(flight, paceOf(result));
   launch(loop);
   loop.startRounds();
-  flush(loop);
+  if (!isKept) flush(loop);
 }
 
 /** Goes on with the trace of the call that raised the event. */
@@ -74,8 +80,8 @@ async function send(
       data: row.event_data,
     });
     const at = clock.now();
-    const secrets = secretsAt(loop, flight, at);
-    const headers = deliveryHeaders(body, { secrets, eventId: row.event_id, at });
+    const keys = keysAt(loop, flight, at);
+    const headers = deliveryHeaders(body, { keys, eventId: row.event_id, at });
     if (traceparent !== null) headers['traceparent'] = traceparent;
     return await sender.send(row.url, headers, body);
   } catch (error) {
@@ -86,10 +92,10 @@ async function send(
   }
 }
 
-/** Returns the secrets that are valid at `at`, the current one first. */
-function secretsAt(loop: Loop, flight: Flight, at: Date): readonly string[] {
+/** Returns the keys of the secrets that are valid at `at`, the current one first. */
+function keysAt(loop: Loop, flight: Flight, at: Date): readonly SigningKey[] {
   const { current, earlier } = openSecrets(loop, flight);
-  return [current, ...stillValid(earlier, at).map(({ secret }) => secret)];
+  return [current, ...stillValid(earlier, at).map(({ key }) => key)];
 }
 
 /** Caches each endpoint's secrets, because decrypting one costs as much as signing with it. */
@@ -107,11 +113,13 @@ function openSecrets({ options, state }: Loop, { row, queue }: Flight): OpenedSe
   const opened = {
     encrypted,
     earlierEncrypted,
-    current: open(ENCRYPTED_COLUMNS.webhookSecret, encrypted),
+    current: signingKeyOf(open(ENCRYPTED_COLUMNS.webhookSecret, encrypted)),
     earlier:
       earlierEncrypted === null
         ? []
-        : readEarlierSecrets(open(ENCRYPTED_COLUMNS.earlierWebhookSecrets, earlierEncrypted)),
+        : readEarlierSecrets(open(ENCRYPTED_COLUMNS.earlierWebhookSecrets, earlierEncrypted)).map(
+            ({ secret, until }) => ({ key: signingKeyOf(secret), until }),
+          ),
   };
   state.secrets.set(queue, opened);
   return opened;
@@ -140,10 +148,11 @@ function recordOf({ options }: Loop, row: ClaimedDelivery, result: AttemptResult
     responseExcerpt,
     responseMs,
     error,
+    isStored: false,
   };
 }
 
-function paceOf({ ok, error }: AttemptResult): Pace {
-  if (ok) return 'good';
+function paceOf({ ok, error, responseMs }: AttemptResult): Pace {
+  if (ok) return responseMs <= QUICK_MS ? 'quick' : 'good';
   return error === 'timeout' ? 'timeout' : 'failed';
 }

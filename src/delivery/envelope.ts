@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 /** The parts of a delivery's body. */
 export interface EnvelopeParts {
@@ -34,17 +34,34 @@ export function envelopeText({
   return `${head.slice(0, -1)},"data":${data}}`;
 }
 
+/**
+ * A secret, ready to sign in both schemes. With the same bytes in a Buffer, Node would make a key
+ * anew for each signature, which takes five times as long as the signature.
+ */
+export interface SigningKey {
+  readonly ours: KeyObject;
+  readonly standard: KeyObject;
+}
+
+export function signingKeyOf(secret: string): SigningKey {
+  return {
+    ours: createSecretKey(secret, 'utf8'),
+    // Older secrets are base64url; Node reads both encodings.
+    standard: createSecretKey(secret.replace(/^whsec_/, ''), 'base64'),
+  };
+}
+
 /** What is signed, and with what. */
 export interface Signing {
-  /** The endpoint's secret, and then earlier ones that are still valid. */
-  readonly secrets: readonly string[];
+  /** Of the endpoint's secret, and then of earlier ones that are still valid. */
+  readonly keys: readonly SigningKey[];
   readonly eventId: string;
   /** The time of the attempt. */
   readonly at: Date;
 }
 
 /**
- * Returns the headers of an attempt. It is signed in two schemes, each time with every secret.
+ * Returns the headers of an attempt. It is signed in two schemes, each time with every key.
  *  * Ours, which Stripe's tools verify: the hex HMAC-SHA256 of `<t>.<body>`; the key is the text of
  *    the secret.
  *  * Standard Webhooks: the base64 HMAC-SHA256 of `<id>.<t>.<body>`; the key is the bytes that the
@@ -52,17 +69,16 @@ export interface Signing {
  */
 export function deliveryHeaders(
   body: string,
-  { secrets, eventId, at }: Signing,
+  { keys, eventId, at }: Signing,
 ): Record<string, string> {
   const t = Math.floor(at.getTime() / 1000);
-  const ours = secrets.map((secret) => `v1=${hmac(secret, `${t}.${body}`, 'hex')}`);
-  const standard = secrets.map(
-    (secret) => `v1,${hmac(bytesOf(secret), `${eventId}.${t}.${body}`, 'base64')}`,
-  );
+  const signed = `${t}.${body}`;
+  const v1 = keys.map(({ ours }) => `v1=${hmac(ours, signed, 'hex')}`);
+  const standard = keys.map((key) => `v1,${hmac(key.standard, `${eventId}.${signed}`, 'base64')}`);
   return {
     'content-type': 'application/json',
     'user-agent': 'TeamCustomerApi-Webhooks/1',
-    'svc-signature': [`t=${t}`, ...ours].join(','),
+    'svc-signature': [`t=${t}`, ...v1].join(','),
     'svc-event-id': eventId,
     'webhook-id': eventId,
     'webhook-timestamp': String(t),
@@ -70,11 +86,6 @@ export function deliveryHeaders(
   };
 }
 
-function hmac(key: string | Buffer, text: string, encoding: 'hex' | 'base64'): string {
+function hmac(key: KeyObject, text: string, encoding: 'hex' | 'base64'): string {
   return createHmac('sha256', key).update(text).digest(encoding);
-}
-
-/** Older secrets are base64url; Node reads both encodings. */
-function bytesOf(secret: string): Buffer {
-  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 }

@@ -2,11 +2,11 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
-import type { EarlierSecret } from '../core/signing-secrets.ts';
 import type { Tracing } from '../core/trace.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/session-lock.ts';
 import type { DuePosition } from './due-store.ts';
+import type { SigningKey } from './envelope.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Limits } from './queues-state.ts';
@@ -19,12 +19,12 @@ import {
   type WaitingStatus,
 } from './waiting-store.ts';
 
-/** The decrypted secrets of an endpoint, and what they were decrypted from. */
+/** The signing keys of an endpoint, and what its secrets were decrypted from. */
 export interface OpenedSecrets {
   readonly encrypted: Buffer;
   readonly earlierEncrypted: Buffer | null;
-  readonly current: string;
-  readonly earlier: readonly EarlierSecret[];
+  readonly current: SigningKey;
+  readonly earlier: readonly { readonly key: SigningKey; readonly until: string }[];
 }
 
 /** What a delivery loop needs. The caller closes all of it after the loop has stopped. */
@@ -109,8 +109,12 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
+  /** The fan-outs that run now. Written by rounds.ts; read by fan-out.ts and awaited by stop. */
+  readonly fanOuts: Set<Promise<void>>;
   /** When the last fan-out began. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
+  /** Until when deliveries are inserted before they are attempted. As `fannedOutAtMs`. */
+  carefulUntilMs: number;
   /**
    * Which events the next fan-out takes. While very many wait, old and new ones take turns, so that
    * a new event need not wait for all the old ones. Written and read by fan-out.ts.
@@ -123,7 +127,7 @@ export interface LoopState {
    * removes; rounds.ts reads it to tell lost claims from its own.
    */
   readonly unwritten: Set<string>;
-  /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
+  /** Results to write, oldest first. attempts.ts and fan-out.ts add, results.ts takes. */
   readonly results: RecordedAttempt[];
   /**
    * Results of endpoints that somebody has locked. The next tick tries again. Written and read by
@@ -154,7 +158,9 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         activated: new Set(),
         workers: new Set(),
       },
+      fanOuts: new Set(),
       fannedOutAtMs: -Infinity,
+      carefulUntilMs: -Infinity,
       fanOutNext: 'oldest',
       secrets: new WeakMap(),
       unwritten: new Set(),

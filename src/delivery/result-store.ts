@@ -32,6 +32,8 @@ export interface RecordedAttempt {
   readonly responseExcerpt: string | null;
   readonly responseMs: number;
   readonly error: string | null;
+  /** Whether the delivery was inserted with it, so that only its endpoint has to learn of it. */
+  readonly isStored: boolean;
 }
 
 const RECORD_COLUMNS = [
@@ -224,8 +226,9 @@ function recordHeld(
   attempts: readonly RecordedAttempt[],
   outcomes: readonly EndpointOutcome[],
 ): void {
-  keepFailed(tx, worker, attempts);
-  if (attempts.length > 0) tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
+  const unstored = attempts.filter(({ isStored }) => !isStored);
+  keepFailed(tx, worker, unstored);
+  if (unstored.length > 0) tx.send(RECORD, [worker, ...columnsOf(unstored, RECORD_COLUMNS)]);
   if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
 }
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { compileRoutes } from '../../src/http/api/routes.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
@@ -118,7 +118,7 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
     const secret = 'whsec_YmVpc3BpZWxnZWhlaW1uaXMtMzItYnl0ZXMtbGFuZyE';
     const body = JSON.stringify(eventExample('evaluation.completed'));
     const sign = (...secrets: string[]) =>
-      deliveryHeaders(body, { secrets, eventId: 'evt_01', at: new Date() });
+      deliveryHeaders(body, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at: new Date() });
     const given = [
       [body, sign(secret)],
       [body, sign('whsec_new', secret)],
@@ -154,7 +154,7 @@ describe('the package', { timeout: 10 * MINUTES }, () => {
   it.skipIf(SKIPPED !== '')(`verifies a delivery in a browser, bundled${SKIPPED}`, async () => {
     const body = JSON.stringify(eventExample('member.joined'));
     const sign = (secret: string) =>
-      deliveryHeaders(body, { secrets: [secret], eventId: 'evt_01', at: new Date() });
+      deliveryHeaders(body, { keys: [signingKeyOf(secret)], eventId: 'evt_01', at: new Date() });
     const script = await bundle(
       'browser',
       `import { verifyWebhook } from 'team-customer-client';

@@ -93,6 +93,7 @@ describe('a deleted endpoint', () => {
           eventId: row.event_id,
           eventType: row.event_type,
           claimed: false,
+          attempt: null,
         })),
       });
     };

@@ -9,7 +9,7 @@ import {
   WebhookVerificationError,
   type ClientOptions,
 } from '../../src/client/index.ts';
-import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
 
 beforeEach(() => {
@@ -236,7 +236,7 @@ describe('verifyWebhook with Web Crypto', () => {
   const BODY = JSON.stringify(eventExample('member.joined'));
   const NOW = new Date('2026-11-20T10:00:00Z');
   const headersBy = (...secrets: string[]) =>
-    deliveryHeaders(BODY, { secrets, eventId: 'evt_01', at: NOW });
+    deliveryHeaders(BODY, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at: NOW });
   const verify = (body: string | Uint8Array, headers: Record<string, string>, ageS = 0) =>
     verifyWebhook(body, headers, SECRET, { now: new Date(NOW.getTime() + ageS * 1000) }).then(
       (event) => event.type,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { EVENT_TYPES, EVENTS, type EventType } from '../../src/core/events.ts';
 import { withEventTypes } from '../../scripts/webhook-types.ts';
-import { deliveryHeaders, envelopeText } from '../../src/delivery/envelope.ts';
+import { deliveryHeaders, envelopeText, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import {
   verifyWebhook,
@@ -37,7 +37,7 @@ function bodyOf(type: EventType): string {
 }
 
 function headersOf(body: string, { secret = SECRET, at = NOW } = {}): Record<string, string> {
-  return deliveryHeaders(body, { secrets: [secret], eventId: 'evt_01', at });
+  return deliveryHeaders(body, { keys: [signingKeyOf(secret)], eventId: 'evt_01', at });
 }
 
 const sign = (t: string, body: string = BODY): string =>

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { EVENT_TYPES } from '../../src/core/events.ts';
 import type { AttemptResult } from '../../src/delivery/attempt-result.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { eventExample } from '../../src/http/openapi/webhooks.ts';
 import type { WebhookEvent } from '../../src/client/webhook-verification.ts';
 
@@ -98,7 +98,7 @@ async function deliver(
   onTestFinished(() => sender.close());
   return sender.send(
     url,
-    deliveryHeaders(BODY, { secrets: [secret], eventId: 'evt_01', at }),
+    deliveryHeaders(BODY, { keys: [signingKeyOf(secret)], eventId: 'evt_01', at }),
     body,
   );
 }

@@ -2,7 +2,7 @@
 // deliveries that our own sender makes.
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { oas31 } from 'zod-openapi';
-import { deliveryHeaders } from '../../src/delivery/envelope.ts';
+import { deliveryHeaders, signingKeyOf } from '../../src/delivery/envelope.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { KEY_PLACEHOLDER } from '../../src/http/docs/highlight.ts';
 import { LANGUAGES } from '../../src/http/docs/samples/languages.ts';
@@ -111,7 +111,7 @@ for (const { id, label, write } of LANGUAGES) {
       const send = async (headers: Record<string, string>, body = BODY) =>
         (await sender.send(`http://localhost:${port}/webhooks`, headers, body)).responseCode;
       const sign = (at: Date, ...secrets: string[]) =>
-        deliveryHeaders(BODY, { secrets, eventId: 'evt_01', at });
+        deliveryHeaders(BODY, { keys: secrets.map(signingKeyOf), eventId: 'evt_01', at });
 
       await until(async () => {
         if (child.exitCode !== null) throw new Error(`it has ended: ${output()}`);

@@ -61,7 +61,7 @@ export async function getDelivery(
     teamId,
     data: row.event_data,
   });
-  const headers = deliveryHeaders(body, { secrets: [], eventId: id, at: new Date(0) });
+  const headers = deliveryHeaders(body, { keys: [], eventId: id, at: new Date(0) });
   return {
     row,
     headers: { ...headers, ...UNKNOWN_HEADERS },
