@@ -9,6 +9,8 @@ export const QUICK_MS = 100;
 
 /** The early attempts of one fan-out. */
 export interface EarlyAttempts {
+  /** Whether the deliveries are still to be inserted. */
+  readonly isOpen: boolean;
   /** Keeps the result of an attempt. Returns false if it comes too late for that. */
   keep(attempt: RecordedAttempt): boolean;
   /** Resolves when these deliveries have been attempted, or after the time for quick ones. */
@@ -25,6 +27,9 @@ export function newEarlyAttempts(): EarlyAttempts {
   let isOpen = true;
   let settled = (): void => undefined;
   return {
+    get isOpen() {
+      return isOpen;
+    },
     kept,
     keep: (attempt) => {
       if (!isOpen) return false;

@@ -126,13 +126,19 @@ export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
 
 /**
  * Takes out and returns what was claimed before `sinceMs`, and what a slow endpoint cannot launch
- * now. These deliveries go back to the database, so `more` becomes true for their statuses.
+ * now. These deliveries go back to the database, so `more` becomes true for their statuses. What is
+ * still to be inserted stays: it cannot be released yet.
  */
 export function withdrawFrom(queue: EndpointQueue, sinceMs: number): ClaimedDelivery[] {
   const { waiting } = queue;
   if (waiting.length === 0) return [];
-  const launchable = queue.isSlow ? Math.max(0, queue.cap - queue.inFlight) : Infinity;
-  const kept = waiting.filter(({ claimedAtMs }) => claimedAtMs >= sinceMs).slice(0, launchable);
+  let launchable = queue.isSlow ? Math.max(0, queue.cap - queue.inFlight) : Infinity;
+  const kept = waiting.filter(({ claimedAtMs, early }) => {
+    if (early?.isOpen) return true;
+    if (claimedAtMs < sinceMs || launchable === 0) return false;
+    launchable -= 1;
+    return true;
+  });
   if (kept.length === waiting.length) return [];
   const staying = new Set(kept);
   const taken = waiting.filter((each) => !staying.has(each)).map(({ row }) => row);
