@@ -5,7 +5,6 @@ import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
 import type { AttemptTrace } from '../core/trace.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
-import { QUICK_MS, type EarlyAttempts } from './early.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
 import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './envelope.ts';
 import type { Loop, OpenedSecrets } from './loop.ts';
@@ -13,14 +12,10 @@ import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { nextState } from './schedule.ts';
 
-/** Queues claimed deliveries, and launches what it can. `early`: they are not inserted yet. */
-export function accept(
-  loop: Loop,
-  rows: readonly ClaimedDelivery[],
-  early: EarlyAttempts | null = null,
-): void {
-  const claimedAtMs = performance.now();
-  for (const row of rows) loop.queues.accept(row, claimedAtMs, early);
+/** Queues claimed deliveries, and launches what it can. */
+export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
+  const nowMs = performance.now();
+  for (const row of rows) loop.queues.accept(row, nowMs);
   launch(loop);
 }
 
@@ -41,13 +36,12 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const result = await send(loop, flight, trace?.traceparent ?? flight.row.event_traceparent);
   trace?.end(result);
   const recorded = recordOf(loop, flight.row, result);
-  const isKept = flight.early?.keep(recorded) ?? false;
-  if (!isKept) state.results.push(recorded);
+  state.results.push(recorded);
   options.observe(recorded.status, result.responseMs / 1000);
   queues.land(flight, paceOf(result));
   launch(loop);
   loop.startRounds();
-  if (!isKept) flush(loop);
+  flush(loop);
 }
 
 /** Goes on with the trace of the call that raised the event. */
@@ -148,11 +142,10 @@ function recordOf({ options }: Loop, row: ClaimedDelivery, result: AttemptResult
     responseExcerpt,
     responseMs,
     error,
-    isStored: false,
   };
 }
 
-function paceOf({ ok, error, responseMs }: AttemptResult): Pace {
-  if (ok) return responseMs <= QUICK_MS ? 'quick' : 'good';
+function paceOf({ ok, error }: AttemptResult): Pace {
+  if (ok) return 'good';
   return error === 'timeout' ? 'timeout' : 'failed';
 }

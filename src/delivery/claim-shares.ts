@@ -47,13 +47,7 @@ export function takeShares(state: QueuesState, status: WaitingStatus): Share[] {
   }
   for (const { queue } of shares) {
     queue.more[status] = false;
-    queue.isClaiming = true;
     reindex(state, queue);
   }
   return shares;
-}
-
-/** Notes that the claim by these shares has ended. */
-export function endShares(shares: readonly Share[]): void {
-  for (const { queue } of shares) queue.isClaiming = false;
 }

@@ -11,21 +11,18 @@ export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
   const { db, lock, clock } = options;
   const shares = queues.takeShares(status);
   if (shares.length === 0) return;
-  try {
-    const rows = await claimDue(db, status, { worker: lock.number, shares, now: clock.now() });
-    const claimed = new Map<EndpointQueue, number>();
-    for (const { team_id, endpoint_id } of rows) {
-      const queue = queues.queueOf(team_id, endpoint_id);
-      claimed.set(queue, (claimed.get(queue) ?? 0) + 1);
-    }
-    accept(loop, rows);
-    // If the claim filled a whole share, there may be more.
-    for (const { queue, room } of shares)
-      if (claimed.get(queue) === room) queues.setMore(queue, status);
-  } catch (error) {
+  const now = clock.now();
+  const rows = await claimDue(db, status, { worker: lock.number, shares, now }).catch((error) => {
     for (const { queue } of shares) queues.setMore(queue, status);
     throw error;
-  } finally {
-    queues.endShares(shares);
+  });
+  const claimed = new Map<EndpointQueue, number>();
+  for (const { team_id, endpoint_id } of rows) {
+    const queue = queues.queueOf(team_id, endpoint_id);
+    claimed.set(queue, (claimed.get(queue) ?? 0) + 1);
   }
+  accept(loop, rows);
+  // If the claim filled a whole share, there may be more.
+  for (const { queue, room } of shares)
+    if (claimed.get(queue) === room) queues.setMore(queue, status);
 }

@@ -2,7 +2,7 @@
  * The delivery loop of one worker. It makes deliveries from events, claims deliveries, attempts
  * them and writes the results:
  *
- *   event committed → fan-out: a delivery for each subscriber, attempted at once if there is room
+ *   event committed → fan-out: a delivery for each subscriber, claimed at once while there is room
  *   tick → claims of lost workers released; endpoints with something due found
  *   claim → endpoint queue → attempt → result, in batches → ok, or the time of the next attempt
  *
@@ -89,7 +89,6 @@ async function drain(loop: Loop): Promise<void> {
   const { options, queues, state } = loop;
   enter(loop, 'draining');
   await state.rounds;
-  await Promise.all(state.fanOuts);
   try {
     await releaseUnused(loop, Infinity);
   } catch (error) {

@@ -1,6 +1,5 @@
 /** The deliveries to one endpoint that this worker has in hand. */
 import type { ClaimedDelivery } from './claim-store.ts';
-import type { EarlyAttempts } from './early.ts';
 import type { WaitingStatus } from './waiting-store.ts';
 
 /**
@@ -32,29 +31,24 @@ export interface EndpointQueue {
    * modeOf, roomOf and withdraw.
    */
   isSlow: boolean;
-  /** The last attempt was answered quickly, and well. Written by land; read by the fan-out. */
-  isQuick: boolean;
   /**
    * Whether the database has more deliveries of this status than this worker took, as far as is
    * known. Written by setMore, takeShares and withdraw; read by reindex, forgetIdle and the
    * fan-out.
    */
   readonly more: Record<WaitingStatus, boolean>;
-  /** A claim for it is under way. Written by takeShares and endShares; read by the fan-out. */
-  isClaiming: boolean;
   /** The set of `ready` queues that holds it. Written by reindex and next; read by reindex. */
   mode: QueueMode;
 }
 
-export interface WaitingDelivery {
+interface WaitingDelivery {
   readonly row: ClaimedDelivery;
   readonly claimedAtMs: number;
-  /** Of the fan-out that has not inserted the delivery yet; null if it is in the database. */
-  readonly early: EarlyAttempts | null;
 }
 
 /** An attempt in flight, from `next` to `land`. */
-export interface Flight extends Pick<WaitingDelivery, 'row' | 'early'> {
+export interface Flight {
+  readonly row: ClaimedDelivery;
   readonly queue: EndpointQueue;
   readonly startedAtMs: number;
   /** The attempt goes on, but another one uses its slot. Set by park, and never reset. */
@@ -62,7 +56,7 @@ export interface Flight extends Pick<WaitingDelivery, 'row' | 'early'> {
 }
 
 /** How an attempt went, as far as the endpoint's pace is concerned. */
-export type Pace = 'quick' | 'good' | 'failed' | 'timeout';
+export type Pace = 'good' | 'failed' | 'timeout';
 
 /** An endpoint at its full cap may have this many times its cap in hand; see roomOf. */
 const IN_HAND_PER_CAP = 4;
@@ -76,9 +70,7 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
     inFlight: 0,
     cap: 1,
     isSlow: false,
-    isQuick: true,
     more: { pending: false, retrying: false },
-    isClaiming: false,
     mode: 'blocked',
   };
 }
@@ -106,7 +98,7 @@ function rankOf(row: ClaimedDelivery): number {
 
 /** The cap after an attempt: a success doubles it, a failure halves it, a timeout makes it one. */
 export function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): number {
-  if (pace === 'quick' || pace === 'good') return Math.min(maxPerEndpoint, cap * 2);
+  if (pace === 'good') return Math.min(maxPerEndpoint, cap * 2);
   return pace === 'timeout' ? 1 : Math.max(1, cap >> 1);
 }
 
@@ -126,19 +118,13 @@ export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
 
 /**
  * Takes out and returns what was claimed before `sinceMs`, and what a slow endpoint cannot launch
- * now. These deliveries go back to the database, so `more` becomes true for their statuses. What is
- * still to be inserted stays: it cannot be released yet.
+ * now. These deliveries go back to the database, so `more` becomes true for their statuses.
  */
 export function withdrawFrom(queue: EndpointQueue, sinceMs: number): ClaimedDelivery[] {
   const { waiting } = queue;
   if (waiting.length === 0) return [];
-  let launchable = queue.isSlow ? Math.max(0, queue.cap - queue.inFlight) : Infinity;
-  const kept = waiting.filter(({ claimedAtMs, early }) => {
-    if (early?.isOpen) return true;
-    if (claimedAtMs < sinceMs || launchable === 0) return false;
-    launchable -= 1;
-    return true;
-  });
+  const launchable = queue.isSlow ? Math.max(0, queue.cap - queue.inFlight) : Infinity;
+  const kept = waiting.filter(({ claimedAtMs }) => claimedAtMs >= sinceMs).slice(0, launchable);
   if (kept.length === waiting.length) return [];
   const staying = new Set(kept);
   const taken = waiting.filter((each) => !staying.has(each)).map(({ row }) => row);

@@ -19,8 +19,7 @@
  *    attempts is limited, to bound memory.
  */
 import type { ClaimedDelivery } from './claim-store.ts';
-import type { EarlyAttempts } from './early.ts';
-import { canClaim, capacity, endShares, takeShares, type Share } from './claim-shares.ts';
+import { canClaim, capacity, takeShares, type Share } from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
@@ -29,7 +28,6 @@ import {
   type EndpointQueue,
   type Flight,
   type Pace,
-  type WaitingDelivery,
 } from './endpoint-queue.ts';
 import {
   adaptInHand,
@@ -48,7 +46,7 @@ export interface EndpointQueues {
   readonly flights: ReadonlySet<Flight>;
   queueOf(teamId: string, endpointId: string): EndpointQueue;
   /** Queues a claimed delivery. */
-  accept(row: ClaimedDelivery, claimedAtMs: number, early?: EarlyAttempts | null): void;
+  accept(row: ClaimedDelivery, claimedAtMs: number): void;
   /** Launches the next delivery. Returns null if every slot is taken or no queue is ready. */
   next(nowMs: number): Flight | null;
   /**
@@ -73,8 +71,6 @@ export interface EndpointQueues {
    * database, until `setMore`.
    */
   takeShares(status: WaitingStatus): Share[];
-  /** Notes that the claim by these shares has ended. */
-  endShares(shares: readonly Share[]): void;
   /** Ids of the deliveries that wait in the queues. */
   queuedIds(): string[];
   /** Drops queues with nothing in hand when there are very many. */
@@ -92,7 +88,7 @@ export function createEndpointQueues(limits: Limits): EndpointQueues {
   return {
     flights,
     queueOf: (teamId, endpointId) => queueOf(state, teamId, endpointId),
-    accept: (row, claimedAtMs, early = null) => accept(state, { row, claimedAtMs, early }),
+    accept: (row, claimedAtMs) => accept(state, row, claimedAtMs),
     next: (nowMs) => next(state, nowMs),
     park: (sinceMs) => park(state, sinceMs),
     land: (flight, pace) => land(state, flight, pace),
@@ -102,7 +98,6 @@ export function createEndpointQueues(limits: Limits): EndpointQueues {
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     canClaim: () => canClaim(state),
     takeShares: (status) => takeShares(state, status),
-    endShares,
     queuedIds: () =>
       [...queues.values()].flatMap(({ waiting }) => waiting.map(({ row }) => row.id)),
     forgetIdle: () => forgetIdle(state),
@@ -110,10 +105,9 @@ export function createEndpointQueues(limits: Limits): EndpointQueues {
   };
 }
 
-function accept(state: QueuesState, delivery: WaitingDelivery): void {
-  const { row } = delivery;
+function accept(state: QueuesState, row: ClaimedDelivery, claimedAtMs: number): void {
   const queue = queueOf(state, row.team_id, row.endpoint_id);
-  insertWaiting(queue, delivery);
+  insertWaiting(queue, { row, claimedAtMs });
   state.queued += 1;
   reindex(state, queue);
 }
@@ -129,8 +123,7 @@ function next(state: QueuesState, nowMs: number): Flight | null {
   state.queued -= 1;
   state.launched += 1;
   queue.inFlight += 1;
-  const { row, early } = delivery;
-  const flight: Flight = { row, early, queue, startedAtMs: nowMs, isParked: false };
+  const flight: Flight = { row: delivery.row, queue, startedAtMs: nowMs, isParked: false };
   flights.add(flight);
   // The queue goes to the end, so the other queues have their turns first.
   ready[mode].delete(queue);
@@ -160,7 +153,6 @@ function land(state: QueuesState, flight: Flight, pace: Pace): void {
   if (!state.flights.delete(flight)) throw new Error('An attempt landed twice.');
   if (isParked) state.parked -= 1;
   queue.isSlow = isParked || pace === 'timeout';
-  queue.isQuick = pace === 'quick';
   queue.inFlight -= 1;
   queue.cap = capAfter(queue.cap, pace, state.limits.maxPerEndpoint);
   reindex(state, queue);

@@ -1,7 +1,7 @@
 import { statement, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
-import { NO_WAIT_FOR_DISK, type RecordedAttempt } from './result-store.ts';
+import { NO_WAIT_FOR_DISK } from './result-store.ts';
 
 /** One event and one of its subscribers, with all that an attempt needs of both. */
 export interface FanOutRow {
@@ -66,7 +66,7 @@ export function takeEvents(
   return tx.query(TAKE_EVENTS[which], [limit]);
 }
 
-/** A delivery to insert. Without an attempt it has the status `pending` and is due at once. */
+/** A delivery to insert, with status `pending` and due at once. */
 export interface NewDelivery {
   readonly teamId: string;
   readonly id: string;
@@ -75,25 +75,16 @@ export interface NewDelivery {
   readonly eventType: string;
   /** Whether the worker that inserts it claims it at once. */
   readonly claimed: boolean;
-  /** Its first attempt if that has ended well already. */
-  readonly attempt: RecordedAttempt | null;
 }
 
 const INSERT_DELIVERIES = statement(
   'webhooks.insertDeliveries',
   `insert into webhook_delivery
-     (team_id, id, endpoint_id, event_id, event_type, created_at, status, attempt, next_try_at,
-       claimed_by, last_attempt_at, response_code, response_excerpt, response_ms)
-   select n.team_id, n.id, n.endpoint_id, n.event_id, n.event_type, $1::timestamptz,
-     case when n.at is null then 'pending' else 'ok' end,
-     case when n.at is null then 0 else 1 end,
-     case when n.at is null then $1::timestamptz end,
-     case when n.at is null and n.claimed then $2::int end,
-     n.at, n.response_code, n.response_excerpt, n.response_ms
-   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[],
-       $9::timestamptz[], $10::int[], $11::text[], $12::int[])
-     as n (team_id, id, endpoint_id, event_id, event_type, claimed,
-       at, response_code, response_excerpt, response_ms)
+     (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, claimed_by)
+   select n.team_id, n.id, n.endpoint_id, n.event_id, n.event_type, 'pending', $1, $1,
+     case when n.claimed then $2::int end
+   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
+     as n (team_id, id, endpoint_id, event_id, event_type, claimed)
    on conflict (team_id, endpoint_id, event_id) do nothing`,
 );
 
@@ -114,7 +105,6 @@ export interface FanOut {
 }
 
 const DELIVERY_COLUMNS = ['teamId', 'id', 'endpointId', 'eventId', 'eventType', 'claimed'] as const;
-const ATTEMPT_COLUMNS = ['at', 'responseCode', 'responseExcerpt', 'responseMs'] as const;
 
 /**
  * Inserts the deliveries and marks the events as fanned out. Needs the transaction that took the
@@ -123,11 +113,6 @@ const ATTEMPT_COLUMNS = ['at', 'responseCode', 'responseExcerpt', 'responseMs'] 
 export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: FanOut): void {
   tx.send(NO_WAIT_FOR_DISK, []);
   if (deliveries.length > 0)
-    tx.send(INSERT_DELIVERIES, [
-      at,
-      worker,
-      ...columnsOf(deliveries, DELIVERY_COLUMNS),
-      ...ATTEMPT_COLUMNS.map((name) => deliveries.map(({ attempt }) => attempt?.[name] ?? null)),
-    ]);
+    tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
   tx.send(MARK_FANNED_OUT, [at, ...columnsOf(events, ['teamId', 'id'])]);
 }

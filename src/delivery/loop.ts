@@ -109,12 +109,8 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
-  /** The fan-outs that run now. Written by rounds.ts; read by fan-out.ts and awaited by stop. */
-  readonly fanOuts: Set<Promise<void>>;
   /** When the last fan-out began. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
-  /** Until when deliveries are inserted before they are attempted. As `fannedOutAtMs`. */
-  carefulUntilMs: number;
   /**
    * Which events the next fan-out takes. While very many wait, old and new ones take turns, so that
    * a new event need not wait for all the old ones. Written and read by fan-out.ts.
@@ -127,7 +123,7 @@ export interface LoopState {
    * removes; rounds.ts reads it to tell lost claims from its own.
    */
   readonly unwritten: Set<string>;
-  /** Results to write, oldest first. attempts.ts and fan-out.ts add, results.ts takes. */
+  /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
   readonly results: RecordedAttempt[];
   /**
    * Results of endpoints that somebody has locked. The next tick tries again. Written and read by
@@ -158,9 +154,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
         activated: new Set(),
         workers: new Set(),
       },
-      fanOuts: new Set(),
       fannedOutAtMs: -Infinity,
-      carefulUntilMs: -Infinity,
       fanOutNext: 'oldest',
       secrets: new WeakMap(),
       unwritten: new Set(),

@@ -32,8 +32,6 @@ export interface RecordedAttempt {
   readonly responseExcerpt: string | null;
   readonly responseMs: number;
   readonly error: string | null;
-  /** Whether the delivery was inserted with it, so that only its endpoint has to learn of it. */
-  readonly isStored: boolean;
 }
 
 const RECORD_COLUMNS = [
@@ -226,9 +224,8 @@ function recordHeld(
   attempts: readonly RecordedAttempt[],
   outcomes: readonly EndpointOutcome[],
 ): void {
-  const unstored = attempts.filter(({ isStored }) => !isStored);
-  keepFailed(tx, worker, unstored);
-  if (unstored.length > 0) tx.send(RECORD, [worker, ...columnsOf(unstored, RECORD_COLUMNS)]);
+  keepFailed(tx, worker, attempts);
+  if (attempts.length > 0) tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
   if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
 }
 

@@ -59,33 +59,15 @@ async function runRounds(loop: Loop): Promise<void> {
     try {
       await round(loop, tick, release);
     } catch (error) {
-      await recoverFrom(loop, error);
+      options.logger.warn({ err: error }, 'the delivery loop could not use the database');
+      state.isInDoubt = true;
+      wanted.events = true;
+      wanted.tick = true;
+      // What a fan-out has inserted is noted nowhere if its answer was lost.
+      searchAll(loop);
+      await delay(RETRY_MS);
     }
   }
-}
-
-/** After a failure, all that may have been lost is looked for, a little later. */
-async function recoverFrom(loop: Loop, error: unknown): Promise<void> {
-  const { state, options } = loop;
-  options.logger.warn({ err: error }, 'the delivery loop could not use the database');
-  state.isInDoubt = true;
-  state.wanted.events = true;
-  state.wanted.tick = true;
-  // A fan-out may have inserted what nobody has noted.
-  searchAll(loop);
-  await delay(RETRY_MS);
-}
-
-/** Fans out beside the rounds: it waits for attempts, and claims must not wait for those. */
-function startFanOut(loop: Loop): void {
-  const { fanOuts } = loop.state;
-  const work = fanOut(loop)
-    .catch((error: unknown) => recoverFrom(loop, error))
-    .finally(() => {
-      fanOuts.delete(work);
-      startRounds(loop);
-    });
-  fanOuts.add(work);
 }
 
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
@@ -98,8 +80,8 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
   if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
   if (mayFanOut(loop)) {
     state.wanted.events = false;
-    startFanOut(loop);
     accept(loop, await claimUrgent(db, lock.number, limits.concurrency));
+    accept(loop, await fanOut(loop));
   }
   await search(loop, isTick);
   for (const status of WAITING_STATUSES) await claim(loop, status);

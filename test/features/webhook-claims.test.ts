@@ -268,39 +268,6 @@ describe('the delivery loop', () => {
     expect(numbersAt('/a').indexOf(101)).toBeGreaterThanOrEqual(92);
   });
 
-  /** Makes the database refuse this on deliveries. Resolves with what lets it work again. */
-  const refuse = async (change: 'insert' | 'update'): Promise<() => Promise<unknown>> => {
-    await client.query(
-      `create function refuse() returns trigger language plpgsql
-       as $$ begin raise exception 'refused'; end $$`,
-    );
-    await client.query(
-      `create trigger refuse before ${change} on webhook_delivery
-       for each row execute function refuse()`,
-    );
-    return () => client.query('drop trigger refuse on webhook_delivery');
-  };
-  const IS_OK = `select from webhook_delivery where status = 'ok' and attempt = 1`;
-
-  test('a quick answer is inserted with its delivery', async () => {
-    await refuse('update');
-    await writeEvents(1, 1, false);
-    await startLoop();
-    await until(async () => (await read(IS_OK)).length > 0);
-    expect(await read(`select from webhook_delivery where status <> 'ok'`)).toEqual([]);
-  });
-
-  test('what the database does not take is not sent again and again', async () => {
-    const allow = await refuse('insert');
-    await writeEvents(1, 1, false);
-    await startLoop();
-    await until(() => (deliveries?.logged.length ?? 0) > 3);
-    expect(receiver.requestsTo('/a')).toHaveLength(1);
-    await allow();
-    await until(async () => (await read(IS_OK)).length > 0);
-    expect(receiver.requestsTo('/a')).toHaveLength(2);
-  });
-
   test('of many events at once it claims no more for an endpoint than it may attempt', async () => {
     // No endpoint is silent for long, so no claim is released for that reason.
     vi.useFakeTimers({ toFake: ['performance'] });

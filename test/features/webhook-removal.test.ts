@@ -93,7 +93,6 @@ describe('a deleted endpoint', () => {
           eventId: row.event_id,
           eventType: row.event_type,
           claimed: false,
-          attempt: null,
         })),
       });
     };

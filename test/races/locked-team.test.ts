@@ -237,7 +237,6 @@ const resultOf = (id: string): RecordedAttempt => ({
   responseExcerpt: 'ok',
   responseMs: 1,
   error: null,
-  isStored: false,
 });
 
 test('replacements while the team does everything it can deadlock with nothing', async () => {

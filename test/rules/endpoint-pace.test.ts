@@ -1,6 +1,5 @@
 // What a slow endpoint changes, and what is given back; see also endpoint-queues.test.ts.
 import { describe, expect, test } from 'vitest';
-import { newEarlyAttempts } from '../../src/delivery/early.ts';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
 import { fill, launch, retry, row } from '../support/endpoint-queues.ts';
@@ -108,17 +107,6 @@ describe('given back', () => {
     const moreOf = (endpoint: string) => queues.queueOf('team_a', endpoint).more;
     expect(moreOf('a')).toEqual({ pending: true, retrying: false });
     expect(moreOf('b')).toEqual({ pending: false, retrying: true });
-  });
-
-  test('is nothing that is still to be inserted', () => {
-    const queues = createEndpointQueues(ONE_SLOT);
-    const early = newEarlyAttempts();
-    attempt(queues, 'a', 'timeout');
-    queues.accept(row('a'), 1, early);
-    queues.accept(row('a'), 1, early);
-    expect(queues.withdraw(2)).toEqual([]);
-    early.close();
-    expect(queues.withdraw(2)).toHaveLength(2);
   });
 
   test('is not what a slow endpoint can launch now', () => {

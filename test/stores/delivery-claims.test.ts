@@ -6,7 +6,6 @@ import { readBacklog } from '../../src/delivery/backlog-store.ts';
 import * as claims from '../../src/delivery/claim-store.ts';
 import * as due from '../../src/delivery/due-store.ts';
 import * as fanOut from '../../src/delivery/fan-out-store.ts';
-import type { RecordedAttempt } from '../../src/delivery/result-store.ts';
 import * as waiting from '../../src/delivery/waiting-store.ts';
 import { openTwinStores, whileSession, type TwinStores } from '../support/twin-stores.ts';
 
@@ -582,7 +581,6 @@ describe('the fan-out', () => {
       eventId,
       eventType: 'training.completed',
       claimed: isClaimed,
-      attempt: null,
     });
     const changed = await twins.changesIn((tx) =>
       fanOut.insertDeliveries(tx, {
@@ -605,55 +603,5 @@ describe('the fan-out', () => {
       `select claimed_by from webhook_delivery where id like 'whd_new%' order by id`,
     );
     expect(rows.map(({ claimed_by }) => claimed_by)).toEqual([7, null]);
-  });
-
-  test('insertDeliveries inserts what was attempted already as it is then', async () => {
-    await waitForFanOut('team_a evt_1');
-    const attempt: RecordedAttempt = {
-      teamId: 'team_a',
-      id: 'whd_new1',
-      endpointId: 'whe_2',
-      isTest: false,
-      status: 'ok',
-      attempt: 1,
-      extraAttempts: 0,
-      nextTryAt: null,
-      wasUrgent: false,
-      at: new Date(NOW.getTime() + 5),
-      responseCode: 204,
-      responseExcerpt: 'fine',
-      responseMs: 5,
-      error: null,
-      isStored: false,
-    };
-    const of = { teamId: 'team_a', endpointId: 'whe_2', eventType: 'training.completed' };
-    await twins.inTransaction(async (tx) =>
-      fanOut.insertDeliveries(tx, {
-        at: NOW,
-        worker: 7,
-        events: [{ teamId: 'team_a', id: 'evt_1' }],
-        deliveries: [{ ...of, id: 'whd_new1', eventId: 'evt_1', claimed: true, attempt }],
-      }),
-    );
-    const { rows } = await twins.pool.query(
-      `select status, attempt, extra_attempts, next_try_at, claimed_by, last_attempt_at,
-         response_code, response_excerpt, response_ms, error
-       from webhook_delivery
-       where id = 'whd_new1'`,
-    );
-    expect(rows).toEqual([
-      {
-        status: 'ok',
-        attempt: 1,
-        extra_attempts: 0,
-        next_try_at: null,
-        claimed_by: null,
-        last_attempt_at: attempt.at.toISOString(),
-        response_code: 204,
-        response_excerpt: 'fine',
-        response_ms: 5,
-        error: null,
-      },
-    ]);
   });
 });

@@ -45,7 +45,6 @@ const ok = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt => ({
   responseExcerpt: null,
   responseMs: 12,
   error: null,
-  isStored: false,
   ...fields,
 });
 const failed = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt =>
@@ -102,14 +101,6 @@ test.each([
     `update webhook_delivery set ${state} where team_id = 'team_a' and id = 'whd_2'`,
   );
   expect(await record([failed()])).toEqual({});
-});
-
-test('a result that was inserted with its delivery only counts for the endpoint', async () => {
-  const changed = await record(
-    [ok({ isStored: true }), failed({ id: 'whd_1', endpointId: 'whe_1', isStored: true })],
-    [outcome({ lastSuccessAt: seconds(9) })],
-  );
-  expect(Object.keys(changed)).toEqual(['webhook_endpoint']);
 });
 
 test('a request for one more attempt that came during this one stays', async () => {
