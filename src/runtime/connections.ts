@@ -71,6 +71,7 @@ export function createGuardedServer(
     return (left) => {
       endDeadline();
       reading.end(socket);
+      flooding.answered(socket);
       if (left === 0 && !socket.destroyed) silence.begin(socket);
     };
   });
@@ -116,13 +117,18 @@ const SUSPECT_MS = 10_000;
 
 /**
  * Closes a connection that has too many requests in flight. Node has then parsed hundreds more of
- * them at once, so the client must not come back with a new connection each time.
+ * them at once, so the client must not come back with a new connection each time. Nor may those
+ * that it has just opened be read: forty of them would stop the process for a second.
  */
 function slowDownFloods(server: Server, { suspectEveryMs }: ConnectionLimits) {
   const suspects = new Map<string, { until: number; nextAt: number }>();
   const networkOfSocket = ({ remoteAddress }: Socket): string =>
     networkOf(normalizeIp(remoteAddress));
+  /** Connections on which nothing was answered yet. */
+  const fresh = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
+    fresh.add(socket);
+    socket.once('close', () => fresh.delete(socket));
     if (suspects.size === 0) return;
     const network = networkOfSocket(socket);
     const suspect = suspects.get(network);
@@ -141,8 +147,9 @@ function slowDownFloods(server: Server, { suspectEveryMs }: ConnectionLimits) {
     socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
     socket.once('close', () => (Error.stackTraceLimit = traces));
     socket.destroy();
+    for (const other of fresh) if (networkOfSocket(other) === network) other.destroy();
   };
-  return { stop };
+  return { stop, answered: (socket: Socket) => void fresh.delete(socket) };
 }
 
 /** Closes the connections of exchanges that take too long. */

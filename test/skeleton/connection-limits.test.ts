@@ -185,9 +185,12 @@ describe('a connection is closed', () => {
       setImmediate(() => response.end('ok')),
     );
     const known = await open();
+    await ask(known);
+    const fresh = await open();
     const client = await open();
     client.socket.write(GET.repeat(50));
     await readToEnd(client);
+    expect(await readToEnd(fresh)).toBe('');
     expect(await readToEnd(await open())).toBe('');
     await ask(known);
   });
