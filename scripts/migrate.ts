@@ -14,6 +14,8 @@ if (!databaseUrl) {
 
 try {
   const applied = await migrate(databaseUrl, {
+    distribute: process.argv.includes('--distribute'),
+    onDistributed: (table) => console.log(`distributed ${table}`),
     onBlocked: (name) =>
       console.log(`${name} waits until older transactions end that use its tables (a backup?)`),
   });

@@ -1,11 +1,12 @@
 // `npm test` runs the static checks in parallel, then the tests. With arguments (a file, -t NAME …)
-// it runs only the tests. `--heavy` runs the suites that want the machine to themselves. The last
-// line is `N passed, N failed, N skipped`; a static check that fails counts as one failed.
+// it runs only the tests. `--heavy` runs the suites that want the machine to themselves. Failures
+// are named again at the end, because the start of a long output may be lost. The last line is
+// `N passed, N failed, N skipped`; a static check that fails counts as one failed.
 import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 interface Counts {
   passed: number;
@@ -13,11 +14,33 @@ interface Counts {
   skipped: number;
 }
 
+/** Vitest's JSON report, as far as it is read here. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly FileResult[];
+}
+
+interface FileResult {
+  readonly name: string;
+  readonly status: string;
+  /** Why the file did not load. */
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages: readonly string[];
+  }[];
+}
+
 const root = join(import.meta.dirname, '..');
 /** Compiled code, which the many processes that the tests start would otherwise make again. */
 const COMPILED = join(root, 'node_modules/.cache/compiled');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
 const running = new Set<ChildProcess>();
+const failures: string[] = [];
 
 /** All are JavaScript programs, run by this Node, so that they do not depend on PATH. */
 const checks: ReadonlyArray<{ name: string; args: readonly string[] }> = [
@@ -47,11 +70,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const given = process.argv.slice(2);
 const isHeavy = given.includes('--heavy');
-const args = given.filter((arg) => arg !== '--heavy');
+const isOnCitus = given.includes('--citus');
+const args = given.filter((arg) => arg !== '--heavy' && arg !== '--citus');
 const failedChecks = given.length > 0 ? 0 : await runChecks();
 const tests = await runSuites();
 const failed = tests.failed + failedChecks;
 if (failed > 0) process.exitCode = 1;
+for (const failure of failures) console.log(`✗ ${failure}`);
 console.log(`${tests.passed} passed, ${failed} failed, ${tests.skipped} skipped`);
 
 /** Resolves with how many failed. Prints the output of a check when it ends, so they do not mix. */
@@ -69,12 +94,12 @@ async function runChecks(): Promise<number> {
   return results.filter((code) => code !== 0).length;
 }
 
-/** The heavy suites are two runs, unless some are named. */
+/** The heavy suites, and those on Citus, are two runs, unless some are named. */
 async function runSuites(): Promise<Counts> {
-  if (!isHeavy) return runTests('usual', args);
-  if (args.length > 0) return runTests('allHeavy', args);
-  const beside = await runTests('heavy', []);
-  const alone = await runTests('alone', []);
+  if (!isHeavy && !isOnCitus) return runTests('usual', args);
+  if (args.length > 0) return runTests(isOnCitus ? 'allOnCitus' : 'allHeavy', args);
+  const beside = await runTests(isOnCitus ? 'citus' : 'heavy', []);
+  const alone = await runTests(isOnCitus ? 'citusAlone' : 'alone', []);
   return {
     passed: beside.passed + alone.passed,
     failed: beside.failed + alone.failed,
@@ -106,17 +131,34 @@ async function runTests(suites: string, testArgs: readonly string[]): Promise<Co
 }
 
 function readCounts(report: string): Counts {
+  const json = readReport(report);
+  if (json === null) return { passed: 0, failed: 1, skipped: 0 };
+  failures.push(...json.testResults.flatMap(describeFailures));
+  return {
+    passed: json.numPassedTests,
+    failed: json.numFailedTests,
+    skipped: json.numPendingTests + json.numTodoTests,
+  };
+}
+
+/** null: Vitest wrote none, since it crashed. */
+function readReport(report: string): Report | null {
   try {
-    const json = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>;
-    const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0 } = json;
-    return {
-      passed: numPassedTests,
-      failed: numFailedTests,
-      skipped: numPendingTests + numTodoTests,
-    };
+    return JSON.parse(readFileSync(report, 'utf8')) as Report;
   } catch {
-    return { passed: 0, failed: 1, skipped: 0 };
+    return null;
   }
+}
+
+function describeFailures({ name, status, message, assertionResults }: FileResult): string[] {
+  const file = relative(root, name);
+  const failed = assertionResults.filter((result) => result.status === 'failed');
+  if (failed.length === 0) return status === 'failed' ? [`${file}\n  ${message}`] : [];
+  return failed.map(({ fullName, failureMessages }) => {
+    const lines = failureMessages.join('\n').split('\n');
+    const own = lines.filter((line) => !/^ +at .*\/node_modules\//.test(line));
+    return [`${file} > ${fullName}`, ...own].join('\n  ');
+  });
 }
 
 async function run(

@@ -2,17 +2,15 @@ import './runtime/node-version.ts';
 import { systemClock } from './core/clock.ts';
 import type { Tracing } from './core/trace.ts';
 import { requireAppSecret } from './db/app-secret.ts';
-import type { Caller, Database } from './db/client.ts';
+import type { Caller, Database, Db } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
 import { requireDirectAt } from './db/poolers.ts';
-import { holdSessionLock } from './db/session-lock.ts';
 import { WAKE_UP_CHANNELS } from './db/wake-ups.ts';
-import { WORKER_LOCK_CLASS } from './delivery/claim-store.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
-import { startDispatcher, type Dispatcher } from './delivery/dispatcher.ts';
 import { createSender } from './delivery/sender.ts';
+import { startLoops, type Loops } from './delivery/start-loops.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { openDatabaseOf } from './runtime/database.ts';
 import { startJobThread } from './runtime/job-thread.ts';
@@ -38,9 +36,11 @@ export async function startWorker(config: Config): Promise<Part> {
     await requireDirectAt(config.databaseUrl, 'The worker');
     await requireMigrated(db, migrations);
     await requireAppSecret(db, secrets);
-    const metrics = createWorkerMetrics(() => readBacklog(db.forCaller(METRICS)));
+    let shards: () => readonly Db[] = () => [];
+    const metrics = createWorkerMetrics(() => readBacklog(db.forCaller(METRICS), shards()));
     const tracing = await startTracing(config, 'worker', logger);
     const deliveries = await startDeliveries({ config, db, logger, metrics, tracing });
+    shards = () => deliveries.databases();
     const jobs = await startJobThread({
       entry: new URL('./jobs.ts', import.meta.url),
       data: config,
@@ -93,22 +93,22 @@ interface WorkerOptions {
   readonly logger: ProcessLogger;
 }
 
-/**
- * Starts the deliveries, with the connections to receivers and with a lock that shows other workers
- * that this one is alive.
- */
-async function startDeliveries(
-  options: WorkerOptions & { readonly metrics: WorkerMetrics; readonly tracing: Tracing | null },
-): Promise<Dispatcher> {
+interface DeliveryOptions extends WorkerOptions {
+  readonly metrics: WorkerMetrics;
+  readonly tracing: Tracing | null;
+}
+
+/** Starts the deliveries, with the connections to receivers. */
+async function startDeliveries(options: DeliveryOptions): Promise<Loops> {
   const { config, db, logger, metrics, tracing } = options;
-  const lock = await holdSessionLock(config.databaseUrl, WORKER_LOCK_CLASS);
   const sender = createSender({
     allowPrivateTargets: config.webhookAllowPrivateTargets,
     timeoutMs: config.webhookTimeoutMs,
   });
-  const dispatcher = startDispatcher({
+  const loops = await startLoops({
+    databaseUrl: config.databaseUrl,
     db,
-    lock,
+    openNode: (databaseUrl) => openDatabaseOf({ ...config, databaseUrl }, logger),
     sender,
     logger,
     clock: systemClock,
@@ -121,13 +121,12 @@ async function startDeliveries(
     observe: metrics.observeDelivery,
     tracing,
   });
-  metrics.watch(dispatcher);
+  metrics.watch(loops);
   const stop = async (): Promise<void> => {
-    await dispatcher.stop();
+    await loops.stop();
     await sender.close();
-    await lock.close();
   };
-  return { ...dispatcher, stop };
+  return { ...loops, stop };
 }
 
 if (import.meta.main)

@@ -9,11 +9,14 @@ import type { TestProject } from 'vitest/node';
 import { buildAdminIfChanged } from '../scripts/build-admin.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
+import { createDistributed, runSql, startCitus, whyNoCitus } from './support/citus.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of the run's Postgres, as its superuser; used by support/database.ts. */
     testServerUrl: string;
+    /** On Citus, the URLs of the other nodes. A database is made on every node. */
+    testWorkerUrls: readonly string[];
   }
 }
 
@@ -31,6 +34,7 @@ const settings = {
 
 /** Vitest's global setup; resolves with the teardown. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (/citus/i.test(process.env['TEST_SUITES'] ?? '')) return setUpCitus(project);
   const dataDir = await mkdtemp(join(await findRoom(), 'customer-api-test-'));
   // mkdtemp gives access to our user only, but if the tests run as root, Postgres is another user.
   await chmod(dataDir, 0o755);
@@ -42,6 +46,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const release = removeAfterOurEnd(dataDir, postgres);
   await makeTemplate(postgres.databaseUrl);
   project.provide('testServerUrl', postgres.databaseUrl);
+  project.provide('testWorkerUrls', []);
   return async () => {
     await postgres.stop();
     await release();
@@ -74,6 +79,28 @@ function removeAfterOurEnd(dataDir: string, postgres: EmbeddedPostgres): () => P
       shell.once('exit', () => done());
       shell.stdin.end();
     });
+}
+
+/** The same on a cluster: the template is there on every node, and so are its clones. */
+async function setUpCitus(project: TestProject): Promise<() => Promise<void>> {
+  const reason = whyNoCitus();
+  if (reason !== null) throw new Error(`The tests on Citus cannot run: ${reason}`);
+  const [cluster] = await Promise.all([startCitus(), buildAdminIfChanged()]);
+  const [server, ...workers] = cluster.nodes.map(({ url }) => url);
+  await createDistributed(cluster, 'template_migrated');
+  for (const node of cluster.nodes) {
+    await runSql(node.url, 'ALTER DATABASE template_migrated ALLOW_CONNECTIONS false');
+    // Citus' own sessions, too.
+    await runSql(
+      node.url,
+      `SELECT pg_terminate_backend(pid)
+       FROM pg_stat_activity
+       WHERE datname = 'template_migrated'`,
+    );
+  }
+  project.provide('testServerUrl', server ?? '');
+  project.provide('testWorkerUrls', workers);
+  return () => cluster.stop();
 }
 
 async function makeTemplate(serverUrl: string): Promise<void> {

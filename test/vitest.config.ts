@@ -5,6 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const HEAVY = [
   'test/availability/**/*.test.ts',
   'test/browser/**/*.test.ts',
+  'test/citus/**/*.test.ts',
   'test/clients/**/*.test.ts',
   'test/deploy/**/*.test.ts',
   'test/snippets/**/*.test.ts',
@@ -15,28 +16,54 @@ const ALONE = [
   'test/neighbours/**/*.test.ts',
   'test/races/chaos.test.ts',
 ];
+/** What `npm run test:citus` runs on a cluster: the suites of plain Postgres, and its own. */
+const ON_CITUS = [
+  ...['citus', 'contract', 'db', 'features', 'races', 'tasks'].map(
+    (folder) => `test/${folder}/**/*.test.ts`,
+  ),
+  'test/seed/{command,example,refusal,robust,rollups}.test.ts',
+];
+/** They want the whole machine there, too. */
+const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.test.ts'];
+/** What a cluster cannot have. */
+const NOT_ON_CITUS = [
+  // It judges the functions of the migrations. Those of triggers go with `--distribute`.
+  'test/contract/tenancy.test.ts',
+];
+/** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */
+const ONLY_ON_CITUS = ['test/citus/{counting,growing,requests}.test.ts'];
 const ALL_HEAVY = [...HEAVY, ...ALONE];
 
 /** Which suites this run has; `scripts/test.ts` says it. */
 const suites = process.env['TEST_SUITES'] ?? 'usual';
-const isUsual = suites === 'usual';
 const included: Readonly<Record<string, string[]>> = {
   usual: ['test/**/*.test.ts'],
   heavy: HEAVY,
   alone: ALONE,
   allHeavy: ALL_HEAVY,
+  citus: ON_CITUS,
+  citusAlone: ALONE_ON_CITUS,
+  allOnCitus: [...ON_CITUS, ...ALONE_ON_CITUS],
 };
+
+const excluded: Readonly<Record<string, string[]>> = {
+  usual: ALL_HEAVY,
+  heavy: ONLY_ON_CITUS,
+  citus: [...ALONE_ON_CITUS, ...NOT_ON_CITUS],
+  allOnCitus: NOT_ON_CITUS,
+};
+const ALONE_RUNS = ['alone', 'allHeavy', 'citusAlone'];
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: included[suites] ?? [],
-    exclude: isUsual ? [...configDefaults.exclude, ...ALL_HEAVY] : configDefaults.exclude,
+    exclude: [...configDefaults.exclude, ...(excluded[suites] ?? [])],
     globalSetup: ['test/global-setup.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
     // One more than the cores of a small machine: tests also wait.
-    maxWorkers: isUsual || suites === 'heavy' ? 3 : 1,
+    maxWorkers: ALONE_RUNS.includes(suites) ? 1 : 3,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.
     testTimeout: 120_000,
     hookTimeout: 120_000,

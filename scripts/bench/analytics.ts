@@ -24,7 +24,7 @@ export async function benchAnalytics(
   const { planMs, executeMs } = await explain(world, sent, rounds);
   const requests = [httpRequest('GET', key, '/analytics/team')];
   const { medianMs } = await world.load({
-    port: api.port,
+    ports: [api.port],
     requests,
     concurrency: 1,
     until: { rounds },

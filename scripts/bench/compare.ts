@@ -24,7 +24,7 @@ export async function runOnce(
 ): Promise<Run> {
   const { pid, port } = server;
   const before = await readCpuMs(pid);
-  const job = { port, requests, concurrency, until: { seconds } };
+  const job = { ports: [port], requests, concurrency, until: { seconds } };
   const { count, perSecond, medianMs, p99Ms } = await world.load(job);
   const after = await readCpuMs(pid);
   const cpuUs = before === null || after === null ? null : ((after - before) * 1000) / count;

@@ -6,7 +6,8 @@ import { median, quantile } from './report.ts';
 
 /** What the load generator sends. */
 export interface Job {
-  readonly port: number;
+  /** The ports of the servers; connections go to each of them in turn. */
+  readonly ports: readonly number[];
   /** Complete HTTP requests, sent in turn. `{n}` is replaced with a unique twelve-digit number. */
   readonly requests: readonly string[];
   /** The number of connections; each has one request in flight. */
@@ -51,7 +52,12 @@ async function run(job: Job): Promise<Outcome> {
   const take = (): number | null =>
     performance.now() < endsAt && sent < most ? (offset + sent++) % job.requests.length : null;
   const record = (place: number, ms: number): unknown => times[place]?.push(ms);
-  await Promise.all(Array.from({ length: job.concurrency }, () => converse(job, take, record)));
+  const { ports, concurrency } = job;
+  await Promise.all(
+    Array.from({ length: concurrency }, (_, number) =>
+      converse({ job, port: ports[number % ports.length] ?? 0, take, record }),
+    ),
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   const all = times.flat();
   return {
@@ -67,12 +73,14 @@ async function run(job: Job): Promise<Outcome> {
  * Sends requests over one connection until `take` returns null. Rejects at the first response that
  * is not 2xx, because timings of errors are worthless.
  */
-function converse(
-  job: Job,
-  take: () => number | null,
-  record: (place: number, ms: number) => void,
-): Promise<void> {
-  const { port, requests } = job;
+function converse(conversation: {
+  readonly job: Job;
+  readonly port: number;
+  readonly take: () => number | null;
+  readonly record: (place: number, ms: number) => void;
+}): Promise<void> {
+  const { port, take, record } = conversation;
+  const { requests } = conversation.job;
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1').setNoDelay().setTimeout(ANSWER_TIMEOUT_MS);
     let place = 0;
@@ -113,7 +121,7 @@ function converse(
       if (!isLast) return send();
       // A connection carries so many requests, and then another one goes on.
       socket.end();
-      return resolve(converse(job, take, record));
+      return resolve(converse(conversation));
     });
     socket.on('timeout', () => socket.destroy(new Error('no answer')));
     socket.on('error', reject);

@@ -2,7 +2,7 @@
 // It brings its own database, data, load and the floor that it compares with. Do not run anything
 // else on the machine meanwhile.
 //   --quick                            less data and fewer runs: about a minute
-//   --only list|traces|pages|analytics|writes|webhooks
+//   --only list,traces,pages,analytics,writes,webhooks,growth     some of them
 //   --only soak --minutes 60           mixed load: what grows with time? Only when asked for
 //   --save                             keep the figures in results.json, and the plot beside it
 // At the end, all figures with a target stand beside the last ones that were kept.
@@ -11,9 +11,10 @@ import { parseArgs } from 'node:util';
 import { benchAnalytics } from './analytics.ts';
 import { seedFile } from './data.ts';
 import { createFloor } from './floor.ts';
+import { benchGrowth, type Growth } from './growth.ts';
 import { benchList } from './list.ts';
 import { benchPages, PAGE_TEAMS } from './pages.ts';
-import { printedFigures } from './report.ts';
+import { printedCurves, printedFigures } from './report.ts';
 import { reportResults } from './results.ts';
 import { benchSoak } from './soak.ts';
 import { benchTraces } from './traces.ts';
@@ -21,7 +22,16 @@ import { benchWebhooks } from './webhooks.ts';
 import { openWorld } from './world.ts';
 import { benchWrites } from './writes.ts';
 
-const PARTS = ['list', 'traces', 'pages', 'analytics', 'writes', 'webhooks', 'soak'] as const;
+const PARTS = [
+  'list',
+  'traces',
+  'pages',
+  'analytics',
+  'writes',
+  'webhooks',
+  'growth',
+  'soak',
+] as const;
 type Part = (typeof PARTS)[number];
 
 interface Scale {
@@ -35,6 +45,7 @@ interface Scale {
   readonly seconds: number;
   readonly rounds: number;
   readonly deliveries: number;
+  readonly growth: Growth;
 }
 
 const FULL: Scale = {
@@ -48,6 +59,12 @@ const FULL: Scale = {
   seconds: 3,
   rounds: 300,
   deliveries: 50_000,
+  growth: {
+    teams: [10, 100, 1_000, 10_000, 100_000],
+    rows: [1_000, 10_000, 100_000, 1_000_000, 10_000_000],
+    endpoints: [1, 10, 100, 1_000, 10_000, 100_000],
+    deliveries: 20_000,
+  },
 };
 
 const QUICK: Scale = {
@@ -61,6 +78,12 @@ const QUICK: Scale = {
   seconds: 1,
   rounds: 80,
   deliveries: 20_000,
+  growth: {
+    teams: [10, 1_000],
+    rows: [1_000, 100_000],
+    endpoints: [1, 100, 1_000],
+    deliveries: 5_000,
+  },
 };
 
 /** The end of the generated data, which is fixed so that the windows of the analytics are full. */
@@ -98,10 +121,10 @@ function readArguments(): Arguments {
       save: { type: 'boolean', default: false },
     },
   });
-  const only = PARTS.filter((part) =>
-    values.only === undefined ? part !== 'soak' : values.only === part,
-  );
-  if (only.length === 0) throw new Error(`--only takes one of ${PARTS.join(', ')}`);
+  const named = values.only?.split(',');
+  const only = PARTS.filter((part) => named?.includes(part) ?? part !== 'soak');
+  if (named && only.length < named.length)
+    throw new Error(`--only takes some of ${PARTS.join(', ')}`);
   const { quick, minutes, save } = values;
   return { scale: quick ? QUICK : FULL, only, minutes: Number(minutes), save };
 }
@@ -145,8 +168,9 @@ async function bench({ scale, only, minutes, save }: Arguments): Promise<void> {
   }
   if (has('webhooks'))
     await benchWebhooks(world, api, { stack, runs, deliveries: scale.deliveries, rounds });
+  if (has('growth')) await benchGrowth(world, api, { stack, growth: scale.growth, seconds });
   if (has('soak')) await benchSoak(world, api, { stack, minutes });
-  await reportResults(printedFigures(), { save });
+  await reportResults(printedFigures(), printedCurves(), { save });
   console.log(`\nDone in ${elapsed()}.`);
 }
 

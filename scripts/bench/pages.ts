@@ -85,7 +85,7 @@ export async function benchPages(
     for (const offset of after)
       requests.push(httpRequest('GET', key, await pathAfter(world, list, offset)));
     const ask = (rounds: number) =>
-      world.load({ port: api.port, requests, concurrency: 1, until: { rounds } });
+      world.load({ ports: [api.port], requests, concurrency: 1, until: { rounds } });
     await ask(Math.ceil(options.rounds / 10));
     const [second = NaN, ...deep] = (await ask(options.rounds)).mediansMs;
     ['middle', 'last'].forEach((which, index) => {

@@ -32,10 +32,14 @@ export interface Figure {
 
 const WIDTHS = [54, 14, 14, 9] as const;
 const figuresSoFar: Figure[] = [];
+const curvesSoFar: Curve[] = [];
 let title = '';
 
 /** All figures with a target that were printed so far. */
 export const printedFigures = (): readonly Figure[] => figuresSoFar;
+
+/** All curves that were printed so far. */
+export const printedCurves = (): readonly Curve[] => curvesSoFar;
 
 /** Prints a table's title and the names of its columns. */
 export function printHeading(heading: string, columns: readonly string[]): void {
@@ -52,6 +56,34 @@ export function printFigures(
   if (judged) figuresSoFar.push({ name: `${title}: ${what.trim()}`, ...judged });
   const verdict = judged ? `   ${verdictOn(judged)}` : '';
   console.log([what, ...figures].map(pad).join('') + verdict);
+}
+
+/** How much there was of what grows, and the figure. */
+export type Point = readonly [size: number, value: number];
+
+/** A figure at several sizes. */
+export interface Curve {
+  readonly name: string;
+  /** What grows. */
+  readonly of: string;
+  readonly points: readonly Point[];
+}
+
+/** Prints a figure at several sizes. The target is for the last one beside the first one. */
+export function printCurve(
+  name: string,
+  of: string,
+  points: readonly Point[],
+  target: Target,
+): void {
+  curvesSoFar.push({ name, of, points });
+  printHeading(`Growth, ${of}: ${name}`, ['', '', 'ratio']);
+  const [, first = NaN] = points[0] ?? [];
+  points.forEach(([size, value], place) => {
+    const figures = ['', value.toFixed(value < 20 ? 2 : 0), (value / first).toFixed(2)];
+    const judged = place === points.length - 1 ? { value: value / first, target } : undefined;
+    printFigures(`  ${size.toLocaleString('en')}`, figures, judged);
+  });
 }
 
 /** The target, and whether it is met. */

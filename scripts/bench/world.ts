@@ -4,10 +4,11 @@ import { execFileSync, fork, spawn, type ChildProcess } from 'node:child_process
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import packageJson from '../../package.json' with { type: 'json' };
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { loadSeed } from '../../src/seed/load.ts';
@@ -44,8 +45,12 @@ const SETTINGS = {
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
   random_page_cost: '1.1',
-  max_connections: '100',
+  max_connections: '300',
 };
+
+const ROOT = join(import.meta.dirname, '../..');
+/** How each script of package.json begins that runs Node. */
+const START = ['exec', 'node'];
 
 const APP_SECRET = randomBytes(32).toString('hex');
 
@@ -81,7 +86,8 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
     },
     start: async (entry, path, env = () => ({})) => {
       const port = await findFreePort();
-      const child = spawn(process.execPath, [fileURLToPath(entry)], {
+      const child = spawn(process.execPath, argumentsOf(fileURLToPath(entry)), {
+        cwd: ROOT,
         env: { ...environment(databaseUrl, port), ...env(port) },
         stdio: ['ignore', 'ignore', 'inherit'],
       });
@@ -96,6 +102,15 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
   };
 }
 
+/** What Node gets to run the file: for a program of the service, the same as in production. */
+function argumentsOf(file: string): readonly string[] {
+  const end = ` ${relative(ROOT, file)}`;
+  const commands = Object.values<string>(packageJson.scripts);
+  const script = commands.find((command) => command.endsWith(end));
+  const options = script?.slice(0, -end.length).split(' ').slice(START.length) ?? [];
+  return [...options, file];
+}
+
 /** Milliseconds of processor time that the process has used; null on systems without /proc. */
 export async function readCpuMs(pid: number): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
@@ -103,6 +118,12 @@ export async function readCpuMs(pid: number): Promise<number | null> {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   // utime and stime, in ticks. Linux reports 100 ticks per second to every program.
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Milliseconds of processor time that the servers have used; NaN on systems without /proc. */
+export async function cpuMsOf(servers: readonly ServerProcess[]): Promise<number> {
+  const each = await Promise.all(servers.map(({ pid }) => readCpuMs(pid)));
+  return each.reduce<number>((sum, ms) => sum + (ms ?? NaN), 0);
 }
 
 /** Megabytes that the process holds in memory; NaN on systems without /proc. */

@@ -182,3 +182,12 @@ function textFault(text: string): FoundFault | null {
     'invalid_text',
   );
 }
+
+/** How many bytes the JSON of these values has together. null and undefined have none. */
+export function jsonBytes(...values: readonly unknown[]): number {
+  return values.reduce<number>(
+    (sum, value) =>
+      sum + (value === null || value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value))),
+    0,
+  );
+}

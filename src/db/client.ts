@@ -9,6 +9,7 @@ import { FIND_OWN_NAME } from './poolers.ts';
 import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openSharedConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
+import type { Shard } from './shards.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { ask, withFirst, type Observe, type Statement } from './statement.ts';
 import { alsoTrace } from './traced-statements.ts';
@@ -17,7 +18,13 @@ import { openWakeUps, type WakeUp } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
 
 export type { Caller } from './fair-queue.ts';
-export { statement, statementsByFilters, type Statement } from './statement.ts';
+export {
+  ofTeams,
+  ofTeamsAside,
+  statement,
+  statementsByFilters,
+  type Statement,
+} from './statement.ts';
 
 /** The database outside a transaction. */
 export interface Db {
@@ -36,6 +43,8 @@ export interface Db {
    * resolves. Never wait for HTTP inside.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** The part of a distributed database that it leads to (shards.ts). Otherwise it is the whole. */
+  readonly shard?: Shard;
 }
 
 /** How statements outside a transaction are asked. */

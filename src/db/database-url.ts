@@ -42,8 +42,18 @@ export function parseDatabaseUrl(text: string): DatabaseUrl {
   const [first] = hosts;
   if (!first || hosts.length === 1) return { url: text, hosts: [] };
   const { start, rest = '' } = PARTS.exec(text)?.groups ?? {};
-  const { host, port } = first;
-  return { url: `${start}${host.includes(':') ? `[${host}]` : host}:${port}${rest}`, hosts };
+  return { url: `${start}${formatHost(first)}${rest}`, hosts };
+}
+
+/** Returns the connection string of another node, for the same user and database. */
+export function urlOfNode(databaseUrl: string, node: Host): string {
+  const { start = '', rest = '' } = PARTS.exec(databaseUrl)?.groups ?? {};
+  const own = rest.replace(/(?<=[?&])(?:host|port)=[^&#]*&?/g, '');
+  return `${start}${formatHost(node)}${own}`;
+}
+
+function formatHost({ host, port }: Host): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** Returns what is wrong with DATABASE_URL, to be read after its name. null: nothing. */

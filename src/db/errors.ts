@@ -36,6 +36,13 @@ const IN_RECOVERY = /\bduring recovery\b|\brecovery is in progress\b|\bin a hot 
  * The text of the error may be in another language.
  */
 const REFUSES_UNLOGGED = 'get_relation_info';
+/**
+ * What Citus says, as an internal error, when a shard is split or a kept connection to a node has
+ * broken. The next attempt finds the new shard, or makes a new connection.
+ */
+const INTERNAL_STATE = 'XX000';
+const SHARD_HAS_CHANGED =
+  /could not find valid entry for shard \d|failure on connection marked as essential/;
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -83,6 +90,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
+  if (hasShardChanged(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
   return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
@@ -106,6 +114,11 @@ export function isStandby(error: Error): boolean {
   if (![code, prismaState(error)].some((state) => RECOVERY_STATES.has(state))) return false;
   const routine = 'routine' in error ? error.routine : null;
   return IN_RECOVERY.test(error.message) || routine === REFUSES_UNLOGGED;
+}
+
+function hasShardChanged(error: Error): boolean {
+  const isInternal = [codeOf(error), prismaState(error)].includes(INTERNAL_STATE);
+  return isInternal && SHARD_HAS_CHANGED.test(error.message);
 }
 
 /** The error of a connection that leads to a node in recovery. */

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
 import { Pool, type ClientBase } from 'pg';
 import type { Db } from './client.ts';
+import { checkDistribution, distribute, UNFINISHED } from './distribution.ts';
 import { requireDirect } from './poolers.ts';
 import { poolToPrimary, PrimaryClient } from './primary-client.ts';
 import { statement } from './statement.ts';
@@ -26,6 +27,10 @@ export interface MigrateOptions {
   folder?: string;
   /** Called once for a migration that cannot lock its tables and tries again. */
   onBlocked?: (name: string) => void;
+  /** Whether to distribute the tables, where the database is Citus and they are not yet. */
+  distribute?: boolean;
+  /** Called for each table that was distributed. */
+  onDistributed?: (table: string) => void;
 }
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
@@ -74,8 +79,10 @@ export async function migrate(
   try {
     await requireDirect(client, 'The migration');
     await waitForLock(client);
+    await checkDistribution(client, options.distribute === true);
     const applied = await applyFiles(client, options);
     await migrateJobs(databaseUrl);
+    await distribute(client, options.onDistributed);
     return applied;
   } finally {
     // The end of the session releases the lock.
@@ -96,13 +103,15 @@ const COUNT_APPLIED = statement<{ applied: number }>(
      on migration_name = e.name
      and checksum = e.sum
    where finished_at is not null
-     and rolled_back_at is null`,
+     and rolled_back_at is null
+     and to_regclass('public.${UNFINISHED}') is null`,
 );
 
 /**
  * Whether all migrations of this version are applied, in one short query. Additional migrations are
  * accepted: in a rolling deployment the new version migrates first, and the old processes must
- * stay ready meanwhile. Throws `unavailable` when the database cannot be reached.
+ * stay ready meanwhile. False until the tables are distributed, if that has begun.
+ * Throws `unavailable` when the database cannot be reached.
  */
 export async function isMigrated(db: Db, expected: readonly Migration[]): Promise<boolean> {
   try {
@@ -195,7 +204,8 @@ async function tryToApply(
   await client.query('BEGIN');
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await client.query(migration.sql);
+    // Citus hands a statement on with the whole text that it came in.
+    for (const sql of splitStatements(migration.sql)) await client.query(sql);
     // A file may set a search path for itself. It must not apply to the ledger.
     await client.query('RESET ALL');
     await client.query(
@@ -240,6 +250,22 @@ async function readMigrations(folder: string): Promise<Array<Migration & { sql: 
       const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
+  );
+}
+
+/** What can hold a semicolon that ends no statement: comments, texts, names, function bodies. */
+const OPAQUE = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|;/g;
+
+/** Returns the statements of a file, without those that are empty. */
+export function splitStatements(sql: string): string[] {
+  const ends = [...sql.matchAll(OPAQUE)].filter(([text]) => text === ';').map(({ index }) => index);
+  const starts = [0, ...ends.map((end) => end + 1)];
+  const statements = starts.map((start, number) => sql.slice(start, ends[number]));
+  return statements.filter(
+    (text) =>
+      text
+        .replaceAll(OPAQUE, (part) => (part.startsWith('--') || part.startsWith('/*') ? '' : part))
+        .trim() !== '',
   );
 }
 

@@ -14,6 +14,12 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
   /** The size of the rows that have come. */
   bytes = 0;
 
+  constructor({ name, text }: Named, values: readonly unknown[], callback: Callback) {
+    // As a text: pg copies a configuration property by property at each execution.
+    super(text, values, callback);
+    this.name = name;
+  }
+
   /** As `client.query` takes it. */
   toSubmit(): pg.Submittable {
     return this as unknown as pg.Submittable;
@@ -61,6 +67,12 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
     this.#known = columns;
     this.#columns?.set(this.name, columns);
   }
+}
+
+/** A statement. One without a name is planned at each call. */
+interface Named {
+  readonly name: string | undefined;
+  readonly text: string;
 }
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
@@ -123,7 +135,7 @@ interface DataRow {
 
 /** pg's query with the methods that its client calls. */
 interface Query {
-  readonly name: string | undefined;
+  name: string | undefined;
   readonly _result: {
     readonly rows: object[];
     readonly _types: { getTypeParser(oid: number): (text: string) => unknown };
@@ -136,7 +148,4 @@ interface Query {
   handleError(error: Error, connection: Connection): void;
 }
 
-type QueryClass = new (
-  config: { readonly name?: string; readonly text: string; readonly values: readonly unknown[] },
-  callback: Callback,
-) => Query;
+type QueryClass = new (text: string, values: readonly unknown[], callback: Callback) => Query;

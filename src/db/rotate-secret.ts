@@ -1,6 +1,8 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { reencrypt, type AppSecrets } from '../core/encryption.ts';
 import { statement, type Db, type Statement } from './client.ts';
+import { askForRows } from './shards.ts';
+import { ofTeams } from './statement.ts';
 
 /** The result of a rotation: counts of values, by column (`table.column`). */
 export interface Rotation {
@@ -90,12 +92,16 @@ async function rotateColumn(
     const changes = rows.flatMap((row) => changeOf(row, { secrets, column, pass }));
     if (changes.length === 0) continue;
     pass.found += changes.length;
-    const written = await db.query(write, [
-      changes.map(({ row }) => row.team_id),
-      changes.map(({ row }) => row.key),
-      changes.map(({ old }) => old),
-      changes.map(({ sealed }) => sealed),
-    ]);
+    const written = await askForRows(db, write, {
+      rows: changes,
+      teamOf: ({ row }) => row.team_id,
+      valuesOf: (given) => [
+        given.map(({ row }) => row.team_id),
+        given.map(({ row }) => row.key),
+        given.map(({ old }) => old),
+        given.map(({ sealed }) => sealed),
+      ],
+    });
     pass.rotated += written.length;
   }
 }
@@ -152,13 +158,14 @@ function declareTarget(encrypted: EncryptedColumn): Target {
          select t.team_id, t.${key} as key, g.new
          from ${table} t
          join given g on g.team_id = t.team_id and g.key = t.${key} and g.old = t.${column}
+         where true${ofTeams('t.team_id', '$5')}
          order by t.team_id, t.${key}
          for no key update of t
        )
        update ${table} t
        set ${column} = held.new
        from held
-       where t.team_id = held.team_id and t.${key} = held.key
+       where t.team_id = held.team_id and t.${key} = held.key${ofTeams('t.team_id', '$5')}
        returning t.team_id`,
     ),
   };

@@ -38,6 +38,11 @@ const NUMBER_MAX = 2 ** 31 - 1;
 const NOTICE_DEAD_HOSTS =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3';
 
+/** Returns a number for a lock that no other process has, as far as chance goes. */
+export function newLockNumber(): number {
+  return randomInt(1, NUMBER_MAX);
+}
+
 /**
  * Takes the lock `number` of a class; a random number by default. Resolves even if the lock could
  * not be taken (see `isHeld`).
@@ -45,7 +50,7 @@ const NOTICE_DEAD_HOSTS =
 export async function holdSessionLock(
   databaseUrl: string,
   lockClass: number,
-  number: number = randomInt(1, NUMBER_MAX),
+  number: number = newLockNumber(),
 ): Promise<SessionLock> {
   let session: PrimaryClient | null = null;
   let taking: Promise<boolean> | null = null;

@@ -20,8 +20,32 @@ export interface Statement<Row> {
    * common the values are, which the one plan of a prepared statement cannot know.
    */
   readonly isSearch: boolean;
+  /** The text for a distributed database, with what `ofTeams` marks; null: the same text. */
+  readonly shardText: string | null;
+  /** True: on a distributed database it reads the tables of one shard, by their own names. */
+  readonly readsShard: boolean;
   readonly [row]: Row;
 }
+
+/**
+ * Marks where a statement over several teams names them once more, so that a distributed database
+ * finds their shard. `parameter` is an array of their ids. Every table of the statement needs it.
+ * On plain Postgres there is nothing at this place.
+ */
+export function ofTeams(column: string, parameter: string): string {
+  return `{{and ${column} = any (${parameter}::text[])}}`;
+}
+
+/**
+ * The same for a table whose rows are found by their place or another index. By this text Citus
+ * knows the shard, but its other collation keeps Postgres from the index of the teams, which would
+ * read all their rows.
+ */
+export function ofTeamsAside(column: string, parameter: string): string {
+  return ofTeams(`${column} collate "C"`, parameter);
+}
+
+const MARKED = /\s*\{\{(.*?)\}\}/g;
 
 const declared = new Map<string, Statement<unknown>>();
 
@@ -33,10 +57,16 @@ const declared = new Map<string, Statement<unknown>>();
 export function statement<Row = Record<never, never>>(
   name: string,
   text: string,
-  { isSearch = false } = {},
+  { isSearch = false, readsShard = false } = {},
 ): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = { name, text, isSearch } as Statement<Row>;
+  const made = {
+    name,
+    text: text.replace(MARKED, ''),
+    isSearch,
+    shardText: text.includes('{{') && !readsShard ? text.replace(MARKED, ' $1') : null,
+    readsShard,
+  } as Statement<Row>;
   declared.set(name, made);
   return made;
 }
@@ -105,7 +135,8 @@ export function ask<Row>(
       else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result));
       else resolve(result);
     };
-    const query = new PreparedQuery({ ...(isSearch ? {} : { name }), text, values }, onEnd);
+    const named = { name: isSearch ? undefined : name, text };
+    const query = new PreparedQuery(named, values, onEnd);
     client.query(query.toSubmit());
   }).then(({ rows }) => rows as Row[], rethrow);
 }

@@ -36,9 +36,13 @@ export const TENANT_TABLES = {
   team_block: { entry_id: 'text' },
   catalog_release: { entry_id: 'text' },
   team_catalog_entry: { id: 'text' },
+  team_counter: { bucket: 'text' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, KeyType>>>>;
 
 export type TenantTable = keyof typeof TENANT_TABLES;
+
+/** Which team a key's prefix is of. Its rows have a team, and it must be read without one. */
+export const KEYS = 'key_directory';
 
 /** The names, children before parents. */
 export const TENANT_TABLE_NAMES = Object.keys(TENANT_TABLES) as readonly TenantTable[];

@@ -11,21 +11,21 @@ import type { Loop, OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
 import { nextState } from './schedule.ts';
+import { fillSlots } from './slots.ts';
 
 /** Queues claimed deliveries, and launches what it can. */
 export function accept(loop: Loop, rows: readonly ClaimedDelivery[]): void {
   const nowMs = performance.now();
   for (const row of rows) loop.queues.accept(row, nowMs);
-  launch(loop);
+  fillSlots(loop.slots);
 }
 
-/** Launches attempts until every slot is taken or no queue is ready. */
-export function launch(loop: Loop): void {
-  const { queues, state } = loop;
-  if (state.mode !== 'running') return;
-  const nowMs = performance.now();
-  for (let flight = queues.next(nowMs); flight; flight = queues.next(nowMs))
-    void attempt(loop, flight);
+/** Launches one attempt of this loop. Returns false if none is ready, or every slot is taken. */
+export function launchNext(loop: Loop): boolean {
+  const flight = loop.queues.next(performance.now());
+  if (!flight) return false;
+  void attempt(loop, flight);
+  return true;
 }
 
 /** Makes one attempt. Never rejects: a failure becomes the attempt's result. */
@@ -39,7 +39,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   state.results.push(recorded);
   options.observe(recorded.status, result.responseMs / 1000);
   queues.land(flight, paceOf(result));
-  launch(loop);
+  fillSlots(loop.slots);
   loop.startRounds();
   flush(loop);
 }

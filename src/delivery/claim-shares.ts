@@ -17,10 +17,10 @@ export interface Share {
  * each delivery that ends would cost more than the delivery.
  */
 export function capacity(state: QueuesState): number {
-  const { inHandMax, queued, limits } = state;
+  const { inHandMax, queued, slots } = state;
   const active = countActive(state);
   const left = Math.max(0, inHandMax - active - queued);
-  return active < limits.concurrency || left >= inHandMax / 4 ? left : 0;
+  return slots.taken < slots.count || left >= inHandMax / 4 ? left : 0;
 }
 
 /** Whether `takeShares` has shares to return. */

@@ -3,7 +3,8 @@
  * living worker holds an advisory lock on (WORKER_LOCK_CLASS, its number) in a session of its own.
  * The lock ends with the session, however the worker ends.
  */
-import { statement, type Db } from '../db/client.ts';
+import { ofTeams, statement, type Db } from '../db/client.ts';
+import { askTeams, teamsOf, type TeamRow } from '../db/shards.ts';
 import type { DeliveryStatus } from './schedule.ts';
 import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
@@ -36,13 +37,14 @@ export interface ClaimedDelivery {
 /**
  * Claims the deliveries whose ctid `picked` selects, for the worker $1. The planner cannot know how
  * many these are and would hash whole tables. The ctid and `limit 1` make it fetch each row by its
- * place or its key.
+ * place or its key. `teams` is the parameter with the teams.
  */
-function claimText(picked: string): string {
+function claimText(picked: string, teams: string): string {
   return `with claimed as (
       update webhook_delivery d
       set claimed_by = $1
       where ctid = any (array(${picked}))
+        ${ofTeams('d.team_id', teams)}
       returning d.*
     )
     select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
@@ -54,50 +56,71 @@ function claimText(picked: string): string {
     cross join lateral (
       select *
       from webhook_endpoint
-      where team_id = d.team_id and id = d.endpoint_id
+      where team_id = d.team_id and id = d.endpoint_id ${ofTeams('team_id', teams)}
       limit 1
     ) w
     cross join lateral (
       select *
       from event
-      where team_id = d.team_id and id = d.event_id
+      where team_id = d.team_id and id = d.event_id ${ofTeams('team_id', teams)}
       limit 1
     ) e
     order by d.urgent desc, d.id`;
 }
 
-const CLAIM_URGENT = statement<ClaimedDelivery>(
-  'webhooks.claimUrgent',
-  claimText(`
-      select ctid
-      from webhook_delivery d
-      where urgent and claimed_by is null
+const IS_URGENT = `urgent and claimed_by is null
         and exists (
           select
           from webhook_endpoint
-          where team_id = d.team_id and id = d.endpoint_id
-        )
+          where team_id = d.team_id and id = d.endpoint_id ${ofTeams('team_id', '$3')}
+        )`;
+
+const CLAIM_URGENT = statement<ClaimedDelivery>(
+  'webhooks.claimUrgent',
+  claimText(
+    `
+      select ctid
+      from webhook_delivery d
+      where ${IS_URGENT} ${ofTeams('team_id', '$3')}
       order by id
       limit $2
-      for update skip locked`),
+      for update skip locked`,
+    '$3',
+  ),
+);
+
+const FIND_URGENT_TEAMS = statement<TeamRow>(
+  'webhooks.findUrgentTeams',
+  `select distinct team_id
+   from (
+     select team_id
+     from webhook_delivery d
+     where ${IS_URGENT}
+     order by id
+     limit $1
+   ) urgent`,
+  { readsShard: true },
 );
 
 /** Claims urgent deliveries: tests and requested retries, even those of paused endpoints. */
 export function claimUrgent(db: Db, worker: number, limit: number): Promise<ClaimedDelivery[]> {
-  return db.query(CLAIM_URGENT, [worker, limit]);
+  const hint = { what: FIND_URGENT_TEAMS, values: [limit] };
+  return askTeams(db, { what: CLAIM_URGENT, values: [worker, limit] }, hint);
 }
 
 // Each endpoint is one range of the index of waiting deliveries, and only its share is read. So a
 // backlog of 100,000 costs what one of ten does.
 function claimDueText(status: WaitingStatus): string {
   const { isWaiting, order } = WAITING[status];
-  return claimText(`
+  return claimText(
+    `
       select d.ctid
       from unnest($2::text[], $3::text[], $4::int[]) as share (team_id, endpoint_id, room)
       cross join lateral (
         select
         from webhook_endpoint
         where team_id = share.team_id and id = share.endpoint_id and status = 'active'
+          ${ofTeams('team_id', '$2')}
         limit 1
       ) w
       cross join lateral (
@@ -105,10 +128,13 @@ function claimDueText(status: WaitingStatus): string {
         from webhook_delivery
         where team_id = share.team_id and endpoint_id = share.endpoint_id
           and ${isWaiting} and next_try_at <= $5
+          ${ofTeams('team_id', '$2')}
         order by ${order}
         limit share.room
         for update skip locked
-      ) d`);
+      ) d`,
+    '$2',
+  );
 }
 
 const CLAIM_DUE = {
@@ -152,10 +178,12 @@ const RELEASE = statement<{ readonly id: string }>(
        select ctid
        from webhook_delivery
        where team_id = n.team_id and id = n.id and claimed_by = $1
+         ${ofTeams('team_id', '$2')}
        limit 1
        for no key update skip locked
      ) d
    ))
+     ${ofTeams('team_id', '$2')}
    returning id`,
 );
 
@@ -185,10 +213,19 @@ const RELEASE_FORGOTTEN = statement<ReleasedClaim>(
    where ctid = any (array(
      select ctid
      from webhook_delivery
-     where claimed_by = $1 and id <> all ($2::text[])
+     where claimed_by = $1 and id <> all ($2::text[]) ${ofTeams('team_id', '$3')}
      for no key update skip locked
    ))
+     ${ofTeams('team_id', '$3')}
    returning team_id, endpoint_id, status`,
+);
+
+const FIND_FORGOTTEN_TEAMS = statement<TeamRow>(
+  'webhooks.findForgottenTeams',
+  `select distinct team_id
+   from webhook_delivery
+   where claimed_by = $1 and id <> all ($2::text[])`,
+  { readsShard: true },
 );
 
 /**
@@ -200,13 +237,13 @@ export function releaseForgotten(
   worker: number,
   inHand: readonly string[],
 ): Promise<ReleasedClaim[]> {
-  return db.query(RELEASE_FORGOTTEN, [worker, inHand]);
+  const values = [worker, inHand];
+  const hint = { what: FIND_FORGOTTEN_TEAMS, values };
+  return askTeams(db, { what: RELEASE_FORGOTTEN, values }, hint);
 }
 
 // Finds the workers that have claims by skipping through the index of claims.
-const RELEASE_DEAD = statement<ReleasedClaim>(
-  'webhooks.releaseDead',
-  `with recursive worker as (
+const DEAD_WORKERS = `with recursive worker as (
      (
        select claimed_by as number
        from webhook_delivery
@@ -231,7 +268,11 @@ const RELEASE_DEAD = statement<ReleasedClaim>(
        and classid = ${WORKER_LOCK_CLASS}
        and objsubid = 2
        and database = (select oid from pg_database where datname = current_database())
-   )
+   )`;
+
+const RELEASE_DEAD = statement<ReleasedClaim>(
+  'webhooks.releaseDead',
+  `${DEAD_WORKERS}
    update webhook_delivery
    set claimed_by = null
    where ctid = any (array(
@@ -247,7 +288,39 @@ const RELEASE_DEAD = statement<ReleasedClaim>(
    returning team_id, endpoint_id, status`,
 );
 
+// On a distributed database, what is written cannot be found by the locks of one node.
+const FIND_DEAD_CLAIMS = statement<TeamRow & { readonly claimed_by: number }>(
+  'webhooks.findDeadClaims',
+  `${DEAD_WORKERS}
+   select distinct team_id, claimed_by
+   from webhook_delivery
+   where claimed_by = any (array(
+     select number
+     from worker
+     where number not in (select number from alive)
+   ))`,
+  { readsShard: true },
+);
+
+const RELEASE_OF_WORKERS = statement<ReleasedClaim>(
+  'webhooks.releaseOfWorkers',
+  `update webhook_delivery
+   set claimed_by = null
+   where ctid = any (array(
+     select ctid
+     from webhook_delivery
+     where claimed_by = any ($1::int[]) ${ofTeams('team_id', '$2')}
+     for no key update skip locked
+   ))
+     ${ofTeams('team_id', '$2')}
+   returning team_id, endpoint_id, status`,
+);
+
 /** Releases the claims of dead workers. */
-export function releaseDead(db: Db): Promise<ReleasedClaim[]> {
-  return db.query(RELEASE_DEAD, []);
+export async function releaseDead(db: Db): Promise<ReleasedClaim[]> {
+  if (!db.shard) return db.query(RELEASE_DEAD, []);
+  const dead = await db.query(FIND_DEAD_CLAIMS, []);
+  if (dead.length === 0) return [];
+  const numbers = dead.map((claim) => claim.claimed_by);
+  return db.query(RELEASE_OF_WORKERS, [numbers, teamsOf(dead)]);
 }

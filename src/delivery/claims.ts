@@ -11,11 +11,7 @@ export async function claim(loop: Loop, status: WaitingStatus): Promise<void> {
   const { db, lock, clock } = options;
   const shares = queues.takeShares(status);
   if (shares.length === 0) return;
-  const now = clock.now();
-  const rows = await claimDue(db, status, { worker: lock.number, shares, now }).catch((error) => {
-    for (const { queue } of shares) queues.setMore(queue, status);
-    throw error;
-  });
+  const rows = await claimDue(db, status, { worker: lock.number, shares, now: clock.now() });
   const claimed = new Map<EndpointQueue, number>();
   for (const { team_id, endpoint_id } of rows) {
     const queue = queues.queueOf(team_id, endpoint_id);

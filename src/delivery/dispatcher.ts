@@ -23,15 +23,20 @@
  * lost one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { launch } from './attempts.ts';
+import { launchNext } from './attempts.ts';
 import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults, writePostponed } from './results.ts';
-import { releaseUnused, startRounds } from './rounds.ts';
+import { idsInHand, releaseUnused, startRounds } from './rounds.ts';
+import { fillSlots, type Launcher } from './slots.ts';
 
 /** A running delivery loop. */
 export interface Dispatcher {
-  /** Looks for work at once. */
+  /** Looks for new events at once. */
   wake(): void;
+  /** Looks for everything at once. */
+  tick(): void;
+  /** The ids of the deliveries that it has in hand. */
+  inHand(): readonly string[];
   stats(): { inFlight: number; parked: number; queued: number };
   /**
    * Releases what is not attempted yet, lets attempts in flight end, and writes their results.
@@ -50,6 +55,8 @@ const DRAIN_CHECK_MS = 10;
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const loop = newLoop(options, startRounds);
   const { state, queues } = loop;
+  const launcher = (): boolean => launchNext(loop);
+  loop.slots.launchers.add(launcher);
   const ticker = setInterval(() => tick(loop), options.tickMs ?? TICK_MS);
   const parker = setInterval(() => park(loop), PARK_CHECK_MS);
   let stopped: Promise<void> | null = null;
@@ -59,11 +66,13 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       state.wanted.events = true;
       startRounds(loop);
     },
+    tick: () => tick(loop),
+    inHand: () => idsInHand(loop),
     stats: () => queues.stats(),
     stop: () => {
       clearInterval(ticker);
       clearInterval(parker);
-      stopped ??= drain(loop);
+      stopped ??= drain(loop, launcher);
       return stopped;
     },
   };
@@ -81,12 +90,13 @@ function tick(loop: Loop): void {
 function park(loop: Loop): void {
   const hasParked = loop.queues.park(performance.now() - PARK_AFTER_MS);
   if (hasParked) loop.state.wanted.release = true;
-  launch(loop);
+  fillSlots(loop.slots);
   startRounds(loop);
 }
 
-async function drain(loop: Loop): Promise<void> {
+async function drain(loop: Loop, launcher: Launcher): Promise<void> {
   const { options, queues, state } = loop;
+  loop.slots.launchers.delete(launcher);
   enter(loop, 'draining');
   await state.rounds;
   try {

@@ -42,6 +42,7 @@ const FIND_NEWLY_DUE = statement<DueRow>(
      where team_id = e.team_id and id = e.endpoint_id
      limit 1
    ) w on true`,
+  { readsShard: true },
 );
 
 /**
@@ -70,6 +71,7 @@ const FIND_ACTIVATED = statement<ActivatedEndpoint>(
   `select team_id, id as endpoint_id, activated_at
    from webhook_endpoint
    where activated_at > $1 and status = 'active'`,
+  { readsShard: true },
 );
 
 /** Returns the active endpoints that were set to active after `since`. */
@@ -85,6 +87,7 @@ const LIST_WORKERS = statement<{ readonly number: number }>(
      and classid = ${WORKER_LOCK_CLASS}
      and objsubid = 2
      and database = (select oid from pg_database where datname = current_database())`,
+  { readsShard: true },
 );
 
 /** Returns the numbers of the workers that are alive. */

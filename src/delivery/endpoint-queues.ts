@@ -31,13 +31,13 @@ import {
 } from './endpoint-queue.ts';
 import {
   adaptInHand,
-  countActive,
   newQueuesState,
   queueOf,
   reindex,
   type Limits,
   type QueuesState,
 } from './queues-state.ts';
+import type { Slots } from './slots.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
 /** All endpoint queues of a worker. Only these functions change them. */
@@ -81,9 +81,9 @@ export interface EndpointQueues {
 const PARKED_PER_SLOT = 20;
 const QUEUES_REMEMBERED = 10_000;
 
-/** No queues yet. */
-export function createEndpointQueues(limits: Limits): EndpointQueues {
-  const state = newQueuesState(limits);
+/** No queues yet. Other loops may have the same slots. */
+export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQueues {
+  const state = newQueuesState(limits, slots);
   const { flights, queues } = state;
   return {
     flights,
@@ -113,8 +113,8 @@ function accept(state: QueuesState, row: ClaimedDelivery, claimedAtMs: number): 
 }
 
 function next(state: QueuesState, nowMs: number): Flight | null {
-  const { ready, flights, limits } = state;
-  if (countActive(state) >= limits.concurrency) return null;
+  const { ready, flights, slots } = state;
+  if (slots.taken >= slots.count) return null;
   const mode = ready.first.size > 0 ? 'first' : ready.retry.size > 0 ? 'retry' : 'slow';
   const [queue] = ready[mode];
   if (!queue) return null;
@@ -122,6 +122,7 @@ function next(state: QueuesState, nowMs: number): Flight | null {
   if (!delivery) throw new Error('A queue is ready and nothing waits in it.');
   state.queued -= 1;
   state.launched += 1;
+  slots.taken += 1;
   queue.inFlight += 1;
   const flight: Flight = { row: delivery.row, queue, startedAtMs: nowMs, isParked: false };
   flights.add(flight);
@@ -134,15 +135,18 @@ function next(state: QueuesState, nowMs: number): Flight | null {
 
 function park(state: QueuesState, sinceMs: number): boolean {
   adaptInHand(state);
+  const { slots } = state;
   const parkedBefore = state.parked;
-  const parkedMax = state.limits.concurrency * PARKED_PER_SLOT;
+  const parkedMax = slots.count * PARKED_PER_SLOT;
   for (const flight of state.flights) {
     // The oldest come first.
-    if (flight.startedAtMs > sinceMs || state.parked >= parkedMax) break;
+    if (flight.startedAtMs > sinceMs || slots.parked >= parkedMax) break;
     if (flight.isParked) continue;
     flight.isParked = true;
     flight.queue.isSlow = true;
     state.parked += 1;
+    slots.parked += 1;
+    slots.taken -= 1;
     reindex(state, flight.queue);
   }
   return state.parked > parkedBefore;
@@ -150,8 +154,12 @@ function park(state: QueuesState, sinceMs: number): boolean {
 
 function land(state: QueuesState, flight: Flight, pace: Pace): void {
   const { queue, isParked } = flight;
+  const { slots } = state;
   if (!state.flights.delete(flight)) throw new Error('An attempt landed twice.');
-  if (isParked) state.parked -= 1;
+  if (isParked) {
+    state.parked -= 1;
+    slots.parked -= 1;
+  } else slots.taken -= 1;
   queue.isSlow = isParked || pace === 'timeout';
   queue.inFlight -= 1;
   queue.cap = capAfter(queue.cap, pace, state.limits.maxPerEndpoint);

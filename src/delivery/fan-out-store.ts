@@ -1,5 +1,6 @@
-import { statement, type Tx } from '../db/client.ts';
+import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
+import { teamsOf, type TeamRow } from '../db/shards.ts';
 import { columnsOf } from './columns.ts';
 import { NO_WAIT_FOR_DISK } from './result-store.ts';
 
@@ -34,7 +35,7 @@ function takeEventsText(order: 'asc' | 'desc'): string {
     from (
       select *
       from event
-      where fanned_out_at is null
+      where fanned_out_at is null ${ofTeams('team_id', '$2')}
       order by created_at ${order}
       limit $1
       for update skip locked
@@ -43,9 +44,10 @@ function takeEventsText(order: 'asc' | 'desc'): string {
       select *
       from webhook_endpoint
       where team_id = e.team_id and status = 'active' and e.type = any (events)
+        ${ofTeams('team_id', '$2')}
       offset 0
     ) w on true
-    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}
+    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id', '$2')}
     order by e.created_at, e.id`;
 }
 
@@ -54,16 +56,45 @@ const TAKE_EVENTS = {
   newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText('desc')),
 };
 
+const findWaitingTeamsText = (order: 'asc' | 'desc'): string =>
+  `select distinct team_id
+   from (
+     select team_id
+     from event
+     where fanned_out_at is null
+     order by created_at ${order}
+     limit $1
+   ) waiting`;
+
+const FIND_WAITING_TEAMS = {
+  oldest: statement<TeamRow>('webhooks.findTeamsOfOldestEvents', findWaitingTeamsText('asc'), {
+    readsShard: true,
+  }),
+  newest: statement<TeamRow>('webhooks.findTeamsOfNewestEvents', findWaitingTeamsText('desc'), {
+    readsShard: true,
+  }),
+};
+
+/** Returns whose events wait in a shard; null where `takeEvents` finds them without. */
+export async function findWaitingTeams(
+  db: Db,
+  which: 'oldest' | 'newest',
+  limit: number,
+): Promise<string[] | null> {
+  return db.shard ? teamsOf(await db.query(FIND_WAITING_TEAMS[which], [limit])) : null;
+}
+
 /**
  * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
- * until the transaction ends; other workers skip them.
+ * until the transaction ends; other workers skip them. `teams` is what `findWaitingTeams` returned.
  */
 export function takeEvents(
   tx: Tx,
   which: 'oldest' | 'newest',
   limit: number,
+  teams: readonly string[] | null = null,
 ): Promise<FanOutRow[]> {
-  return tx.query(TAKE_EVENTS[which], [limit]);
+  return tx.query(TAKE_EVENTS[which], teams ? [limit, teams] : [limit]);
 }
 
 /** A delivery to insert, with status `pending` and due at once. */
@@ -93,7 +124,7 @@ const MARK_FANNED_OUT = statement(
   `update event e
    set fanned_out_at = $1
    from unnest($2::text[], $3::text[]) as n (team_id, id)
-   where e.team_id = n.team_id and e.id = n.id`,
+   where e.team_id = n.team_id and e.id = n.id ${ofTeams('e.team_id', '$2')}`,
 );
 
 /** What one fan-out writes. */

@@ -2,7 +2,13 @@
 import { newId } from '../core/ids.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
+import {
+  findWaitingTeams,
+  insertDeliveries,
+  takeEvents,
+  type FanOutRow,
+  type NewDelivery,
+} from './fan-out-store.ts';
 import type { Loop } from './loop.ts';
 
 /** Few, because each event may have 50 subscribers, and claims wait for the fan-out. */
@@ -30,8 +36,10 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   const at = options.clock.now();
   state.fannedOutAtMs = performance.now();
+  const teams = await findWaitingTeams(options.db, state.fanOutNext, EVENTS_PER_FAN_OUT);
+  if (teams?.length === 0) return [];
   const { taken, made, claimed } = await options.db.transaction(async (tx) => {
-    const all = await takeEvents(tx, state.fanOutNext, EVENTS_PER_FAN_OUT);
+    const all = await takeEvents(tx, state.fanOutNext, EVENTS_PER_FAN_OUT, teams);
     const rows = withoutBusy(all);
     const planned = planDeliveries(loop, rows, at);
     const events = eventsOf(rows);

@@ -12,6 +12,7 @@ import type { EndpointQueue } from './endpoint-queue.ts';
 import type { Limits } from './queues-state.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import type { Sender } from './sender.ts';
+import { newSlots, type Slots } from './slots.ts';
 import {
   FIRST_ENDPOINT,
   WAITING_STATUSES,
@@ -45,12 +46,17 @@ export interface DispatcherOptions {
   readonly observe: (status: string, seconds: number) => void;
   /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
   readonly tickMs?: number;
+  /** Slots that this worker's loops share. Without: slots of its own. */
+  readonly slots?: Slots;
+  /** The deliveries that other loops of this worker have in hand; none by default. */
+  readonly inHandElsewhere?: () => readonly string[];
 }
 
 /** One worker's delivery loop; every part of it takes this. */
 export interface Loop {
   readonly options: DispatcherOptions;
   readonly queues: EndpointQueues;
+  readonly slots: Slots;
   readonly state: LoopState;
   /**
    * Starts rounds unless they run already. This is a field because rounds launch attempts, attempts
@@ -136,9 +142,11 @@ export interface LoopState {
 
 /** Returns a loop in the mode `running`. `startRounds` is the function of rounds.ts. */
 export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) => void): Loop {
+  const slots = options.slots ?? newSlots(options.limits.concurrency);
   const loop: Loop = {
     options,
-    queues: createEndpointQueues(options.limits),
+    slots,
+    queues: createEndpointQueues(options.limits, slots),
     startRounds: () => startRounds(loop),
     state: {
       mode: 'running',

@@ -7,6 +7,7 @@ import {
   type Flight,
   type ReadyMode,
 } from './endpoint-queue.ts';
+import { newSlots, partOf, type Slots } from './slots.ts';
 import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
 /** How many attempts may be in flight. */
@@ -23,6 +24,8 @@ const IN_HAND_PER_SLOT = { least: 4, most: 40 };
 /** Written by the functions of endpoint-queues.ts and claim-shares.ts, and by `reindex`. */
 export interface QueuesState {
   readonly limits: Limits;
+  /** Written by next, park and land. */
+  readonly slots: Slots;
   /** The queues, by team and endpoint. Written by queueOf and forgetIdle. */
   readonly queues: Map<string, EndpointQueue>;
   /**
@@ -60,9 +63,13 @@ export interface QueuesState {
 }
 
 /** No queues yet, and nothing in flight. */
-export function newQueuesState(limits: Limits): QueuesState {
+export function newQueuesState(
+  limits: Limits,
+  slots: Slots = newSlots(limits.concurrency),
+): QueuesState {
   return {
     limits,
+    slots,
     queues: new Map(),
     ready: { first: new Set(), retry: new Set(), slow: new Set() },
     claimable: { pending: new Set(), retrying: new Set() },
@@ -70,7 +77,7 @@ export function newQueuesState(limits: Limits): QueuesState {
     queued: 0,
     parked: 0,
     launched: 0,
-    inHandMax: limits.concurrency * IN_HAND_PER_SLOT.least,
+    inHandMax: partOf(slots, limits.concurrency * IN_HAND_PER_SLOT.least),
   };
 }
 
@@ -108,7 +115,7 @@ function nextStatusOf({ more }: EndpointQueue): WaitingStatus | null {
   return more.retrying ? 'retrying' : null;
 }
 
-/** Counts the attempts that hold a slot. */
+/** Counts this loop's attempts that hold a slot. */
 export function countActive({ flights, parked }: QueuesState): number {
   return flights.size - parked;
 }
@@ -117,7 +124,7 @@ export function countActive({ flights, parked }: QueuesState): number {
 export function adaptInHand(state: QueuesState): void {
   const { concurrency } = state.limits;
   const { least, most } = IN_HAND_PER_SLOT;
-  const wanted = Math.max(concurrency * least, state.launched);
+  const wanted = Math.max(partOf(state.slots, concurrency * least), state.launched);
   state.inHandMax = Math.ceil(Math.min(concurrency * most, wanted));
   state.launched /= 2;
 }

@@ -1,4 +1,4 @@
-import { statement, type Db, type Tx } from '../db/client.ts';
+import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
@@ -72,7 +72,8 @@ const RECORD = statement(
    where d.team_id = n.team_id
      and d.id = n.id
      and d.claimed_by = $1
-     and d.attempt = n.attempt - 1`,
+     and d.attempt = n.attempt - 1
+     ${ofTeams('d.team_id', '$2')}`,
 );
 
 /** How many failed attempts of a delivery are kept for the team's admins. */
@@ -113,6 +114,36 @@ const KEEP_FAILED = statement(
      and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}`,
 );
 
+// A distributed database keeps these two apart, and wants the inserted team to be a table's. The
+// foreign key locks the delivery.
+const KEEP_FAILED_OF_SHARD = statement(
+  'webhooks.keepFailedOfShard',
+  `insert into webhook_attempt
+     (team_id, delivery_id, attempt, ended_at, response_code, response_ms, error)
+   select d.team_id, d.id, n.attempt, n.at, n.response_code, n.response_ms, n.error
+   from unnest($2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::int[], $7::int[],
+       $8::text[])
+     as n (team_id, id, attempt, at, response_code, response_ms, error)
+   join webhook_delivery d on d.team_id = n.team_id and d.id = n.id
+   where d.claimed_by = $1 and d.attempt = n.attempt - 1 ${ofTeams('d.team_id', '$2')}
+   on conflict (team_id, delivery_id, attempt) do update
+   set ended_at = excluded.ended_at,
+     response_code = excluded.response_code,
+     response_ms = excluded.response_ms,
+     error = excluded.error`,
+);
+
+const DROP_OLD_FAILED = statement(
+  'webhooks.dropOldFailed',
+  `delete from webhook_attempt a
+   using unnest($1::text[], $2::text[], $3::int[]) as n (team_id, id, attempt)
+   where n.attempt > ${ATTEMPTS_KEPT}
+     and a.team_id = n.team_id
+     and a.delivery_id = n.id
+     and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}
+     ${ofTeams('a.team_id', '$1')}`,
+);
+
 const FAILED_COLUMNS = [
   'teamId',
   'id',
@@ -125,7 +156,15 @@ const FAILED_COLUMNS = [
 
 function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]): void {
   const failed = attempts.filter(({ status }) => status !== 'ok');
-  if (failed.length > 0) tx.send(KEEP_FAILED, [worker, ...columnsOf(failed, FAILED_COLUMNS)]);
+  if (failed.length === 0) return;
+  const values = [worker, ...columnsOf(failed, FAILED_COLUMNS)];
+  if (!tx.shard) {
+    tx.send(KEEP_FAILED, values);
+    return;
+  }
+  tx.send(KEEP_FAILED_OF_SHARD, values);
+  const old = failed.filter(({ attempt }) => attempt > ATTEMPTS_KEPT);
+  if (old.length > 0) tx.send(DROP_OLD_FAILED, columnsOf(old, ['teamId', 'id', 'attempt']));
 }
 
 /** What a batch of results says about one endpoint. */
@@ -163,6 +202,7 @@ const RECORD_ENDPOINTS = statement(
      from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[])
        as n (team_id, endpoint_id, last_success_at, failing_since)
      join webhook_endpoint w on w.team_id = n.team_id and w.id = n.endpoint_id
+       ${ofTeams('w.team_id', '$1')}
      where (n.last_success_at is not null
          and (w.failing_since is not null
            or w.last_success_at is null
@@ -172,7 +212,7 @@ const RECORD_ENDPOINTS = statement(
      order by n.team_id, n.endpoint_id
      for no key update of w
    ) n
-   where w.team_id = n.team_id and w.id = n.endpoint_id`,
+   where w.team_id = n.team_id and w.id = n.endpoint_id ${ofTeams('w.team_id', '$1')}`,
 );
 
 // A transaction that locks many deliveries of an endpoint locks the endpoint before. So the results
@@ -185,10 +225,10 @@ const HOLD_ENDPOINTS = statement<EndpointRef>(
    cross join lateral (
      select
      from webhook_endpoint
-     where team_id = n.team_id and id = n.endpoint_id
+     where team_id = n.team_id and id = n.endpoint_id ${ofTeams('team_id', '$1')}
      limit 1
    ) w
-   ${holdUnlessLocked('webhook_endpoint', 'team_id = n.team_id and id = n.endpoint_id')}
+   ${holdUnlessLocked('webhook_endpoint', 'team_id = n.team_id and id = n.endpoint_id', '$1')}
    where own.is_held is null`,
 );
 

@@ -63,7 +63,7 @@ async function runRounds(loop: Loop): Promise<void> {
       state.isInDoubt = true;
       wanted.events = true;
       wanted.tick = true;
-      // What a fan-out has inserted is noted nowhere if its answer was lost.
+      // What it has taken to claim is not noted any more.
       searchAll(loop);
       await delay(RETRY_MS);
     }
@@ -90,12 +90,13 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
 /**
  * Releases the claims that no worker has in hand: lost ones of this worker and those of dead ones.
  */
-async function recover({ options, queues, state }: Loop): Promise<void> {
+async function recover(loop: Loop): Promise<void> {
+  const { options, queues, state } = loop;
   const { db, lock } = options;
   queues.forgetIdle();
   const released: ReleasedClaim[] = [];
   if (state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0) {
-    const inHand = [...state.unwritten, ...queues.queuedIds()];
+    const inHand = [...idsInHand(loop), ...(options.inHandElsewhere?.() ?? [])];
     released.push(...(await releaseForgotten(db, lock.number, inHand)));
   }
   state.isInDoubt = false;
@@ -103,6 +104,11 @@ async function recover({ options, queues, state }: Loop): Promise<void> {
   for (const status of WAITING_STATUSES)
     for (const { team_id, endpoint_id } of released.filter((row) => row.status === status))
       queues.setMore(queues.queueOf(team_id, endpoint_id), status);
+}
+
+/** Returns the ids of the deliveries that wait in the queues, or whose result is not written. */
+export function idsInHand({ queues, state }: Loop): string[] {
+  return [...state.unwritten, ...queues.queuedIds()];
 }
 
 /** Releases what was claimed before `sinceMs`, and what slow endpoints cannot use now. */

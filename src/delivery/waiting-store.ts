@@ -76,8 +76,12 @@ interface WaitingRow extends EndpointRef {
 }
 
 const FIND_WAITING = {
-  pending: statement<WaitingRow>('webhooks.findPending', findWaitingText('pending')),
-  retrying: statement<WaitingRow>('webhooks.findRetrying', findWaitingText('retrying')),
+  pending: statement<WaitingRow>('webhooks.findPending', findWaitingText('pending'), {
+    readsShard: true,
+  }),
+  retrying: statement<WaitingRow>('webhooks.findRetrying', findWaitingText('retrying'), {
+    readsShard: true,
+  }),
 };
 
 /**
@@ -108,6 +112,7 @@ const OLDEST_DUE = statement<{ readonly at: string | null }>(
      (${endpointsText('retrying', `'', ''`, '1000000')})
    ) found
    where is_active`,
+  { readsShard: true },
 );
 
 /**

@@ -60,7 +60,7 @@ export function createGuardedServer(
   });
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
   const silence = makeRoom(server, limits, options.onFull);
-  const flooding = slowDownFloods(server, limits);
+  const flooding = slowDownFloods(server, limits, silence.unused);
   const reading = closeUnread(limits);
   const deadline = closeLate(server, limits);
   trackExchanges(server, ({ socket }, response, open) => {
@@ -71,7 +71,6 @@ export function createGuardedServer(
     return (left) => {
       endDeadline();
       reading.end(socket);
-      flooding.answered(socket);
       if (left === 0 && !socket.destroyed) silence.begin(socket);
     };
   });
@@ -109,7 +108,7 @@ function makeRoom(server: Server, { openMax }: ConnectionLimits, onFull?: () => 
     }
     if (!socket.destroyed) unused.add(socket);
   });
-  return { begin: (socket: Socket) => void idle.add(socket), end };
+  return { begin: (socket: Socket) => void idle.add(socket), end, unused };
 }
 
 /** How long an address that flooded a connection may open only few new ones. */
@@ -117,18 +116,18 @@ const SUSPECT_MS = 10_000;
 
 /**
  * Closes a connection that has too many requests in flight. Node has then parsed hundreds more of
- * them at once, so the client must not come back with a new connection each time. Nor may those
- * that it has just opened be read: forty of them would stop the process for a second.
+ * them at once, so the client must not come back with a new connection each time. Its unused
+ * connections go, too: forty of them that are read in one turn would stop the process for a second.
  */
-function slowDownFloods(server: Server, { suspectEveryMs }: ConnectionLimits) {
+function slowDownFloods(
+  server: Server,
+  { suspectEveryMs }: ConnectionLimits,
+  unused: ReadonlySet<Socket>,
+) {
   const suspects = new Map<string, { until: number; nextAt: number }>();
   const networkOfSocket = ({ remoteAddress }: Socket): string =>
     networkOf(normalizeIp(remoteAddress));
-  /** Connections on which nothing was answered yet. */
-  const fresh = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    fresh.add(socket);
-    socket.once('close', () => fresh.delete(socket));
     if (suspects.size === 0) return;
     const network = networkOfSocket(socket);
     const suspect = suspects.get(network);
@@ -147,9 +146,9 @@ function slowDownFloods(server: Server, { suspectEveryMs }: ConnectionLimits) {
     socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
     socket.once('close', () => (Error.stackTraceLimit = traces));
     socket.destroy();
-    for (const other of fresh) if (networkOfSocket(other) === network) other.destroy();
+    for (const other of unused) if (networkOfSocket(other) === network) other.destroy();
   };
-  return { stop, answered: (socket: Socket) => void fresh.delete(socket) };
+  return { stop };
 }
 
 /** Closes the connections of exchanges that take too long. */

@@ -5,9 +5,18 @@ import { findAppSecretFault } from '../db/app-secret.ts';
 import type { Database } from '../db/client.ts';
 import type { Migration } from '../db/migrate.ts';
 import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/obstacles.ts';
+import { isDistributed, isOtherNode } from '../db/shards.ts';
 
 /** Why a process is not ready. `/readyz` and the log tell it. */
-export type NotReady = Obstacle | 'wrong_app_secret' | 'draining';
+export type NotReady = Obstacle | Fault | 'draining';
+
+/** Why a process cannot become ready, and ends. */
+type Fault = 'wrong_app_secret' | 'database_distributed' | 'database_not_coordinator';
+const FAULTS: ReadonlySet<NotReady | null> = new Set<Fault>([
+  'wrong_app_secret',
+  'database_distributed',
+  'database_not_coordinator',
+]);
 
 export interface Readiness {
   /**
@@ -28,7 +37,7 @@ export interface ReadinessOptions {
   readonly migrations: readonly Migration[];
   readonly secrets: AppSecrets;
   readonly logger: Logger;
-  /** Called if APP_SECRET turns out to be wrong only after the start. */
+  /** Called if a fault shows only after the start. */
   readonly onFault: (error: Error) => void;
 }
 
@@ -44,8 +53,9 @@ const PATIENCE_MS = 1_500;
 const INTERVAL_MS = 1_000;
 
 /**
- * Looks now, and then once a second until `stop`. Rejects if APP_SECRET is not the one of the
- * database. If the database cannot be reached, APP_SECRET is checked as soon as it can.
+ * Looks now, and then once a second until `stop`. Rejects with a fault: APP_SECRET is not the one
+ * of the database, or the database is the wrong node. If the database cannot be reached, they are
+ * checked as soon as it can.
  */
 export async function startReadiness(options: ReadinessOptions): Promise<Readiness> {
   const { logger, onFault } = options;
@@ -71,12 +81,12 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
     const seen = await within(PATIENCE_MS, lookOnce());
     if (isDraining) return 'draining';
     tell(seen);
-    if (seen.reason === 'wrong_app_secret') onFault(seen.error as Error);
+    if (FAULTS.has(seen.reason)) onFault(seen.error as Error);
     return seen.reason;
   };
 
   const first = await lookOnce();
-  if (first.reason === 'wrong_app_secret') throw first.error;
+  if (FAULTS.has(first.reason)) throw first.error;
   tell(first);
   const timer = setInterval(() => void check(), INTERVAL_MS);
   timer.unref();
@@ -108,21 +118,39 @@ async function within(ms: number, look: Promise<Seen>): Promise<Seen> {
   }
 }
 
+const OTHER_NODE =
+  'DATABASE_URL leads to a worker node of Citus, where the locks of other processes are not ' +
+  'known. It must lead to the coordinator.';
+
+const DISTRIBUTED =
+  'The tables were distributed ("npm run migrate -- --distribute") while this process ran. It ' +
+  'ends, because it works as on one Postgres. Start it again.';
+
 /** Returns the function that looks once. It checks APP_SECRET until it was found to be right. */
 function createLook(
   { db, migrations, secrets }: ReadinessOptions,
   suspicion: { disk: boolean },
 ): () => Promise<Seen> {
   let isSecretChecked = false;
+  let isNodeChecked = false;
+  /** As it was when the process became ready, and as the process uses it. */
+  let wasDistributed: boolean | null = null;
   return async () => {
     try {
+      if (!isNodeChecked && (await isOtherNode(db)))
+        return { reason: 'database_not_coordinator', error: new Error(OTHER_NODE) };
+      isNodeChecked = true;
       const obstacle = await findObstacle(db, migrations);
       if (obstacle !== null) return { reason: obstacle };
+      const distributed = await isDistributed(db);
+      if (distributed !== (wasDistributed ?? distributed))
+        return { reason: 'database_distributed', error: new Error(DISTRIBUTED) };
       const fault = isSecretChecked ? null : await findAppSecretFault(db, secrets);
       if (fault !== null) return { reason: 'wrong_app_secret', error: new Error(fault) };
       isSecretChecked = true;
       if (suspicion.disk) await tryDiskSpace(db);
       suspicion.disk = false;
+      wasDistributed = distributed;
       return { reason: null };
     } catch (error) {
       return { reason: obstacleOf(error), error };

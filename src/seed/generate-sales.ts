@@ -1,4 +1,5 @@
 // Generates cases, CRM deals and their objections.
+import { jsonBytes } from '../core/json.ts';
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
 import type { Row } from './insert.ts';
@@ -14,14 +15,19 @@ export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Ro
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.cases; index += 1) {
     const random = createRandom(plan.seed, STREAMS.case, index);
+    const userId = cast.pickTrainee(random()).userId;
+    const title = pick(random, words.caseTitles);
+    const fields = { company: pick(random, words.companies), seats: nextInt(random, 5, 500) };
+    const externalRef = random() < 0.3 ? { lms: nextInt(random, 1, 9999) } : null;
     yield {
       team_id: teamId,
       id: generatedId('cas', index),
-      user_id: cast.pickTrainee(random()).userId,
-      title: pick(random, words.caseTitles),
+      user_id: userId,
+      title,
       persona_id: null,
-      fields: { company: pick(random, words.companies), seats: nextInt(random, 5, 500) },
-      external_ref: random() < 0.3 ? { lms: nextInt(random, 1, 9999) } : null,
+      fields,
+      external_ref: externalRef,
+      json_bytes: jsonBytes(fields, externalRef),
       private: random() < 0.1,
       created_at: new Date(timeline((index + random()) / plan.cases)).toISOString(),
     };
@@ -44,6 +50,7 @@ export function* dealRows(
       team_id: teamId,
       id: generatedId('obj', objectionCount++),
       deal_id: deal.id,
+      connection_id: connectionId,
       category: pick(random, OBJECTION_CATEGORIES),
       text: pick(random, VOCABULARY[language].objections),
       lang: language,

@@ -168,6 +168,7 @@ function evaluationRow(
   return {
     team_id: scene.teamId,
     training_id: generatedId('trn', at.index),
+    user_id: trainee.userId,
     saved_at: savedAt,
     stored_at: savedAt,
     total: Math.round(mean),

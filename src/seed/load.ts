@@ -30,6 +30,8 @@ export interface SeedResult {
  * must not wait for autovacuum.
  */
 const VACUUM_ROWS = 50_000;
+/** On Citus, where one transaction writes tables of teams and those of all; else without effect. */
+const ONE_BY_ONE = `SET LOCAL citus.multi_shard_modify_mode = 'sequential'`;
 const WRITTEN_TABLES = [
   'person',
   'member',
@@ -61,6 +63,7 @@ export async function loadSeed(
   await client.connect();
   try {
     await client.query('BEGIN');
+    await client.query(ONE_BY_ONE);
     const { result, rows } = await writeSeed(client, seed, options);
     await client.query('COMMIT');
     if (rows >= VACUUM_ROWS) await client.query(`VACUUM (ANALYZE, SKIP_LOCKED) ${WRITTEN_TABLES}`);
@@ -82,8 +85,7 @@ async function writeSeed(
 
   const now = new Date().toISOString();
   const replaced = options.replace ? await lockReplaced(client, seed) : [];
-  const counters: string[] = [];
-  for (const id of replaced) counters.push(...(await removeRows(client, id)));
+  for (const id of replaced) await removeRows(client, id);
   await writeTeamRows(client, seed, { now, replaced });
   const results: [string, TeamSecrets][] = [];
   let rows = 0;
@@ -96,7 +98,7 @@ async function writeSeed(
     if (rows >= VACUUM_ROWS) await client.query('ANALYZE (SKIP_LOCKED) training, evaluation');
     if (team.trainings.length + generated > 0) await rebuildRollups(client, team.id);
   }
-  await writeShared(client, seed, counters);
+  await writeShared(client, seed, replaced);
   return { result: { teams: Object.fromEntries(results) }, rows };
 }
 
@@ -118,7 +120,7 @@ async function lockReplaced(client: pg.ClientBase, seed: SeedFile): Promise<stri
 async function writeShared(
   client: pg.ClientBase,
   seed: SeedFile,
-  counters: readonly string[],
+  replaced: readonly string[],
 ): Promise<void> {
   await client.query('SET CONSTRAINTS ALL IMMEDIATE');
   const { global, own } = catalogRows(seed);
@@ -131,7 +133,7 @@ async function writeShared(
   await insertRows(client, 'catalog_entry', global, upsertOf('catalog_entry', 'id'));
   await insertRows(client, 'catalog_release', releaseRows(seed));
   await insertRows(client, 'catalog_rule', catalogRuleRows(seed), 'ON CONFLICT DO NOTHING');
-  await removeCounters(client, counters);
+  for (const id of replaced) await removeCounters(client, id);
 }
 
 /** The entry's columns are replaced, unless they are the same already. */

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { statement } from '../db/statement.ts';
-import { TENANT_TABLE_NAMES, type TenantTable } from '../db/tenant-tables.ts';
+import { KEYS, TENANT_TABLE_NAMES, type TenantTable } from '../db/tenant-tables.ts';
 
 /**
  * The tables whose rows are locked before anything is deleted, in this order. Every other write of
@@ -51,23 +51,6 @@ export async function lockExistingTeams(
   return existing;
 }
 
-const FIND_COUNTERS = statement<{ bucket: string }>(
-  'seed.findCounters',
-  `SELECT bucket
-   FROM rate_counter
-   WHERE bucket IN ('team:' || $1, 'app:' || $1)
-     OR bucket IN (
-       SELECT 'key:' || prefix
-       FROM api_key
-       WHERE team_id = $1
-     )
-     OR bucket IN (
-       SELECT 'person:' || jsonb_build_array(team_id, id)::text
-       FROM person
-       WHERE team_id = $1
-     )`,
-);
-
 // The events that wait for their fan-out come first: it locks an event and then its subscribers.
 const LOCKS = [
   statement('seed.lock.event', lockText('event', 'AND fanned_out_at IS NULL')),
@@ -85,36 +68,34 @@ function lockText(table: string, condition = ''): string {
      ) locked`;
 }
 
-const REMOVALS = TENANT_TABLE_NAMES.map((table) =>
-  statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
+const REMOVALS = [...TENANT_TABLE_NAMES.filter((table) => table !== 'team_counter'), KEYS].map(
+  (table) => statement(`seed.remove.${table}`, `DELETE FROM "${table}" WHERE team_id = $1`),
 );
 
 /**
- * Removes all rows of the team but its own, which must be locked, and returns its rate counters.
- * The team's row stays: a transaction that locks it for a deletion, and one that has written a row
- * of the team and waits for another, would deadlock.
+ * Removes all rows of the team but its own, which must be locked, and its rate counters. The team's
+ * row stays: a transaction that locks it for a deletion, and one that has written a row of the team
+ * and waits for another, would deadlock.
  */
-export async function removeRows(client: ClientBase, teamId: string): Promise<string[]> {
-  const { rows: counters } = await client.query<{ bucket: string }>(FIND_COUNTERS.text, [teamId]);
+export async function removeRows(client: ClientBase, teamId: string): Promise<void> {
   for (const { text } of [...LOCKS, ...REMOVALS]) await client.query(text, [teamId]);
-  return counters.map(({ bucket }) => bucket);
 }
 
+// A request locks the counter of its key or person before that of all keys or the app.
+const REMOVE_OWN_COUNTERS = statement(
+  'seed.removeOwnCounters',
+  `DELETE FROM team_counter WHERE team_id = $1 AND bucket LIKE '%:%'`,
+);
 const REMOVE_COUNTERS = statement(
-  'seed.removeCounters',
-  'DELETE FROM rate_counter WHERE bucket = ANY ($1)',
+  'seed.remove.team_counter',
+  'DELETE FROM team_counter WHERE team_id = $1',
 );
 
 /**
- * Removes rate counters. Call it last: a request that is to be counted waits until the transaction
- * ends, on a connection that requests of other teams share.
+ * Removes a team's rate counters. Call it last: a request that is to be counted waits until the
+ * transaction ends, on a connection that requests of other teams share.
  */
-export async function removeCounters(
-  client: ClientBase,
-  buckets: readonly string[],
-): Promise<void> {
-  // A request locks the counter of its key or person before the team's.
-  const isOfTeam = (bucket: string): boolean => /^(team|app):/.test(bucket);
-  await client.query(REMOVE_COUNTERS.text, [buckets.filter((bucket) => !isOfTeam(bucket))]);
-  await client.query(REMOVE_COUNTERS.text, [buckets.filter(isOfTeam)]);
+export async function removeCounters(client: ClientBase, teamId: string): Promise<void> {
+  await client.query(REMOVE_OWN_COUNTERS.text, [teamId]);
+  await client.query(REMOVE_COUNTERS.text, [teamId]);
 }

@@ -1,4 +1,5 @@
 // Makes the rows of assignments, trainings, evaluations, cases and CRM data.
+import { jsonBytes } from '../core/json.ts';
 import type { Row } from './insert.ts';
 import type { SeedTeam } from './prepare.ts';
 import { instant, ownerOf, type RowContext } from './rows.ts';
@@ -38,6 +39,7 @@ export function trainingRow({ team, now }: RowContext, input: Training): Row {
     finished_at: instant(input.finished_at),
     duration_s: input.duration_s ?? null,
     external_ref: input.external_ref ?? null,
+    json_bytes: input.external_ref ? jsonBytes(input.external_ref) : null,
     situation_id: input.situation_id ?? null,
     personality_id: input.personality_id ?? null,
     industry_id: input.industry_id ?? null,
@@ -54,6 +56,7 @@ export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
     yield {
       team_id: team.id,
       training_id: training.id,
+      user_id: training.user_id,
       saved_at: savedAt,
       // As if it had arrived at once.
       stored_at: savedAt,
@@ -86,6 +89,7 @@ export function caseRow({ team, now }: RowContext, input: SeedTeam['cases'][numb
     persona_id: input.persona_id ?? null,
     fields: input.fields ?? null,
     external_ref: input.external_ref ?? null,
+    json_bytes: jsonBytes(input.fields, input.external_ref),
     private: input.private ?? false,
     created_at: instant(input.created_at) ?? now,
   };
@@ -128,14 +132,18 @@ export function dealRow({ team, now }: RowContext, input: SeedTeam['crm_deals'][
   };
 }
 
+/** `connectionOf`: deal id → connection id. */
 export function objectionRow(
   { team, now }: RowContext,
   input: SeedTeam['crm_objections'][number],
+  connectionOf: ReadonlyMap<unknown, unknown>,
 ): Row {
+  const dealId = input.deal_id ?? team.crm_deals[0]?.id;
   return {
     team_id: team.id,
     id: input.id,
-    deal_id: input.deal_id ?? team.crm_deals[0]?.id,
+    deal_id: dealId,
+    connection_id: connectionOf.get(dealId),
     category: input.category ?? 'other',
     text: input.text ?? '',
     lang: input.lang ?? team.language ?? 'de',

@@ -81,15 +81,13 @@ async function writeHistory(client: ClientBase, context: RowContext): Promise<vo
     'crm_connection',
     map(team.crm_connections, (row) => connectionRow(context, row)),
   );
-  await insertRows(
-    client,
-    'crm_deal',
-    map(team.crm_deals, (row) => dealRow(context, row)),
-  );
+  const deals = team.crm_deals.map((row) => dealRow(context, row));
+  await insertRows(client, 'crm_deal', deals);
+  const connectionOf = new Map(deals.map((deal) => [deal['id'], deal['connection_id']]));
   await insertRows(
     client,
     'crm_objection',
-    map(team.crm_objections, (row) => objectionRow(context, row)),
+    map(team.crm_objections, (row) => objectionRow(context, row, connectionOf)),
   );
 }
 
@@ -102,6 +100,11 @@ async function writeAccess(client: ClientBase, context: RowContext): Promise<Tea
     id: input.id,
     ...makeEndpointRow(context, input),
   }));
+  await insertRows(
+    client,
+    'key_directory',
+    keys.map(({ row }) => ({ team_id: row['team_id'], prefix: row['prefix'] })),
+  );
   await insertRows(
     client,
     'api_key',

@@ -126,7 +126,8 @@ function payloadOf(identity: Identity): JWTPayload {
     identity.kind === 'user'
       ? { sub: identity.userId, team_id: identity.teamId }
       : { sub: identity.service };
-  const registered = { iss: TOKEN_ISSUER, aud: TOKEN_AUDIENCE, iat: now(), exp: now() + 900 };
+  const iat = now();
+  const registered = { iss: TOKEN_ISSUER, aud: TOKEN_AUDIENCE, iat, exp: iat + 900 };
   return { kind: identity.kind, ...who, ...registered };
 }
 

@@ -149,7 +149,9 @@ export async function readState(db: Database): Promise<Record<string, string>> {
     `select quote_ident(table_name) as name
      from information_schema.tables
      where table_schema = 'public' and table_type = 'BASE TABLE'
-       and table_name not in ('rate_counter', 'idempotency_record', '_prisma_migrations')
+       and table_name not in (
+         'rate_counter', 'team_counter', 'idempotency_record', '_prisma_migrations'
+       )
      order by 1`,
   );
   const selects = tables.map(

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredStatements } from '../../src/db/statement.ts';
+import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { SLOTS } from '../../src/features/requests/rules.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import {
@@ -37,8 +38,17 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'webhooks.findNewlyDue',
       'webhooks.findActivated',
       'webhooks.oldestDue',
+      'webhooks.findUrgentTeams',
+      'webhooks.findForgottenTeams',
+      'webhooks.findTeamsOfOldestEvents',
+      'webhooks.findTeamsOfNewestEvents',
     ],
     why: 'a worker looks for what waits, whosever it is',
+  },
+  {
+    names: ['webhooks.findWork'],
+    why: 'a worker looks for shards of a distributed database with something to do',
+    apart: 'each answer is whether there is anything',
   },
   {
     names: ['webhooks.claimUrgent', 'webhooks.claimPending', 'webhooks.claimRetrying'],
@@ -49,7 +59,11 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'a worker lets go what it has claimed, whosever it is',
   },
   {
-    names: ['webhooks.releaseDead'],
+    names: ['webhooks.releaseOfWorkers'],
+    why: 'a worker lets go what dead workers had claimed, whosever it is',
+  },
+  {
+    names: ['webhooks.releaseDead', 'webhooks.findDeadClaims'],
     why: 'a worker lets go what dead workers had claimed, whosever it is',
     apart:
       'the workers are looked up in all claims; what is written is found by the number of a worker',
@@ -58,18 +72,26 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     names: [
       'webhooks.record',
       'webhooks.keepFailed',
+      'webhooks.keepFailedOfShard',
+      'webhooks.dropOldFailed',
       'webhooks.holdEndpoints',
       'webhooks.recordEndpoints',
     ],
     why: 'results of many teams are written in batches, by team and id',
   },
-  { names: ['webhooks.pause'], why: 'each minute, for all endpoints that have failed for long' },
+  {
+    names: ['webhooks.pause', 'webhooks.findFailing'],
+    why: 'each minute, for all endpoints that have failed for long',
+  },
   {
     names: ['metrics.backlog'],
     why: 'figures about the whole service for its operator',
     apart: 'each figure is a count or an age of its own',
   },
-  { names: ['jobs.move'], why: 'a worker hands over new jobs, whosever they are' },
+  {
+    names: ['jobs.move', 'jobs.findPending', 'jobs.take'],
+    why: 'a worker hands over new jobs, whosever they are',
+  },
   {
     names: ['requests.add'],
     why: 'a process writes what it has collected of the calls of all teams',
@@ -97,7 +119,9 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'resends',
       'invitation_resends',
       'audit',
-      'counters',
+      'teamCounters',
+      ...RETENTIONS.map(({ name }) => `teams.${name}`),
+      'teams.counted',
     ].map((kind) => `retention.${kind}`),
     why: 'what is old goes, whosever it is',
   },
@@ -117,11 +141,15 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'the operator writes to the admins of all teams',
   },
   {
-    names: ['release_kept_events()'],
-    why: 'a trigger on deleted deliveries, of whichever teams one statement has deleted some',
+    names: ['events.lockKept', 'events.releaseKept'],
+    why: 'by team and id, for deleted deliveries of whichever teams',
   },
   {
-    names: ['set_connection_of_objection()', 'set_person_of_evaluation()'],
+    names: [
+      'set_connection_of_objection()',
+      'set_person_of_evaluation()',
+      'add_to_key_directory()',
+    ],
     why: 'the team is that of the row that a trigger completes',
   },
   {
@@ -133,6 +161,8 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
 const THE_ENDPOINT_IS_HELD =
   'it writes rows of webhook endpoints that its transaction holds, and whoever locks rows of an ' +
   'endpoint for long locks the endpoint before';
+const ONLY_KEPT_EVENTS =
+  'only who deletes the last deliveries of old events locks these, for two statements';
 const BY_THE_OPERATOR = "the operator's command may wait";
 
 /**
@@ -141,8 +171,12 @@ const BY_THE_OPERATOR = "the operator's command may wait";
  */
 const WAITING: Readonly<Record<string, string>> = {
   'webhooks.insertDeliveries': THE_ENDPOINT_IS_HELD,
+  'events.lockKept': ONLY_KEPT_EVENTS,
+  'events.releaseKept': ONLY_KEPT_EVENTS,
   'webhooks.markFannedOut': 'its transaction has locked the events when it took them',
   'webhooks.keepFailed': THE_ENDPOINT_IS_HELD,
+  'webhooks.keepFailedOfShard': THE_ENDPOINT_IS_HELD,
+  'webhooks.dropOldFailed': THE_ENDPOINT_IS_HELD,
   'webhooks.record': THE_ENDPOINT_IS_HELD,
   'webhooks.recordEndpoints': THE_ENDPOINT_IS_HELD,
   'requests.add': 'its rows are new, and have no foreign key',
@@ -165,16 +199,26 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/db/transactions.ts': [3, 'begins and ends transactions'],
   'src/db/listener.ts': [1, 'listens to the channels of wake-ups'],
   'src/db/embedded.ts': [1, 'asks a server which folder it serves'],
+  'src/db/distribution.ts': [17, 'distributes the tables, on Citus'],
   'src/db/migrate.ts': [11, 'migrations and their ledger'],
+  'src/db/shards.ts': [4, 'declared statements, in the text for a shard'],
   'src/db/session-lock.ts': [2, 'settings and an advisory lock of a session of its own'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],
   'src/seed/insert.ts': [3, 'rows of a seed file that has passed its checks, and statistics'],
   'src/seed/known.ts': [3, 'which ids of a seed file exist, teams among them'],
-  'src/seed/load.ts': [5, 'a transaction, the teams of a seed file, VACUUM and ANALYZE'],
-  'src/seed/remove-store.ts': [5, BY_THE_SEED],
+  'src/seed/load.ts': [6, 'a transaction, the teams of a seed file, VACUUM and ANALYZE'],
+  'src/seed/remove-store.ts': [4, BY_THE_SEED],
   'src/seed/team-rows.ts': [3, 'the rows of the teams of a seed file'],
   'src/start.ts': [1, 'whether a database is empty or has the demo team'],
   'src/trpc/endpoint.ts': [1, 'no SQL: a tRPC procedure also has a `query`'],
+};
+
+/** What a distributed database knows about itself, as far as statements ask for it. */
+const TABLES_OF_CITUS: Readonly<Record<string, readonly string[]>> = {
+  pg_dist_shard: ['logicalrelid', 'shardid', 'shardstorage', 'shardminvalue', 'shardmaxvalue'],
+  pg_dist_placement: ['placementid', 'shardid', 'shardstate', 'shardlength', 'groupid'],
+  pg_dist_local_group: ['groupid'],
+  pg_dist_node: ['nodeid', 'groupid', 'nodename', 'nodeport', 'noderole'],
 };
 
 const root = join(import.meta.dirname, '../..');
@@ -222,6 +266,17 @@ describe('a statement', () => {
     expect(failing).toEqual([]);
   });
 
+  it('for many teams of a shard names them at every table', () => {
+    const bound = declaredStatements().filter(({ shardText }) => shardText !== null);
+    expect(bound.length).toBeGreaterThan(0);
+    const failing = bound.filter(({ shardText }) => {
+      const ofOne =
+        shardText?.replaceAll(/(?: collate "C")? = any \((\$\d+)::text\[\]\)/g, ' = $1') ?? '';
+      return !keepsToOneTeam(checkTenancy(ofOne, tables));
+    });
+    expect(failing.map(({ name }) => name)).toEqual([]);
+  });
+
   it('is only listed if it must be', () => {
     const unbound = new Set(
       verdicts.filter(({ tenancy }) => !keepsToOneTeam(tenancy)).map(({ name }) => name),
@@ -261,6 +316,7 @@ describe('a statement over all teams', () => {
 const NOTIFYING: Readonly<Record<string, string>> = {
   'wakeUps.notify': 'tells workers about many commits, outside every transaction',
   'jobs.move': 'a worker hands over many jobs at once',
+  'jobs.add': 'a worker hands over many jobs at once',
   'crm.scheduleSyncs': 'a worker schedules synchronizations each minute',
   'webhooks.pause': 'a worker pauses endpoints each minute',
   'webhooks.resend.addJob': 'a worker adds the job of its next batch',
@@ -304,7 +360,9 @@ describe('the source', () => {
   });
 
   it('names the team in every call of Prisma', () => {
-    const opening = ['src/db/client.ts', 'src/db/prisma.ts', 'src/db/transactions.ts'];
+    const opening = ['client', 'prisma', 'shards', 'transactions'].map(
+      (name) => `src/db/${name}.ts`,
+    );
     const found = sources
       .filter(({ fileName }) => !opening.includes(fileName))
       .flatMap((source) => unboundPrismaCalls(source).map((use) => `${source.fileName}:${use}`));
@@ -349,7 +407,10 @@ async function readDatabase(): Promise<{ name: string; definition: string }[]> {
        where tgoldtable is not null`,
     );
     tables = new Map(rows.map(({ name, columns }) => [name, columns]));
+    // The table of Citus from which distribute_by_team learns where it is.
+    tables.set('pg_dist_partition', ['logicalrelid']);
     for (const { name, relation } of transitions.rows) tables.set(name, tables.get(relation) ?? []);
+    for (const [name, columns] of Object.entries(TABLES_OF_CITUS)) tables.set(name, columns);
     const functions = await client.query<{ name: string; definition: string }>(
       `select proname as name, pg_get_functiondef(oid) as definition from pg_proc
        where pronamespace = 'public'::regnamespace`,

@@ -5,6 +5,7 @@
 import type { PoolClient } from 'pg';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { listCopiedTables, writeInAnyOrder } from '../support/shards.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
 
 /** See the head of this file. */
@@ -82,6 +83,8 @@ interface Tables {
   readonly all: readonly string[];
   /** The tables with a `team_id`. */
   readonly tenant: readonly string[];
+  /** Those whose rows of one team can be locked. */
+  readonly lockable: readonly string[];
 }
 
 async function readTables({ db }: TestApi): Promise<Tables> {
@@ -94,12 +97,15 @@ async function readTables({ db }: TestApi): Promise<Tables> {
        ) as is_tenant
      from information_schema.tables t
      where t.table_schema = 'public' and t.table_type = 'BASE TABLE'
-       and t.table_name not in ('_prisma_migrations', 'rate_counter')
+       and t.table_name not in ('_prisma_migrations', 'rate_counter', 'team_counter')
      order by 1`,
   );
+  const copied = await listCopiedTables(db);
+  const tenant = rows.filter(({ is_tenant }) => is_tenant).map(({ name }) => name);
   return {
     all: rows.map(({ name }) => name),
-    tenant: rows.filter(({ is_tenant }) => is_tenant).map(({ name }) => name),
+    tenant,
+    lockable: tenant.filter((name) => !copied.includes(name)),
   };
 }
 
@@ -223,7 +229,7 @@ async function lockTeamRows({ db }: TestApi, tables: Tables, side: Side): Promis
       'begin',
       `select from begin_idempotent(${team}, '${SHARED_IDEMPOTENCY_KEY}', now())`,
       `select from team where id = ${team} for update`,
-      ...tables.tenant.map((name) => `select from ${name} where team_id = ${team} for update`),
+      ...tables.lockable.map((name) => `select from ${name} where team_id = ${team} for update`),
     ].join('; '),
   );
   return client;
@@ -241,7 +247,5 @@ async function restore({ db }: TestApi, changed: readonly string[]): Promise<voi
       ? 'delete from graphile_worker._private_jobs'
       : `delete from ${name}; insert into ${name} select * from backup.${name}`,
   );
-  await db.pool.query(
-    ['begin', `set local session_replication_role = replica`, ...puts, 'commit'].join('; '),
-  );
+  await writeInAnyOrder(db.pool, puts);
 }

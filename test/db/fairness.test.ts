@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, statement, type Database, type Db } from '../../src/db/client.ts';
 import type { SlowStatement } from '../../src/db/slow-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { holdLock } from '../support/locks.ts';
+import { countWaiting, holdLock } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -57,7 +57,7 @@ const sessions = async (condition: string): Promise<number> =>
     )
   ).rowCount ?? 0;
 const sleeping = (): Promise<number> => sessions(`state = 'active' and query like '%pg_sleep%'`);
-const waitingForLock = (): Promise<number> => sessions(`wait_event_type = 'Lock'`);
+const waitingForLock = (): Promise<number> => countWaiting(db);
 const nameOf = async (team: string): Promise<string> =>
   (await db.pool.query('select name from team where id = $1', [team])).rows[0].name;
 

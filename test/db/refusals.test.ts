@@ -2,11 +2,13 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, statement, type Database } from '../../src/db/client.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
-import { toProblem } from '../../src/http/api/problem-response.ts';
+import { retryAfterOf, toProblem } from '../../src/http/api/problem-response.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { changeTriggers } from '../support/shards.ts';
 
 const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
+const FAIL = statement('test.fail', 'select fail($1)');
 const RAISE = statement('test.raise', 'select raise_state($1)');
 
 let api: TestApi;
@@ -17,6 +19,10 @@ beforeAll(async () => {
     `create function raise_state(state text) returns void language plpgsql as $$
      begin
        raise exception 'no room in /var/lib' using errcode = state, detail = 'a detail';
+     end $$;
+     create function fail(message text) returns void language plpgsql as $$
+     begin
+       raise exception '%', message using errcode = 'XX000';
      end $$;
      create function refuse() returns trigger language plpgsql as $$
      begin
@@ -53,6 +59,21 @@ describe('a statement refused because', () => {
     expect((await ownPid()) === kept).toBe(isKept);
   });
 
+  // What Citus says as an internal error, while a shard moves and after a node was away.
+  test.each([
+    ['could not find valid entry for shard 102040', true],
+    ['failure on connection marked as essential: 10.0.0.7:5432', true],
+    ['cache lookup failed for relation 16384', false],
+  ])('of an internal error, "%s", is unavailable: %s', async (message, isOutage) => {
+    const error: unknown = await db.query(FAIL, [message]).catch((fault: unknown) => fault);
+    expect(error).toMatchObject({ code: isOutage ? 'unavailable' : 'XX000' });
+    const problem = toProblem(error, null);
+    expect([problem.status, retryAfterOf(problem)]).toEqual(isOutage ? [503, 2] : [500, null]);
+    const raised = db.forCaller({ share: null }).prisma.$queryRaw`select fail(${message})::text`;
+    const byPrisma: unknown = await raised.catch((fault: unknown) => fault);
+    expect(isUnavailable(byPrisma)).toBe(isOutage);
+  });
+
   test('of its own values is no outage', async () => {
     await expect(db.query(RAISE, ['23514'])).rejects.toMatchObject({ code: '23514' });
   });
@@ -61,11 +82,12 @@ describe('a statement refused because', () => {
 describe('a request', () => {
   test('to a full disk gets 503, without a word of Postgres, and may be repeated', async () => {
     const { pool } = api.db;
-    await pool.query(
+    await changeTriggers(
+      api,
       'create trigger refuse before insert on member for each row execute function refuse()',
     );
     onTestFinished(async () => {
-      await pool.query('drop trigger if exists refuse on member');
+      await changeTriggers(api, 'drop trigger if exists refuse on member');
     });
     const send = () =>
       api.call(api.key('team_a'), 'POST', '/users', {
@@ -77,7 +99,7 @@ describe('a request', () => {
     expect(JSON.stringify(refused.body)).not.toMatch(/53100|room|detail|raise/);
     expect((await pool.query('select from idempotency_record')).rowCount).toBe(0);
 
-    await pool.query('drop trigger refuse on member');
+    await changeTriggers(api, 'drop trigger refuse on member');
     const repeated = await send();
     expect(repeated.status).toBe(201);
     expect(repeated.headers).not.toHaveProperty('idempotency-replayed');

@@ -2,7 +2,7 @@
 // what keeps that removal cheap.
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { keyOf, TENANT_TABLE_NAMES, TENANT_TABLES } from '../../src/db/tenant-tables.ts';
+import { KEYS, keyOf, TENANT_TABLE_NAMES, TENANT_TABLES } from '../../src/db/tenant-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -27,6 +27,7 @@ test('has every table with a team, and its primary key behind the team', async (
      cross join lateral unnest(i.indkey) with ordinality as k (number, place)
      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.number
      where c.relnamespace = 'public'::regnamespace
+       and c.relname <> '${KEYS}'
        and exists (
          select
          from pg_attribute t
@@ -85,7 +86,8 @@ const UNINDEXED = `
 // Without one, Postgres reads all rows of the team for each row that is deleted.
 test('each foreign key has an index that begins with its columns', async () => {
   expect((await client.query(UNINDEXED)).rows).toEqual([]);
-  await client.query('begin; drop index crm_deal_owner_idx');
+  await client.query('begin');
+  await client.query('drop index crm_deal_owner_idx');
   expect((await client.query(UNINDEXED)).rows).toEqual([
     { name: 'crm_deal_team_id_owner_user_id_fkey' },
   ]);

@@ -97,12 +97,13 @@ describe('connecting', () => {
 
   test('a stored token cannot be decrypted in another connection', async () => {
     const [one, two] = [await connect(), await connect()];
-    await api.db.pool.query(
-      `update crm_connection
-       set credentials_encrypted = (select credentials_encrypted from crm_connection where id = $1)
-       where id = $2`,
-      [one.id, two.id],
+    const [stored] = await rows(
+      `select credentials_encrypted from crm_connection where id = '${one.id}'`,
     );
+    await api.db.pool.query('update crm_connection set credentials_encrypted = $1 where id = $2', [
+      stored?.['credentials_encrypted'],
+      two.id,
+    ]);
     expect(await sync(two.id)).toBe('failed');
     expect((await rows(`select data from event`)).map((row) => row['data'])).toMatchObject([
       { connection_id: two.id, reason: 'credentials_unreadable' },

@@ -50,7 +50,7 @@ test('if a worker is killed during a batch, another one queues each delivery onc
   // The second batch has done half of its work when it meets a locked row.
   const release = await holdLock(
     api,
-    `select from webhook_delivery where id = 'g00690' for update`,
+    `select from webhook_delivery where team_id = 'team_a' and id = 'g00690' for update`,
   );
   const victim = await startWorker();
   await untilWaiting(api, 1, '%with picked as%');

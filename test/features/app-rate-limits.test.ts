@@ -57,7 +57,9 @@ const batchOf = (calls: number): string =>
 
 const counters = async (api: TestApi): Promise<Record<string, number>> => {
   const { rows } = await api.db.pool.query<{ bucket: string; count: number }>(
-    'select bucket, count from rate_counter',
+    `select bucket, count from rate_counter
+     union all
+     select team_id || ' ' || bucket, count from team_counter`,
   );
   return Object.fromEntries(rows.map(({ bucket, count }) => [bucket, count]));
 };
@@ -97,9 +99,9 @@ describe('the calls of a person', () => {
     const limited = await ask(api, await bearer('a', 'admin'));
     expect(limited.headers.get('ratelimit-limit')).toBe('3');
     expect(await counters(api)).toEqual({
-      'person:["team_a", "usr_a_owner"]': 2,
-      'person:["team_a", "usr_a_admin"]': 1,
-      'app:team_a': 3,
+      'team_a person:usr_a_owner': 2,
+      'team_a person:usr_a_admin': 1,
+      'team_a app': 3,
     });
     expect((await api.call(api.key('team_a'), 'GET', '/me')).status).toBe(200);
   });
@@ -182,7 +184,7 @@ describe('a batch', () => {
     expect(await ask(api, owner, batchOf(5))).toMatchObject({ status: 429 });
     expect((await ask(api, owner, batchOf(4))).codes).toEqual([null, null, null, null]);
     expect(await ask(api, owner)).toMatchObject({ status: 429 });
-    expect((await counters(api))['app:team_a']).toBe(14);
+    expect((await counters(api))['team_a app']).toBe(14);
   });
 
   test.each([

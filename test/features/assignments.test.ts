@@ -372,7 +372,10 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   });
 
   test('two calls that set done at once raise one event', async () => {
-    const release = await holdLock(api, `select from assignment where id = 'four' for update`);
+    const release = await holdLock(
+      api,
+      `select from assignment where team_id = 'team_a' and id = 'four' for update`,
+    );
     const calls = Array.from({ length: 2 }, () => patch('four', { status: 'done' }));
     await untilWaiting(api, 2);
     await release();
@@ -383,7 +386,10 @@ describe('PATCH and DELETE /assignments/{assignment_id}', () => {
   test('DELETE removes it without an event; its trainings stay without the reference', async () => {
     const events = (await eventsOf(api, 'team_a')).length;
     // It does not wait for a change of another one.
-    await holdLock(api, `select from assignment where id = 'three' for update`);
+    await holdLock(
+      api,
+      `select from assignment where team_id = 'team_a' and id = 'three' for update`,
+    );
     expect(await api.call(api.key('team_a'), 'DELETE', '/assignments/gone')).toMatchObject({
       status: 200,
       body: { ok: true },

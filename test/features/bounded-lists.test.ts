@@ -1,6 +1,6 @@
 // What a list hides or filters away costs nothing: it reads about a page, however many rows it must
 // not show. The figures are rows, not times, so they are the same on any machine and at any size.
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database, type Db } from '../../src/db/client.ts';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
@@ -19,6 +19,7 @@ import * as deliveries from '../../src/features/webhook-deliveries/admin-store.t
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
+import { openWhereTeamIs } from '../support/shards.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
 
 const TEAM = 'team_big';
@@ -45,8 +46,7 @@ beforeAll(async () => {
     webhook_endpoints: webhooks,
   });
   await loadTestSeed(database, makeSeed([team]));
-  client = new Client(database.url);
-  await client.connect();
+  client = await openWhereTeamIs(database.url, TEAM);
   // Checks of foreign keys keep the plan that they make while the tables are empty.
   await client.query('set enable_seqscan = off');
   await addDeals('open', 100, '2026-01-01');
@@ -79,8 +79,9 @@ async function addDeals(connection: string, count: number, from: string): Promis
   );
   await client.query('analyze crm_deal');
   await client.query(
-    `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
-     select team_id, id, id, 'price', 'too dear', 'en', created_at
+    `insert into crm_objection 
+       (team_id, id, deal_id, connection_id, category, text, lang, created_at)
+     select team_id, id, id, connection_id, 'price', 'too dear', 'en', created_at
      from crm_deal
      where team_id = $1 and connection_id = $2`,
     [TEAM, connection],
@@ -97,8 +98,8 @@ async function addTrainings(userId: string, count: number, from: string): Promis
   );
   await client.query('analyze training');
   await client.query(
-    `insert into evaluation (team_id, training_id, saved_at, stored_at)
-     select team_id, id, created_at, created_at
+    `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+     select team_id, id, user_id, created_at, created_at
      from training
      where team_id = $1 and user_id = $2`,
     [TEAM, userId],
@@ -296,32 +297,39 @@ describe('a search that looks through more than a page may read', () => {
 describe('a page of very large rows', () => {
   const LARGE = 'team_large';
   const ROWS = 120;
+  let client: Client;
   /** JSON of 29 KB that does not get smaller when it is stored. */
-  const JSON_TEXT = `(
-     select json_build_object('n', string_agg(md5(n || '/' || k), ''))
-     from generate_series(1, 900) k
-   )`;
+  const NUMBERED = `generate_series(1, $2::int) n
+     cross join lateral (
+       select json_build_object('n', string_agg(md5(n || '/' || k), '')) as json
+       from generate_series(1, 900) k
+     ) j`;
 
   beforeAll(async () => {
     const team = makeTeam('large', { crm_connections: [{ id: 'open' }] });
     await loadTestSeed(database, makeSeed([team]));
+    client = await openWhereTeamIs(database.url, LARGE);
     const each = async (text: string): Promise<void> => {
       await client.query(text, [LARGE, ROWS]);
     };
     const created = `timestamptz '2026-01-01Z' + n / 3 * interval '1 minute'`;
     await each(
-      `insert into training_case (team_id, id, user_id, fields, external_ref, created_at)
-       select $1, 'cas_' || n, 'usr_large_member', ${JSON_TEXT}, ${JSON_TEXT}, ${created}
-       from generate_series(1, $2::int) n`,
+      `insert into training_case
+         (team_id, id, user_id, fields, external_ref, json_bytes, created_at)
+       select $1, 'cas_' || n, 'usr_large_member', json, json, 2 * octet_length(json::text),
+         ${created}
+       from ${NUMBERED}`,
     );
     await each(
-      `insert into training (team_id, id, user_id, status, external_ref, created_at)
-       select $1, 'trn_' || n, 'usr_large_member', 'scored', ${JSON_TEXT}, ${created}
-       from generate_series(1, $2::int) n`,
+      `insert into training
+         (team_id, id, user_id, status, external_ref, json_bytes, created_at)
+       select $1, 'trn_' || n, 'usr_large_member', 'scored', json, octet_length(json::text),
+         ${created}
+       from ${NUMBERED}`,
     );
     await each(
-      `insert into evaluation (team_id, training_id, saved_at, stored_at)
-       select team_id, id, created_at, created_at
+      `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+       select team_id, id, user_id, created_at, created_at
        from training
        where team_id = $1 and $2::int > 0`,
     );
@@ -332,11 +340,13 @@ describe('a page of very large rows', () => {
        from generate_series(1, $2::int) n`,
     );
     await each(
-      `insert into crm_objection (team_id, id, deal_id, category, text, lang, created_at)
-       select $1, 'obj_' || n, 'deal_' || n, 'price', repeat('€', 10000), 'de', ${created}
+      `insert into crm_objection
+         (team_id, id, deal_id, connection_id, category, text, lang, created_at)
+       select $1, 'obj_' || n, 'deal_' || n, 'open', 'price', repeat('€', 10000), 'de', ${created}
        from generate_series(1, $2::int) n`,
     );
     await client.query('vacuum analyze');
+    return () => client.end();
   });
 
   type List = (query: PageQuery) => Promise<Page<{ readonly id: string }>>;
@@ -385,7 +395,7 @@ describe('a page of very large rows', () => {
   test('always holds one row, however large it is', async () => {
     const team = makeTeam('huge', {});
     await loadTestSeed(database, makeSeed([team]));
-    await client.query(
+    await db.pool.query(
       `insert into training_case (team_id, id, user_id, title, created_at)
        select 'team_huge', 'cas_' || n, 'usr_huge_member', repeat('x', $1::int), now()
        from generate_series(1, 3) n`,

@@ -200,7 +200,10 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
 
   test('PATCH 503: a change during which the database connection breaks is undone', async () => {
     const id = await newCase({ title: 'Before' });
-    const release = await holdLock(api, `select from training_case where id = '${id}' for update`);
+    const release = await holdLock(
+      api,
+      `select from training_case where team_id = 'team_a' and id = '${id}' for update`,
+    );
     const change = call('PATCH', `/cases/${id}`, { title: 'After' });
     await untilWaiting(api, 1);
     await endWaiting(api);

@@ -133,8 +133,9 @@ describe('GET /evaluations, while evaluations come and go', () => {
     const api = await startWithFive();
     const first = await list(api, 'limit=2');
     await api.db.pool.query(
-      `insert into evaluation (team_id, training_id, saved_at, stored_at)
-       values ('team_a', 'trn_unscored', '2026-10-20T00:00:00Z', '2026-10-20T00:00:00Z')`,
+      `insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+       values ('team_a', 'trn_unscored', 'usr_a_member', '2026-10-20T00:00:00Z',
+         '2026-10-20T00:00:00Z')`,
     );
     await api.db.pool.query(
       `delete from evaluation
@@ -183,8 +184,8 @@ describe('GET /trainings/{training_id}/evaluation', () => {
 
   test('is shown if it has only a score object and no tips', async () => {
     await api.db.pool.query(
-      `insert into evaluation (team_id, training_id, saved_at)
-       values ('team_a', 'trn_unscored', now())`,
+      `insert into evaluation (team_id, training_id, user_id, saved_at)
+       values ('team_a', 'trn_unscored', 'usr_a_member', now())`,
     );
     const { body } = await read('trn_unscored');
     expect(body).toMatchObject({

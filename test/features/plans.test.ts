@@ -1,7 +1,7 @@
 // How Postgres runs the lists of a big team. A list must read one index in its order and stop after
 // a page. No test of the responses would notice that it scans or sorts everything; only customers
 // would.
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listDeals, listObjections } from '../../src/features/crm/store.ts';
 import {
@@ -12,6 +12,7 @@ import {
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { explain, rowsOf, type Mode, type PlanNode } from '../support/plans.ts';
+import { openWhereTeamIs } from '../support/shards.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const TEAM = 'team_big';
@@ -31,8 +32,7 @@ beforeAll(async () => {
     to: '2026-10-31',
   };
   await loadTestSeed(database, makeSeed([makeTeam('big', { generate })]));
-  client = new Client(database.url);
-  await client.connect();
+  client = await openWhereTeamIs(database.url, TEAM);
   await client.query('vacuum analyze');
 });
 

@@ -88,7 +88,7 @@ describe('cases of a member', () => {
     await create('cas_both');
     const release = await holdLock(
       api,
-      `select from training_case where id = 'cas_both' for update`,
+      `select from training_case where team_id = 'team_a' and id = 'cas_both' for update`,
     );
     const changes = [{ title: 'Both' }, { persona_id: 'per_calm' }].map((fields) =>
       platform.cases.update.mutate(a('cas_both', fields)),

@@ -8,7 +8,7 @@ import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
-import { holdLock } from '../support/locks.ts';
+import { holdLock, lockWhole } from '../support/locks.ts';
 import { makeFullTeam, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -240,7 +240,7 @@ describe('the log', () => {
 describe('while the log cannot be written', () => {
   test('calls are kept up to a limit, and written afterwards', async () => {
     const failures: number[] = [];
-    const release = await holdLock(api, 'lock table request_log in access exclusive mode');
+    const release = await holdLock(api, lockWhole('request_log'));
     onTestFinished(release);
     const running = log(api.db, (_error, leftOut) => failures.push(leftOut));
     const calls = Array.from({ length: 10_005 }, () => answered({ route: '/waited' }));

@@ -1,16 +1,23 @@
 // How much the hourly removal reads and locks, and what happens when a part of it fails.
 import type { Task } from 'graphile-worker';
-import type pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { releaseKeptEvents } from '../../src/db/kept-events.ts';
 import { declaredStatements } from '../../src/db/statement.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { REMOVE_OLD, retentionTasks } from '../../src/features/retention/tasks.ts';
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
+import { removeDeliveries } from '../../src/features/webhook-deliveries/removal-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import {
+  changeTriggers,
+  inRolledBack,
+  toldTeams,
+  type TeamTransaction,
+} from '../support/shards.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
 const clock = fixedClock(NOW);
@@ -89,8 +96,11 @@ const MANY_ROWS: Readonly<Record<string, string>> = {
      select team_id, 'inv_' || n, id, '2020-01-01'
      from (select * from member limit 1) m, generate_series(1, $1::int) n`,
   counters: `insert into rate_counter (bucket, minute, count)
-     select kind || n, 1, 1
-     from unnest(array['ip:', 'key:', 'team:']) kind, generate_series(1, $1::int / 3) n`,
+     select 'ip:' || n, 1, 1
+     from generate_series(1, $1::int) n`,
+  teamCounters: `insert into team_counter (team_id, bucket, minute, count)
+     select 'team_a', kind || n, 1, 1
+     from unnest(array['key:', 'person:']) kind, generate_series(1, $1::int / 2) n`,
 };
 
 interface Plan {
@@ -109,14 +119,23 @@ function rowsRead(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
 }
 
-/** Runs a statement with the plan that serves all values, and returns how many rows it has read. */
-async function measure(client: pg.PoolClient, name: string): Promise<number> {
-  const text = declaredStatements().find((each) => each.name === name)?.text ?? '';
-  await client.query('set local plan_cache_mode = force_generic_plan');
-  await client.query(`prepare measured as ${text}`);
-  const before = name === 'retention.counters' ? '1000' : `'${NOW.toISOString()}'`;
+/**
+ * Runs a statement with the plan that serves all values, and returns how many rows it has read.
+ * null: shards have another statement.
+ */
+async function measure(
+  { client, textOf, mode }: TeamTransaction,
+  name: string,
+): Promise<number | null> {
+  const what = declaredStatements().find((each) => each.name === name);
+  if (!what) throw new Error(`no statement ${name}`);
+  const before = name.endsWith('ounters') ? '1000' : `'${NOW.toISOString()}'`;
+  const asked = textOf(what, [before, 'null', String(BATCH)]);
+  if (!asked) return null;
+  await client.query(`set local plan_cache_mode = ${mode}`);
+  await client.query(`prepare measured as ${asked.text}`);
   const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
-    `explain (analyze, format json) execute measured (${before}, null, ${BATCH})`,
+    `explain (analyze, format json) execute measured (${asked.values.join(', ')})`,
   );
   await client.query('deallocate measured');
   const [row] = rows;
@@ -124,33 +143,23 @@ async function measure(client: pg.PoolClient, name: string): Promise<number> {
   return rowsRead(row['QUERY PLAN'][0].Plan);
 }
 
-async function inRolledBack<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-  const client = await api.db.pool.connect();
-  try {
-    await client.query('begin');
-    return await work(client);
-  } finally {
-    await client.query('rollback');
-    client.release();
-  }
-}
-
 describe('one statement reads a few rows per row that it may delete', () => {
-  const kinds = [...RETENTIONS.map(({ name }) => name), 'counters'];
+  const kinds = [...RETENTIONS.map(({ name }) => name), 'counters', 'teamCounters'];
 
   test.each(kinds)('%s, however many there are and whatever the planner knows', async (name) => {
     if (name === 'events' || name === 'deliveries') {
       await addEvents('many', 60, MANY);
       await addDeliveries('many', 'whe_1', name === 'deliveries' ? 40 : null);
     }
-    await inRolledBack(async (client) => {
+    await inRolledBack(api.databaseUrl, 'team_a', async (transaction) => {
       const fill = MANY_ROWS[name];
-      if (fill !== undefined) await client.query(fill, [MANY]);
-      const unknown = await measure(client, `retention.${name}`);
+      if (fill !== undefined) await transaction.client.query(fill, [MANY]);
+      const unknown = await measure(transaction, `retention.${name}`);
+      if (unknown === null) return;
       expect(unknown).toBeGreaterThanOrEqual(BATCH);
       expect(unknown).toBeLessThanOrEqual(10 * BATCH);
-      await client.query('analyze');
-      expect(await measure(client, `retention.${name}`)).toBeLessThanOrEqual(10 * BATCH);
+      await transaction.client.query('analyze');
+      expect(await measure(transaction, `retention.${name}`)).toBeLessThanOrEqual(10 * BATCH);
     });
   });
 });
@@ -161,9 +170,15 @@ describe('events whose deliveries wait', () => {
     await addDeliveries('waiting', 'whe_1', null);
     await addEvents('younger', 40, 3);
     expect(await remove()).toMatchObject({ events: 3 });
-    const read = await inRolledBack((client) => measure(client, 'retention.events'));
+    const read = await inRolledBack(api.databaseUrl, 'team_a', (transaction) =>
+      measure(transaction, 'retention.events'),
+    );
     expect(read).toBe(0);
-    await query('delete from webhook_delivery');
+    await query(`delete from webhook_endpoint where id = 'whe_1'`);
+    const endpoint = { teamId: 'team_a', endpointId: 'whe_1' };
+    let after: Awaited<ReturnType<typeof removeDeliveries>> = null;
+    do after = await removeDeliveries(api.db, endpoint, after);
+    while (after !== null);
     expect(await remove()).toMatchObject({ events: MANY });
   });
 
@@ -182,16 +197,19 @@ describe('events whose deliveries wait', () => {
     await addDeliveries('pair', 'whe_1', null);
     await addDeliveries('pair', 'whe_2', null);
     await remove();
-    const [first, second] = [await api.db.pool.connect(), await api.db.pool.connect()];
-    const end = `delete from webhook_delivery where endpoint_id = $1`;
-    await first.query('begin');
-    await first.query(end, ['whe_1']);
-    const waiting = second.query(end, ['whe_2']);
-    await untilWaiting(api, 1);
-    await first.query('commit');
+    const removed = [{ team_id: 'team_a', event_id: 'evt_pair_1' }];
+    const end = (endpointId: string, then: () => Promise<void>): Promise<void> =>
+      api.db.transaction(async (tx) => {
+        await tx.prisma.webhookDelivery.deleteMany({ where: { teamId: 'team_a', endpointId } });
+        await releaseKeptEvents(tx, removed, await toldTeams(api.db, 'team_a'));
+        await then();
+      });
+    let waiting: Promise<void> | undefined;
+    await end('whe_1', async () => {
+      waiting = end('whe_2', () => Promise.resolve());
+      await untilWaiting(api, 1);
+    });
     await waiting;
-    first.release();
-    second.release();
     expect(await remove()).toMatchObject({ events: 1 });
   });
 
@@ -212,10 +230,12 @@ describe('a kind that fails', () => {
   test('does not stop the others; the job fails then and names it', async () => {
     await addEvents('stuck', 60, 1);
     await query(MANY_ROWS['audit'] ?? '', [5]);
-    await query(`
-      create function refuse() returns trigger language plpgsql as
-      $$ begin raise exception 'refused by the test'; end $$;
-      create trigger refuse before delete on event execute function refuse()`);
+    await changeTriggers(
+      api,
+      `create function refuse() returns trigger language plpgsql as
+       $$ begin raise exception 'refused by the test'; end $$`,
+      `create trigger refuse before delete on event execute function refuse()`,
+    );
     const job: Task | undefined = retentionTasks(api.db, clock)[REMOVE_OLD];
     await expect(job?.({}, {} as never)).rejects.toThrow(
       'Old rows could not be removed: events: refused by the test',

@@ -142,11 +142,11 @@ describe('each kind is kept for exactly its time', () => {
       (
         await query(
           `select distinct split_part(bucket, ':', 1) as kind
-           from rate_counter
+           from (select bucket from rate_counter union select bucket from team_counter) c
            order by 1`,
         )
       ).map(({ kind }) => kind);
-    expect(await kinds()).toEqual(['ip', 'key', 'team']);
+    expect(await kinds()).toEqual(['ip', 'key', 'keys']);
     const lastUse = async () => {
       const token = await tokenOf(
         { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' },
@@ -167,12 +167,12 @@ describe('each kind is kept for exactly its time', () => {
   test('a key counter that a request left behind when its key was erased', async () => {
     const minute = Math.floor(clock.now().getTime() / 60_000);
     await query(
-      `insert into rate_counter (bucket, minute, count)
-       values ('key:svck_live_erased', $1, 1), ('key:svck_live_erasing', $2, 1)`,
+      `insert into team_counter (team_id, bucket, minute, count)
+       values ('gone', 'key:svck_live_erased', $1, 1), ('gone', 'key:svck_live_erasing', $2, 1)`,
       [minute - 61, minute - 60],
     );
     await remove();
-    expect(await query(`select bucket from rate_counter where bucket like 'key:%eras%'`)).toEqual([
+    expect(await query(`select bucket from team_counter where bucket like 'key:%eras%'`)).toEqual([
       { bucket: 'key:svck_live_erasing' },
     ]);
   });
@@ -259,6 +259,7 @@ describe('the removal', () => {
       invitation_resends: 0,
       audit: 0,
       counters: 0,
+      teamCounters: 0,
     });
   });
 
@@ -271,12 +272,13 @@ describe('the removal', () => {
     const delivery = await addDelivery({ event, lastAttemptAt: ago(500 * DAY_MS) });
     const holder = await api.db.pool.connect();
     await holder.query('begin');
-    await holder.query('select from webhook_delivery where event_id = $1 for no key update', [
-      event.id,
-    ]);
+    await holder.query(
+      'select from webhook_delivery where team_id = $1 and event_id = $2 for no key update',
+      ['team_a', event.id],
+    );
     const first = `select id
       from audit_log
-      where created_at = $1
+      where team_id = 'team_a' and created_at = $1
       order by id
       limit 1
       for update`;

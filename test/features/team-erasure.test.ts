@@ -10,6 +10,7 @@ import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { holdLock } from '../support/locks.ts';
 import { platformOf, type Platform } from '../support/platform.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { changeTriggers } from '../support/shards.ts';
 import { addTwinRows, teamIdOf, twinSeed } from '../support/twins.ts';
 import { until } from '../support/until.ts';
 
@@ -214,18 +215,19 @@ test('several teams are erased in turn; one that fails does not hold up the othe
     await platform.teams.update.mutate({ team_id: team, status: 'ended' });
     await platform.teams.erase.mutate({ team_id: team });
   }
-  await api.db.pool.query(
+  await changeTriggers(
+    api,
     `create function refuse() returns trigger language plpgsql as $$
      begin
        raise 'the row cannot be removed';
-     end $$;
-     create trigger refuse before delete on member
+     end $$`,
+    `create trigger refuse before delete on member
      for each row when (old.team_id = 'team_b') execute function refuse()`,
   );
   await expect(eraseTeams(api.db, TO_THE_END)).rejects.toThrow('A team could not be erased yet.');
   const { rows } = await api.db.pool.query(`select id from team order by id`);
   expect(rows).toEqual([{ id: 'team_b' }, { id: 'team_other' }]);
-  await api.db.pool.query('drop trigger refuse on member');
+  await api.db.pool.query('drop function refuse cascade');
   expect(await eraseTeams(api.db, TO_THE_END)).toBe(false);
 });
 
@@ -236,7 +238,10 @@ test('a worker erases the team, and another goes on where one was killed', async
   const left = async (table: string, id = 'team_id') =>
     (await api.db.pool.query(`select from ${table} where ${id} = $1`, [TEAM])).rowCount;
   // The erasure skips the locked entry, and cannot come to its end.
-  const release = await holdLock(api, `select from audit_log where id = 'aud_0' for update`);
+  const release = await holdLock(
+    api,
+    `select from audit_log where team_id = '${TEAM}' and id = 'aud_0' for update`,
+  );
   const first = await startWorkerProcess(api.databaseUrl);
   await until(async () => (await left('audit_log')) === 1);
   await first.kill('SIGKILL');

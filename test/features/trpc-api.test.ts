@@ -321,7 +321,7 @@ describe('the session of somebody who comes by a link', () => {
     const session = (await follow(await linkToken())).cookie.split(/[=;]/)[1] ?? '';
     const tokens = [
       linkToken({ iat: now - 120, exp: now - 60 }),
-      linkToken({ exp: now + 61 }),
+      linkToken({ iat: now, exp: now + 61 }),
       linkToken({ jti: undefined }),
       linkToken({ jti: '' }),
       linkToken({ jti: 'x'.repeat(201) }),

@@ -119,6 +119,7 @@ describe('the counter', () => {
   function watchedDb(answer: <T>(send: () => Promise<T>) => Promise<T> = (send) => send()) {
     const writes = { begun: 0, ended: 0 };
     const query: Db['query'] = async (what, values) => {
+      if (!what.name.startsWith('usage.')) return api.db.query(what, values);
       writes.begun += 1;
       try {
         return await answer(() => api.db.query(what, values));
@@ -223,7 +224,7 @@ describe('the counter', () => {
     const at = fixedClock(new Date('2040-11-08T10:00:30Z'));
     const id = keyId('a', 'cases:write');
     const lastUse = async () => {
-      await api.db.pool.query('truncate rate_counter');
+      await api.db.pool.query('truncate team_counter');
       return (await app.admin.apiKeys.get.query({ key_id: id })).last_used_at;
     };
     const use = async (times: number) => {
@@ -264,7 +265,7 @@ describe('the counter', () => {
       const counter = startUsageCounter({ db, clock: at, onError: (error) => errors.push(error) });
       counter.count('team_a', keyId('a', name), 200);
       tick();
-      expect(writes.begun).toBe(1);
+      await until(() => writes.begun === 1);
       for (const status of [200, 404]) counter.count('team_a', keyId('a', name), status);
       tick();
       counter.count('team_a', keyId('a', name), 500);

@@ -12,7 +12,8 @@ import {
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startDeliveries, type Deliveries } from '../support/deliveries.ts';
-import { untilWaiting } from '../support/locks.ts';
+import { lockWhole, untilWaiting } from '../support/locks.ts';
+import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
@@ -24,6 +25,7 @@ const ENDPOINTS = ['a', 'b', 'c', 'd', 'e'];
 let database: TestDatabase;
 let client: Client;
 let db: Database;
+let loop: LoopDatabase;
 let receiver: Receiver;
 let deliveries: Deliveries | null;
 
@@ -40,12 +42,14 @@ beforeEach(async () => {
     events: [name === 'a' ? ('member.joined' as const) : ('crm.sync.failed' as const)],
   }));
   await loadTestSeed(database, makeSeed([makeTeam('x', { webhook_endpoints })]));
+  loop = await openLoopDatabase(database.url, 'team_x');
 });
 
 afterEach(async () => {
   vi.useRealTimers();
   await receiver.stop();
   await deliveries?.stop();
+  await loop.close();
   await db.close();
   await client.end();
   await database.drop();
@@ -106,7 +110,7 @@ const claimDue = async (kind: WaitingStatus, rooms: Record<string, number>): Pro
     queue: { teamId: 'team_x', endpointId: `whe_${name}` },
     room,
   }));
-  return idsOf(await store.claimDue(db, kind, { worker: WORKER, shares, now: NOW }));
+  return idsOf(await store.claimDue(loop.db, kind, { worker: WORKER, shares, now: NOW }));
 };
 
 /** Returns `a1` for the delivery of event 1 to endpoint a. */
@@ -161,7 +165,9 @@ describe('a claim', () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 4 });
     await client.query(`update webhook_delivery set claimed_by = 2 where id = 'whd_00a000001'`);
     await client.query('begin');
-    await client.query(`select from webhook_delivery where id = 'whd_00a000002' for update`);
+    await client.query(
+      `select from webhook_delivery where team_id = 'team_x' and id = 'whd_00a000002' for update`,
+    );
     expect(await claimDue('pending', { a: 10 })).toEqual(['a3', 'a4']);
     await client.query('rollback');
   });
@@ -177,14 +183,14 @@ describe('a claim', () => {
       dueForS: -100,
     });
     await writeDeliveries({ endpoint: 'b', from: 1, to: 2, urgent: true });
-    expect(idsOf(await store.claimUrgent(db, WORKER, 4))).toEqual(['a3', 'a4', 'a5', 'b1']);
-    expect(idsOf(await store.claimUrgent(db, WORKER, 4))).toEqual(['b2']);
+    expect(idsOf(await store.claimUrgent(loop.db, WORKER, 4))).toEqual(['a3', 'a4', 'a5', 'b1']);
+    expect(idsOf(await store.claimUrgent(loop.db, WORKER, 4))).toEqual(['b2']);
   });
 });
 
 describe('the search for endpoints with due deliveries', () => {
   const look = async (kind: WaitingStatus, after = FIRST_ENDPOINT, limit = 2) => {
-    const { due, next } = await findWaiting(db, kind, { after, limit, now: NOW });
+    const { due, next } = await findWaiting(loop.db, kind, { after, limit, now: NOW });
     return { due: due.map(({ endpoint_id }) => endpoint_id), next };
   };
   const at = (name: string) =>
@@ -258,7 +264,7 @@ describe('the delivery loop', () => {
     await receiver.arrived('/a');
     // The loop blocks at its next poll, while the attempt in flight ends and frees a slot.
     await client.query('begin');
-    await client.query('lock table event in access exclusive mode');
+    await client.query(lockWhole('event'));
     await untilWaiting({ db }, 1);
     gate.open();
     await until(async () => (await read(CLAIMED)).length === 0);

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Client } from 'pg';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -48,22 +48,21 @@ const makeEndpoint = (name: string) => ({
 });
 
 interface Proxy {
-  readonly url: string;
+  /** Returns the URL of the same database through this proxy. */
+  readonly route: (url: string) => string;
   /** How many answers were lost. */
   lost(): number;
   close(): Promise<void>;
 }
 
 /**
- * A proxy between the worker and Postgres. It drops the answer to the first request
- * with these bytes in it, and breaks the connection once the server has committed.
+ * A proxy between the worker and the run's servers. It drops the answer to the first request with
+ * these bytes in it, and breaks the connection once the server has committed.
  */
 async function startProxy(request: string): Promise<Proxy> {
   let state: 'waits' | 'swallows' | 'done' = 'waits';
   const sockets = new Set<Socket>();
-  const { hostname, port } = new URL(database.url);
-  const server: Server = createServer((worker) => {
-    const postgres = connect(Number(port), hostname);
+  const pass = (worker: Socket, postgres: Socket): void => {
     for (const [socket, peer] of [
       [worker, postgres],
       [postgres, worker],
@@ -87,17 +86,28 @@ async function startProxy(request: string): Promise<Proxy> {
       state = 'done';
       worker.destroy();
     });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = new URL(database.url);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const servers = new Map<string, Server>();
+  for (const url of [inject('testServerUrl'), ...inject('testWorkerUrls')]) {
+    const { hostname, port } = new URL(url);
+    const server = createServer((worker) => pass(worker, connect(Number(port), hostname)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    servers.set(port, server);
+  }
   return {
-    url: url.href,
+    route: (text) => {
+      const url = new URL(text);
+      const server = servers.get(url.port);
+      if (!server) throw new Error('no server of the run has this port');
+      const { port } = server.address() as AddressInfo;
+      url.host = `127.0.0.1:${port}`;
+      return url.href;
+    },
     lost: () => (state === 'done' ? 1 : 0),
     close: async () => {
       for (const socket of sockets) socket.destroy();
-      await new Promise((done) => server.close(done));
+      for (const server of servers.values()) await new Promise((done) => server.close(done));
     },
   };
 }
@@ -105,8 +115,12 @@ async function startProxy(request: string): Promise<Proxy> {
 /** Starts a delivery loop that loses the answer to its first request with these bytes in it. */
 async function startLosing(request: string): Promise<void> {
   proxy = await startProxy(request);
+  const { route } = proxy;
   const clock = fixedClock(NOW);
-  deliveries = await startDeliveries({ databaseUrl: proxy.url }, { clock, timeoutMs: 60_000 });
+  deliveries = await startDeliveries(
+    { databaseUrl: database.url },
+    { clock, timeoutMs: 60_000, route },
+  );
   // Every tenth tick, beginning with the first, looks for lost claims anyway. This one does not.
   vi.advanceTimersToNextTimer();
 }

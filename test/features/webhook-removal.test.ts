@@ -1,15 +1,20 @@
 // A deleted webhook endpoint: gone at once for everybody, its rows removed in batches by a job, and
 // no deadlock with what the delivery loop does meanwhile.
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { statement, type Tx } from '../../src/db/client.ts';
 import { claimUrgent, releaseClaims, releaseForgotten } from '../../src/delivery/claim-store.ts';
-import { insertDeliveries, takeEvents } from '../../src/delivery/fan-out-store.ts';
+import {
+  findWaitingTeams,
+  insertDeliveries,
+  takeEvents,
+} from '../../src/delivery/fan-out-store.ts';
 import { findWaiting, FIRST_ENDPOINT } from '../../src/delivery/waiting-store.ts';
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { codeOf } from '../support/app.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
+import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import {
   api,
   app,
@@ -22,6 +27,13 @@ import {
 import { until } from '../support/until.ts';
 
 useStoredDeliveries();
+
+/** The database as the delivery loop of team a uses it. */
+let loop: LoopDatabase;
+beforeEach(async () => {
+  loop = await openLoopDatabase(api.databaseUrl, 'team_a');
+  return () => loop.close();
+});
 
 const WORKER = 7;
 const GONE = { teamId: 'team_a', endpointId: 'whe_1' };
@@ -52,9 +64,9 @@ describe('a deleted endpoint', () => {
     const { getResend, cancelResend } = app.admin.deliveries;
     expect(await codeOf(getResend.query({ resend_id: resend.id }))).toBe('not_found');
     expect(await codeOf(cancelResend.mutate({ resend_id: resend.id }))).toBe('not_found');
-    expect(await claimUrgent(api.db, WORKER, 10)).toEqual([]);
+    expect(await claimUrgent(loop.db, WORKER, 10)).toEqual([]);
     const search = { after: FIRST_ENDPOINT, limit: 10, now: new Date('2099-01-01') };
-    expect((await findWaiting(api.db, 'retrying', search)).due).toEqual([]);
+    expect((await findWaiting(loop.db, 'retrying', search)).due).toEqual([]);
     expect(await jobs()).toEqual([
       { task: 'remove_deliveries', key: 'remove_deliveries:team_a:whe_1', queue: 'removals' },
     ]);
@@ -65,8 +77,8 @@ describe('a deleted endpoint', () => {
       await writeDeliveries({ endpoint, prefix: endpoint, count: 1, status: 'retrying' });
     await remove('whe_2');
     const search = { limit: 2, now: new Date('2099-01-01') };
-    const first = await findWaiting(api.db, 'retrying', { after: FIRST_ENDPOINT, ...search });
-    const second = await findWaiting(api.db, 'retrying', { after: first.next, ...search });
+    const first = await findWaiting(loop.db, 'retrying', { after: FIRST_ENDPOINT, ...search });
+    const second = await findWaiting(loop.db, 'retrying', { after: first.next, ...search });
     expect([...first.due, ...second.due].map(({ endpoint_id }) => endpoint_id)).toEqual([
       'whe_1',
       'whe_3',
@@ -81,7 +93,7 @@ describe('a deleted endpoint', () => {
        from generate_series(1, 2) n`,
     );
     const fanOut = async (tx: Tx): Promise<void> => {
-      const taken = await takeEvents(tx, 'oldest', 1);
+      const taken = await takeEvents(tx, 'oldest', 1, await findWaitingTeams(loop.db, 'oldest', 1));
       insertDeliveries(tx, {
         at: new Date(),
         worker: WORKER,
@@ -97,14 +109,14 @@ describe('a deleted endpoint', () => {
       });
     };
     let removed: ReturnType<typeof remove> | undefined;
-    await api.db.transaction(async (tx) => {
+    await loop.db.transaction(async (tx) => {
       await fanOut(tx);
       await tx.query(statement('test.removal.insert', 'select 1 as done'), []);
       removed = remove();
       await untilWaiting(api, 1);
     });
     expect((await removed)?.status).toBe(200);
-    await api.db.transaction(fanOut);
+    await loop.db.transaction(fanOut);
     expect(await countOf('webhook_delivery', `endpoint_id = 'whe_1'`)).toBe(1);
     expect(await countOf('webhook_delivery', `endpoint_id = 'whe_2'`)).toBe(2);
     await removeDeletedEndpoint(api.db, GONE);
@@ -148,7 +160,7 @@ describe('the removal', () => {
     expect(await jobs()).toHaveLength(1);
     const release = await holdLock(
       api,
-      `select from webhook_delivery where id = 'g00001' for update`,
+      `select from webhook_delivery where team_id = 'team_a' and id = 'g00001' for update`,
     );
     await removeDeletedEndpoint(api.db, GONE);
     expect(await rows('select id from webhook_delivery')).toEqual([{ id: 'g00001' }]);
@@ -164,9 +176,12 @@ describe('the removal', () => {
        values ('team_a', 'g00700', 1, now())`,
     );
     await remove();
-    const release = await holdLock(api, 'select from webhook_attempt for update');
+    const release = await holdLock(
+      api,
+      `select from webhook_attempt where team_id = 'team_a' for update`,
+    );
     const victim = await startWorker();
-    await untilWaiting(api, 1, '%delete from webhook_delivery%');
+    await untilWaiting(api, 1, '%delete from %webhook_delivery%');
     await victim.kill('SIGKILL');
     expect(await countOf('webhook_delivery')).toBeGreaterThan(500);
     await release();
@@ -187,9 +202,9 @@ describe('released claims do not deadlock', () => {
     const ids = await writeClaimed();
     const release = await holdLock(
       api,
-      `select from webhook_delivery where id = '${ids[1]}' for update`,
+      `select from webhook_delivery where team_id = 'team_a' and id = '${ids[1]}' for update`,
     );
-    const released = releaseClaims(api.db, WORKER, claimed(ids.toReversed()));
+    const released = releaseClaims(loop.db, WORKER, claimed(ids.toReversed()));
     const removed = remove();
     await Promise.race([untilWaiting(api, 2), Promise.all([released, removed])]);
     await release();
@@ -200,22 +215,25 @@ describe('released claims do not deadlock', () => {
   test('with a resend of their endpoint', async () => {
     const ids = await writeClaimed();
     // The resend locks the oldest first.
-    await rows(
-      `update webhook_delivery
-       set created_at = created_at - interval '1 second' * right(id, 1)::int + interval '1 minute'`,
-    );
+    for (const [n, id] of ids.entries())
+      await rows(
+        `update webhook_delivery
+         set created_at = timestamptz '2026-10-01T00:01:00Z' - $2 * interval '1 second'
+         where team_id = 'team_a' and id = $1`,
+        [id, n],
+      );
     const { id } = await startResend();
     const release = await holdLock(
       api,
-      `select from webhook_delivery where id = '${ids[1]}' for update`,
+      `select from webhook_delivery where team_id = 'team_a' and id = '${ids[1]}' for update`,
     );
-    const released = releaseClaims(api.db, WORKER, claimed(ids.toReversed()));
+    const released = releaseClaims(loop.db, WORKER, claimed(ids.toReversed()));
     const resent = resendBatch(api.db, systemClock, { ...GONE, resendId: id });
     await Promise.race([untilWaiting(api, 2), Promise.all([released, resent]), released]);
     await release();
     expect(await released).toBe(false);
     await resent;
-    await releaseForgotten(api.db, WORKER, []);
+    await releaseForgotten(loop.db, WORKER, []);
     expect(await countOf('webhook_delivery', 'claimed_by is not null')).toBe(0);
   });
 });

@@ -7,7 +7,7 @@ import * as standardWebhooks from '../../src/http/docs/examples/verify-standardw
 import * as stripeLibrary from '../../src/http/docs/examples/verify-stripe.js';
 import * as svix from '../../src/http/docs/examples/verify-svix.js';
 import { TEST_APP_SECRET } from '../support/api.ts';
-import { holdLock } from '../support/locks.ts';
+import { holdLock, lockWhole } from '../support/locks.ts';
 import { inTurn, status, type Received } from '../support/receiver.ts';
 import {
   api,
@@ -143,10 +143,7 @@ describe('what a receiver gets', () => {
       await setSwitch(before);
       // No delivery is made while this lock is held, so the switch changes after the event and
       // before its delivery.
-      const release = await holdLock(
-        api,
-        'lock table webhook_delivery in share row exclusive mode',
-      );
+      const release = await holdLock(api, lockWhole('webhook_delivery'));
       await call('DELETE', `/users/mem_${team.slice(5)}_member`);
       await setSwitch(meanwhile);
       await release();

@@ -12,6 +12,7 @@ import { createSender, type Sender } from '../../src/delivery/sender.ts';
 import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { RETRY_DELAYS_S } from '../support/deliveries.ts';
+import { openLoopDatabase, type LoopDatabase } from '../support/loop-database.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -23,6 +24,8 @@ const LAST = `whe_${ENDPOINTS}`;
 
 let database: TestDatabase;
 let db: Database;
+/** The database as the delivery loop of the team uses it. */
+let loopDb: LoopDatabase;
 let lock: SessionLock;
 let sender: Sender;
 let now = NOW;
@@ -31,7 +34,6 @@ const clock: Clock = { override: () => null, now: () => now };
 beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
-  lock = await holdSessionLock(database.url, WORKER_LOCK_CLASS);
   sender = createSender({ allowPrivateTargets: true, timeoutMs: 1_000 });
   await loadTestSeed(
     database,
@@ -41,6 +43,8 @@ beforeAll(async () => {
       }),
     ]),
   );
+  loopDb = await openLoopDatabase(database.url, 'team_x');
+  lock = await holdSessionLock(loopDb.url, WORKER_LOCK_CLASS);
   // One for each endpoint, and its name sorts like its number.
   await db.pool.query(
     `insert into webhook_endpoint
@@ -58,6 +62,7 @@ beforeAll(async () => {
   return async () => {
     await lock.close();
     await sender.close();
+    await loopDb.close();
     await db.close();
     await database.drop();
   };
@@ -88,7 +93,7 @@ const dueIn = (endpointId: string, ms: number) =>
 async function settledLoop(): Promise<Loop> {
   const loop = newLoop(
     {
-      db,
+      db: loopDb.db,
       lock,
       sender,
       clock,
@@ -140,12 +145,12 @@ test('a retry is found at the first tick after its paused endpoint became active
 
 test('all endpoints are looked at when a worker has gone, because it knew more', async () => {
   const loop = await settledLoop();
-  const other = await holdSessionLock(database.url, WORKER_LOCK_CLASS);
+  const other = await holdSessionLock(loopDb.url, WORKER_LOCK_CLASS);
   await noticeWorkers(loop);
   expect(hasSearch(loop)).toBe(false);
   await dueIn(LAST, -1_000_000);
   await other.close();
-  await until(async () => !(await listWorkers(db)).includes(other.number));
+  await until(async () => !(await listWorkers(loopDb.db)).includes(other.number));
   await noticeWorkers(loop);
   while (hasSearch(loop)) await search(loop, false);
   expect(found(loop)).toEqual([LAST]);
@@ -159,7 +164,7 @@ test('many retries that become due at once are all found, at one time or not', a
   const seen: string[] = [];
   let after: Parameters<typeof findNewlyDue>[1]['after'] | null = { at: NOW, id: '' };
   while (after) {
-    const { due, next } = await findNewlyDue(db, { after, now: at, limit: 7 });
+    const { due, next } = await findNewlyDue(loopDb.db, { after, now: at, limit: 7 });
     seen.push(...due.map(({ endpoint_id }) => endpoint_id));
     after = next;
   }
@@ -172,7 +177,7 @@ test('retries of paused and deleted endpoints, and claimed ones, are not found',
   await db.pool.query(`update webhook_endpoint set status = 'disabled' where id = 'whe_0001'`);
   await set('whe_0002', `endpoint_id = 'whe_gone'`);
   await set('whe_0003', 'claimed_by = 5');
-  const { due } = await findNewlyDue(db, {
+  const { due } = await findNewlyDue(loopDb.db, {
     after: { at: new Date(0), id: '' },
     now: NOW,
     limit: 100,

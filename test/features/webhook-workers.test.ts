@@ -2,9 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
+import { listWorkers } from '../../src/delivery/due-store.ts';
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openLoopDatabase } from '../support/loop-database.ts';
 import { hang, held, inTurn, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
@@ -241,18 +242,13 @@ describe('without a wake-up', LIMIT, () => {
     await startWorker();
     await until(() => receiver.requests.length === 2);
     await until(async () => (await countDeliveries(`status = 'ok'`)) === 2);
-    const { rows } = await client.query(
-      `select objid::int as number
-       from pg_locks
-       where locktype = 'advisory'
-         and classid = $1
-         and database = (select oid from pg_database where datname = current_database())`,
-      [WORKER_LOCK_CLASS],
-    );
+    const loop = await openLoopDatabase(database.url, 'team_a');
+    const [worker] = await listWorkers(loop.db);
+    await loop.close();
     await client.query(
       `update webhook_delivery
        set status = 'retrying', next_try_at = now(), claimed_by = $1`,
-      [rows[0].number],
+      [worker],
     );
     await until(() => receiver.requests.length >= 4);
     expect(receiver.requests).toHaveLength(4);

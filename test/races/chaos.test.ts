@@ -1,21 +1,19 @@
 // Nothing is lost and nothing is invented under chaos. Clients write through two API processes and
 // two workers deliver to a real receiver. Meanwhile processes are killed at random and Postgres
-// stops twice, once by SIGKILL. Random choices follow from CHAOS_SEED, which is printed. The moment
-// at which a process is killed also depends on the machine, so a seed repeats the plan but not the
-// run. CHAOS_SECONDS is the duration.
-import { readdir, readFile, rm } from 'node:fs/promises';
+// stops twice, once by SIGKILL; on Citus the nodes with the rows do, too. Random choices follow
+// from CHAOS_SEED, which is printed. The moment at which a process is killed also depends on the
+// machine, so a seed repeats the plan but not the run. CHAOS_SECONDS is the duration.
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
 import { envelopeText } from '../../src/delivery/envelope.ts';
 import { createRandom, nextInt, type Random } from '../../src/seed/random.ts';
 import { loadTestSeed } from '../support/api.ts';
-import { makeDataDir } from '../support/ports.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
 import { runClient, type Customer, type Ledger, type Write } from './chaos/clients.ts';
+import { startChaosDatabase, type ChaosDatabase, type ChaosServer } from './chaos/database.ts';
 import { startFleet, type Fleet } from './chaos/fleet.ts';
 import { startReceiver, type Receiver } from './chaos/receiver.ts';
 
@@ -45,24 +43,21 @@ const DATABASE_AWAY = new RegExp(
   'i',
 );
 
-const tally = { api: 0, worker: 0, postgres: 0 };
+const tally = { api: 0, worker: 0, postgres: 0, nodes: 0 };
 const ledger: Ledger = { writes: [], faults: [], calls: 0, unknown: 0, replayed: 0 };
-let dataDir: string;
-let postgres: EmbeddedPostgres;
+let postgres: ChaosDatabase;
 let receiver: Receiver;
 let fleet: Fleet;
 let database: Client;
 
 beforeAll(
   async () => {
-    dataDir = await makeDataDir('chaos');
-    postgres = await startPostgres();
-    await migrate(postgres.databaseUrl);
+    postgres = await startChaosDatabase();
     receiver = await startReceiver(randomOf(1));
     const customers = await loadCustomers();
-    fleet = startFleet(postgres.databaseUrl, {
+    fleet = startFleet(postgres.url, {
       DATABASE_POOL_MAX: '10',
-      MAIL_DIR: join(dataDir, 'mail'),
+      MAIL_DIR: join(postgres.folder, 'mail'),
       WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
       // Retries are soon and many, so that no delivery gives up.
       WEBHOOK_RETRY_DELAYS_S: Array.from({ length: 30 }, (_, n) => (n < 2 ? 0 : 1)).join(','),
@@ -81,19 +76,11 @@ afterAll(async () => {
   await database?.end();
   await receiver?.stop();
   await postgres?.stop();
-  await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
 }, 60_000);
 
 /** Each part has its own sequence, so that it does not depend on the other parts. */
 function randomOf(part: number): Random {
   return createRandom(SEED, part, 0);
-}
-
-function startPostgres(): Promise<EmbeddedPostgres> {
-  return startEmbedded({
-    dataDir,
-    settings: { max_connections: '200', shared_buffers: '64MB', autovacuum_naptime: '5s' },
-  });
 }
 
 /** Each team has a webhook endpoint for all events; every third one has another for some events. */
@@ -112,7 +99,7 @@ async function loadCustomers(): Promise<Customer[]> {
       ],
     }),
   );
-  const seeded = await loadTestSeed({ url: postgres.databaseUrl }, makeSeed(teams));
+  const seeded = await loadTestSeed({ url: postgres.url }, makeSeed(teams));
   return names.map((name) => {
     const { api_keys = {}, webhook_endpoints = {} } = seeded.teams[`team_${name}`] ?? {};
     for (const [id, secret] of Object.entries(webhook_endpoints)) receiver.secrets.set(id, secret);
@@ -124,14 +111,15 @@ async function loadCustomers(): Promise<Customer[]> {
   });
 }
 
-/** Clients write while processes are killed, and Postgres is stopped once and killed once. */
+/** Clients write while processes are killed, and servers are stopped and killed. */
 async function runChaos(customers: readonly Customer[]): Promise<void> {
   const endsAt = performance.now() + SECONDS * 1000;
   const isOver = (): boolean => performance.now() > endsAt;
   const clients = Array.from({ length: CLIENTS }, (_, n) =>
     runClient({ fleet, ledger, random: randomOf(100 + n) }, customers, `w${n}`, isOver),
   );
-  await Promise.all([...clients, killProcesses(isOver), restartPostgres(isOver)]);
+  const restarts = [restartPostgres(isOver), restartNodes(isOver)];
+  await Promise.all([...clients, killProcesses(isOver), ...restarts]);
 }
 
 async function killProcesses(isOver: () => boolean): Promise<void> {
@@ -146,16 +134,36 @@ async function killProcesses(isOver: () => boolean): Promise<void> {
 
 async function restartPostgres(isOver: () => boolean): Promise<void> {
   const random = randomOf(3);
-  const ways = random() < 0.5 ? (['stop', 'kill'] as const) : (['kill', 'stop'] as const);
-  for (const way of ways) {
+  for (const way of bothWays(random)) {
     await delay(SECONDS * 1000 * (0.15 + random() * 0.25));
     if (isOver()) return;
-    if (way === 'stop') await postgres.stop();
-    else process.kill(postgres.pid, 'SIGKILL');
+    await restart(postgres.server, way, random);
     tally.postgres += 1;
-    await delay(random() * 2_000);
-    postgres = await startPostgres();
   }
+}
+
+/** One node is stopped and another one killed, also while Postgres is away. */
+async function restartNodes(isOver: () => boolean): Promise<void> {
+  const random = randomOf(4);
+  const ways = bothWays(random);
+  for (const [index, node] of postgres.nodes.entries()) {
+    await delay(SECONDS * 1000 * (0.1 + random() * 0.2));
+    if (isOver()) return;
+    await restart(node, ways[index % 2] ?? 'kill', random);
+    tally.nodes += 1;
+  }
+}
+
+type Way = 'stop' | 'kill';
+
+function bothWays(random: Random): readonly Way[] {
+  return random() < 0.5 ? ['stop', 'kill'] : ['kill', 'stop'];
+}
+
+async function restart(server: ChaosServer, way: Way, random: Random): Promise<void> {
+  await server[way]();
+  await delay(random() * 2_000);
+  await server.start();
 }
 
 /**
@@ -165,7 +173,7 @@ async function restartPostgres(isOver: () => boolean): Promise<void> {
 async function drain(): Promise<void> {
   receiver.recover();
   await fleet.whole();
-  database = new Client({ connectionString: postgres.databaseUrl });
+  database = new Client({ connectionString: postgres.url });
   await database.connect();
   const waiting = `
     select (select count(*)::int from event where fanned_out_at is null) as events,
@@ -215,7 +223,7 @@ function report(ms: number): void {
       `creations: ${countOf('done')}, ${countOf('refused')}, ${countOf('unknown')}`,
       `${ledger.replayed} replays`,
       `killed: ${tally.api} API processes, ${tally.worker} workers`,
-      `Postgres stopped ${tally.postgres} times`,
+      `Postgres stopped ${tally.postgres} times, other nodes ${tally.nodes} times`,
       `${all.length} deliveries in ${deliveries} attempts`,
       `responses: ${ok} at once, ${slow} late, ${error} with 500, ${reset} none`,
       `${needless} delivered again after a 2xx`,
@@ -239,6 +247,7 @@ const keyOf = (teamId: string, id: string): string => `${teamId} ${id}`;
 describe('after the chaos', () => {
   test('there was enough of it to prove something', () => {
     expect(tally.postgres).toBe(2);
+    expect(tally.nodes).toBe(postgres.nodes.length);
     expect(tally.api + tally.worker).toBeGreaterThan(SECONDS / 10);
     expect(ledger.unknown).toBeGreaterThan(0);
     expect(ledger.writes.filter((write) => write.outcome === 'done').length).toBeGreaterThan(
@@ -389,7 +398,7 @@ describe('after the chaos', () => {
   });
 
   test('every invited member got the mail', async () => {
-    const folder = join(dataDir, 'mail');
+    const folder = join(postgres.folder, 'mail');
     const mails = await Promise.all(
       (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
     );

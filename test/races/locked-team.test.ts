@@ -1,7 +1,7 @@
 // A transaction that locks all rows of one team for long, as `seed --replace` does: other teams do
 // not notice, and nothing deadlocks with it.
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import {
   recordAttempts,
@@ -16,6 +16,7 @@ import { loadTestSeed, startTestApi, type TestApi } from '../support/api.ts';
 import { codeOf } from '../support/app.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
+import { openLoopDatabase } from '../support/loop-database.ts';
 import { describeEvaluation, describeTraining, platformOf } from '../support/platform.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed, memberId } from '../support/seed.ts';
@@ -138,6 +139,13 @@ describe('while all rows of a team are locked', () => {
 });
 
 describe('a replacement', () => {
+  const lockRow = (table: string, id: string) =>
+    `select from ${table} where team_id = 'team_a' and id = '${id}' for update`;
+  const openLoop = async () => {
+    const loop = await openLoopDatabase(api.databaseUrl, 'team_a');
+    onTestFinished(() => loop.close());
+    return loop.db;
+  };
   /** Adds two deliveries that worker 7 has claimed. */
   const addClaimed = async (): Promise<void> => {
     await addEvent('team_a', 'evt_1');
@@ -158,25 +166,24 @@ describe('a replacement', () => {
          (team_id, id, endpoint_id, since, total, has_more, created_at)
        values ('team_a', 'whr_1', 'whe_a', now(), 0, false, now())`,
     );
-    const unlock = await holdLock(api, `select from webhook_resend where id = 'whr_1' for update`);
+    const loop = await openLoop();
+    const unlock = await holdLock(api, lockRow('webhook_resend', 'whr_1'));
     const replacing = replace();
     await untilWaiting(api, 1);
     const result = resultOf('whd_1');
-    const writing = recordAttempts(api.db, 7, [result], [healthy]);
+    const writing = recordAttempts(loop, 7, [result], [healthy]);
     await Promise.race([writing, untilWaiting(api, 2)]);
     await unlock();
     expect(await Promise.all([writing, replacing])).toEqual([[result], 'replaced']);
-    expect(await recordAttempts(api.db, 7, [result], [healthy])).toEqual([]);
+    expect(await recordAttempts(loop, 7, [result], [healthy])).toEqual([]);
   });
 
   test('waits for results that are being written, instead of deadlocking with them', async () => {
     await addClaimed();
-    const unlock = await holdLock(
-      api,
-      `select from webhook_delivery where id = 'whd_2' for update`,
-    );
+    const loop = await openLoop();
+    const unlock = await holdLock(api, lockRow('webhook_delivery', 'whd_2'));
     // The results lock the second delivery first, the removal of rows takes them as they come.
-    const writing = recordAttempts(api.db, 7, [resultOf('whd_2'), resultOf('whd_1')], [healthy]);
+    const writing = recordAttempts(loop, 7, [resultOf('whd_2'), resultOf('whd_1')], [healthy]);
     await untilWaiting(api, 1);
     const replacing = replace();
     await untilWaiting(api, 2);
@@ -187,10 +194,7 @@ describe('a replacement', () => {
   test('leaves the fan-out alone, instead of deadlocking with it', async () => {
     await addEvent('team_a', 'evt_1');
     await addEvent('team_b', 'evt_1');
-    const unlock = await holdLock(
-      api,
-      `select from webhook_endpoint where id = 'whe_a' for update`,
-    );
+    const unlock = await holdLock(api, lockRow('webhook_endpoint', 'whe_a'));
     const replacing = replace();
     await untilWaiting(api, 1);
     const deliveries = await startDeliveries(api, { clock: systemClock });

@@ -133,7 +133,10 @@ describe('the rotation', () => {
     // Lock a row of the third batch, so that the kill comes after the second.
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
-    await holder.query(`begin; select from webhook_endpoint where id = 'whe_01200' for update`);
+    await holder.query(
+      `begin;
+       select from webhook_endpoint where team_id = 'team_a' and id = 'whe_01200' for update`,
+    );
     const script = runScript(database.url, ['rotate-secret'], ROTATING);
     await expect.poll(() => countOpened(NEW), { timeout: 25_000 }).toBe(1000);
     await script.kill('SIGKILL');

@@ -133,7 +133,7 @@ describe('two processes at once', () => {
 describe('150 requests at once on two processes', () => {
   test.each(['limit', 'tenant'])('exactly 120 pass (%s)', async (team) => {
     await inOneMinute(async () => {
-      await client.query('delete from rate_counter');
+      await client.query('delete from team_counter');
       const responses = await Promise.all(
         Array.from({ length: 150 }, (_, n) => (calls[n % 2] as Call)(keyOf(team), 'GET', '/me')),
       );

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
+import { fillSlots, newSlots } from '../../src/delivery/slots.ts';
 import { fill, launch, retry, row, warm } from '../support/endpoint-queues.ts';
 
 const endpointsOf = (flights: readonly Flight[]): string[] =>
@@ -49,6 +50,65 @@ describe('turns', () => {
     expect(
       endpointsOf([queues.next(0), queues.next(0)].filter((flight) => flight !== null)),
     ).toEqual(['c', 'b']);
+  });
+});
+
+describe('loops that share slots', () => {
+  const twoLoops = (count: number) => {
+    const slots = newSlots(count);
+    const order: string[] = [];
+    const loops = ['x', 'y'].map((name) => {
+      const queues = createEndpointQueues({ concurrency: count, maxPerEndpoint: 8 }, slots);
+      slots.launchers.add(() => {
+        const flight = queues.next(0);
+        if (flight) order.push(name);
+        return flight !== null;
+      });
+      return queues;
+    });
+    return { slots, order, loops };
+  };
+  const landFirst = (queues: EndpointQueues | undefined): void => {
+    const [flight] = queues?.flights ?? [];
+    if (queues && flight) queues.land(flight, 'good');
+  };
+
+  test('take turns, and have no more in flight than there are slots', () => {
+    const { slots, order, loops } = twoLoops(3);
+    for (const queues of loops)
+      fill(
+        queues,
+        Array.from({ length: 9 }, (_, n) => row(`e${n}`)),
+      );
+    fillSlots(slots);
+    expect(order).toEqual(['x', 'y', 'x']);
+    landFirst(loops[0]);
+    fillSlots(slots);
+    expect(order).toEqual(['x', 'y', 'x', 'y']);
+    expect(slots.taken).toBe(3);
+  });
+
+  test('give a slot back when an attempt lands or is parked, and never twice', () => {
+    const { slots, loops } = twoLoops(2);
+    const [x] = loops;
+    if (x) fill(x, [row('a'), row('b'), row('c')]);
+    fillSlots(slots);
+    expect(slots).toMatchObject({ taken: 2, parked: 0 });
+    x?.park(1);
+    expect(slots).toMatchObject({ taken: 0, parked: 2 });
+    fillSlots(slots);
+    expect(slots).toMatchObject({ taken: 1, parked: 2 });
+    for (let n = 0; n < 3; n += 1) landFirst(x);
+    expect(slots).toMatchObject({ taken: 0, parked: 0 });
+  });
+
+  test('divide what a worker claims ahead', () => {
+    const { slots, loops } = twoLoops(8);
+    for (const queues of loops) queues.park(0);
+    expect(loops.map((queues) => queues.capacity())).toEqual([16, 16]);
+    slots.launchers.clear();
+    for (const queues of loops) queues.park(0);
+    expect(loops.map((queues) => queues.capacity())).toEqual([32, 32]);
   });
 });
 

@@ -129,6 +129,10 @@ describe('an error of the database', () => {
     ['the watchdog', new Error('Query read timeout')],
     ['a cause inside', new Error('x', { cause: withCode('ECONNRESET') })],
     ['several addresses', new AggregateError([new Error('x'), withCode('ECONNREFUSED')])],
+    [
+      'a shard that is being split',
+      Object.assign(new Error('could not find valid entry for shard 102147'), { code: 'XX000' }),
+    ],
   ])('means unavailable for %s', (_what, error) => {
     expect(isUnavailable(error)).toBe(true);
   });

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
-import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
+import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { until } from '../support/until.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
@@ -39,9 +39,9 @@ async function writeTraffic(prefix: string): Promise<void> {
     VALUES ('team_a', 'k', '', 200, '', false, now());
     INSERT INTO audit_log (team_id, id, created_at, actor_kind, actor_id, action, request_id)
     VALUES ('team_a', 'aud_1', now(), 'system', 'x', 'x', 'x');
-    INSERT INTO rate_counter (bucket, minute, count)
-    VALUES ('team:team_a', 1, 1), ('key:${prefix}', 1, 1), ('team:team_b', 1, 1),
-      ('app:team_a', 1, 1), ('person:["team_a", "usr_1"]', 1, 1)`);
+    INSERT INTO team_counter (team_id, bucket, minute, count)
+    VALUES ('team_a', 'keys', 1, 1), ('team_a', 'key:${prefix}', 1, 1), ('team_b', 'keys', 1, 1),
+      ('team_a', 'app', 1, 1), ('team_a', 'person:usr_1', 1, 1)`);
 }
 
 /** Sums up how often pages were visited so far, once all loads have reported theirs. */
@@ -78,7 +78,7 @@ describe('--replace', () => {
     await load({ teams: [tinyTeam('team_a')] }, true);
 
     const now = await countRows(client);
-    const added = { team: 1, person: 1, member: 1, rate_counter: 1 };
+    const added = { team: 1, person: 1, member: 1, team_counter: 1 };
     const catalog = { catalog_entry: 3, catalog_rule: 1 };
     const expected = Object.entries(alone).map(([table, count]) => [
       table,
@@ -165,7 +165,7 @@ describe('--replace', () => {
        WHERE table_schema = 'public' AND column_name = 'team_id'
        ORDER BY 1`,
     );
-    expect(rows.map((row) => row.name)).toEqual(TENANT_TABLE_NAMES.toSorted());
+    expect(rows.map((row) => row.name)).toEqual([...TENANT_TABLE_NAMES, KEYS].toSorted());
   });
 });
 

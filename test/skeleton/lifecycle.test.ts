@@ -11,6 +11,7 @@ import { Client as PgClient } from 'pg';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { Client } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/db/client.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import {
@@ -22,8 +23,10 @@ import {
 } from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { tokenOf } from '../support/app.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { findFreePort, makeDataDir } from '../support/ports.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { changeTriggers } from '../support/shards.ts';
 import { until } from '../support/until.ts';
 
 const SEED = makeSeed([
@@ -95,21 +98,14 @@ async function holdTeam(): Promise<{
   untilSomebodyWaits(): Promise<unknown>;
   release(): Promise<void>;
 }> {
-  const holder = new PgClient({ connectionString: database.url });
-  await holder.connect();
-  await holder.query(`begin; select from team where id = 'team_a' for update`);
-  let held = true;
-  const release = async (): Promise<void> => {
-    if (held) await holder.end();
-    held = false;
-  };
-  onTestFinished(release);
-  const waiting = `select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  return {
-    untilSomebodyWaits: () => until(async () => (await query(waiting)).length > 0),
-    release,
-  };
+  const databaseUrl = database.url;
+  const release = await holdLock(
+    { databaseUrl },
+    `select from team where id = 'team_a' for update`,
+  );
+  const db = openDatabase({ url: databaseUrl, poolMax: 4, onError: () => undefined });
+  onTestFinished(() => db.close());
+  return { untilSomebodyWaits: () => untilWaiting({ db }, 1), release };
 }
 
 function invite(url: string, email: string): Promise<number | 'lost'> {
@@ -375,7 +371,7 @@ describe('the log of an API process', () => {
       { path: `${PATH}/users`, authorization: `Bearer ${key}` },
       { path: '/trpc/v1.members.create', authorization: `Bearer ${token}` },
     ];
-    const counted = async () => (await query('select sum(count) as sum from rate_counter'))[0]?.sum;
+    const counted = async () => (await query('select sum(count) as sum from team_counter'))[0]?.sum;
     // While the key is looked up, and while the rest of the body is awaited.
     for (const isAdmitted of [false, true]) {
       for (const { path, authorization } of paths) {
@@ -403,15 +399,14 @@ describe('the log of an API process', () => {
     const faulty = await createTestDatabase();
     onTestFinished(() => faulty.drop());
     const { teams } = await loadTestSeed(faulty, SEED);
-    await query(
+    await changeTriggers(
+      { databaseUrl: faulty.url },
       `create function quote() returns trigger language plpgsql as $$
        begin
          raise exception 'no place for %', new.email
            using errcode = 'XX000', detail = 'row of ' || new.email;
-       end $$;
-       create trigger quote before insert on member for each row execute function quote()`,
-      [],
-      faulty.url,
+       end $$`,
+      'create trigger quote before insert on member for each row execute function quote()',
     );
     const api = await startApiProcess(faulty.url);
     const headers = {

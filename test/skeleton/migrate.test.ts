@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/client.ts';
-import { expectedMigrations, isMigrated, migrate } from '../../src/db/migrate.ts';
+import { expectedMigrations, isMigrated, migrate, splitStatements } from '../../src/db/migrate.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -68,6 +68,21 @@ describe('migrate', () => {
         )
       ).rows,
     ).toEqual([{ there: true }]);
+  });
+
+  it('refuses to distribute plain Postgres, and says what is missing', async () => {
+    await expect(migrate(database.url, { folder, distribute: true })).rejects.toThrow(
+      /needs the extension citus.*CREATE EXTENSION citus/,
+    );
+  });
+
+  it('splits no comment, text, name or function', () => {
+    const parts = [
+      `insert into a values (';', 'it''s;') -- a; b\n`,
+      ` create function f() language sql as $$ select 1; $$`,
+      ` alter table a add column "b;" int /* ; */`,
+    ];
+    expect(splitStatements(`${parts.join(';')};\n-- end;\n`)).toEqual(parts);
   });
 
   it('keeps the ledger exactly as prisma migrate deploy does', async () => {

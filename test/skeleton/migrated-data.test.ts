@@ -84,6 +84,33 @@ test('an objection of the version before has the connection of its deal', async 
   ]);
 });
 
+test('a key of the version before, and one that it still creates, has its team', async () => {
+  await migrateUpTo('20261121100000_keep_teams_of_keys');
+  await database.client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into member (team_id, id, role, status, created_at, email)
+    values ('t', 'm', 'owner', 'invited', now(), 'o@t.test')`);
+  const add = (id: string): Promise<unknown> =>
+    database.client.query(
+      `insert into api_key
+         (team_id, id, name, prefix, secret_hash, scopes, created_by, created_at)
+       values ('t', $1, $1, $2, sha256('x'), '{}', 'm', now())`,
+      [id, `prefix${id}`],
+    );
+  await add('old');
+  await database.client.query(`insert into rate_counter values ('key:prefixold', 7, 3)`);
+  await migrate(database.url);
+  await add('late');
+  const { rows } = await database.client.query('select * from key_directory order by prefix');
+  expect(rows).toEqual([
+    { prefix: 'prefixlate', team_id: 't' },
+    { prefix: 'prefixold', team_id: 't' },
+  ]);
+  expect((await database.client.query('select * from team_counter')).rows).toEqual([
+    { team_id: 't', bucket: 'key:prefixold', minute: 7, count: 3 },
+  ]);
+});
+
 test('a response of the version before loses its private fields, and is kept', async () => {
   await migrateUpTo('20261120001400_keep_responses_in_two_forms');
   await database.client.query(

@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   namesOfStatements,
@@ -69,5 +71,40 @@ describe('the name of a statement', () => {
 
   it('must begin with text', () => {
     expect(() => namesOfStatements(parse('statement(name, text);'))).toThrow('begins with a value');
+  });
+});
+
+describe('an advisory lock', () => {
+  const root = join(import.meta.dirname, '../..');
+  const TAKES = /pg_(?:try_)?advisory_(?:xact_)?lock\(|\bholdSessionLock\(/;
+
+  /** Paths of the files below `folder` that end with `ending` and take a lock. */
+  const takers = async (folder: string, ending: string): Promise<[string, string][]> => {
+    const names = await readdir(join(root, folder), { recursive: true });
+    const paths = names.filter((name) => name.endsWith(ending)).map((name) => `${folder}/${name}`);
+    const texts = await Promise.all(
+      paths.map(async (path): Promise<[string, string]> => [
+        path,
+        await readFile(join(root, path), 'utf8'),
+      ]),
+    );
+    return texts.filter(([, text]) => TAKES.test(text));
+  };
+
+  it('is in the table that says at which node it is held', async () => {
+    const sources = [...(await takers('src', '.ts')), ...(await takers('scripts', '.ts'))]
+      .map(([path]) => path)
+      .filter((path) => path !== 'src/db/session-lock.ts');
+    const functions = (await takers('prisma/migrations', '.sql')).flatMap(([, sql]) =>
+      sql
+        .split(/^CREATE (?:OR REPLACE )?FUNCTION "/m)
+        .filter((text) => TAKES.test(text))
+        .map((text) => text.split('"')[0] ?? ''),
+    );
+    const architecture = await readFile(join(root, 'ARCHITECTURE.md'), 'utf8');
+    const section = architecture.split('### Advisory locks')[1]?.split('###')[0] ?? '';
+    const rows = section.matchAll(/^\| [^|]+ \| `([^`]+)` \|/gm);
+    const listed = [...rows].map(([, name = '']) => name);
+    expect(listed.toSorted()).toEqual([...new Set([...sources, ...functions])].toSorted());
   });
 });

@@ -80,7 +80,7 @@ describe.each(RETENTIONS)('deleteOld of $name', (kind) => {
     const batch = await remove();
     expect(batch).toMatchObject({ seen: 1, removed: 1 });
     expect(batch.position?.slice(0, 10)).toBe('2026-10-09');
-    expect(await remove()).toEqual({ seen: 0, removed: 0, position: null });
+    expect(await remove()).toMatchObject({ seen: 0, removed: 0, position: null });
   });
 
   test('passes over what lies before its position, or is locked', async () => {
@@ -152,29 +152,47 @@ describe('deleteOld', () => {
     });
   });
 
-  test('deletes old rate counters, but not those of keys', async () => {
-    const minute = Math.floor(AT.getTime() / 60_000) - 60;
+  const minute = Math.floor(AT.getTime() / 60_000) - 60;
+
+  test('deletes old rate counters', async () => {
     await run(
       `insert into rate_counter (bucket, minute, count)
        select bucket, $1::int - age, 1
-       from (
-         select 'key:' || min(prefix) as bucket, 9 as age from api_key
-         union all values ('ip:1', 1), ('ip:2', 0), ('key:gone', 1), ('team:x', 1), ('ip:0', 1)
-         union all select 'net:' || min(prefix), 1 from api_key
-       ) t`,
+       from (values ('ip:1', 1), ('ip:2', 0), ('link:x', 1), ('ip:0', 1)) t (bucket, age)`,
       [minute],
     );
     const counters = () => column('select bucket from rate_counter');
-    const [prefix = ''] = await column('select min(prefix) from api_key');
     const clean = (position: string | null, limit = 99) =>
-      retention.deleteOldCounters(twins.db, AT, { position, limit });
+      retention.deleteOldCounters(twins.db, 'counters', AT, { position, limit });
     expect(await clean(null, 1)).toMatchObject({ seen: 1, removed: 1 });
     expect((await counters()).includes('ip:0')).toBe(false);
-    const held = `rate_counter where bucket = 'team:x'`;
-    await twins.whileLocked(held, () => clean('ip:1'));
-    expect(await counters()).toEqual(['ip:1', 'ip:2', `key:${prefix}`, 'team:x']);
-    expect(await clean(null)).toMatchObject({ seen: 4, removed: 2, position: 'team:x' });
-    expect(await counters()).toEqual(['ip:2', `key:${prefix}`]);
+    await twins.whileLocked(`rate_counter where bucket = 'link:x'`, () => clean('ip:1'));
+    expect(await counters()).toEqual(['ip:1', 'ip:2', 'link:x']);
+    expect(await clean(null)).toMatchObject({ seen: 3, removed: 2, position: 'link:x' });
+    expect(await counters()).toEqual(['ip:2']);
+  });
+
+  test('deletes old rate counters of teams, but not those of keys', async () => {
+    await run(
+      `insert into team_counter (team_id, bucket, minute, count)
+       select team_id, bucket, $1::int - age, 1
+       from (
+         select team_id, 'key:' || prefix as bucket, 9 as age from api_key where team_id = 'team_a'
+         union all select 'team_b', 'key:' || min(prefix), 1 from api_key where team_id = 'team_a'
+         union all values ('team_a', 'app', 1), ('team_a', 'keys', 0), ('team_c', 'app', 1)
+         union all select 'team_a', 'net:' || min(prefix), 1 from api_key
+       ) t`,
+      [minute],
+    );
+    const counters = () =>
+      column(`select distinct team_id || ' ' || split_part(bucket, ':', 1) from team_counter`);
+    const clean = (position: string | null, limit = 99) =>
+      retention.deleteOldCounters(twins.db, 'teamCounters', AT, { position, limit });
+    expect(await clean(null, 1)).toMatchObject({ removed: 1, position: '["team_a", "app"]' });
+    await twins.whileLocked(`team_counter where team_id = 'team_c'`, () => clean(null));
+    expect(await counters()).toEqual(['team_a key', 'team_a keys', 'team_c app']);
+    expect(await clean('["team_b", ""]')).toMatchObject({ seen: 1, removed: 1 });
+    expect(await counters()).toEqual(['team_a key', 'team_a keys']);
   });
 });
 

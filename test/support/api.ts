@@ -82,6 +82,8 @@ export interface TestApi {
 /** How `startTestApi` sets up the API. */
 export interface TestApiOptions {
   readonly seed: SeedFileInput;
+  /** By default a new one of the run's server. */
+  readonly database?: TestDatabase;
   readonly clock?: Clock;
   readonly keyLimitPerMinute?: number;
   readonly personLimitPerMinute?: number;
@@ -117,7 +119,7 @@ afterAll(async () => {
  * `seed`. Teams without a rate limit of their own have none.
  */
 export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
-  const database = await createTestDatabase();
+  const database = options.database ?? (await createTestDatabase());
   const db = openDatabase({ url: database.url, poolMax: 16, onError: () => undefined });
   const server = createGuardedServer({ limits: options.connectionLimits ?? {} });
   const stop = once(async () => {

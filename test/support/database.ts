@@ -14,8 +14,11 @@ export interface TestDatabase {
  * here, because the test server does not sync writes to disk.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  return createDatabase('TEMPLATE template_migrated STRATEGY FILE_COPY');
+  const workers = inject('testWorkerUrls');
+  return createDatabase('TEMPLATE template_migrated STRATEGY FILE_COPY', workers);
 }
+
+const OBJECT_IN_USE = '55006';
 
 /** Creates an empty database, for tests of the migrations themselves. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
@@ -42,20 +45,36 @@ export async function openEmptyDatabase(): Promise<OpenDatabase> {
   };
 }
 
-async function createDatabase(template: string): Promise<TestDatabase> {
+async function createDatabase(
+  template: string,
+  workers: readonly string[] = [],
+): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await runOnServer(`CREATE DATABASE ${name} ${template}`);
+  const servers = [inject('testServerUrl'), ...workers];
+  const runOnAll = async (statement: string): Promise<void> => {
+    await Promise.all(servers.map((server) => runOnServer(server, statement)));
+  };
+  await runOnAll(`CREATE DATABASE ${name} ${template}`);
   return {
     url: inject('testServerUrl').replace(/[^/]+$/, name),
-    drop: () => runOnServer(`DROP DATABASE ${name} WITH (FORCE)`),
+    drop: async () => {
+      await Promise.all(servers.map((server) => dropDatabase(server, name)));
+    },
   };
 }
 
-async function runOnServer(statement: string): Promise<void> {
-  const client = new Client({
-    connectionString: inject('testServerUrl'),
-    connectionTimeoutMillis: 10_000,
-  });
+/** On Citus, other nodes may connect while the sessions are being ended. Then it tries again. */
+async function dropDatabase(server: string, name: string): Promise<void> {
+  try {
+    await runOnServer(server, `DROP DATABASE ${name} WITH (FORCE)`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== OBJECT_IN_USE) throw error;
+    await dropDatabase(server, name);
+  }
+}
+
+async function runOnServer(server: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: server, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
     await client.query(statement);

@@ -5,10 +5,8 @@ import { afterAll } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { openDatabase } from '../../src/db/client.ts';
-import { holdSessionLock } from '../../src/db/session-lock.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
-import { startDispatcher } from '../../src/delivery/dispatcher.ts';
+import { startLoops } from '../../src/delivery/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 
 /** The waits between attempts that the API documents, in seconds. */
@@ -21,6 +19,8 @@ export interface DeliveriesOptions {
   readonly timeoutMs?: number;
   /** true by default, because the receivers of tests are on this machine. */
   readonly allowPrivateTargets?: boolean;
+  /** Returns the URL by which the loop reaches the server of this one; by default the same. */
+  readonly route?: (url: string) => string;
 }
 
 /** A running delivery loop. */
@@ -49,12 +49,15 @@ export async function startDeliveries(
 ): Promise<Deliveries> {
   const { clock, lookup, timeoutMs = 5_000, allowPrivateTargets = true } = options;
   const logged: string[] = [];
-  const db = openDatabase({ url: api.databaseUrl, poolMax: 4, onError: () => undefined });
-  const lock = await holdSessionLock(api.databaseUrl, WORKER_LOCK_CLASS);
+  const route = options.route ?? ((url: string) => url);
+  const open = (url: string) =>
+    openDatabase({ url: route(url), poolMax: 4, onError: () => undefined });
+  const db = open(api.databaseUrl);
   const sender = createSender({ allowPrivateTargets, lookup, timeoutMs });
-  const dispatcher = startDispatcher({
+  const loops = await startLoops({
+    databaseUrl: api.databaseUrl,
     db,
-    lock,
+    openNode: open,
     sender,
     clock,
     secrets: { current: TEST_APP_SECRET, previous: null },
@@ -68,9 +71,8 @@ export async function startDeliveries(
     logged,
     stop: async () => {
       if (!started.delete(deliveries)) return;
-      await dispatcher.stop();
+      await loops.stop();
       await sender.close();
-      await lock.close();
       await db.close();
     },
   };

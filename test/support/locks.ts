@@ -14,8 +14,17 @@ export async function holdLock(
   let ended: Promise<void> | null = null;
   const release = () => (ended ??= holder.end());
   onTestFinished(release);
-  await holder.query(`begin; ${statement}`);
+  await holder.query('begin');
+  await holder.query(statement);
   return release;
+}
+
+/**
+ * A statement that locks the whole table against everything, until its transaction ends. It changes
+ * nothing. Unlike LOCK TABLE it goes to the shards, too, where the database is Citus.
+ */
+export function lockWhole(table: string): string {
+  return `alter table ${table} alter column team_id set not null`;
 }
 
 const WAITING = `from pg_stat_activity
@@ -38,8 +47,20 @@ export async function untilNoneWaits({ db }: Pick<TestApi, 'db'>, like: string):
   while ((await countWaiting(db, like)) > 0) await delay(5);
 }
 
-async function countWaiting(db: TestApi['db'], like: string): Promise<number> {
-  return (await db.pool.query(`select ${WAITING} and query ilike $1`, [like])).rowCount ?? 0;
+/** Asks on a connection of its own: on a shared one it would wait behind the waiting statement. */
+async function isCluster(db: TestApi['db']): Promise<boolean> {
+  const { rows } = await db.pool.query<{ is_cluster: boolean }>(
+    `select to_regclass('citus_stat_activity') is not null as is_cluster`,
+  );
+  return rows[0]?.is_cluster === true;
+}
+
+/** Returns how many statements of this database wait for a lock. */
+export async function countWaiting(db: TestApi['db'], like = '%'): Promise<number> {
+  // On Citus statements wait at the nodes, and this view shows those of all.
+  const view = (await isCluster(db)) ? 'citus_stat_activity' : 'pg_stat_activity';
+  const waiting = WAITING.replace('pg_stat_activity', view);
+  return (await db.pool.query(`select ${waiting} and query ilike $1`, [like])).rowCount ?? 0;
 }
 
 /**
@@ -47,5 +68,6 @@ async function countWaiting(db: TestApi['db'], like: string): Promise<number> {
  * when Postgres notices that their client's machine is gone.
  */
 export async function endWaiting({ db }: Pick<TestApi, 'db'>): Promise<void> {
-  await db.pool.query(`select pg_terminate_backend(pid, 5000) ${WAITING}`);
+  const end = `select count(pg_terminate_backend(pid, 5000)) ${WAITING}`;
+  await db.pool.query((await isCluster(db)) ? `select run_command_on_all_nodes($$${end}$$)` : end);
 }

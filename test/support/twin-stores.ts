@@ -7,6 +7,7 @@ import { loadTestSeed } from './api.ts';
 import { changesOf, type Changes } from './changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdLock, untilWaiting } from './locks.ts';
+import { writeInAnyOrder } from './shards.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 
 export interface TwinStores {
@@ -61,15 +62,11 @@ async function open(): Promise<Opened> {
   const { database, tables } = await share('twins', load);
   const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
   const databaseUrl = database.url;
-  // Without foreign keys and triggers, so the order of the tables does not matter.
   const restoring = [
-    'begin',
-    'set local session_replication_role = replica',
     ...tables.map((table) => `delete from public.${table}`),
     ...tables.map((table) => `insert into public.${table} select * from original.${table}`),
     'delete from graphile_worker._private_jobs',
-    'commit',
-  ].join(';\n');
+  ];
   const inTransaction: TwinStores['inTransaction'] = (work) =>
     db.transaction(async (tx) => work(tx));
   return {
@@ -97,7 +94,7 @@ async function open(): Promise<Opened> {
     },
     whileLocked: (rows, work) =>
       whileSession(databaseUrl, `begin; select from ${rows} for update`, work),
-    restore: async () => void (await db.pool.query(restoring)),
+    restore: () => writeInAnyOrder(db.pool, restoring),
     close: () => db.close(),
   };
 }

@@ -32,7 +32,7 @@ describe('the invitation mail', () => {
       async () =>
         (
           await api.db.pool.query(
-            'select from pending_job union all select from graphile_worker.jobs',
+            'select 1 from pending_job union all select 1 from graphile_worker.jobs',
           )
         ).rowCount === 0,
     );

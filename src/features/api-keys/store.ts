@@ -34,8 +34,8 @@ const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator
        k.last_used_at,
        (
          select to_timestamp(c.minute * 60::float8)
-         from rate_counter c
-         where c.bucket = 'key:' || k.prefix
+         from team_counter c
+         where c.team_id = $1 and c.bucket = 'key:' || k.prefix
        )
      ) as last_used_at,
      case
@@ -44,7 +44,7 @@ const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator
        else 'active'
      end as state
    from api_key k
-   join member m on m.team_id = k.team_id and m.id = k.created_by
+   join member m on m.team_id = $1 and m.id = k.created_by
    cross join (select coalesce($2::timestamptz, clock_timestamp()) as at) n`;
 
 const ORDER = ['k.created_at', 'k.id'] as const;
@@ -152,9 +152,16 @@ const INSERT = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8::inet[], $9, $10)`,
 );
 
+// Refuses a prefix that any team has.
+const INSERT_PREFIX = statement(
+  'apiKeys.insertPrefix',
+  'insert into key_directory (team_id, prefix) values ($1, $2)',
+);
+
 /** Does not wait for the database. */
 export function insertKey(tx: Tx, teamId: string, key: NewKey): void {
   const { id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at } = key;
+  tx.send(INSERT_PREFIX, [teamId, prefix]);
   tx.send(INSERT, [
     teamId,
     id,
@@ -176,7 +183,7 @@ const END = statement(
   `update api_key
    set revoked_at = least(
      revoked_at,
-     date_trunc('milliseconds', coalesce($3::timestamptz, clock_timestamp()))
+     (select date_trunc('milliseconds', coalesce($3::timestamptz, clock_timestamp())))
        + make_interval(secs => $4)
    )
    where team_id = $1 and id = $2`,

@@ -1,3 +1,4 @@
+import { jsonBytes } from '../../core/json.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import type { CaseRow } from './store.ts';
 
@@ -27,8 +28,8 @@ export function findCaseForUpdate(
 
 const INSERT = statement<{ id: string }>(
   'cases.insertOfPlatform',
-  `insert into training_case (team_id, ${COLUMNS})
-   values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9)
+  `insert into training_case (team_id, ${COLUMNS}, json_bytes)
+   values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9, $10)
    on conflict (team_id, id) do nothing
    returning id`,
 );
@@ -46,6 +47,7 @@ export async function insertCase(tx: Tx, teamId: string, row: PlatformCaseRow): 
     toJson(external_ref),
     created_at,
     row.private,
+    jsonBytes(fields, external_ref),
   ];
   return (await tx.query(INSERT, values)).length > 0;
 }
@@ -53,7 +55,8 @@ export async function insertCase(tx: Tx, teamId: string, row: PlatformCaseRow): 
 const UPDATE = statement(
   'cases.updateOfPlatform',
   `update training_case
-   set title = $3, persona_id = $4, fields = $5::json, external_ref = $6::json, private = $7
+   set title = $3, persona_id = $4, fields = $5::json, external_ref = $6::json, private = $7,
+     json_bytes = $8
    where team_id = $1 and id = $2`,
 );
 
@@ -68,6 +71,7 @@ export function updateCase(tx: Tx, teamId: string, row: PlatformCaseRow): void {
     toJson(fields),
     toJson(external_ref),
     row.private,
+    jsonBytes(fields, external_ref),
   ]);
 }
 

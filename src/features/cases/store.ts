@@ -1,3 +1,4 @@
+import { jsonBytes } from '../../core/json.ts';
 import type { MeasuredRow, PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
@@ -102,9 +103,9 @@ export async function lockActiveMember(tx: Tx, teamId: string, userId: string): 
 const INSERT = statement(
   'cases.insert',
   `insert into training_case (
-     team_id, id, user_id, title, persona_id, fields, external_ref, created_at
+     team_id, id, user_id, title, persona_id, fields, external_ref, created_at, json_bytes
    )
-   values ($1, $2, $3, $4, $5, $6::json, $7::json, $8)`,
+   values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9)`,
 );
 
 /** Does not wait for the database. */
@@ -120,8 +121,17 @@ export function insertCase(tx: Tx, teamId: string, row: CaseRow): void {
     json(fields),
     json(external_ref),
     created_at,
+    jsonBytes(fields, external_ref),
   ]);
 }
+
+const MEASURE = statement(
+  'cases.measure',
+  `update training_case
+   set json_bytes =
+     coalesce(octet_length(fields::text), 0) + coalesce(octet_length(external_ref::text), 0)
+   where team_id = $1 and id = $2`,
+);
 
 /** The fields that a change can set; undefined leaves a value as it is, null clears it. */
 export interface CaseChange {
@@ -149,7 +159,9 @@ export async function updateCase(
     },
     select: SELECT,
   });
-  return changed ? toRow(changed) : null;
+  if (!changed) return null;
+  if (fields !== undefined || external_ref !== undefined) tx.send(MEASURE, [teamId, caseId]);
+  return toRow(changed);
 }
 
 /** Removes the case. False if there is none, or it is private. */

@@ -17,7 +17,7 @@ import * as store from './platform-store.ts';
 export async function saveEvaluation(
   db: Db,
   context: PlatformChangeContext,
-  evaluation: store.NewEvaluation,
+  evaluation: Omit<store.NewEvaluation, 'user_id'>,
 ): Promise<{ savedAt: string }> {
   const { teamId } = context;
   const { training_id: trainingId, saved_at: savedAt, total, dimensions } = evaluation;
@@ -42,7 +42,7 @@ export async function saveEvaluation(
       audit: { action: 'evaluation.saved', targetId: trainingId },
       events,
     });
-    store.saveEvaluation(tx, teamId, evaluation);
+    store.saveEvaluation(tx, teamId, { ...evaluation, user_id: training.user_id });
     return { savedAt };
   });
 }

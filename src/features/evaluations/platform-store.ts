@@ -21,7 +21,7 @@ export function findStored(tx: Tx, teamId: string, trainingId: string): Promise<
 }
 
 /** An evaluation to save. `saved_at` is ISO, UTC, with milliseconds. */
-export interface NewEvaluation extends Omit<EvaluationRow, 'user_id'> {
+export interface NewEvaluation extends EvaluationRow {
   readonly saved_at: string;
 }
 
@@ -40,8 +40,8 @@ const COLUMNS = [
 // The time of storage is the database's, whose clock all processes share.
 const SAVE = statement(
   'evaluations.save',
-  `insert into evaluation (team_id, training_id, ${COLUMNS.join(', ')}, stored_at)
-   values ($1, $2, ${COLUMNS.map((_, index) => `$${index + 3}`).join(', ')}, clock_timestamp())
+  `insert into evaluation (team_id, training_id, user_id, ${COLUMNS.join(', ')}, stored_at)
+   values ($1, $2, $3, ${COLUMNS.map((_, index) => `$${index + 4}`).join(', ')}, clock_timestamp())
    on conflict (team_id, training_id) do update
    set ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')},
      stored_at = excluded.stored_at`,
@@ -55,6 +55,7 @@ export function saveEvaluation(tx: Tx, teamId: string, row: NewEvaluation): void
   tx.send(SAVE, [
     teamId,
     row.training_id,
+    row.user_id,
     row.saved_at,
     row.total,
     row.spread,

@@ -12,7 +12,7 @@ const LIMITING_INVITED_AT = `(
          (
            select m.invited_at as at
            from member m
-           where m.team_id = t.id and m.invited_at > $3
+           where m.team_id = $1 and m.invited_at > $3
            order by m.invited_at desc
            limit ${INVITATIONS_PER_HOUR}
          )
@@ -20,7 +20,7 @@ const LIMITING_INVITED_AT = `(
          (
            select r.sent_at
            from invitation_resend r
-           where r.team_id = t.id and r.sent_at > $3
+           where r.team_id = $1 and r.sent_at > $3
            order by r.sent_at desc
            limit ${INVITATIONS_PER_HOUR}
          )
@@ -41,12 +41,12 @@ const INVITATION_FACTS = statement<{
      (
        select count(*)::int
        from member m
-       where m.team_id = t.id and m.status <> 'ended'
+       where m.team_id = $1 and m.status <> 'ended'
      ) as seats_used,
      exists (
        select
        from member m
-       where m.team_id = t.id and lower(m.email) = lower($2) and m.status <> 'ended'
+       where m.team_id = $1 and lower(m.email) = lower($2) and m.status <> 'ended'
      ) as email_taken,
      ${LIMITING_INVITED_AT} as limiting_invited_at
    from team t
@@ -100,7 +100,7 @@ const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: st
   `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at,
      ${LIMITING_INVITED_AT} as limiting_invited_at
    from team t
-   join member m on m.team_id = t.id
+   join member m on m.team_id = $1
    where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
 );
 

@@ -38,6 +38,8 @@ export interface Retention {
   /** SQL: what else must hold. */
   readonly condition?: string;
   readonly neededBy?: Need;
+  /** Whether events may be kept for these rows. */
+  readonly isDelivery?: true;
 }
 
 /** All kinds, in the order in which they are deleted: deliveries before their events. */
@@ -57,6 +59,7 @@ export const RETENTIONS: readonly Retention[] = [
     type: 'timestamptz',
     // An urgent delivery waits for an attempt, even if it gave up before.
     condition: 'next_try_at is null and not urgent',
+    isDelivery: true,
   },
   {
     name: 'events',
@@ -65,7 +68,7 @@ export const RETENTIONS: readonly Retention[] = [
     at: 'created_at',
     type: 'timestamptz',
     condition: 'fanned_out_at is not null and not kept_for_deliveries',
-    // A trigger clears the mark when the last delivery is deleted.
+    // Whoever deletes the last delivery clears the mark (`db/kept-events.ts`).
     neededBy: {
       rows: 'webhook_delivery where team_id = seen.team_id and event_id = seen.id',
       mark: 'kept_for_deliveries',

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Db } from '../../db/client.ts';
+import { groupByShard, knowsShards } from '../../db/shards.ts';
 import { removeOldRequests } from '../requests/service.ts';
 import { BATCH_MAX, RETENTIONS } from './rules.ts';
 import * as store from './store.ts';
@@ -19,9 +20,13 @@ export async function removeOld(
   const now = clock.now();
   const removed: Record<string, number> = {};
   const failures: Error[] = [];
-  for (const [name, next] of kindsOf(db, now, batch)) {
+  const isDistributed = await knowsShards(db);
+  for (const kind of kindsOf(db, now, batch)) {
+    const { name, next } = kind;
     try {
-      removed[name] = await removeAll(next, batch);
+      removed[name] = isDistributed
+        ? await removeByShard(db, kind, batch)
+        : await removeAll(next, batch);
     } catch (error) {
       failures.push(new Error(`${name}: ${reasonOf(error)}`, { cause: error }));
     }
@@ -37,21 +42,62 @@ export async function removeOld(
 }
 
 /** Deletes the next batch, from a position on; null is the beginning. */
-type NextBatch = (position: string | null) => Promise<Batch>;
+type NextBatch = (position: string | null, teams?: readonly string[]) => Promise<Batch>;
 
-function kindsOf(db: Db, now: Date, limit: number): (readonly [name: string, NextBatch])[] {
+interface Kind {
+  readonly name: string;
+  readonly next: NextBatch;
+  readonly onShards: TeamRows | RowsOfNoTeam;
+}
+
+/** Rows that a distributed database deletes for the teams that have some, shard by shard. */
+interface TeamRows {
+  readonly findTeams: () => Promise<readonly string[]>;
+}
+
+/** Rows that a distributed database deletes everywhere at once. Returns how many. */
+interface RowsOfNoTeam {
+  readonly remove: () => Promise<number>;
+}
+
+function kindsOf(db: Db, now: Date, limit: number): Kind[] {
   return [
-    ...RETENTIONS.map((retention) => {
+    ...RETENTIONS.map((retention): Kind => {
       const before = new Date(now.getTime() - retention.keepMs);
-      const next: NextBatch = (position) =>
-        store.deleteOld(db, retention, before, { position, limit });
-      return [retention.name, next] as const;
+      return {
+        name: retention.name,
+        next: (position, teams) =>
+          store.deleteOld(db, retention, before, { position, limit, teams: teams ?? null }),
+        onShards: { findTeams: () => store.findTeams(db, retention, before) },
+      };
     }),
-    ['counters', (position) => store.deleteOldCounters(db, now, { position, limit })],
+    {
+      name: 'counters',
+      next: (position) => store.deleteOldCounters(db, 'counters', now, { position, limit }),
+      onShards: { remove: () => store.deleteCountersInShards(db, now) },
+    },
+    {
+      name: 'teamCounters',
+      next: (position, teams) =>
+        store.deleteOldCounters(db, 'teamCounters', now, { position, limit, teams: teams ?? null }),
+      onShards: { findTeams: () => store.findCountedTeams(db, now) },
+    },
   ];
 }
 
-async function removeAll(next: NextBatch, limit: number): Promise<number> {
+/** The same for one shard after the other. */
+async function removeByShard(db: Db, { next, onShards }: Kind, limit: number): Promise<number> {
+  if ('remove' in onShards) return onShards.remove();
+  let sum = 0;
+  for (const teams of await groupByShard(db, await onShards.findTeams()))
+    sum += await removeAll((position) => next(position, teams), limit);
+  return sum;
+}
+
+async function removeAll(
+  next: (position: string | null) => Promise<Batch>,
+  limit: number,
+): Promise<number> {
   let sum = 0;
   let seen = limit;
   for (let position: string | null = null; seen === limit;) {

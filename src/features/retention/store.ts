@@ -1,4 +1,6 @@
-import { statement, type Db } from '../../db/client.ts';
+import { ofTeamsAside, statement, type Db } from '../../db/client.ts';
+import { askOfTeams, manyTimes } from '../../db/shards.ts';
+import { releaseKeptEvents, type RemovedDelivery } from '../../db/kept-events.ts';
 import {
   BATCH_MAX,
   RATE_COUNTER_KEEP_MINUTES,
@@ -7,6 +9,14 @@ import {
   type Retention,
 } from './rules.ts';
 
+/** What one statement reads. */
+export interface BatchRange {
+  readonly position: string | null;
+  readonly limit: number;
+  /** On a distributed database: teams of one shard. */
+  readonly teams?: readonly string[] | null;
+}
+
 /** What one statement has done. */
 export interface Batch {
   /** How many rows it has read. If these are as many as it may read, there may be more. */
@@ -14,6 +24,8 @@ export interface Batch {
   readonly removed: number;
   /** Where the next statement begins; null if it has read none. */
   readonly position: string | null;
+  /** The deliveries that it has removed. */
+  readonly deliveries?: readonly RemovedDelivery[];
 }
 
 const OUTCOME = `(select count(*) from seen)::int as seen,
@@ -25,8 +37,8 @@ const BEFORE = {
 };
 
 // Each statement reads the index from where the last one ended, so none passes the entries of rows
-// that earlier ones have deleted. The constant limit, the ctid and `offset 0` make the planner
-// fetch each row by its place or its key, however large the tables are.
+// that earlier ones have deleted. The constant limit, the one that the planner cannot know, the
+// ctid and `offset 0` make it fetch each row by its place or its key, however large the tables are.
 function seenText({ table, at, type, condition = 'true' }: Retention, key: string): string {
   return `select *
       from (
@@ -34,12 +46,12 @@ function seenText({ table, at, type, condition = 'true' }: Retention, key: strin
         from ${table}
         where ${at} < ${BEFORE[type]}
           and ${at} >= coalesce($2::${type}, '-infinity')
-          and ${condition}
+          and ${condition}${ofTeamsAside('team_id', '$4')}
         order by ${at}
         limit ${BATCH_MAX}
         for update skip locked
       ) page
-      limit $3`;
+      limit (select $3::bigint)`;
 }
 
 function deletionText(retention: Retention): string {
@@ -47,10 +59,18 @@ function deletionText(retention: Retention): string {
       ${seenText(retention, '')}
     ), gone as (
       delete from ${retention.table}
-      where ctid = any (array(select place from seen))
-      returning 1
+      where ctid = any (array(select place from seen))${ofTeamsAside('team_id', '$4')}
+      returning ${retention.isDelivery ? 'team_id, event_id' : '1'}
     )
-    select ${OUTCOME}, (select max(at) from seen) as position`;
+    select ${OUTCOME}, (select max(at) from seen) as position${
+      retention.isDelivery
+        ? `,
+      (
+        select coalesce(json_agg(gone), '[]')
+        from gone
+      ) as deliveries`
+        : ''
+    }`;
 }
 
 // A row that is needed gets its mark. One of the rows that need it is locked before, so that
@@ -68,18 +88,18 @@ function deletionOrMarkText(retention: Retention, { rows, mark }: Need): string 
         from seen
         cross join lateral (
           select
-          from ${rows}
+          from ${rows}${ofTeamsAside('team_id', '$4')}
           limit 1
           for key share skip locked
         ) one
-      ))
+      ))${ofTeamsAside('team_id', '$4')}
     ), gone as (
       delete from ${table}
       where ctid = any (array(
         select place
         from seen
-        where not exists (select from ${rows} offset 0)
-      ))
+        where not exists (select from ${rows}${ofTeamsAside('team_id', '$4')} offset 0)
+      ))${ofTeamsAside('team_id', '$4')}
       returning 1
     )
     select ${OUTCOME}, (select max(at) from seen) as position`;
@@ -102,17 +122,23 @@ export async function deleteOld(
   db: Db,
   retention: Retention,
   before: Date,
-  { position, limit }: { readonly position: string | null; readonly limit: number },
+  { position, limit, teams = null }: BatchRange,
 ): Promise<Batch> {
   const deletion = DELETIONS.get(retention);
   if (!deletion) throw new Error(`no statement deletes old ${retention.name}`);
-  return one(await db.query(deletion, [before, position, limit]));
+  const question = { what: deletion, values: [before, position, limit] };
+  const names = teams && manyTimes(teams);
+  if (!retention.isDelivery) return one(await askOfTeams(db, question, names));
+  return db.transaction(async (tx) => {
+    const batch = one(await askOfTeams(tx, question, names));
+    await releaseKeptEvents(tx, batch.deliveries ?? [], teams);
+    return batch;
+  });
 }
 
-// Walks through all counters, because an index by minute would have to be changed with most
-// requests. The counter of a key stays as long as the key, because it tells when the key was last
-// used. A request that was being counted while its team was erased leaves one behind. Counters in
-// use are skipped: a request holds its key's counter while it waits for its team's.
+// Both walk through all counters, because an index by minute would have to be changed with most
+// requests. Counters in use are skipped: a request holds its key's counter while it waits for that
+// of all keys.
 const DELETE_COUNTERS = statement<Batch>(
   'retention.counters',
   `with seen as materialized (
@@ -124,7 +150,7 @@ const DELETE_COUNTERS = statement<Batch>(
        order by bucket
        limit ${BATCH_MAX}
      ) page
-     limit $3
+     limit (select $3::bigint)
    ), gone as (
      delete from rate_counter
      where ctid = any (array(
@@ -134,11 +160,6 @@ const DELETE_COUNTERS = statement<Batch>(
            select place
            from seen
            where minute < $1
-             and not exists (
-               select
-               from api_key
-               where bucket like 'key:%' and prefix = substr(bucket, 5)
-             )
          ))
          and minute < $1
        for update skip locked
@@ -149,14 +170,125 @@ const DELETE_COUNTERS = statement<Batch>(
      (select max(bucket) from seen) as position`,
 );
 
+// The counter of a key stays as long as the key, because it tells when the key was last used. A
+// request that was being counted while its team was erased leaves one behind.
+const DELETE_TEAM_COUNTERS = statement<Batch>(
+  'retention.teamCounters',
+  `with seen as materialized (
+     select *
+     from (
+       select ctid as place, team_id, bucket, minute
+       from team_counter
+       where (team_id, bucket) > (coalesce($2::json ->> 0, ''), coalesce($2::json ->> 1, ''))
+         ${ofTeamsAside('team_id', '$4')}
+       order by team_id, bucket
+       limit ${BATCH_MAX}
+     ) page
+     limit (select $3::bigint)
+   ), gone as (
+     delete from team_counter
+     where ctid = any (array(
+       select ctid
+       from team_counter
+       where ctid = any (array(
+           select place
+           from seen
+           where minute < $1
+             and not exists (
+               select
+               from api_key k
+               where k.team_id = seen.team_id
+                 and seen.bucket like 'key:%'
+                 and k.prefix = substr(seen.bucket, 5)${ofTeamsAside('k.team_id', '$4')}
+             )
+         ))
+         and minute < $1${ofTeamsAside('team_id', '$4')}
+       for update skip locked
+     ))${ofTeamsAside('team_id', '$4')}
+     returning 1
+   )
+   select ${OUTCOME},
+     (
+       select json_build_array(team_id, bucket)::text
+       from seen
+       order by team_id desc, bucket desc
+       limit 1
+     ) as position`,
+);
+
+/** The kinds of rate counters, by whom they count for. */
+export type CounterKind = 'counters' | 'teamCounters';
+
 /** Deletes old rate counters among the next `limit` after `position`, but not those of keys. */
 export async function deleteOldCounters(
   db: Db,
+  kind: CounterKind,
   now: Date,
-  { position, limit }: { readonly position: string | null; readonly limit: number },
+  { position, limit, teams = null }: BatchRange,
 ): Promise<Batch> {
-  const minute = Math.floor(now.getTime() / 60_000) - RATE_COUNTER_KEEP_MINUTES;
-  return one(await db.query(DELETE_COUNTERS, [minute, position, limit]));
+  const what = kind === 'counters' ? DELETE_COUNTERS : DELETE_TEAM_COUNTERS;
+  const question = { what, values: [oldMinute(now), position, limit] };
+  return one(await askOfTeams(db, question, teams && manyTimes(teams)));
+}
+
+// Addresses have no team, so their counters are in all shards. Those that are counting are younger.
+const DELETE_COUNTERS_IN_SHARDS = statement(
+  'retention.countersInShards',
+  'delete from rate_counter where minute < $1 returning bucket',
+);
+
+/** Deletes the old rate counters of addresses on a distributed database. Returns how many. */
+export async function deleteCountersInShards(db: Db, now: Date): Promise<number> {
+  return (await db.query(DELETE_COUNTERS_IN_SHARDS, [oldMinute(now)])).length;
+}
+
+/** More rows than these wait for the next run. */
+const LOOKED_AT = 100_000;
+
+const TEAMS = new Map(
+  RETENTIONS.map(({ name, table, at, type, condition = 'true' }) => [
+    name,
+    statement<{ readonly team_id: string }>(
+      `retention.teams.${name}`,
+      `select distinct team_id
+       from (
+         select team_id
+         from ${table}
+         where ${at} < ${BEFORE[type]}
+           and ${condition}
+         order by ${at}
+         limit ${LOOKED_AT}
+       ) old`,
+    ),
+  ]),
+);
+
+/** Returns the teams that have old rows of a kind, on a distributed database. */
+export async function findTeams(
+  db: Db,
+  { name }: Retention,
+  before: Date,
+): Promise<readonly string[]> {
+  const find = TEAMS.get(name);
+  if (!find) throw new Error(`no statement finds teams with old ${name}`);
+  return (await db.query(find, [before])).map(({ team_id }) => team_id);
+}
+
+const COUNTED_TEAMS = statement<{ readonly team_id: string }>(
+  'retention.teams.counted',
+  `select distinct team_id
+   from team_counter
+   where minute < $1`,
+);
+
+/** Returns the teams that have old counters, on a distributed database. */
+export async function findCountedTeams(db: Db, now: Date): Promise<readonly string[]> {
+  return (await db.query(COUNTED_TEAMS, [oldMinute(now)])).map(({ team_id }) => team_id);
+}
+
+/** Counters of earlier minutes are old. */
+function oldMinute(now: Date): number {
+  return Math.floor(now.getTime() / 60_000) - RATE_COUNTER_KEEP_MINUTES;
 }
 
 function one([row]: readonly Batch[]): Batch {

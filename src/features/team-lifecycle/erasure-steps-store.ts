@@ -41,28 +41,15 @@ function unlinkStep(): Step {
   };
 }
 
-/** SQL: the rate counter that belongs to a row, which has no team of its own. */
-const BUCKETS: Partial<Record<TenantTable, string>> = {
-  api_key: `'key:' || prefix`,
-  person: `'person:' || jsonb_build_array(team_id, id)::text`,
-};
-
 function removalStep(table: TenantTable): Step {
   const { columns, position, asPosition, start } = keyOf(table);
-  const bucket = BUCKETS[table];
-  const counters = bucket
-    ? `, counters as (
-         delete from rate_counter
-         where bucket = any (array(select bucket from picked))
-       )`
-    : '';
   return {
     name: table,
     start,
     runBatch: statement(
       `erasure.remove.${table}`,
       `with picked as materialized (
-         select ctid, ${columns}${bucket ? `, ${bucket} as bucket` : ''}
+         select ctid, ${columns}
          from ${table}
          where team_id = $1 and (${columns}) > (${position})
          order by ${columns}
@@ -71,7 +58,7 @@ function removalStep(table: TenantTable): Step {
        ), removed as (
          delete from ${table}
          where team_id = $1 and ctid = any (array(select ctid from picked))
-       )${counters}
+       )
        select ${asPosition} as position
        from picked
        order by ${columns

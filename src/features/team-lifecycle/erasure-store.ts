@@ -102,17 +102,14 @@ const LOCK = statement<object>(
 const HAS_ROWS = statement<{ has_rows: boolean }>(
   'erasure.hasRows',
   `select ${TENANT_TABLE_NAMES.map(
-    (table) => `exists (select from ${table} where team_id = $1)`,
+    (table) => `exists (select 1 from ${table} where team_id = $1)`,
   ).join('\n     or ')}
      or exists (
-       select
+       select 1
        ${JOBS_OF_TEAM}
      ) as has_rows`,
 );
-const REMOVE_COUNTERS = statement(
-  'erasure.removeCounters',
-  `delete from rate_counter where bucket = any (array['team:' || $1, 'app:' || $1])`,
-);
+const REMOVE_KEYS = statement('erasure.removeKeys', 'delete from key_directory where team_id = $1');
 const REMOVE_TEAM = statement('erasure.removeTeam', 'delete from team where id = $1');
 
 /**
@@ -123,7 +120,7 @@ export async function removeTeam(tx: Tx, teamId: string): Promise<boolean> {
   if ((await tx.query(LOCK, [teamId])).length === 0) return false;
   const [left] = await tx.query(HAS_ROWS, [teamId]);
   if (left?.has_rows !== false) return false;
-  tx.send(REMOVE_COUNTERS, [teamId]);
+  tx.send(REMOVE_KEYS, [teamId]);
   tx.send(REMOVE_TEAM, [teamId]);
   return true;
 }

@@ -77,7 +77,7 @@ const FIND_CREATION = statement<{ creation_hash: Buffer | null; owner_member_id:
      (
        select m.id
        from member m
-       where m.team_id = t.id
+       where m.team_id = $1
        order by m.created_at, m.id
        limit 1
      ) as owner_member_id

@@ -1,3 +1,4 @@
+import { jsonBytes } from '../../core/json.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import type { TrainingRow } from './store.ts';
 
@@ -64,8 +65,8 @@ export function findTrainingOfAnybody(
 
 const INSERT = statement<{ id: string }>(
   'trainings.insert',
-  `insert into training (team_id, ${COLUMNS})
-   values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11, $12, $13, $14)
+  `insert into training (team_id, ${COLUMNS}, json_bytes)
+   values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11, $13, $14, $15, $12)
    on conflict (team_id, id) do nothing
    returning id`,
 );
@@ -92,7 +93,8 @@ const UPDATE = statement(
      situation_id = $8,
      personality_id = $9,
      industry_id = $10,
-     role_id = $11
+     role_id = $11,
+     json_bytes = $12
    where team_id = $1 and id = $2`,
 );
 
@@ -115,6 +117,7 @@ function valuesOf(teamId: string, row: TrainingRow): unknown[] {
     row.personality_id,
     row.industry_id,
     row.role_id,
+    row.external_ref === null ? null : jsonBytes(row.external_ref),
   ];
 }
 

@@ -1,7 +1,8 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
-import { statement, statementsByFilters, type Db } from '../../db/client.ts';
+import { ofTeams, statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { holdUnlessLocked } from '../../db/row-lock.ts';
+import { askForRows } from '../../db/shards.ts';
 
 /** The requests of one key on one day. */
 export interface UsageRow {
@@ -122,6 +123,7 @@ export interface Counts {
 // somebody has locked are returned, because the counts of other teams must not wait for them. Rows
 // are written in the order of their keys, so that two processes wait for each other instead of
 // deadlocking. The last use of a key that another process is writing is left to that process.
+// `locked` is a query of its own, because Citus loses the columns of one that locks rows here.
 const ADD = statement<{ readonly team_id: string; readonly day: number; readonly key_id: string }>(
   'usage.add',
   `with given as materialized (
@@ -132,8 +134,8 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
    ), known as materialized (
      select n.*, own.is_held
      from given n
-     join api_key k on k.team_id = n.team_id and k.id = n.key_id
-     ${holdUnlessLocked('api_key', 'team_id = n.team_id and id = n.key_id')}
+     join api_key k on k.team_id = n.team_id and k.id = n.key_id${ofTeams('k.team_id', '$9')}
+     ${holdUnlessLocked('api_key', 'team_id = n.team_id and id = n.key_id', '$9')}
    ), added as (
      insert into api_key_usage as u
        (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
@@ -152,17 +154,21 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
      where is_held
      group by team_id, key_id
    ), free as materialized (
-     select k.team_id, k.id, u.last_used_at
-     from api_key k
-     join used u on u.team_id = k.team_id and u.key_id = k.id
-     where k.last_used_at is null or k.last_used_at < u.last_used_at
-     order by k.team_id, k.id
-     for no key update of k skip locked
+     select *
+     from (
+       select k.team_id, k.id, u.last_used_at
+       from api_key k
+       join used u on u.team_id = k.team_id and u.key_id = k.id
+       where (k.last_used_at is null or k.last_used_at < u.last_used_at)
+         ${ofTeams('k.team_id', '$9')}
+       order by k.team_id, k.id
+       for no key update of k skip locked
+     ) locked
    ), touched as (
      update api_key k
      set last_used_at = f.last_used_at
      from free f
-     where k.team_id = f.team_id and k.id = f.id
+     where k.team_id = f.team_id and k.id = f.id${ofTeams('k.team_id', '$9')}
    )
    select team_id, day, key_id
    from known
@@ -184,10 +190,11 @@ export async function addUsage(db: Db, counts: readonly Counts[]): Promise<reado
     'count5xx',
     'lastMinute',
   ] as const;
-  const busy = await db.query(
-    ADD,
-    names.map((name) => counts.map((count) => count[name])),
-  );
+  const busy = await askForRows(db, ADD, {
+    rows: counts,
+    teamOf: ({ teamId }) => teamId,
+    valuesOf: (rows) => names.map((name) => rows.map((count) => count[name])),
+  });
   return counts.filter(({ teamId, day, keyId }) =>
     busy.some((row) => row.team_id === teamId && row.day === day && row.key_id === keyId),
   );

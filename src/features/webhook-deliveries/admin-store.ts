@@ -61,7 +61,7 @@ function listText({ endpoints, inRange }: DeliveryText): string {
        cross join lateral (
          select created_at, id
          from webhook_delivery
-         where team_id = w.team_id
+         where team_id = $1
            and endpoint_id = w.id
            and ${IN_TIME}${inRange}
          ${newestFirst(BY_CREATION, PAGE_LIMIT_MAX + 1)}
@@ -75,7 +75,7 @@ function listText({ endpoints, inRange }: DeliveryText): string {
 /** SQL: a range of an endpoint `w` in the order of the list. */
 const rangeText = (inRange: string): string => `select created_at, id, status, event_type
              from webhook_delivery
-             where team_id = w.team_id
+             where team_id = $1
                and endpoint_id = w.id
                and ${IN_TIME}${inRange}
              ${newestFirst(BY_CREATION, READ_MAX)}`;
@@ -160,7 +160,7 @@ function pendingText(text: DeliveryText): string {
   const { endpoints, condition } = text;
   const pending = `select created_at, id, status, event_type
          from webhook_delivery
-         where team_id = w.team_id
+         where team_id = $1
            and endpoint_id = w.id
            and status = 'pending'`;
   return `with waiting as materialized (

@@ -1,4 +1,6 @@
 import { statement, type Db } from '../../db/client.ts';
+import { releaseKeptEvents } from '../../db/kept-events.ts';
+import { knowsShards } from '../../db/shards.ts';
 import type { PagePosition } from '../../core/page.ts';
 import type { DeletedEndpoint } from './jobs.ts';
 
@@ -13,10 +15,10 @@ const IS_GONE = `not exists (
 
 // Begins behind the last batch: the index still has the entries of all rows that were deleted, and
 // to skip them each time would be quadratic. Skips locked rows, so it waits for nobody.
-const REMOVE_DELIVERIES = statement<{ at: string; id: string }>(
+const REMOVE_DELIVERIES = statement<{ at: string; id: string; event_id: string }>(
   'webhooks.removal.deliveries',
   `with picked as materialized (
-     select ctid, created_at, id
+     select ctid, created_at, id, event_id
      from webhook_delivery
      where team_id = $1 and endpoint_id = $2
        and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), $4)
@@ -28,23 +30,32 @@ const REMOVE_DELIVERIES = statement<{ at: string; id: string }>(
      delete from webhook_delivery
      where team_id = $1 and ctid = any (array(select ctid from picked))
    )
-   select created_at as at, id
+   select created_at as at, id, event_id
    from picked
-   order by created_at, id
-   limit 1`,
+   order by created_at, id`,
 );
 
 /**
  * Removes a batch of the deliveries of a deleted endpoint, newest first, from behind `after`.
  * Returns the position of the last one; null if there is none left behind `after`.
  */
-export function removeDeliveries(
+export async function removeDeliveries(
   db: Db,
   { teamId, endpointId }: DeletedEndpoint,
   after: PagePosition | null,
 ): Promise<PagePosition | null> {
   const values = [teamId, endpointId, after?.at ?? null, after?.id ?? ''];
-  return db.queryFirst(REMOVE_DELIVERIES, values);
+  const isDistributed = await knowsShards(db);
+  return db.transaction(async (tx) => {
+    const removed = await tx.query(REMOVE_DELIVERIES, values);
+    await releaseKeptEvents(
+      tx,
+      removed.map(({ event_id }) => ({ team_id: teamId, event_id })),
+      isDistributed ? [teamId] : null,
+    );
+    const [oldest] = removed;
+    return oldest ? { at: oldest.at, id: oldest.id } : null;
+  });
 }
 
 const REMOVE_RESENDS = statement<{ id: string }>(

@@ -52,9 +52,11 @@ export interface StartFacts {
   readonly failed: number;
 }
 
-const START_FACTS = statement<StartFacts>(
-  'webhooks.resend.facts',
-  `select w.id as endpoint_id, w.status,
+// Each of these is two statements: for failed deliveries of any type, and for those of one. One
+// statement for both would have one plan, which suits neither.
+
+const factsText = (isOfType: string): string => `
+   select w.id as endpoint_id, w.status,
      exists (
        select
        from webhook_resend
@@ -68,14 +70,19 @@ const START_FACTS = statement<StartFacts>(
          where team_id = $1 and endpoint_id = w.id and ${HAS_FAILED}
            and created_at >= $3 and created_at <= $4
            and created_at < coalesce($5::timestamptz, 'infinity')
-           and event_type = coalesce($6, event_type)
-         limit $7
+           ${isOfType}
+         order by created_at, id
+         limit $6
        ) found
      ) as failed
    from webhook_endpoint w
    where w.team_id = $1 and w.id = coalesce($2, w.id)
-   order by w.id`,
-);
+   order by w.id`;
+
+const START_FACTS = {
+  any: statement<StartFacts>('webhooks.resend.facts', factsText('')),
+  one: statement<StartFacts>('webhooks.resend.factsOfType', factsText('and event_type = $7')),
+};
 
 /** Which deliveries a resend is about. */
 export interface Wanted {
@@ -94,7 +101,10 @@ export function findStartFacts(
   teamId: string,
   { endpointId, since, until, eventType, at, countMax }: Wanted,
 ): Promise<StartFacts[]> {
-  return db.query(START_FACTS, [teamId, endpointId, since, at, until, eventType, countMax]);
+  const values = [teamId, endpointId, since, at, until, countMax];
+  return eventType === null
+    ? db.query(START_FACTS.any, values)
+    : db.query(START_FACTS.one, [...values, eventType]);
 }
 
 /** Locks the endpoints against other starts, and does the same as `findStartFacts`. */
@@ -216,16 +226,15 @@ export async function countDue(
 // attempt. One that is urgent already stays as it is. `extra_attempts` counts the attempt in
 // advance, so that it does not use up the schedule. `picked` can hold fewer than $7 rows although
 // more follow: it leaves out a row that changed while the statement waited for its lock.
-const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | null }>(
-  'webhooks.resend.queue',
-  `with picked as materialized (
+const queueText = (isOfType: string): string => `
+   with picked as materialized (
      select created_at, id
      from webhook_delivery
      where team_id = $1 and endpoint_id = $2 and ${HAS_FAILED}
        and (created_at, id) > (coalesce($3::timestamptz, '-infinity'), $4)
        and created_at >= $5 and created_at <= $6
-       and created_at < coalesce($10::timestamptz, 'infinity')
-       and event_type = coalesce($9, event_type)
+       and created_at < coalesce($9::timestamptz, 'infinity')
+       ${isOfType}
      order by created_at, id
      limit $7
      for no key update
@@ -241,8 +250,18 @@ const QUEUE_BATCH = statement<{ count: number; at: string | null; id: string | n
    select (count(*) over ())::int as count, created_at as at, id
    from picked
    order by created_at desc, id desc
-   limit 1`,
-);
+   limit 1`;
+
+interface QueuedRow {
+  readonly count: number;
+  readonly at: string | null;
+  readonly id: string | null;
+}
+
+const QUEUE_BATCH = {
+  any: statement<QueuedRow>('webhooks.resend.queue', queueText('')),
+  one: statement<QueuedRow>('webhooks.resend.queueOfType', queueText('and event_type = $10')),
+};
 
 /**
  * Makes the next failed deliveries due. Returns how many there were, and the position of the last
@@ -263,10 +282,12 @@ export async function queueBatch(
     created_at,
     limit,
     now,
-    event_type,
     until,
   ];
-  const [row] = await tx.query(QUEUE_BATCH, values);
+  const [row] =
+    event_type === null
+      ? await tx.query(QUEUE_BATCH.any, values)
+      : await tx.query(QUEUE_BATCH.one, [...values, event_type]);
   if (!row?.at || !row.id) return { count: 0, last: null };
   return { count: row.count, last: { at: row.at, id: row.id } };
 }

@@ -28,7 +28,7 @@ const LIST_DELIVERIES = statement<DeliveryRow | { readonly id: null }>(
    left join lateral (
      select *
      from webhook_delivery
-     where team_id = w.team_id and endpoint_id = w.id
+     where team_id = $1 and endpoint_id = w.id
      order by created_at desc, id desc
      limit $3
    ) d on true

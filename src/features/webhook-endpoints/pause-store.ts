@@ -1,5 +1,7 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db } from '../../db/client.ts';
+import { enqueue } from '../../db/outbox.ts';
+import { knowsShards } from '../../db/shards.ts';
 import { SEND_PAUSE_MAIL } from './jobs.ts';
 
 const JOB_MAX_ATTEMPTS = 25;
@@ -41,23 +43,76 @@ const PAUSE = statement<{ team_id: string; id: string }>(
    where (select count(*) from mailed) >= 0`,
 );
 
+/** The failures after which endpoints are paused, and what the audit entries say. */
+interface Pause {
+  readonly failingUntil: Date;
+  readonly now: Date;
+  readonly auditId: string;
+  readonly requestId: string;
+}
+
 /**
  * Pauses the active endpoints that have been failing since `failingUntil` or longer, writes the
  * audit entries and enqueues the mails. Returns how many were paused. The ids of the audit entries
  * are `auditId` with a number.
  */
-export async function pauseEndpoints(
-  db: Db,
-  change: {
-    readonly failingUntil: Date;
-    readonly now: Date;
-    readonly auditId: string;
-    readonly requestId: string;
-  },
-): Promise<number> {
-  const { failingUntil, now, auditId, requestId } = change;
+export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
+  if (await knowsShards(db)) return pauseOneByOne(db, pause);
+  const { failingUntil, now, auditId, requestId } = pause;
   const rows = await db.query(PAUSE, [failingUntil, now, auditId, requestId]);
   return rows.length;
+}
+
+const FIND_FAILING = statement<{ team_id: string; id: string }>(
+  'webhooks.findFailing',
+  `select team_id, id
+   from webhook_endpoint
+   where status = 'active' and failing_since <= $1`,
+);
+
+const PAUSE_ONE = statement<{ id: string }>(
+  'webhooks.pauseOne',
+  `update webhook_endpoint
+   set status = 'disabled_failures'
+   where team_id = $1 and id = (
+     select id
+     from webhook_endpoint
+     where team_id = $1 and id = $2 and status = 'active' and failing_since <= $3
+     for no key update skip locked
+   )
+   returning id`,
+);
+
+const ADD_PAUSE_ENTRY = statement(
+  'webhooks.addPauseEntry',
+  `insert into audit_log
+     (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
+   values ($1, $2, $3, 'system', 'worker', 'webhook_endpoint.paused', $4, $5)`,
+);
+
+const FIND_ADMINS = statement<{ id: string }>(
+  'webhooks.findAdminsToMail',
+  `select id
+   from member
+   where team_id = $1 and status = 'active' and role in ('owner', 'admin')`,
+);
+
+/** On a distributed database each endpoint is paused in a transaction within its team's shard. */
+async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
+  const { failingUntil, now, auditId, requestId } = pause;
+  let paused = 0;
+  for (const { team_id: teamId, id } of await db.query(FIND_FAILING, [failingUntil]))
+    await db.transaction(async (tx) => {
+      if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil]))) return;
+      paused += 1;
+      tx.send(ADD_PAUSE_ENTRY, [teamId, `${auditId}_${paused}`, now, id, requestId]);
+      for (const { id: memberId } of await tx.query(FIND_ADMINS, [teamId]))
+        await enqueue(tx, teamId, {
+          task: SEND_PAUSE_MAIL,
+          payload: { teamId, memberId, endpointId: id },
+        });
+    });
+  return paused;
 }
 
 /** A paused endpoint, its last failure, and the admin who gets the mail. */

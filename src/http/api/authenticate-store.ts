@@ -27,7 +27,7 @@ export type AuthenticationRow = RateRow & (KeyRow | { readonly key_id: null });
 
 const AUTHENTICATE = statement<AuthenticationRow>(
   'http.authenticate',
-  'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7)',
+  'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
 /**
@@ -47,10 +47,12 @@ export async function authenticateRequest(
     readonly ipPerMinute: number;
     /** null: the clock of the database. */
     readonly now: Date | null;
+    /** The team of the prefix, if it is known: saves a look into the directory. */
+    readonly teamId: string | null;
   },
 ): Promise<AuthenticationRow> {
-  const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now } = request;
-  const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now];
+  const { keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId } = request;
+  const values = [keyPrefix, nonce, proof, ip, keyPerMinute, ipPerMinute, now, teamId];
   const row = await db.queryFirst(AUTHENTICATE, values);
   if (!row) throw new Error('authenticate_request returned no row');
   return row;

@@ -56,6 +56,7 @@ export async function authenticate(
     ip,
     ...limits,
     now: clock.override(),
+    teamId: knownKeys.find(credential)?.team.id ?? null,
   });
   const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row);
   if (!row.counted || !tenant?.enabled) knownKeys.forget(credential);

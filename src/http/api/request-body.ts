@@ -67,7 +67,9 @@ export function readBytes(request: IncomingMessage): Promise<Buffer> {
     });
     request.on('end', () => resolve(bytes.subarray(0, size)));
     request.on('error', reject);
-    request.on('close', () => reject(incompleteBody()));
+    request.on('close', () => {
+      if (!request.readableEnded) reject(incompleteBody());
+    });
     if (request.destroyed) reject(incompleteBody());
   });
 }

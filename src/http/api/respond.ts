@@ -57,14 +57,17 @@ export function answerProblem(exchange: RestExchange, error: unknown): void {
 /** Writes the status, the headers that every response has, and the body. */
 function send(exchange: RestExchange, status: number, contentType: string, body: string): void {
   const { response, request } = exchange;
+  const length = Buffer.byteLength(body);
   response.writeHead(status, {
     'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
+    'Content-Length': length,
     'Content-Language': exchange.language,
     'Cache-Control': 'no-store',
     ...commonHeaders(exchange),
   });
-  response.end(request.method === 'HEAD' ? undefined : body);
+  // ASCII is the same in both encodings, and Latin-1 is copied without a look at each character.
+  const encoding = length === body.length ? 'latin1' : 'utf8';
+  response.end(request.method === 'HEAD' ? undefined : body, encoding);
 }
 
 /**

@@ -147,9 +147,9 @@ const DELETE_NOTES = statement(
 const UPSERT_OBJECTIONS = statement(
   'crm.upsertObjections',
   `insert into crm_objection as o (
-     team_id, id, deal_id, category, text, lang, created_at, source, synced_at
+     team_id, id, deal_id, connection_id, category, text, lang, created_at, source, synced_at
    )
-   select $1, r.id, d.id, r.category, r.text, r.lang, $3, r.source, $3
+   select $1, r.id, d.id, $2, r.category, r.text, r.lang, $3, r.source, $3
    from json_to_recordset($4::json) as r (
      id text, source text, deal_id text, category text, text text, lang text
    )

@@ -1,0 +1,125 @@
+// What the measurements of deliveries share: teams with webhook endpoints, a receiver, a worker,
+// and how long a number of deliveries takes.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { seedFile } from './data.ts';
+import { cpuMsOf, type ServerProcess, type World } from './world.ts';
+
+/** Attempts in flight at once. */
+export const CONCURRENCY = 50;
+const PATIENCE_MS = 120_000;
+
+/** What the worker delivers to. */
+export interface Receiver {
+  readonly url: string;
+  /** Milliseconds from the creation of each event until its request was received. */
+  readonly latenciesMs: number[];
+}
+
+/** Teams with webhook endpoints, and how many of both. */
+export interface Subscribers {
+  /** Before the number of each team. */
+  readonly prefix: string;
+  readonly teams: number;
+  readonly perTeam: number;
+}
+
+/** How a number of deliveries went. */
+export interface Run {
+  readonly perSecond: number;
+  readonly cpuUs: number;
+}
+
+/** Waits until `deliveries` that `begin` causes are received. Counts what the servers compute. */
+export async function measureDeliveries(
+  { latenciesMs }: Receiver,
+  servers: readonly ServerProcess[],
+  { deliveries, begin }: { readonly deliveries: number; readonly begin: () => Promise<unknown> },
+): Promise<Run> {
+  const [cpuMs, startedAt, before] = [
+    await cpuMsOf(servers),
+    performance.now(),
+    latenciesMs.length,
+  ];
+  await begin();
+  while (latenciesMs.length < before + deliveries) {
+    if (performance.now() - startedAt > PATIENCE_MS) throw new Error('deliveries are missing');
+    await delay(5);
+  }
+  const perSecond = deliveries / ((performance.now() - startedAt) / 1000);
+  // The results of the last deliveries still have to be written.
+  await delay(200);
+  return { perSecond, cpuUs: ((await cpuMsOf(servers)) - cpuMs) * (1000 / deliveries) };
+}
+
+/** Runs in this process, so that its cost is counted neither as the floor's nor as the worker's. */
+export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiver> {
+  const latenciesMs: number[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      latenciesMs.push(
+        Date.now() - Date.parse((JSON.parse(body) as { created_at: string }).created_at),
+      );
+      response.end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  stack.defer(() => server.closeAllConnections());
+  stack.defer(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, latenciesMs };
+}
+
+/** Starts a worker that may deliver to this machine. */
+export function startWorker(world: World): Promise<ServerProcess> {
+  return world.start(new URL('../../src/worker.ts', import.meta.url), '/metrics', (port) => ({
+    METRICS_PORT: String(port),
+    WORKER_CONCURRENCY: String(CONCURRENCY),
+    // The receiver is on this machine. In production, the worker refuses to deliver to it.
+    NODE_ENV: 'development',
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  }));
+}
+
+/** Loads the teams, all of whose endpoints subscribe to the same events. Returns their keys. */
+export async function seedSubscribers(
+  world: World,
+  { prefix, teams, perTeam }: Subscribers,
+  url: string,
+): Promise<string[]> {
+  const file = seedFile(
+    Array.from({ length: teams }, (_, n) => ({ id: `${prefix}${n}`, generate: undefined })),
+  );
+  const keys = await world.seed({
+    ...file,
+    teams: (file.teams ?? []).map((team) => ({
+      ...team,
+      webhook_endpoints: Array.from({ length: perTeam }, (_, n) => ({
+        id: `whe_${team.id}_${n}`,
+        url: `${url}/${n}`,
+        events: ['evaluation.completed', 'member.joined'],
+      })),
+    })),
+  });
+  return [...keys.values()];
+}
+
+/** Writes events that make `deliveries` deliveries, of the teams in turn, all at once. */
+export async function raiseEvents(
+  { pool }: World,
+  { prefix, teams, perTeam }: Subscribers,
+  deliveries: number,
+): Promise<void> {
+  await pool.query(
+    `insert into event (team_id, id, type, data, created_at)
+     select team, 'evt_' || gen_random_uuid(), 'evaluation.completed',
+       json_build_object('team_id', team, 'training_id', 'trn_0', 'user_id', 'usr_0', 'score', 77),
+       clock_timestamp()
+     from generate_series(1, $1::int) n
+     cross join lateral (select $2 || (n % $3::int) as team) t`,
+    [deliveries / perTeam, prefix, teams],
+  );
+  await pool.query(`select pg_notify('wake_deliveries', '')`);
+}

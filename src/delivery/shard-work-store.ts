@@ -1,0 +1,50 @@
+/** Which shards of a node have something to do for the delivery loop, in one round trip. */
+import { statement, type Database } from '../db/client.ts';
+import { askShards, type Shard } from '../db/shards.ts';
+import { WAITING } from './waiting-store.ts';
+
+/** What there is to do in a shard. */
+export interface ShardWork {
+  readonly shard: string;
+  /** Events without deliveries, or urgent deliveries. */
+  readonly has_new: boolean;
+  /** Due deliveries, or claimed ones, whose workers may have died. */
+  readonly has_more: boolean;
+}
+
+const FIND = statement<Omit<ShardWork, 'shard'>>(
+  'webhooks.findWork',
+  `select
+     exists (
+       select
+       from event
+       where fanned_out_at is null
+     ) or exists (
+       select
+       from webhook_delivery
+       where urgent and claimed_by is null
+     ) as has_new,
+     exists (
+       select
+       from webhook_delivery
+       where claimed_by is not null
+     ) or exists (
+       select
+       from webhook_delivery
+       where ${WAITING.pending.isWaiting}
+     ) or exists (
+       select
+       from webhook_delivery
+       where ${WAITING.retrying.isWaiting} and next_try_at <= $1::timestamptz
+     ) as has_more`,
+  { readsShard: true },
+);
+
+/** Looks into the shards of one node. */
+export function findWork(
+  node: Database,
+  shards: readonly Shard[],
+  now: Date,
+): Promise<ShardWork[]> {
+  return askShards(node, shards, { what: FIND, values: [now] });
+}

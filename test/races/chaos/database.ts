@@ -1,0 +1,69 @@
+// The database under chaos: one Postgres, or in a run on Citus a cluster of three.
+import { rm } from 'node:fs/promises';
+import { inject } from 'vitest';
+import { startEmbedded } from '../../../src/db/embedded.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import { startCitus } from '../../support/citus.ts';
+import { makeDataDir } from '../../support/ports.ts';
+
+/** A server with a part of the data, or all of it. */
+export interface ChaosServer {
+  /** Shuts it down: sessions end, and what they have committed is on disk. */
+  stop(): Promise<void>;
+  /** Ends it as a crash does. */
+  kill(): Promise<void>;
+  /** Starts it again. */
+  start(): Promise<void>;
+}
+
+/** A migrated database, of which servers can be stopped. */
+export interface ChaosDatabase {
+  readonly url: string;
+  /** The one that all processes connect to. */
+  readonly server: ChaosServer;
+  /** The others, on Citus: the rows of teams are there. */
+  readonly nodes: readonly ChaosServer[];
+  /** A folder for whatever else the run writes. */
+  readonly folder: string;
+  /** Stops all servers and removes the data. */
+  stop(): Promise<void>;
+}
+
+/** Starts the database of this run. */
+export async function startChaosDatabase(): Promise<ChaosDatabase> {
+  const folder = await makeDataDir('chaos');
+  const removeFolder = (): Promise<void> =>
+    rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  const isOnCitus = inject('testWorkerUrls').length > 0;
+  const database = await (isOnCitus ? startCluster() : startPostgres(folder));
+  await migrate(database.url, { distribute: isOnCitus });
+  const stop = async (): Promise<void> => {
+    await database.stop();
+    await removeFolder();
+  };
+  return { ...database, folder, stop };
+}
+
+async function startPostgres(dataDir: string): Promise<Omit<ChaosDatabase, 'folder'>> {
+  const settings = { max_connections: '200', shared_buffers: '64MB', autovacuum_naptime: '5s' };
+  let postgres = await startEmbedded({ dataDir, settings });
+  const server: ChaosServer = {
+    stop: () => postgres.stop(),
+    kill: async () => {
+      process.kill(postgres.pid, 'SIGKILL');
+    },
+    start: async () => {
+      postgres = await startEmbedded({ dataDir, settings });
+    },
+  };
+  return { url: postgres.databaseUrl, server, nodes: [], stop: () => postgres.stop() };
+}
+
+async function startCluster(): Promise<Omit<ChaosDatabase, 'folder'>> {
+  const cluster = await startCitus();
+  const [server, ...nodes] = cluster.nodes;
+  if (!server) throw new Error('a cluster without a coordinator');
+  const url = await cluster.createDatabase('chaos');
+  await cluster.join('chaos');
+  return { url, server, nodes, stop: () => cluster.stop() };
+}

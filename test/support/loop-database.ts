@@ -1,0 +1,31 @@
+// The database as the delivery loop of a team uses it.
+import { openDatabase, type Db } from '../../src/db/client.ts';
+import { urlOfNode } from '../../src/db/database-url.ts';
+import { atShard, isDistributed, listShards } from '../../src/db/shards.ts';
+
+/** What a loop asks. Close it. */
+export interface LoopDatabase {
+  /** Where the loop enters. */
+  readonly url: string;
+  readonly db: Db;
+  close(): Promise<void>;
+}
+
+/** Opens the database; on Citus the shard with the team's rows, by the node where it is. */
+export async function openLoopDatabase(url: string, teamId: string): Promise<LoopDatabase> {
+  const open = (where: string) =>
+    openDatabase({ url: where, poolMax: 4, onError: () => undefined });
+  const whole = open(url);
+  if (!(await isDistributed(whole))) return { url, db: whole, close: () => whole.close() };
+  const shards = await listShards(whole);
+  const { rows } = await whole.pool.query<{ id: string }>(
+    `select get_shard_id_for_distribution_column('webhook_delivery', $1::text)::text as id`,
+    [teamId],
+  );
+  await whole.close();
+  const shard = shards.find(({ id }) => id === rows[0]?.id);
+  if (!shard) throw new Error(`${teamId} is in no shard`);
+  const nodeUrl = urlOfNode(url, shard.node);
+  const node = open(nodeUrl);
+  return { url: nodeUrl, db: atShard(node, shard), close: () => node.close() };
+}
