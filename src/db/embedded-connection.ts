@@ -1,5 +1,5 @@
 /** The port and the password of the embedded Postgres, which are kept in postgres.json. */
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -48,7 +48,19 @@ async function writeConnection(dataDir: string, connection: ConnectionSettings):
   await rename(`${file}.new`, file);
 }
 
+/** Systems give the ports above these to outgoing connections. */
+const LOW_PORTS = { first: 20_000, end: 32_000 };
+const LOW_TRIES = 20;
+
+/**
+ * Returns a free port. Prefers one that no outgoing connection gets: the server keeps its port from
+ * start to start, and could not have it back.
+ */
 async function findFreePort(): Promise<number> {
+  for (let tries = 0; tries < LOW_TRIES; tries += 1) {
+    const port = await tryPort(randomInt(LOW_PORTS.first, LOW_PORTS.end));
+    if (port !== null) return port;
+  }
   const port = await tryPort(0);
   if (port === null) throw new Error('This machine has no free port on 127.0.0.1.');
   return port;

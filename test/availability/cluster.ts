@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { run, whyNot } from '../support/debian.ts';
-import { findLowPort } from '../support/ports.ts';
+import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
@@ -121,7 +121,7 @@ async function membersWith(role: Role, members: readonly Member[]): Promise<read
 }
 
 async function startEtcd(folder: string): Promise<{ port: number; process: ChildProcess }> {
-  const [port, peerPort] = [await findLowPort(), await findLowPort()];
+  const [port, peerPort] = [await findFreePort(), await findFreePort()];
   const [url, peerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
   const process = start(folder, 'etcd', [
     'etcd',
@@ -144,7 +144,7 @@ async function startEtcd(folder: string): Promise<{ port: number; process: Child
 }
 
 async function makeMember(folder: string, name: string, etcdPort: number): Promise<Member> {
-  const [port, restPort] = [await findLowPort(), await findLowPort()];
+  const [port, restPort] = [await findFreePort(), await findFreePort()];
   const own = join(folder, name);
   await mkdir(own);
   await chmod(own, 0o777);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { isInstalled, run } from '../support/debian.ts';
-import { findLowPort } from '../support/ports.ts';
+import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const CONFIG = new URL('../../scripts/deploy/pgbouncer.ini', import.meta.url);
@@ -73,7 +73,7 @@ export interface Pooler {
 export async function startPooler({ command }: Program, toPort: number): Promise<Pooler> {
   const folder = await mkdtemp(join(tmpdir(), 'pooler-'));
   await chmod(folder, 0o755);
-  const port = await findLowPort();
+  const port = await findFreePort();
   const config = (await readFile(CONFIG, 'utf8'))
     .replace('app = host=postgres port=5432', `app = host=127.0.0.1 port=${toPort} user=app`)
     .replace('listen_addr = *', 'listen_addr = 127.0.0.1\nunix_socket_dir =')

@@ -4,7 +4,7 @@ import { appendFile, chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run, whyNot } from '../support/debian.ts';
-import { findLowPort } from '../support/ports.ts';
+import { findFreePort } from '../support/ports.ts';
 import { send } from '../support/processes.ts';
 
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
@@ -68,7 +68,7 @@ export async function startServers(): Promise<Servers> {
 
 async function startNode(folder: string, name: string): Promise<Node> {
   const data = join(folder, name);
-  const port = await findLowPort();
+  const port = await findFreePort();
   let isRunning = false;
   const start = async (): Promise<void> => {
     const options = `-p ${port} -c listen_addresses=127.0.0.1 -k ${folder}`;

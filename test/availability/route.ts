@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findLowPort } from '../support/ports.ts';
+import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import type { Member } from './cluster.ts';
 
@@ -24,7 +24,7 @@ export interface Route {
 /** Starts HAProxy in front of the members. The tests ask the APIs themselves, not through it. */
 export async function startRoute(members: readonly Member[]): Promise<Route> {
   const folder = await mkdtemp(join(tmpdir(), 'route-'));
-  const [port, publicPort] = [await findLowPort(), await findLowPort()];
+  const [port, publicPort] = [await findFreePort(), await findFreePort()];
   const commands = join(folder, 'commands');
   let config = (await readFile(CONFIG, 'utf8'))
     .replace('bind :8080', `bind 127.0.0.1:${publicPort}`)

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
-import { findLowPort } from '../support/ports.ts';
+import { findFreePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const RULES = fileURLToPath(new URL('../../scripts/deploy/prometheus/alerts.yml', import.meta.url));
@@ -35,7 +35,7 @@ export async function startPrometheus(
   const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
   await writeFile(join(folder, 'alerts.yml'), faster(await readFile(RULES, 'utf8')));
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(configuration(jobs)));
-  const port = await findLowPort();
+  const port = await findFreePort();
   const child = spawn(
     'prometheus',
     [

@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { findLowPort } from '../support/ports.ts';
+import { findFreePort } from '../support/ports.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
@@ -42,8 +42,8 @@ export async function createWorld(ending: Ending): Promise<World> {
   const receiver = await startReceiver();
   const pool = openPool(database);
   const key = await seedTeam(database, receiver);
-  const port = String(await findLowPort());
-  const [api, worker] = [await findLowPort(), await findLowPort()];
+  const port = String(await findFreePort());
+  const [api, worker] = [await findFreePort(), await findFreePort()];
   const prometheus = await startPrometheus(ending, { api: [api], worker: [worker] });
   const processes: Process[] = [];
   ending.onTestFinished(async () => {

@@ -1,27 +1,21 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Resolves with a port of 127.0.0.1 that was free a moment ago. */
-export function findFreePort(): Promise<number> {
-  const probe = createServer();
-  return new Promise((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
-}
-
 /**
- * Resolves with a free port below those of outgoing connections, for a server that stops and starts
- * again. Otherwise a client that tries to connect meanwhile could take its port.
+ * Below the ports that the system gives to outgoing connections and to servers that ask for any
+ * port. Between this function and the start of a server, or while a server is away, one of those
+ * would take the port. Processes begin at different places.
  */
-export async function findLowPort(): Promise<number> {
+const PORTS = { first: 12_000, count: 20_000 };
+let next = Math.floor(Math.random() * PORTS.count);
+
+/** Resolves with a port of 127.0.0.1 that is free. Returns none twice. */
+export async function findFreePort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const port = PORTS.first + next;
+    next = (next + 1) % PORTS.count;
     const probe = createServer();
     const isFree = await new Promise<boolean>((done) => {
       probe.once('error', () => done(false));
@@ -31,10 +25,12 @@ export async function findLowPort(): Promise<number> {
   }
 }
 
+export const findLowPort = findFreePort;
+
 /** Makes a data folder for an embedded Postgres that stops and comes back on the same port. */
 export async function makeDataDir(name: string): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), `${name}-`));
-  const connection = { port: await findLowPort(), password: name };
+  const connection = { port: await findFreePort(), password: name };
   await writeFile(join(dataDir, 'postgres.json'), JSON.stringify(connection));
   return dataDir;
 }
