@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
@@ -24,7 +24,8 @@ const INSERT = statement(
 
 /** Finds the connections whose latest statement is one of these. */
 const SLEEPING = `select from pg_stat_activity
-  where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`;
+  where datname = current_database() and state = 'active' and query like '%pg_sleep%'
+    and pid <> pg_backend_pid()`;
 
 let db: Database;
 beforeAll(async () => {
@@ -132,8 +133,9 @@ describe('statements that stand alone', () => {
     await db.pool.query('select pg_terminate_backend(pid, 5000) from unnest($1::int[]) as pid', [
       [...gone],
     ]);
-    // The process has read the end of the connections before these go out.
-    await delay(50);
+    // The process reads the end of the connections in these turns, before the others go out.
+    await nextTurn();
+    await nextTurn();
     expect(await repeat(20, () => db.query(ECHO, ['back']))).toHaveLength(20);
   });
 });

@@ -49,8 +49,9 @@ function stall(ms: number): void {
 
 describe('a silent database', () => {
   const LIMIT_MS = 2_000;
-  /** The limit, a tick, and what a busy machine may add. */
-  const LATEST_MS = LIMIT_MS * 1.1 + 1_000;
+  /** The limit, and a tick. */
+  const LATEST_MS = LIMIT_MS * 1.1;
+  const PAUSE_MS = 100;
 
   test('is unavailable for each statement in time, while new ones keep arriving', async () => {
     const proxy = await startPostgresProxy(database.url);
@@ -65,17 +66,21 @@ describe('a silent database', () => {
         ends.push(outcomeOf(tx.query(ECHO, ['first'])));
         for (let n = 0; n < 40; n++) {
           tx.send(ECHO, ['in a transaction']);
-          await delay(100);
+          await delay(PAUSE_MS);
         }
       }),
     );
+    /** How much later than they should the timers of this process fire: the machine is busy. */
+    let lateMs = 0;
     for (let n = 0; n < 40; n++) {
       ends.push(outcomeOf(db.query(ECHO, ['alone'])));
-      await delay(100);
+      const pausedAt = performance.now();
+      await delay(PAUSE_MS);
+      lateMs = Math.max(lateMs, performance.now() - pausedAt - PAUSE_MS);
     }
     const outcomes = await Promise.all(ends);
     expect(new Set(outcomes.map(({ end }) => end))).toEqual(new Set(['unavailable']));
-    expect(Math.max(...outcomes.map(({ ms }) => ms))).toBeLessThan(LATEST_MS);
+    expect(Math.max(...outcomes.map(({ ms }) => ms))).toBeLessThan(LATEST_MS + 1_000 + 10 * lateMs);
     expect(outcomes[0]?.ms).toBeGreaterThan(LIMIT_MS - 50);
     expect((await transaction).end).toBe('unavailable');
   });
@@ -100,11 +105,11 @@ describe('a silent database', () => {
 
 describe('a healthy connection', () => {
   test('survives a stall of our own event loop', async () => {
-    const db = open(500);
+    const db = open(2_000);
     await db.query(ECHO, ['before']);
     const pending = [outcomeOf(db.query(SLEEP, [0.1])), outcomeOf(db.query(ECHO, ['behind']))];
     await delay(20);
-    stall(1_000);
+    stall(4_000);
     const ends = (await Promise.all(pending)).map(({ end }) => end);
     expect(ends).toEqual(['answered', 'answered']);
   });
@@ -116,7 +121,8 @@ describe('a healthy connection', () => {
     const pending = outcomeOf(db.query(SLEEP, [0.2]));
     await delay(10);
     vi.advanceTimersByTime(1_000);
-    stall(1_000);
+    // Meanwhile Postgres answers, on any machine.
+    stall(3_000);
     vi.advanceTimersByTime(100);
     expect((await pending).end).toBe('answered');
   });
@@ -124,10 +130,10 @@ describe('a healthy connection', () => {
   test('is not cut while it answers, however long the last statement waits', async () => {
     const db = open(2_000);
     await db.query(ECHO, ['before']);
-    const slow = Array.from({ length: 3 }, () => outcomeOf(db.query(SLEEP, [1.2])));
+    const slow = Array.from({ length: 7 }, () => outcomeOf(db.query(SLEEP, [0.4])));
     const quick = outcomeOf(db.query(ECHO, ['behind them']));
     const outcomes = await Promise.all([...slow, quick]);
-    expect(outcomes.map(({ end }) => end)).toEqual(Array(4).fill('answered'));
-    expect(outcomes[3]?.ms).toBeGreaterThan(3_000);
+    expect(outcomes.map(({ end }) => end)).toEqual(Array(8).fill('answered'));
+    expect(outcomes[7]?.ms).toBeGreaterThan(2_700);
   });
 });

@@ -299,8 +299,9 @@ export function runEntry(
   const chunks: string[] = [];
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+  // At "exit", what it wrote last may still be on its way.
   const exited = new Promise<Exit>((done) => {
-    child.once('exit', (code, signal) => done({ code, signal }));
+    child.once('close', (code, signal) => done({ code, signal }));
   });
   const kill = (signal: NodeJS.Signals): Promise<Exit> => {
     child.kill(signal);
