@@ -29,7 +29,8 @@ const settings = {
   max_wal_senders: '0',
   max_connections: '300',
   shared_buffers: '64MB',
-  autovacuum_naptime: '10min',
+  // Tests that count pages or look at plans vacuum and analyze at times of their own.
+  autovacuum: 'off',
 };
 
 /** Vitest's global setup; resolves with the teardown. */
