@@ -65,14 +65,15 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
       fail: (response: ServerResponse) =>
         response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
     },
-    { what: 'silence', reason: 'timeout', fail: () => undefined },
+    // Its first page has this time, too.
+    { what: 'silence', reason: 'timeout', fail: () => undefined, timeoutMs: 3_000 },
   ])(
     'by $what keeps the pages before it; the next run continues after them',
-    async ({ reason, fail }) => {
+    async ({ reason, fail, timeoutMs = 60_000 }) => {
       const crm = await startWith(name);
       const id = await connect(crm);
       failAtPage(crm, 2, fail);
-      expect(await sync(id, { settings: { timeoutMs: 300, allowBaseUrl: true } })).toBe('failed');
+      expect(await sync(id, { settings: { timeoutMs, allowBaseUrl: true } })).toBe('failed');
       expect(await stored(id)).toEqual(expected(crm).slice(0, 3));
       expect(await events()).toEqual([
         { team_id: 'team_a', connection_id: id, provider: name, reason },

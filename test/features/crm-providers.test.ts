@@ -194,56 +194,51 @@ describe.each(PROVIDER_NAMES)('%s: a round', (name) => {
 });
 
 describe.each(PROVIDER_NAMES)('%s: after changes at random', (name) => {
-  test.each([1, 2, 3])(
-    'the stored deals are those of the CRM (seed %i)',
-    { timeout: 60_000 },
-    async (seed) => {
-      const random = createRandom(seed * 7919);
-      const pick = (count: number): number => Math.floor(random() * count);
-      const crm = await startWith(name, makeDeals(12));
-      const id = await connect(crm);
-      let created = 12;
-      const mutate = (): void => {
-        const deal: FakeDeal = {
-          id: 1 + pick(created),
-          title: `Changed ${pick(1000)}`,
-          amount: `${pick(9999)}.25`,
-          modified: clock.now().toISOString(),
-        };
-        const kind = pick(6);
-        if (kind === 0) crm.put({ ...deal, id: (created += 1) });
-        else if (kind === 1) crm.put({ ...deal, deleted: true });
-        else if (kind === 2) crm.put({ ...deal, status: 'lost', lostReason: `Reason ${pick(9)}` });
-        else crm.put(deal);
+  test.each([1, 2, 3])('the stored deals are those of the CRM (seed %i)', async (seed) => {
+    const random = createRandom(seed * 7919);
+    const pick = (count: number): number => Math.floor(random() * count);
+    const crm = await startWith(name, makeDeals(12));
+    const id = await connect(crm);
+    let created = 12;
+    const mutate = (): void => {
+      const deal: FakeDeal = {
+        id: 1 + pick(created),
+        title: `Changed ${pick(1000)}`,
+        amount: `${pick(9999)}.25`,
+        modified: clock.now().toISOString(),
       };
-      const disturb: NonNullable<FakeCrm['intercept']> = (_request, response) => {
-        const kind = pick(14);
-        if (kind < 3) mutate();
-        if (kind === 3) answer(response, 502, {});
-        else if (kind === 4) response.destroy();
-        else if (kind === 5)
-          answer(response, 429, {}, { 'retry-after': pick(2) === 0 ? '1' : '60' });
-        else return false;
-        return true;
-      };
-      for (let step = 0; step < 25; step += 1) {
-        for (let count = pick(4); count > 0; count -= 1) mutate();
-        crm.intercept = disturb;
-        await sync(id);
-        clock.advance((1 + pick(20)) * MINUTE);
-        if (step % 5 !== 4) continue;
-        crm.intercept = null;
-        // The current round, and one that begins after the last change.
-        for (let done = 0; done < 2; clock.advance(61 * MINUTE))
-          if ((await sync(id)) === 'done') done += 1;
-        expect(await stored(id)).toEqual(expected(crm));
-        const lost = (await stored(id)).filter(
-          (row) => (row as { lost_reason: string | null }).lost_reason !== null,
-        );
-        expect((await api().db.pool.query('select from crm_objection')).rowCount).toBe(lost.length);
-      }
-    },
-  );
+      const kind = pick(6);
+      if (kind === 0) crm.put({ ...deal, id: (created += 1) });
+      else if (kind === 1) crm.put({ ...deal, deleted: true });
+      else if (kind === 2) crm.put({ ...deal, status: 'lost', lostReason: `Reason ${pick(9)}` });
+      else crm.put(deal);
+    };
+    const disturb: NonNullable<FakeCrm['intercept']> = (_request, response) => {
+      const kind = pick(14);
+      if (kind < 3) mutate();
+      if (kind === 3) answer(response, 502, {});
+      else if (kind === 4) response.destroy();
+      else if (kind === 5) answer(response, 429, {}, { 'retry-after': pick(2) === 0 ? '1' : '60' });
+      else return false;
+      return true;
+    };
+    for (let step = 0; step < 25; step += 1) {
+      for (let count = pick(4); count > 0; count -= 1) mutate();
+      crm.intercept = disturb;
+      await sync(id);
+      clock.advance((1 + pick(20)) * MINUTE);
+      if (step % 5 !== 4) continue;
+      crm.intercept = null;
+      // The current round, and one that begins after the last change.
+      for (let done = 0; done < 2; clock.advance(61 * MINUTE))
+        if ((await sync(id)) === 'done') done += 1;
+      expect(await stored(id)).toEqual(expected(crm));
+      const lost = (await stored(id)).filter(
+        (row) => (row as { lost_reason: string | null }).lost_reason !== null,
+      );
+      expect((await api().db.pool.query('select from crm_objection')).rowCount).toBe(lost.length);
+    }
+  });
 });
 
 /** Mulberry32: the same numbers for the same seed. */

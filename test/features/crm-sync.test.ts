@@ -100,34 +100,30 @@ describe('one at a time', () => {
 });
 
 describe('the worker', () => {
-  test(
-    'synchronizes what is due; killed in the middle, another goes on where it was',
-    { timeout: 60_000 },
-    async () => {
-      clock.set(new Date());
-      const crm = await startWith('hubspot', makeDeals(9));
-      const id = await connect(crm);
-      let isHeld = true;
-      crm.intercept = async () => {
-        while (isHeld && crm.pages().length === 2) await delay(20);
-        return false;
-      };
-      const first = await startWorkerProcess(api().databaseUrl, {
-        WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
-      });
-      while (crm.pages().length < 2) await delay(50);
-      await first.kill('SIGKILL');
-      isHeld = false;
-      expect(await stored(id)).toHaveLength(3);
-      crm.requests.length = 0;
-      clock.set(new Date());
-      expect(await sync(id)).toBe('skipped');
-      clock.advance(3 * MINUTE);
-      expect(await sync(id)).toBe('done');
-      expect(await stored(id)).toEqual(expected(crm));
-      expect(JSON.stringify(crm.pages()[0]?.body)).not.toContain('"value":"0"');
-    },
-  );
+  test('synchronizes what is due; killed in the middle, another goes on where it was', async () => {
+    clock.set(new Date());
+    const crm = await startWith('hubspot', makeDeals(9));
+    const id = await connect(crm);
+    let isHeld = true;
+    crm.intercept = async () => {
+      while (isHeld && crm.pages().length === 2) await delay(20);
+      return false;
+    };
+    const first = await startWorkerProcess(api().databaseUrl, {
+      WEBHOOK_ALLOW_PRIVATE_TARGETS: '1',
+    });
+    while (crm.pages().length < 2) await delay(50);
+    await first.kill('SIGKILL');
+    isHeld = false;
+    expect(await stored(id)).toHaveLength(3);
+    crm.requests.length = 0;
+    clock.set(new Date());
+    expect(await sync(id)).toBe('skipped');
+    clock.advance(3 * MINUTE);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+    expect(JSON.stringify(crm.pages()[0]?.body)).not.toContain('"value":"0"');
+  });
 
   test('adds one job for each due connection, and none while it synchronizes', async () => {
     const crm = await startWith('hubspot');

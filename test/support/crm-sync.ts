@@ -113,7 +113,8 @@ export function syncAtOnce(
   return syncConnection(
     {
       secrets: { current: TEST_APP_SECRET, previous: null },
-      settings: { timeoutMs: 5_000, allowBaseUrl: true },
+      // Longer than a CRM takes that answers, on any machine.
+      settings: { timeoutMs: 60_000, allowBaseUrl: true },
       random: () => 0.5,
       sleep: async () => undefined,
       ...dependencies,
