@@ -56,11 +56,20 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
     host?.close();
   });
 
-  const open = async (path: string): Promise<{ page: Page; frame: FrameLocator }> => {
+  const open = async (
+    path: string,
+  ): Promise<{ page: Page; frame: FrameLocator; colors: Promise<string> }> => {
     const context = await browser.newContext({ locale: 'en-GB' });
     const page = await context.newPage();
+    // From before the page is there, which says them once.
+    const colors = new Promise<string>((resolve) => {
+      page.on('console', (message) => {
+        const [, found] = /^colours (.*)$/s.exec(message.text()) ?? [];
+        if (found !== undefined) resolve(found);
+      });
+    });
     await page.goto(hostUrl + path);
-    return { page, frame: page.frameLocator('iframe') };
+    return { page, frame: page.frameLocator('iframe'), colors };
   };
 
   it('gets token, language and theme over a port in a frame, and keeps nothing', async () => {
@@ -78,10 +87,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page in the host application${SKIPPED
   });
 
   it('looks like the host application, as far as everybody can read it', async () => {
-    const { page, frame } = await open('/frame');
-    const said = page.waitForEvent('console', (message) => message.text().startsWith('colours'));
+    const { page, frame, colors } = await open('/frame');
     await frame.getByRole('heading', { name: 'Übersicht' }).waitFor();
-    const changes = JSON.parse((await said).text().slice('colours '.length)) as ColorChange[];
+    const changes = JSON.parse(await colors) as ColorChange[];
     const [accent] = changes.filter(({ name }) => name === 'accent');
     expect(changes.map(({ scheme, name, used }) => [scheme, name, used])).toEqual([
       ['light', 'accent', accent?.used],
