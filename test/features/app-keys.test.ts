@@ -8,6 +8,7 @@ import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app/token.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 interface Key {
   readonly kid: string;
@@ -201,12 +202,12 @@ describe('a key server', () => {
       keys.trouble = trouble;
       const token = await signedBy(key);
       await api.stop();
-      api = await startApi(1_500);
+      api = await startApi(300);
       const startedAt = performance.now();
       const response = await fetch(`${api.url}/trpc/v1.me.get?input={}`, {
         headers: { authorization: `Bearer ${token}` },
       });
-      // The library's own timeout is five seconds.
+      // The library's own timeout is five seconds, and a busy machine adds to ours.
       expect(performance.now() - startedAt).toBeLessThan(4_500);
       expect(response.status).toBe(503);
       const { error } = (await response.json()) as { error: { data: { problem: object } } };
@@ -216,7 +217,8 @@ describe('a key server', () => {
       expect(await codeOf(appAs(api, null).v1.me.get.query({}))).toBe('unauthorized');
       expect(await call('no.token.here')).toBe('unauthorized');
       keys.trouble = null;
-      expect(await call(token)).toBe('ok');
+      // The answer of the key server may take a busy machine longer than this API waits.
+      await until(async () => (await call(token)) === 'ok');
       expect(api.loggedErrors.join('')).not.toContain(token);
     },
   );
