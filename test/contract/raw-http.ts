@@ -2,7 +2,8 @@
 import { connect } from 'node:net';
 import type { ApiResponse } from '../support/api.ts';
 
-const ANSWER_TIMEOUT_MS = 10_000;
+/** Only a server that hangs takes longer. */
+const ANSWER_TIMEOUT_MS = 60_000;
 
 export interface RawConnection {
   send(bytes: string | Buffer): void;

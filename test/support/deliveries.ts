@@ -31,6 +31,8 @@ export interface Deliveries {
   stop(): Promise<void>;
 }
 
+/** Longer than a receiver takes on any machine, and than a test holds its answer back. */
+const PATIENCE_MS = 60_000;
 /** So short that the loop notices at once when a test advances its clock. */
 const TICK_MS = 20;
 
@@ -47,7 +49,7 @@ export async function startDeliveries(
   api: Pick<TestApi, 'databaseUrl'>,
   options: DeliveriesOptions,
 ): Promise<Deliveries> {
-  const { clock, lookup, timeoutMs = 5_000, allowPrivateTargets = true } = options;
+  const { clock, lookup, timeoutMs = PATIENCE_MS, allowPrivateTargets = true } = options;
   const logged: string[] = [];
   const route = options.route ?? ((url: string) => url);
   const open = (url: string) =>
