@@ -2,16 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import type { Trace } from '../core/trace.ts';
 import { createCompanion, type Companion } from './companion.ts';
-import type { Caller } from './fair-queue.ts';
+import { isPatient, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
 import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
-import { openSharedConnections } from './shared-connections.ts';
+import { openNodeConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
 import type { Shard } from './shards.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
 import { ask, withFirst, type Observe, type Statement } from './statement.ts';
+import { createTeamNodes } from './team-nodes.ts';
 import { alsoTrace } from './traced-statements.ts';
 import { openTransactions } from './transactions.ts';
 import { openWakeUps, type WakeUp } from './wake-ups.ts';
@@ -78,11 +79,13 @@ export interface Database extends Db {
    * way.
    */
   forCaller(caller: Caller): Db;
+  /** For the short statements of a request that names a team, as far as that is known. */
+  forTeam(teamId: string | null): Queries;
   /**
-   * For a short statement that may travel with the first one of a caller (`companion`). Without it,
-   * it is as if the database itself were asked.
+   * For a short statement that may travel with the first one of the team's caller (`companion`).
+   * Without it, it is as if `forTeam` were asked.
    */
-  withCompanion(): Queries & { readonly companion: Companion };
+  withCompanion(teamId: string): Queries & { readonly companion: Companion };
   /**
    * Whether a single statement of this team would begin at once. If not, the team's work waits in
    * its line, and to begin early would gain nothing.
@@ -143,7 +146,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
   });
   const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
-  const common = openSharedConnections(connections.connect, counts.common);
+  const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({ connections, watchdog, ...counts });
   const scope = new AsyncLocalStorage<PrismaScope>();
   const prisma = openPrisma({
@@ -168,12 +171,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     return (what, values) => statements.run(caller, (client) => askOn(client, what, values));
   };
   const askCommon = askBy(observeFor(THE_PROCESS));
-  const sendCommon = <T>(send: Send<T>): Promise<T> =>
-    common.run((client) => runLimited(limits, client, () => send(client)));
+  const sendCommon =
+    (node: string | null) =>
+    <T>(send: Send<T>): Promise<T> =>
+      common.run(node, (client) => runLimited(limits, client, () => send(client)));
   const queryBy =
-    (run: typeof sendCommon): Db['query'] =>
+    (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
       run((client) => askCommon(client, what, values));
+  const own = withFirst(queryBy(sendCommon(null)));
+  const nodes = createTeamNodes(own);
+  /** Work in the background has no node: it is for many teams. */
+  const placed = (caller: Caller): Caller => {
+    const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
+    return node === null ? caller : { ...caller, node };
+  };
+  const sendFor = (teamId: string | null) => sendCommon(teamId === null ? null : nodes.of(teamId));
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));
   const transactions = openTransactions({
     connections,
@@ -187,24 +200,29 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     pool: connections.pool,
     prisma,
-    ...withFirst(queryBy(sendCommon)),
-    hasRoom: statements.hasRoom,
+    ...own,
+    hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
     transaction: (work) => transactions.run(THE_PROCESS, work),
-    forCaller: (caller) => ({
-      ...withFirst(queryFor(caller)),
-      get prisma() {
-        return prismaFor(prisma, scope, caller);
-      },
-      transaction: (work) => transactions.run(caller, work),
-    }),
-    withCompanion: () => {
-      const { companion, send } = createCompanion(sendCommon);
+    forCaller: (given) => {
+      const caller = placed(given);
+      return {
+        ...withFirst(queryFor(caller)),
+        get prisma() {
+          return prismaFor(prisma, scope, caller);
+        },
+        transaction: (work) => transactions.run(caller, work),
+      };
+    },
+    forTeam: (teamId) => withFirst(queryBy(sendFor(teamId))),
+    withCompanion: (teamId) => {
+      const { companion, send } = createCompanion(sendFor(teamId));
       return { ...withFirst(queryBy(send)), companion };
     },
     losesStatements: async () => {
       if (!hasLostStatement) return false;
       hasLostStatement = await common.run(
+        null,
         async (client) =>
           connections.isPooled(client) && (await askCommon(client, FIND_OWN_NAME, [])).length > 0,
       );

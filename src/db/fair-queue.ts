@@ -3,6 +3,9 @@
  * has at most its share of the places; the rest of its work waits in a line of its own. A place
  * that becomes free goes to the teams in turn. A line is bounded in length and in time: beyond
  * that, the team is told to come back later.
+ *
+ * On a distributed database the teams of one node have at most three quarters of the places
+ * together, so that a node that does not answer leaves some to the teams of others.
  */
 import { ProblemError } from '../core/problem.ts';
 import type { Trace } from '../core/trace.ts';
@@ -16,6 +19,8 @@ export interface Caller {
    * work of the process, which has no share.
    */
   readonly share: string | null;
+  /** The node with the team's rows (`team-nodes.ts`). */
+  readonly node?: string | null;
   /** True: work in the background, which may take long and waits as long as it takes. */
   readonly background?: boolean;
   /** Aborts when the caller has hung up. */
@@ -63,6 +68,8 @@ interface Team {
   readonly id: string | null;
   readonly share: number;
   running: number;
+  /** Where its rows were when the first of what runs began. */
+  node: string | null;
   readonly line: (() => void)[];
 }
 
@@ -72,32 +79,43 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   /** Those whose line is not empty. The one that was served last stands at the end. */
   const waiting = new Set<Team>();
   let free = places;
+  const perNode = Math.max(1, Math.floor((places * 3) / 4));
+  /** What runs for the teams of a node. */
+  const ofNodes = new Map<string, number>();
 
-  const teamOf = (id: string | null): Team => {
+  const teamOf = ({ share: id, node = null }: Caller): Team => {
     const known = teams.get(id);
+    if (known?.running === 0) known.node = node;
     if (known) return known;
-    const team: Team = { id, share: id === null ? places : perTeam, running: 0, line: [] };
+    const share = id === null ? places : perTeam;
+    const team: Team = { id, share, running: 0, node, line: [] };
     teams.set(id, team);
     return team;
+  };
+  const mayStart = ({ running, share, node }: Pick<Team, 'running' | 'share' | 'node'>): boolean =>
+    free > 0 && running < share && (node === null || (ofNodes.get(node) ?? 0) < perNode);
+  const count = (team: Team, change: 1 | -1): void => {
+    free -= change;
+    team.running += change;
+    if (team.node === null) return;
+    const ofNode = (ofNodes.get(team.node) ?? 0) + change;
+    if (ofNode === 0) ofNodes.delete(team.node);
+    else ofNodes.set(team.node, ofNode);
   };
   const forget = (team: Team): void => {
     if (team.line.length > 0) return;
     waiting.delete(team);
     if (team.running === 0) teams.delete(team.id);
   };
-  const start = (team: Team): void => {
-    free -= 1;
-    team.running += 1;
-  };
-  /** One place became free, or one more in a team's share: at most one can go on. */
+  /** One place became free, or one more in a share: at most one can go on. */
   const admitNext = (): void => {
     if (free === 0) return;
     for (const team of waiting) {
-      if (team.running >= team.share) continue;
+      if (!mayStart(team)) continue;
       const admit = team.line.shift();
       waiting.delete(team);
       if (team.line.length > 0) waiting.add(team);
-      start(team);
+      count(team, 1);
       admit?.();
       return;
     }
@@ -129,25 +147,22 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     });
 
   return {
-    hasRoom: ({ share }) => {
-      const team = teams.get(share);
-      return free > 0 && (!team || team.running < team.share);
-    },
+    hasRoom: ({ share, node = null }) =>
+      mayStart(teams.get(share) ?? { running: 0, share: places, node }),
     enter: async (caller) => {
       if (caller.signal?.aborted) throw hungUp();
-      const team = teamOf(caller.share);
-      if (free > 0 && team.running < team.share) {
-        start(team);
+      const team = teamOf(caller);
+      if (mayStart(team)) {
+        count(team, 1);
         return;
       }
       if (!isPatient(caller) && team.line.length >= maxWaiting)
         throw new ProblemError('unavailable');
       await waitInLine(team, caller);
     },
-    leave: ({ share }) => {
-      const team = teamOf(share);
-      free += 1;
-      team.running -= 1;
+    leave: (caller) => {
+      const team = teamOf(caller);
+      count(team, -1);
       forget(team);
       admitNext();
     },

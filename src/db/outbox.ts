@@ -47,8 +47,8 @@ export interface NewJob {
 
 /**
  * Writes the audit entry, the events and the jobs of a change. It needs the transaction of the
- * change, so they commit with it or not at all. It is one statement and does not wait (see
- * `Tx.send`). Workers are told after the commit (`wake-ups.ts`).
+ * change, so they commit with it or not at all. It does not wait (see `Tx.send`). Workers are told
+ * after the commit (`wake-ups.ts`).
  *
  * The data of an event is final here: the current privacy switches are applied. An event that this
  * kind of actor does not raise (`core/events.ts`) is dropped. The details of an audit entry may
@@ -56,68 +56,65 @@ export interface NewJob {
  */
 export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): void {
   const { teamId, actor, privacy, requestId, at } = context;
-  const events = (change.events ?? [])
+  const [first, ...others] = (change.events ?? [])
     .filter((event) => isRaisedBy(event.type, actor))
     .map(({ type, data }) => {
       const id = newId('event');
-      return {
-        id,
-        type,
-        data: { team_id: teamId, ...redactEventData(privacy, type, data) },
-        traceparent: tx.trace?.event(type, id),
-      };
+      const text = JSON.stringify({ team_id: teamId, ...redactEventData(privacy, type, data) });
+      return [id, type, text, tx.trace?.event(type, id) ?? null];
     });
-  const jobs = change.jobs ?? [];
   const { action, targetId, details = {} } = change.audit;
-  tx.send(RECORD, [
-    teamId,
-    at,
-    newId('auditEntry'),
-    actor.kind,
-    actor.id,
-    action,
-    targetId,
-    requestId,
-    JSON.stringify(details),
-    JSON.stringify(events),
-    jobsText(jobs),
-  ]);
-  if (events.length > 0 || change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
-  if (jobs.length > 0) tx.wakeAfterCommit('jobs');
+  const who = [actor.kind, actor.id, action, targetId, requestId];
+  const audit = [teamId, at, newId('auditEntry'), ...who, JSON.stringify(details)];
+  if (first) tx.send(RECORD_WITH_EVENT, [...audit, ...first]);
+  else tx.send(RECORD, audit);
+  for (const event of others) tx.send(INSERT_EVENT, [teamId, at, ...event]);
+  for (const job of change.jobs ?? []) sendJob(tx, teamId, job);
+  if (first || change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
 }
 
-const RECORD = statement(
-  'outbox.record',
-  `with audit as (
-     insert into audit_log
-       (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id, details)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-   ), events as (
+const AUDIT = `insert into audit_log
+     (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id, details)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+
+// No INSERT takes its rows from a SELECT. Citus would lock all shards for it, so that a shard whose
+// move ends kept all teams waiting. Most changes have one event at most, and no job.
+const RECORD = statement('outbox.record', AUDIT);
+const RECORD_WITH_EVENT = statement(
+  'outbox.recordWithEvent',
+  `with event as (
      insert into event (team_id, created_at, id, type, data, traceparent)
-     select $1, $2, e.id, e.type, e.data, e.traceparent
-     from json_to_recordset($10::json) as e (id text, type text, data json, traceparent text)
+     values ($1, $2, $10, $11, $12, $13)
    )
-   ${insertJobs('$11')}`,
+   ${AUDIT}`,
+);
+const INSERT_EVENT = statement(
+  'outbox.insertEvent',
+  `insert into event (team_id, created_at, id, type, data, traceparent)
+   values ($1, $2, $3, $4, $5, $6)`,
 );
 
 /** Adds a job without a change, for instance the next step of a job. Opens a transaction. */
 export async function enqueue(db: Db, teamId: string, job: NewJob): Promise<void> {
   await db.transaction(async (tx) => {
-    tx.send(ENQUEUE, [teamId, jobsText([job])]);
-    tx.wakeAfterCommit('jobs');
+    sendJob(tx, teamId, job);
   });
 }
 
-const ENQUEUE = statement('outbox.enqueue', insertJobs('$2'));
+const INSERT_JOB = statement(
+  'outbox.insertJob',
+  `insert into pending_job (team_id, id, task, payload, key, queue)
+   values ($1, $2, $3, $4, $5, $6)`,
+);
 
-/** SQL that inserts the jobs of the team $1 from the text that `jobsText` made. */
-function insertJobs(jobs: string): string {
-  return `insert into pending_job (team_id, id, task, payload, key, queue)
-   select $1, j.id, j.task, j.payload, j.key, j.queue
-   from json_to_recordset(${jobs}::json)
-     as j (id text, task text, payload json, key text, queue text)`;
-}
-
-function jobsText(jobs: readonly NewJob[]): string {
-  return JSON.stringify(jobs.map((job) => ({ id: newId('job'), ...job })));
+function sendJob(tx: Tx, teamId: string, { task, payload, key, queue }: NewJob): void {
+  tx.send(INSERT_JOB, [
+    teamId,
+    newId('job'),
+    task,
+    JSON.stringify(payload),
+    key ?? null,
+    queue ?? null,
+  ]);
+  tx.wakeAfterCommit('jobs');
 }

@@ -13,6 +13,8 @@ export interface ConnectionPool {
    * released as broken.
    */
   readonly connect: (statementTimeoutMs?: number) => Promise<pg.PoolClient>;
+  /** Allows one connection more. */
+  readonly grow: () => void;
   /**
    * Whether the server limits the time of each statement on this connection by itself. If not, a
    * statement needs a transaction that begins with `beginLimited`.
@@ -99,6 +101,9 @@ export function openPool(options: PoolOptions): ConnectionPool {
         return rethrow(error);
       });
       return client;
+    },
+    grow: () => {
+      pool.options.max += 1;
     },
     isLimited: (client) => limited.has(client),
     isPooled: (client) => pooled.has(client),

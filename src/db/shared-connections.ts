@@ -76,6 +76,35 @@ export function openSharedConnections(
   };
 }
 
+/** Shared connections for each node of a distributed database, and for what has no node. */
+export interface NodeConnections {
+  run<T>(node: string | null, work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens shared connections that lead to the same database, but carry only the statements for one
+ * node. A node needs one; `count` are for the statements without a node.
+ */
+export function openNodeConnections(
+  { connect, grow }: { readonly connect: () => Promise<pg.PoolClient>; readonly grow: () => void },
+  count: number,
+): NodeConnections {
+  const lines = new Map([[null as string | null, openSharedConnections(connect, count)]]);
+  const open = (node: string | null): SharedConnections => {
+    grow();
+    const line = openSharedConnections(connect, 1);
+    lines.set(node, line);
+    return line;
+  };
+  return {
+    run: (node, work) => (lines.get(node) ?? open(node)).run(work),
+    close: async () => {
+      await Promise.all([...lines.values()].map((line) => line.close()));
+    },
+  };
+}
+
 function loadOf(session: SharedConnection | null | undefined): number {
   return session?.statements ?? 0;
 }

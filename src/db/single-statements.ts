@@ -12,7 +12,7 @@ import { cancelOnHangUp } from './cancel.ts';
 import { isCancelled, isConnectionBroken, rethrow } from './errors.ts';
 import { createFairQueue, halfOf, hungUp, isPatient, type Caller } from './fair-queue.ts';
 import type { ConnectionPool } from './pool.ts';
-import { openSharedConnections } from './shared-connections.ts';
+import { openNodeConnections } from './shared-connections.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** Sends a statement. May be called a second time, on another connection. */
@@ -20,8 +20,8 @@ export type Send<T> = (client: pg.PoolClient) => Promise<T>;
 
 export interface SingleStatements {
   run<T>(caller: Caller, send: Send<T>): Promise<T>;
-  /** Whether a statement of this team would begin at once, on a shared connection. */
-  readonly hasRoom: (share: string) => boolean;
+  /** Whether a statement of this caller would begin at once, on a shared connection. */
+  readonly hasRoom: (caller: Caller) => boolean;
   /** How many wait for their team's turn. */
   waiting(): { readonly statements: number; readonly slowStatements: number };
   close(): Promise<void>;
@@ -48,14 +48,15 @@ export function openSingleStatements({
   /** The number of connections for slow statements. */
   readonly slow: number;
 }): SingleStatements {
-  const shared = openSharedConnections(() => connections.connect(QUICK_MS), quick);
+  const { grow } = connections;
+  const shared = openNodeConnections({ connect: () => connections.connect(QUICK_MS), grow }, quick);
   const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
   const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
   const slowTeams = createSlowTeams();
   const runQuick = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     await quickQueue.enter(caller);
     try {
-      return await shared.run((client) => {
+      return await shared.run(caller.node ?? null, (client) => {
         const run = <R>(one: Send<R>): Promise<R> =>
           runLimited({ connections, watchdog, ms: QUICK_MS }, client, () => one(client));
         caller.companion?.join(run);
@@ -73,19 +74,19 @@ export function openSingleStatements({
       slowQueue.leave(caller);
     }
   };
+  const isSlow = ({ share }: Caller): boolean => share !== null && slowTeams.has(share);
   return {
     run: async (caller, send) => {
-      const { share } = caller;
-      if (share === null || isPatient(caller) || slowTeams.has(share)) return runSlow(caller, send);
+      if (isPatient(caller) || isSlow(caller)) return runSlow(caller, send);
       try {
         return await runQuick(caller, send);
       } catch (error) {
         if (!isCancelled(error)) throw error;
-        slowTeams.add(share);
+        if (caller.share !== null) slowTeams.add(caller.share);
         return runSlow(caller, send);
       }
     },
-    hasRoom: (share) => !slowTeams.has(share) && quickQueue.hasRoom({ share }),
+    hasRoom: (caller) => !isSlow(caller) && quickQueue.hasRoom(caller),
     waiting: () => ({ statements: quickQueue.waiting(), slowStatements: slowQueue.waiting() }),
     close: () => shared.close(),
   };

@@ -43,7 +43,7 @@ async function warmUp(share: string): Promise<void> {
 
 test('travels with the first statement of its caller, before it', async () => {
   await warmUp('first');
-  const beside = db.withCompanion();
+  const beside = db.withCompanion('a');
   const own = db.forCaller({ share: 'first', companion: beside.companion });
   const order: string[] = [];
   const [first, second] = await Promise.all([
@@ -56,7 +56,7 @@ test('travels with the first statement of its caller, before it', async () => {
 
 test('is sent alone if its caller asks nothing in this turn of the event loop', async () => {
   await warmUp('late');
-  const beside = db.withCompanion();
+  const beside = db.withCompanion('a');
   const alone = pidOf(beside);
   await turn();
   await turn();
@@ -70,9 +70,9 @@ test('is sent alone at once for a caller that asks nothing', async () => {
   const one = openDatabase({ url, poolMax: 4, onError: () => undefined });
   onTestFinished(() => one.close());
   await pidOf(one);
-  const beside = one.withCompanion();
+  const beside = one.withCompanion('a');
   const order: string[] = [];
-  const other = pidOf(one.withCompanion()).then(() => order.push('one that waits'));
+  const other = pidOf(one.withCompanion('a')).then(() => order.push('one that waits'));
   const alone = pidOf(beside).then(() => order.push('companion'));
   beside.companion.goAlone();
   await Promise.all([other, alone]);
@@ -82,7 +82,7 @@ test('is sent alone at once for a caller that asks nothing', async () => {
 test('is sent alone for a team that is slow, and does not wait for it', async () => {
   await warmUp('slow');
   await db.forCaller({ share: 'slow' }).query(SLEEP, [0.2]);
-  const beside = db.withCompanion();
+  const beside = db.withCompanion('a');
   const own = db.forCaller({ share: 'slow', companion: beside.companion });
   let isDone = false;
   const slow = own.query(SLEEP, [0.3]).then(() => (isDone = true));
@@ -93,7 +93,7 @@ test('is sent alone for a team that is slow, and does not wait for it', async ()
 
 test('has its own time: where its caller has less, it is begun again alone, once', async () => {
   await warmUp('short');
-  const beside = db.withCompanion();
+  const beside = db.withCompanion('a');
   const own = db.forCaller({ share: 'short', companion: beside.companion });
   const [[slept], pid] = await Promise.all([beside.query(COUNT, [0.2]), pidOf(own)]);
   expect(slept).toEqual({ slept: '' });
@@ -105,7 +105,7 @@ test('fails alone: its caller gets the answer, and the other way round', async (
   await warmUp('fault');
   const FAULT = ['not a number'];
   const pair = () => {
-    const beside = db.withCompanion();
+    const beside = db.withCompanion('a');
     return { beside, own: db.forCaller({ share: 'fault', companion: beside.companion }) };
   };
   const one = pair();
@@ -118,7 +118,7 @@ test('fails alone: its caller gets the answer, and the other way round', async (
 
 test('loses no statement if two wait for the same caller', async () => {
   await warmUp('two');
-  const beside = db.withCompanion();
+  const beside = db.withCompanion('a');
   const own = db.forCaller({ share: 'two', companion: beside.companion });
   const pids = await Promise.all([pidOf(beside), pidOf(beside), pidOf(own)]);
   expect(pids.map((pid) => typeof pid)).toEqual(['number', 'number', 'number']);

@@ -97,6 +97,40 @@ describe('a fair queue', () => {
     expect([hasRoom('a'), hasRoom('c')]).toEqual([true, true]);
   });
 
+  test('leaves a quarter of the places to the teams of other nodes', async () => {
+    const queue = createFairQueue({ places: 4, perTeam: 2 });
+    const inside: string[] = [];
+    const enter = (share: string, node: string): void =>
+      void queue.enter({ share, node }).then(() => inside.push(share));
+    for (const share of ['a', 'a', 'b', 'b', 'c']) enter(share, 'silent');
+    await settled();
+    expect(inside).toEqual(['a', 'a', 'b']);
+    expect(queue.hasRoom({ share: 'c', node: 'silent' })).toBe(false);
+    expect(queue.hasRoom({ share: 'd', node: 'other' })).toBe(true);
+    enter('d', 'other');
+    enter('d', 'other');
+    await settled();
+    expect(inside).toEqual(['a', 'a', 'b', 'd']);
+    // A place of the other node stays with it, as long as the first has three.
+    queue.leave({ share: 'd', node: 'other' });
+    await settled();
+    expect(inside).toEqual(['a', 'a', 'b', 'd', 'd']);
+    queue.leave({ share: 'd', node: 'other' });
+    queue.leave({ share: 'a', node: 'silent' });
+    await settled();
+    expect(inside).toEqual(['a', 'a', 'b', 'd', 'd', 'b']);
+  });
+
+  test('counts a place for the node where it was taken, even if the team has moved', async () => {
+    const queue = createFairQueue({ places: 4, perTeam: 4 });
+    const enter = (node: string) => queue.enter({ share: 'a', node });
+    await Promise.all([enter('old'), enter('old'), enter('new')]);
+    expect(queue.hasRoom({ share: 'b', node: 'old' })).toBe(false);
+    for (const node of ['new', 'new', 'old']) queue.leave({ share: 'a', node });
+    await enter('new');
+    expect(queue.hasRoom({ share: 'b', node: 'old' })).toBe(true);
+  });
+
   test('has no share and no limits for the process itself', async () => {
     const queue = createFairQueue({ places: 3, perTeam: 1, maxWaiting: 0, maxWaitMs: 0 });
     const { inside, refusals } = enterAll(queue, [null, null, null, null]);

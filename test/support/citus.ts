@@ -1,7 +1,7 @@
 // Citus for tests: a coordinator and workers on 127.0.0.1. Debian's postgresql-15 is copied, and
 // the extension is unpacked over the copy, once for each machine.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { chmod, chown, mkdtemp, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +46,9 @@ export interface CitusNode {
   kill(): Promise<void>;
   /** Shuts it down. */
   stop(): Promise<void>;
+  /** Makes it silent, as a host does that is cut off: its connections stay, without an answer. */
+  freeze(): void;
+  thaw(): void;
   /** Starts it again, maybe with other settings, and resolves when it answers. */
   start(changed?: Readonly<Record<string, string>>): Promise<void>;
 }
@@ -246,8 +249,22 @@ async function makeNode(
     running.kill(signal);
     await ended;
   };
+  const signalAll = (signal: NodeJS.Signals): void => {
+    if (server?.pid === undefined) throw new Error('the server does not run');
+    const { pid } = server;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    for (const each of [pid, ...children.map(Number)]) process.kill(each, signal);
+  };
   await start();
-  return { port, url, start, kill: () => end('SIGQUIT'), stop: () => end('SIGINT') };
+  return {
+    port,
+    url,
+    start,
+    kill: () => end('SIGQUIT'),
+    stop: () => end('SIGINT'),
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
+  };
 }
 
 async function untilAnswering(url: string): Promise<void> {

@@ -187,27 +187,26 @@ function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }
   };
 }
 
-// Inserts the event together with its delivery, so the event needs no fan-out. Returns no row if
-// there is no such endpoint.
-const INSERT_PING = statement<{ readonly id: string }>(
+const HOLD = statement<{ readonly id: string }>(
+  'webhooks.hold',
+  `select id
+   from webhook_endpoint
+   where team_id = $1 and id = $2
+   for key share`,
+);
+
+// The event comes together with its delivery, so it needs no fan-out. VALUES, as in db/outbox.ts.
+const INSERT_PING = statement(
   'webhooks.insertPing',
-  `with target as (
-     select team_id, id
-     from webhook_endpoint
-     where team_id = $1 and id = $2
-     for key share
-   ), ping as (
-     insert into event
-       (team_id, id, type, data, created_at, fanned_out_at, traceparent)
-     select team_id, $3, 'ping', json_build_object('team_id', team_id, 'endpoint_id', id), $5, $5,
-       $6
-     from target
+  `with ping as (
+     insert into event (team_id, id, type, data, created_at, fanned_out_at, traceparent)
+     values (
+       $1, $3, 'ping', json_build_object('team_id', $1::text, 'endpoint_id', $2::text), $5, $5, $6
+     )
    )
    insert into webhook_delivery
      (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, urgent)
-   select team_id, $4, id, $3, 'ping', $5, $5, true
-   from target
-   returning id`,
+   values ($1, $4, $2, $3, 'ping', $5, $5, true)`,
 );
 
 /**
@@ -219,8 +218,8 @@ export async function insertPing(
   ping: { endpointId: string; eventId: string; deliveryId: string; at: Date },
 ): Promise<boolean> {
   const { endpointId, eventId, deliveryId, at } = ping;
+  if ((await tx.query(HOLD, [teamId, endpointId])).length === 0) return false;
   const traceparent = tx.trace?.event('ping', eventId) ?? null;
-  const values = [teamId, endpointId, eventId, deliveryId, at, traceparent];
-  const rows = await tx.query(INSERT_PING, values);
-  return rows.length > 0;
+  tx.send(INSERT_PING, [teamId, endpointId, eventId, deliveryId, at, traceparent]);
+  return true;
 }

@@ -32,7 +32,7 @@ export function readAhead(exchange: RestExchange, tenant: Tenant | undefined): A
   if (!tenant || match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
   const { db } = exchange.options;
   if (!db.hasRoom(tenant.team.id)) return null;
-  const beside = db.withCompanion();
+  const beside = db.withCompanion(tenant.team.id);
   const response = read(exchange, match, { tenant, companion: beside.companion });
   // If the caller is refused, nobody else waits for the response.
   response.then(beside.companion.goAlone, beside.companion.goAlone);

@@ -38,8 +38,9 @@ export function createRest(
     headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
     try {
       const credential = readCredential(authorizationOf(exchange), keys.nonce);
-      const ahead = readAhead(exchange, keys.known.find(credential));
-      const db = ahead?.beside ?? options.db;
+      const known = keys.known.find(credential);
+      const ahead = readAhead(exchange, known);
+      const db = ahead?.beside ?? options.db.forTeam(known?.team.id ?? null);
       const tenant = await admit(exchange, { db, credential, keys }).catch((error: unknown) =>
         hold(exchange, error),
       );

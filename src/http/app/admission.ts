@@ -79,7 +79,8 @@ export async function admit(
   const { options, verify, request, response } = exchange;
   const identity = token === null ? null : await verify(token);
   const askedAt = performance.now();
-  const { caller, rate, counted } = await findCaller(options.db, {
+  const db = options.db.forTeam(identity?.kind === 'user' ? identity.teamId : null);
+  const { caller, rate, counted } = await findCaller(db, {
     identity,
     ip: options.ipOf(request),
     calls,

@@ -1,5 +1,5 @@
 import type { Role } from '../../core/actor.ts';
-import { statement, type Db } from '../../db/client.ts';
+import { statement, type Db, type Queries } from '../../db/client.ts';
 import type { TeamRow } from '../api/team-facts.ts';
 
 /** What the counters of the calls say. */
@@ -38,7 +38,7 @@ export interface CallerKey {
  * `authenticate_caller` in the migrations.
  */
 export async function authenticateCaller(
-  db: Db,
+  db: Queries,
   { person, ip }: CallerKey,
   counting: {
     readonly calls: number;

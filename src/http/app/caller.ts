@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/actor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Privacy } from '../../core/privacy.ts';
-import type { Db } from '../../db/client.ts';
+import type { Queries } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
 import type { RateLimits, RateState } from '../api/authenticate.ts';
 import { teamFactsOf } from '../api/team-facts.ts';
@@ -32,7 +32,7 @@ export interface CallerAuthentication {
  * they report what happens in all teams.
  */
 export async function findCaller(
-  db: Db,
+  db: Queries,
   request: {
     /** null: without a valid token. */
     readonly identity: Identity | null;
