@@ -19,6 +19,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { endWaiting, untilWaiting } from '../support/locks.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
 
 const NEW = 'the secret that comes after it, just as long';
 const NEITHER = 'a secret that nobody remembers any more at all';
@@ -138,7 +139,7 @@ describe('the rotation', () => {
        select from webhook_endpoint where team_id = 'team_a' and id = 'whe_01200' for update`,
     );
     const script = runScript(database.url, ['rotate-secret'], ROTATING);
-    await expect.poll(() => countOpened(NEW), { timeout: 25_000 }).toBe(1000);
+    await until(async () => (await countOpened(NEW)) === 1000);
     await script.kill('SIGKILL');
     // Its last statement still waits in Postgres and would otherwise run as soon as it can.
     await endWaiting({ db });
