@@ -291,7 +291,7 @@ describe('the metrics', () => {
   test('of a worker count the jobs that failed, by task', async () => {
     const metricsPort = await findFreePort();
     const worker = await startWorkerProcess(database.url, { METRICS_PORT: String(metricsPort) });
-    await query(`select from graphile_worker.add_job('send_pause_mail', '{}')`);
+    await query(`select from graphile_worker.add_job('send_pause_mail', '{}', max_attempts => 1)`);
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     await until(async () => (await read()).includes('job_failures_total{'));
     expect(await read()).toContain('job_failures_total{task="send_pause_mail"} 1');
@@ -371,7 +371,8 @@ describe('the log of an API process', () => {
       { path: `${PATH}/users`, authorization: `Bearer ${key}` },
       { path: '/trpc/v1.members.create', authorization: `Bearer ${token}` },
     ];
-    const counted = async () => (await query('select sum(count) as sum from team_counter'))[0]?.sum;
+    const counted = async () =>
+      JSON.stringify(await query('select bucket, minute, count from team_counter order by bucket'));
     // While the key is looked up, and while the rest of the body is awaited.
     for (const isAdmitted of [false, true]) {
       for (const { path, authorization } of paths) {
@@ -390,7 +391,7 @@ describe('the log of an API process', () => {
         socket.resetAndDestroy();
       }
     }
-    await until(() => api.output().match(/"status":499/g)?.length === 2);
+    await until(() => (api.output().match(/"status":499/g)?.length ?? 0) >= 2);
     await api.kill('SIGTERM');
     expect(api.output()).not.toMatch(/"level":[56]0/);
   });
@@ -515,12 +516,13 @@ describe('a worker process', () => {
     const connected = once(server, 'connection');
     await enqueue(own.url);
     await connected;
-    const startedAt = performance.now();
     expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     // After 15 s the process would end without giving back the job. After 20 s the job itself
-    // would time out.
-    expect(performance.now() - startedAt).toBeLessThan(19_500);
+    // would time out, and its error would be another.
     expect(await jobs(own.url)).toEqual([{ attempts: 1, locked: false }]);
+    expect(await query('select last_error from graphile_worker.jobs', [], own.url)).toEqual([
+      { last_error: 'the worker stops' },
+    ]);
   });
 
   test('lets a job in flight finish when it is told to stop', async () => {

@@ -150,7 +150,8 @@ function embeddedUrl(): string {
   return `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
 }
 
-describe('npm start', { timeout: 2 * START_TIMEOUT_MS }, () => {
+// A test starts the service up to twice, and each start has all its time.
+describe('npm start', { timeout: 5 * START_TIMEOUT_MS }, () => {
   test('prints calls that work when pasted; Ctrl-C leaves nothing running', async () => {
     const port = await findPort();
     const keys: string[] = [];
