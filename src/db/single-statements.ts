@@ -27,8 +27,6 @@ export interface SingleStatements {
   close(): Promise<void>;
 }
 
-/** How long a statement may take on a shared connection. */
-const QUICK_MS = 150;
 /** How long a team counts as slow after a slow statement. */
 const SLOW_FOR_MS = 60_000;
 /** The most statements in flight: on each shared connection, and of a team on all of them. */
@@ -38,18 +36,21 @@ const QUICK_PER_TEAM = 4;
 export function openSingleStatements({
   connections,
   watchdog,
+  quickMs,
   quick,
   slow,
 }: {
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
+  /** How long a statement may take on a shared connection. */
+  readonly quickMs: number;
   /** The number of shared connections. */
   readonly quick: number;
   /** The number of connections for slow statements. */
   readonly slow: number;
 }): SingleStatements {
   const { grow } = connections;
-  const shared = openNodeConnections({ connect: () => connections.connect(QUICK_MS), grow }, quick);
+  const shared = openNodeConnections({ connect: () => connections.connect(quickMs), grow }, quick);
   const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
   const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
   const slowTeams = createSlowTeams();
@@ -58,7 +59,7 @@ export function openSingleStatements({
     try {
       return await shared.run(caller.node ?? null, (client) => {
         const run = <R>(one: Send<R>): Promise<R> =>
-          runLimited({ connections, watchdog, ms: QUICK_MS }, client, () => one(client));
+          runLimited({ connections, watchdog, ms: quickMs }, client, () => one(client));
         caller.companion?.join(run);
         return run(send);
       });

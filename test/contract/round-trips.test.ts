@@ -43,7 +43,13 @@ beforeAll(async () => {
   counter = await startRoundTripCounter(api.databaseUrl);
   // One connection of each kind, because statements in parallel on two would count as one wait
   // although they hold two connections of the pool.
-  db = openDatabase({ url: counter.url, poolMax: 1, onError: () => undefined });
+  db = openDatabase({
+    url: counter.url,
+    poolMax: 1,
+    // A slow statement is begun again, which is one more.
+    quickStatementMs: 4_000,
+    onError: () => undefined,
+  });
   // Opens the connection of each kind of work. A new one asks for the limits of its session.
   await isMigrated(db, []);
   await db.transaction(async () => {

@@ -13,7 +13,9 @@ let api: TestApi;
 const TEAMS = ['facts', 'refused', 'stranger', 'write'] as const;
 
 beforeAll(async () => {
-  api = await startTestApi({ seed: makeSeed(TEAMS.map((name) => makeFullTeam(name))) });
+  // A team with a slow statement has no room, and its reads would not begin early.
+  const seed = makeSeed(TEAMS.map((name) => makeFullTeam(name)));
+  api = await startTestApi({ seed, quickStatementMs: 4_000 });
 });
 
 afterEach(() => vi.restoreAllMocks());
@@ -140,6 +142,7 @@ describe('a read of a known key', () => {
       clock: fixedClock(new Date('2026-11-02T09:00:20.000Z')),
       keyLimitPerMinute: 2,
       seed: makeSeed([makeTeam('a')]),
+      quickStatementMs: 4_000,
     });
     const begun = countBegun(limited);
     const statuses: number[] = [];
