@@ -363,7 +363,7 @@ test('a receiver of traces that hangs does not hold up the stop, and the log tel
   const settings = { endpoint: silent.url, serviceName: 'test', sampling };
   const logged: string[] = [];
   const logger = pino({}, { write: (line) => logged.push(line) });
-  const tracing = createTracing(settings, logger, 100);
+  const tracing = createTracing(settings, logger, 3_000);
   const outcome = { route: '/me', method: 'GET', status: 200, requestId: 'r', code: null };
   const trace = tracing.request(undefined, performance.now());
   trace?.end({ ...outcome, teamId: 'team_a', isKnown: true });
