@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { migrate } from '../../src/db/migrate.ts';
-import { findLowPort } from './ports.ts';
+import { findFreePort } from './ports.ts';
 
 const SYSTEM = '/usr/lib/postgresql/15';
 const ROOT = join(tmpdir(), 'citus-programs-15');
@@ -188,7 +188,7 @@ async function makeNode(
   number: number,
   ownSettings: Readonly<Record<string, string>>,
 ): Promise<CitusNode> {
-  const port = await findLowPort();
+  const port = await findFreePort();
   const data = join(folder, `node-${number}`);
   const env = { ...process.env, LC_ALL: 'C', HOME: folder };
   execFileSync(

@@ -25,8 +25,6 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
-export const findLowPort = findFreePort;
-
 /** Makes a data folder for an embedded Postgres that stops and comes back on the same port. */
 export async function makeDataDir(name: string): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), `${name}-`));
