@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Suites that `npm run test:heavy` runs first. They mostly wait, so several run at once. */
 const HEAVY = [
@@ -21,7 +22,7 @@ const ON_CITUS = [
   ...['citus', 'contract', 'db', 'features', 'races', 'tasks'].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
-  'test/seed/{command,example,refusal,robust,rollups}.test.ts',
+  'test/seed/*.test.ts',
 ];
 /** They want the whole machine there, too. */
 const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.test.ts'];
@@ -52,6 +53,17 @@ const excluded: Readonly<Record<string, string[]>> = {
   citus: [...ALONE_ON_CITUS, ...NOT_ON_CITUS],
   allOnCitus: NOT_ON_CITUS,
 };
+/** Small files with long suites. Vitest begins with the largest files, so these would end alone. */
+const LONG_SUITE = /twins-[ab]\.test\.ts$/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONG_SUITE.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 const ALONE_RUNS = ['alone', 'allHeavy', 'citusAlone'];
 
 export default defineConfig({
@@ -62,6 +74,7 @@ export default defineConfig({
     globalSetup: ['test/global-setup.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
+    sequence: { sequencer: LongFirst },
     // One more than the cores of a small machine: tests also wait.
     maxWorkers: ALONE_RUNS.includes(suites) ? 1 : 3,
     // Tests wait for conditions on busy machines. Only a test that hangs reaches these limits.

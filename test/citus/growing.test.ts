@@ -27,13 +27,14 @@ const NAMES = Array.from({ length: 12 }, (_, n) => `g${n}`);
 const LARGE = 'g0';
 /** Between two calls of a team. */
 const PAUSE_MS = 100;
-const BEFORE_MS = 4_000;
+const BEFORE_MS = 6_000;
 const AWAY_MS = 3_000;
 /**
- * The limit of a statement's time. The goal for teams elsewhere is twice their p99 of before. It is
- * printed and not asserted, because it is often missed (scripts/bench/README.md).
+ * For teams elsewhere, as a multiple of their p99 of before; or so many ms, if that was quick. The
+ * goal is twice. All nodes of the test share the processors, and what moves rows takes its part of
+ * them. That nobody waits for another node is proven by test/citus/isolation.test.ts.
  */
-const LONGEST_MS = 4_500;
+const LIMIT = { times: 3, ms: 1_000 };
 const RUNBOOK = join(import.meta.dirname, '../../scripts/deploy/README.md');
 
 /** A call that was acknowledged, and how long that took, with its repetitions. */
@@ -159,13 +160,14 @@ describe.skipIf(skipped !== null)(`a cluster that grows${because(skipped)}`, () 
 
   const compare = (what: string, names: readonly string[], [before, during]: Done[][]): void => {
     const [former, meanwhile] = [p99(before, names), p99(during, names)];
+    const limit = Math.max(LIMIT.times * former, LIMIT.ms);
     const rest = NAMES.filter((name) => !names.includes(name));
     console.log(
       `${what}: p99 of ${names.length} teams elsewhere ${former} ms before, ${meanwhile} ms ` +
         `meanwhile; of the other ${rest.length} ${p99(during, rest)} ms; ` +
         `${during?.length} writes`,
     );
-    expect(meanwhile).toBeLessThan(LONGEST_MS);
+    expect(meanwhile).toBeLessThan(limit);
   };
 
   /** What was acknowledged is there once, and its event has arrived. */
@@ -227,14 +229,17 @@ describe.skipIf(skipped !== null)(`a cluster that grows${because(skipped)}`, () 
     const node = await newNode();
     const values = { TEAM: `team_${LARGE}`, [`'NEW', 5432`]: at(node) };
     await runSql(url, `select citus_add_node(${at(node)})`);
-    await writingDuring(() => followRunbook('Give a team a shard of its own', values));
+    const former = await places();
+    const others = NAMES.filter((name) => former.get(name) !== former.get(LARGE));
+    const split = await writingDuring(() =>
+      followRunbook('Give a team a shard of its own', values),
+    );
+    compare('a shard is split', others, [[...before], [...split]]);
     await expectNothingLost();
 
-    const former = await places();
     const during = await writingDuring(() => followRunbook('Move the shard of a team', values));
     const now = await places();
     expect(NAMES.filter((name) => now.get(name) === node.port)).toEqual([LARGE]);
-    const others = NAMES.filter((name) => former.get(name) !== former.get(LARGE));
     compare('a shard moves', others, [[...before], [...during]]);
     await expectNothingLost();
   });

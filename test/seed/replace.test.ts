@@ -2,7 +2,9 @@ import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
+import { openDatabase } from '../../src/db/client.ts';
 import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
+import { untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
@@ -208,12 +210,9 @@ describe('two loads at once', () => {
     const loading = load(fullFile(), false);
     loading.catch(() => undefined);
     // When the load waits for our row, it has passed its check.
-    for (let waiting = false; !waiting;) {
-      const { rows } = await client.query<{ n: number }>(
-        `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted`,
-      );
-      waiting = (rows[0]?.n ?? 0) > 0;
-    }
+    const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+    await untilWaiting({ db }, 1);
+    await db.close();
     await client.query('COMMIT');
     await expect(loading).rejects.toMatchObject({ faults: [{ path: '$.teams[0].id' }] });
     expect(await countRows(client)).toMatchObject({ team: 1, member: 0, catalog_entry: 0 });
