@@ -4,17 +4,23 @@
  * key, which several teams may share. Here both happen once for many jobs. A job is moved in one
  * transaction: it is never lost, and never added twice.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { statement, type Db } from './client.ts';
 import { groupByShard, knowsShards } from './shards.ts';
 
 /** Moves jobs until `stop`. */
 export interface JobIntake {
-  /** Looks for jobs at once. */
+  /** Looks for jobs soon. */
   wake(): void;
   stop(): Promise<void>;
 }
 
 const POLL_MS = 500;
+/**
+ * Jobs wait so long for others. A change often has an event, too, whose delivery would be made at
+ * the same moment: it goes first, because receivers notice a few milliseconds and mails do not.
+ */
+const GATHER_MS = 25;
 const BATCH = 500;
 const JOB_MAX_ATTEMPTS = 25;
 
@@ -24,6 +30,7 @@ export function startJobIntake(db: Db, onError: (error: unknown) => void): JobIn
   let moving: Promise<void> | null = null;
   const moveAll = async (): Promise<void> => {
     while (isWanted) {
+      await delay(GATHER_MS);
       isWanted = false;
       try {
         if ((await movePendingJobs(db)) === BATCH) isWanted = true;
