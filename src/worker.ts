@@ -7,7 +7,7 @@ import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
 import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
 import { requireDirectAt } from './db/poolers.ts';
-import { WAKE_UP_CHANNELS } from './db/wake-ups.ts';
+import { ONLY_EVENTS, WAKE_UP_CHANNELS } from './db/wake-ups.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
 import { createSender } from './delivery/sender.ts';
 import { startLoops, type Loops } from './delivery/start-loops.ts';
@@ -53,7 +53,8 @@ export async function startWorker(config: Config): Promise<Part> {
     const listener = startListener({
       databaseUrl: config.databaseUrl,
       channels: {
-        [WAKE_UP_CHANNELS.deliveries]: () => deliveries.wake(),
+        [WAKE_UP_CHANNELS.deliveries]: (payload) =>
+          deliveries.wake(payload === ONLY_EVENTS ? 'events' : 'all'),
         [WAKE_UP_CHANNELS.jobs]: () => intake.wake(),
       },
       onError: (error) => logger.warn({ err: error }, 'the worker hears of new work by polling'),

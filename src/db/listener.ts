@@ -9,8 +9,11 @@ export interface Listener {
 
 export interface ListenerOptions {
   readonly databaseUrl: string;
-  /** Channel → what to do. Also called when listening begins again after the connection broke. */
-  readonly channels: Readonly<Record<string, () => void>>;
+  /**
+   * Channel → what to do with a message. Also called, with an empty one, when listening begins and
+   * when it begins again after the connection broke.
+   */
+  readonly channels: Readonly<Record<string, (payload: string) => void>>;
   /** Called when the connection could not be made or broke. The listener tries again. */
   readonly onError: (error: Error) => void;
 }
@@ -58,12 +61,12 @@ async function listenOnce(
   });
   // It may reject before it is awaited.
   ended.catch(() => undefined);
-  client.on('notification', ({ channel }) => channels[channel]?.());
+  client.on('notification', ({ channel, payload }) => channels[channel]?.(payload ?? ''));
   try {
     await client.connect();
     const names = Object.keys(channels);
     await client.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; '));
-    for (const wake of Object.values(channels)) wake();
+    for (const wake of Object.values(channels)) wake('');
     await ended;
   } finally {
     await client.end().catch(() => undefined);

@@ -70,7 +70,8 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
   else tx.send(RECORD, audit);
   for (const event of others) tx.send(INSERT_EVENT, [teamId, at, ...event]);
   for (const job of change.jobs ?? []) sendJob(tx, teamId, job);
-  if (first || change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
+  if (change.makesDeliveryDue) tx.wakeAfterCommit('deliveries');
+  else if (first) tx.wakeAfterCommit('events');
 }
 
 const AUDIT = `insert into audit_log

@@ -7,6 +7,7 @@ import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import type { ConnectionPool } from './pool.ts';
 import type { PrismaScope } from './prisma.ts';
+import { runLimited } from './single-statements.ts';
 import { ask, withFirst, type Observe } from './statement.ts';
 import { traced } from './traced-statements.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
@@ -54,9 +55,10 @@ async function runOnConnection<T>(
 ): Promise<T> {
   const client = await context.connections.connect();
   const hangUp = cancelOnHangUp(client, caller.signal);
+  const connection: Connection = { client, hangUp, caller, told: null };
   let broken: Error | undefined;
   try {
-    return await commit(context, { client, hangUp, caller }, work);
+    return await commit(context, connection, work);
   } catch (error) {
     await context.watchdog.guard(client, client.query('ROLLBACK')).catch((fault: Error) => {
       broken = fault;
@@ -64,7 +66,9 @@ async function runOnConnection<T>(
     throw caller.signal?.aborted ? hungUp() : error;
   } finally {
     await hangUp?.settle();
-    client.release(broken);
+    // The next transaction must not wait behind a NOTIFY, which may wait for others.
+    if (connection.told) void connection.told.then(() => client.release(broken));
+    else client.release(broken);
   }
 }
 
@@ -72,14 +76,17 @@ interface Connection {
   readonly client: pg.PoolClient;
   readonly hangUp: HangUp | null;
   readonly caller: Caller;
+  /** Ends when the workers have been told. null: they are not told on this connection. */
+  told: Promise<void> | null;
 }
 
 /** Begins a transaction, runs `work` in it, and commits. After an error a ROLLBACK must follow. */
 async function commit<T>(
   { connections, watchdog, scope, prisma, wakeUps, observeFor }: Context,
-  { client, hangUp, caller }: Connection,
+  connection: Connection,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
+  const { client, hangUp, caller } = connection;
   const { signal } = caller;
   const observe = observeFor(caller);
   const sent: Promise<unknown>[] = [];
@@ -111,11 +118,16 @@ async function commit<T>(
     const answered = watchdog.guard(client, client.query('COMMIT'));
     const committed = traced(caller, 'COMMIT', answered).catch(rethrow);
     committed.catch(() => undefined);
+    connection.told = wakeUps.follow(wanted, (what, values) =>
+      runLimited({ connections, watchdog }, client, () =>
+        watchdog.guard(client, ask(client, { what, values, observe: observeFor({ share: null }) })),
+      ),
+    );
     await Promise.all(sent);
     // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
     if ((await committed).command !== 'COMMIT')
       throw new Error('the transaction was rolled back by the database');
-    wakeUps.add(wanted);
+    if (!connection.told) wakeUps.add(wanted);
     return result;
   } catch (error) {
     const outcomes = await Promise.allSettled(sent);

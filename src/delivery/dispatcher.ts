@@ -3,6 +3,7 @@
  * them and writes the results:
  *
  *   event committed → fan-out: a delivery for each subscriber, claimed at once while there is room
+ *     (one statement while little is in hand, otherwise a transaction)
  *   tick → claims of lost workers released; endpoints with something due found
  *   claim → endpoint queue → attempt → result, in batches → ok, or the time of the next attempt
  *
@@ -31,8 +32,8 @@ import { fillSlots, type Launcher } from './slots.ts';
 
 /** A running delivery loop. */
 export interface Dispatcher {
-  /** Looks for new events at once. */
-  wake(): void;
+  /** Looks at once for new events, and for urgent deliveries unless there are only events. */
+  wake(what: 'events' | 'all'): void;
   /** Looks for everything at once. */
   tick(): void;
   /** The ids of the deliveries that it has in hand. */
@@ -62,8 +63,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let stopped: Promise<void> | null = null;
   startRounds(loop);
   return {
-    wake: () => {
+    wake: (what) => {
       state.wanted.events = true;
+      if (what === 'all') state.wanted.urgent = true;
       startRounds(loop);
     },
     tick: () => tick(loop),
@@ -82,6 +84,7 @@ function tick(loop: Loop): void {
   const { state } = loop;
   state.ticks += 1;
   state.wanted.events = true;
+  state.wanted.urgent = true;
   state.wanted.tick = true;
   startRounds(loop);
   writePostponed(loop);

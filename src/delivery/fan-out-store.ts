@@ -24,10 +24,15 @@ export interface FanOutRow {
   readonly is_busy: boolean;
 }
 
+/**
+ * SQL: locks the next $1 events that wait, and selects each with its active subscribers. `teams` is
+ * the parameter with the teams, for a distributed database.
+ */
 // `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
 // hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
 // must find the deliveries. One that is locked already is not waited for.
-function takeEventsText(order: 'asc' | 'desc'): string {
+export function subscribersText(order: 'asc' | 'desc', teams?: string): string {
+  const inShard = teams === undefined ? '' : ofTeams('team_id', teams);
   return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at, e.traceparent as event_traceparent,
       w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
@@ -35,7 +40,7 @@ function takeEventsText(order: 'asc' | 'desc'): string {
     from (
       select *
       from event
-      where fanned_out_at is null ${ofTeams('team_id', '$2')}
+      where fanned_out_at is null ${inShard}
       order by created_at ${order}
       limit $1
       for update skip locked
@@ -43,13 +48,15 @@ function takeEventsText(order: 'asc' | 'desc'): string {
     left join lateral (
       select *
       from webhook_endpoint
-      where team_id = e.team_id and status = 'active' and e.type = any (events)
-        ${ofTeams('team_id', '$2')}
+      where team_id = e.team_id and status = 'active' and e.type = any (events) ${inShard}
       offset 0
     ) w on true
-    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id', '$2')}
-    order by e.created_at, e.id`;
+    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id', teams)}`;
 }
+
+const takeEventsText = (order: 'asc' | 'desc'): string =>
+  `${subscribersText(order, '$2')}
+   order by e.created_at, e.id`;
 
 const TAKE_EVENTS = {
   oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText('asc')),

@@ -1,7 +1,9 @@
 /** Fan-out: makes a delivery for each subscriber of an event. */
-import { newId } from '../core/ids.ts';
+import { newId, newIdStem } from '../core/ids.ts';
+import type { Share } from './claim-shares.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
+import { fanOutInOne } from './fan-out-at-once-store.ts';
 import {
   findWaitingTeams,
   insertDeliveries,
@@ -20,22 +22,60 @@ const EVENTS_PER_FAN_OUT = 50;
 const WAIT_MAX_MS = 100;
 
 /**
- * Whether to fan out now: events are wanted, and either the queues have room or the last fan-out
- * was long enough ago.
+ * Whether to look for new deliveries now, events or urgent ones: they are wanted, and either the
+ * queues have room or the last fan-out was long enough ago.
  */
 export function mayFanOut({ queues, state }: Loop): boolean {
-  if (!state.wanted.events) return false;
+  if (!state.wanted.events && !state.wanted.urgent) return false;
   return queues.capacity() > 0 || performance.now() - state.fannedOutAtMs > WAIT_MAX_MS;
+}
+
+/** Returns what is wanted, events or urgent deliveries, and notes that it is looked for now. */
+export function takeWanted({ state }: Loop): { events: boolean; urgent: boolean } {
+  const { events, urgent } = state.wanted;
+  state.wanted.events = false;
+  state.wanted.urgent = false;
+  state.fannedOutAtMs = performance.now();
+  return { events, urgent };
 }
 
 /**
  * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them.
- * Opens a transaction.
  */
-export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+export function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+  const rooms = loop.state.fanOutNext === 'oldest' ? loop.queues.fewRooms() : null;
+  // In a shard, the teams of a statement must be known before.
+  return rooms && !loop.options.db.shard ? fanOutAtOnce(loop, rooms) : fanOutInSteps(loop);
+}
+
+/**
+ * Fans out in one round trip: the statement itself claims what the queues have room for. This is
+ * for a worker that has little in hand. With much of it, the statement would have to know too many
+ * queues.
+ */
+async function fanOutAtOnce(loop: Loop, rooms: readonly Share[]): Promise<ClaimedDelivery[]> {
+  const { options, queues } = loop;
+  const at = options.clock.now();
+  const rows = await fanOutInOne(options.db, {
+    at,
+    worker: options.lock.number,
+    limit: EVENTS_PER_FAN_OUT,
+    idStem: newIdStem('webhookDelivery'),
+    capacity: queues.capacity(),
+    rooms: rooms.map(({ queue: { teamId, endpointId }, room }) => ({ teamId, endpointId, room })),
+  });
+  const made = rows.filter((row) => row.id !== null);
+  const isAll = eventsOf(rows).length < EVENTS_PER_FAN_OUT;
+  noteTaken(loop, { isAll, hasMade: rows.some((row) => !row.must_wait) });
+  for (const { team_id, endpoint_id } of made.filter((row) => !row.is_claimed))
+    queues.setMore(queues.queueOf(team_id, endpoint_id), 'pending');
+  return made.filter((row) => row.is_claimed).map((row) => ({ ...row, ...firstAttempt(at) }));
+}
+
+/** Opens a transaction. */
+async function fanOutInSteps(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   const at = options.clock.now();
-  state.fannedOutAtMs = performance.now();
   const teams = await findWaitingTeams(options.db, state.fanOutNext, EVENTS_PER_FAN_OUT);
   if (teams?.length === 0) return [];
   const { taken, made, claimed } = await options.db.transaction(async (tx) => {
@@ -48,11 +88,18 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
     if (rows.length > 0) insertDeliveries(tx, { at, worker, events, deliveries });
     return { taken: eventsOf(all).length, made: events.length, claimed: planned.claimed };
   });
-  const isAll = taken < EVENTS_PER_FAN_OUT;
+  noteTaken(loop, { isAll: taken < EVENTS_PER_FAN_OUT, hasMade: made > 0 });
+  return claimed;
+}
+
+/** Notes what the next fan-out takes, and whether it is wanted at once. */
+function noteTaken(
+  { state }: Loop,
+  { isAll, hasMade }: { readonly isAll: boolean; readonly hasMade: boolean },
+): void {
   state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
   // If all of them were busy, the next tick takes others.
-  if (!isAll && made > 0) state.wanted.events = true;
-  return claimed;
+  if (!isAll && hasMade) state.wanted.events = true;
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

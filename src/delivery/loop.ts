@@ -79,10 +79,15 @@ export interface LoopState {
   /** What the next round has to do. Read by rounds.ts and fan-out.ts. */
   readonly wanted: {
     /**
-     * Claim urgent deliveries and fan out events. Set by dispatcher.ts (tick, wake), by fan-out.ts
-     * (there are more events) and by rounds.ts (after a failure); cleared by rounds.ts.
+     * Fan out events. Set by dispatcher.ts (tick, wake), by fan-out.ts (there are more events) and
+     * by rounds.ts (after a failure); cleared by fan-out.ts.
      */
     events: boolean;
+    /**
+     * Claim urgent deliveries. Set by dispatcher.ts (tick, wake) and by rounds.ts (there are more
+     * of them, and after a failure); cleared by fan-out.ts.
+     */
+    urgent: boolean;
     /**
      * Do what only a tick does: release claims, find due deliveries. Set by dispatcher.ts at each
      * tick and by rounds.ts after a failure; cleared by rounds.ts.
@@ -115,7 +120,7 @@ export interface LoopState {
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
-  /** When the last fan-out began. Written and read by fan-out.ts. */
+  /** When new deliveries were last looked for. Written and read by fan-out.ts. */
   fannedOutAtMs: number;
   /**
    * Which events the next fan-out takes. While very many wait, old and new ones take turns, so that
@@ -150,7 +155,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
     startRounds: () => startRounds(loop),
     state: {
       mode: 'running',
-      wanted: { events: true, tick: true, release: false },
+      wanted: { events: true, urgent: true, tick: true, release: false },
       rounds: null,
       ticks: 0,
       isInDoubt: false,

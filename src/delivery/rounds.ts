@@ -9,7 +9,7 @@ import {
   type ReleasedClaim,
 } from './claim-store.ts';
 import { claim } from './claims.ts';
-import { fanOut, mayFanOut } from './fan-out.ts';
+import { fanOut, mayFanOut, takeWanted } from './fan-out.ts';
 import type { Loop } from './loop.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
 import { WAITING_STATUSES } from './waiting-store.ts';
@@ -62,6 +62,7 @@ async function runRounds(loop: Loop): Promise<void> {
       options.logger.warn({ err: error }, 'the delivery loop could not use the database');
       state.isInDoubt = true;
       wanted.events = true;
+      wanted.urgent = true;
       wanted.tick = true;
       // What it has taken to claim is not noted any more.
       searchAll(loop);
@@ -71,20 +72,35 @@ async function runRounds(loop: Loop): Promise<void> {
 }
 
 async function round(loop: Loop, isTick: boolean, release: boolean): Promise<void> {
-  const { options, state } = loop;
-  const { db, lock, limits } = options;
   if (isTick) {
     await noticeWorkers(loop);
     await recover(loop);
   }
   if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
   if (mayFanOut(loop)) {
-    state.wanted.events = false;
-    accept(loop, await claimUrgent(db, lock.number, limits.concurrency));
-    accept(loop, await fanOut(loop));
+    const { events, urgent } = takeWanted(loop);
+    // At once: neither must wait for the other one's round trip.
+    await all([...(urgent ? [acceptUrgent(loop)] : []), ...(events ? [acceptNew(loop)] : [])]);
   }
   await search(loop, isTick);
   for (const status of WAITING_STATUSES) await claim(loop, status);
+}
+
+async function acceptUrgent(loop: Loop): Promise<void> {
+  const { db, lock, limits } = loop.options;
+  const rows = await claimUrgent(db, lock.number, limits.concurrency);
+  accept(loop, rows);
+  if (rows.length === limits.concurrency) loop.state.wanted.urgent = true;
+}
+
+async function acceptNew(loop: Loop): Promise<void> {
+  accept(loop, await fanOut(loop));
+}
+
+/** Waits for all, even if one fails: what others claim must be in hand before the next round. */
+async function all(each: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(each);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /**

@@ -229,7 +229,7 @@ async function lookOnce({ options }: Worker, node: Node, what: Look): Promise<vo
   for (const { shard, has_new, has_more } of found ?? []) {
     const dispatcher = loops.get(shard)?.dispatcher;
     if (what === 'tick' && (has_more || has_new)) dispatcher?.tick();
-    else if (has_new) dispatcher?.wake();
+    else if (has_new) dispatcher?.wake('all');
   }
 }
 

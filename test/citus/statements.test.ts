@@ -63,6 +63,7 @@ const ENCRYPTED = [
 const REFUSED = [
   'jobs.move',
   'retention.counters',
+  'webhooks.fanOutAtOnce',
   'webhooks.keepFailed',
   'webhooks.pause',
   'webhooks.releaseDead',

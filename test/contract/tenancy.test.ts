@@ -27,7 +27,12 @@ interface Exception {
 
 const OVER_ALL_TEAMS: readonly Exception[] = [
   {
-    names: ['webhooks.takeOldestEvents', 'webhooks.takeNewestEvents', 'webhooks.insertDeliveries'],
+    names: [
+      'webhooks.takeOldestEvents',
+      'webhooks.takeNewestEvents',
+      'webhooks.insertDeliveries',
+      'webhooks.fanOutAtOnce',
+    ],
     why: 'the fan-out takes a batch of events, whosever they are',
   },
   { names: ['webhooks.markFannedOut'], why: 'the fan-out marks its batch by team and id' },

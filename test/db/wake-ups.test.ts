@@ -8,7 +8,7 @@ import { openDatabase, type Database } from '../../src/db/client.ts';
 import { movePendingJobs, startJobIntake } from '../../src/db/job-intake.ts';
 import { startListener } from '../../src/db/listener.ts';
 import { record, type ChangeRecord } from '../../src/db/outbox.ts';
-import { WAKE_UP_CHANNELS } from '../../src/db/wake-ups.ts';
+import { ONLY_EVENTS, WAKE_UP_CHANNELS } from '../../src/db/wake-ups.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
@@ -104,6 +104,34 @@ describe('a wake-up', () => {
     await hearAll();
     expect(heard).toEqual(['wake_jobs']);
     db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  });
+
+  test('says if there are only events, but not if a delivery is due, too', async () => {
+    const payloads: (string | undefined)[] = [];
+    const note = ({ payload }: { readonly payload?: string | undefined }): unknown =>
+      payloads.push(payload);
+    client.on('notification', note);
+    await change(EVENT);
+    await until(async () => payloads.length === 1);
+    await change({ ...EVENT, makesDeliveryDue: true });
+    await until(async () => payloads.length === 2);
+    client.off('notification', note);
+    expect(payloads).toEqual([ONLY_EVENTS, '']);
+  });
+
+  test('is heard after the commit, although it is sent with it', async () => {
+    const seen: Promise<number>[] = [];
+    const look = (): unknown => seen.push(countOf('event'));
+    client.on('notification', look);
+    for (let round = 1; round <= 10; round += 1) {
+      await change(EVENT);
+      await until(async () => seen.length === round);
+      expect(await seen.at(-1)).toBe(round);
+      // A process without wake-ups just before, so that this one is not gathered with the next.
+      await db.close();
+      db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+    }
+    client.off('notification', look);
   });
 
   test('is one for many commits, and the last commit has one too', async () => {

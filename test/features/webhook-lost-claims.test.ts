@@ -180,7 +180,7 @@ test.each([
 
 test('the worker notices a lost fan-out, which claims too, and sends each event once', async () => {
   await writeEvents(3, false);
-  await startLosing('COMMIT');
+  await startLosing('webhooks.fanOutAtOnce');
   await allDone(6);
   expect(proxy.lost()).toBe(1);
   for (const path of ['/one', '/other'])
