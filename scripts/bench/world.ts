@@ -49,6 +49,8 @@ const SETTINGS = {
 };
 
 const ROOT = join(import.meta.dirname, '../..');
+/** Where Node keeps what it has compiled, as in the image. */
+const COMPILED = join(ROOT, 'node_modules/.cache/compiled');
 /** How each script of package.json begins that runs Node. */
 const START = ['exec', 'node'];
 
@@ -67,6 +69,7 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
   pin(postgres.pid, cpus.rest);
   const { databaseUrl } = postgres;
   await migrate(databaseUrl);
+  compileOnce();
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
   pool.on('error', () => undefined);
   stack.defer(() => pool.end());
@@ -100,6 +103,13 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
     },
     load: (job) => ask(generator, job),
   };
+}
+
+/** As the image does: programs that are compiled when they start take 25 MB more. */
+function compileOnce(): void {
+  const load = `import('${ROOT}/src/api.ts'); import('${ROOT}/src/worker.ts')`;
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED };
+  execFileSync(process.execPath, ['-e', load], { env, cwd: ROOT });
 }
 
 /** What Node gets to run the file: for a program of the service, the same as in production. */
@@ -138,6 +148,7 @@ function environment(databaseUrl: string, port: number): Record<string, string> 
     NODE_ENV: 'production',
     DATABASE_URL: databaseUrl,
     PORT: String(port),
+    NODE_COMPILE_CACHE: COMPILED,
     APP_SECRET,
     API_KEY_RATE_LIMIT_PER_MIN: '1000000000',
   };
