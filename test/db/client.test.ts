@@ -1,8 +1,9 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
 import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 /** The field with the constraint is empty if the row is in a shard. */
 const TEAM_ID_CHECK = expect.stringContaining('violates check constraint "team_id_check"');
@@ -130,12 +131,15 @@ describe('statements that stand alone', () => {
   test('are not hurt by a connection that broke while it was idle', async () => {
     await repeat(20, () => db.query(ECHO, ['x']));
     const gone = new Set(await repeat(20, async () => (await db.query(PID, []))[0]?.pid));
+    let removed = 0;
+    db.pool.on('remove', () => {
+      removed += 1;
+    });
     await db.pool.query('select pg_terminate_backend(pid, 5000) from unnest($1::int[]) as pid', [
       [...gone],
     ]);
-    // The process reads the end of the connections in these turns, before the others go out.
-    await nextTurn();
-    await nextTurn();
+    // The process has read the end of the connections.
+    await until(() => removed === gone.size);
     expect(await repeat(20, () => db.query(ECHO, ['back']))).toHaveLength(20);
   });
 });
