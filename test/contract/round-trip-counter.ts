@@ -14,8 +14,8 @@ export interface RoundTripCounter {
  * and the API are in one process, so a delay of one also delays the other.
  */
 const QUIET_MS = 5;
-/** The statement that tells workers after a commit. No request waits for it. */
-const WAKE_UP = 'wakeUps.notify';
+/** What tells workers after a commit, and what asks where a team is. No request waits for them. */
+const ASIDE = ['wakeUps.notify', 'teamNodes.find'];
 
 /**
  * Starts the proxy. It collects what the client sends until the client has been quiet, passes it on
@@ -56,7 +56,7 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
 function pass(client: Socket, postgres: Socket, countOne: () => void): void {
   let isConnected = false;
   /** The answers of Postgres ("ready for query") that are still to come, in order. */
-  const awaited: ('request' | 'wake-up')[] = [];
+  const awaited: ('request' | 'aside')[] = [];
   let outgoing: Buffer[] = [];
   let answers: Buffer[] = [];
   let quiet: NodeJS.Timeout | undefined;
@@ -74,10 +74,10 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
       const together = Buffer.concat(outgoing);
       outgoing = [];
       const requests = countRequests(together);
-      const isWakeUp = requests === 1 && together.includes(WAKE_UP);
+      const isAside = requests === 1 && ASIDE.some((name) => together.includes(name));
       // What is sent before Postgres has answered belongs to the same round trip.
-      if (!isWakeUp && !awaited.includes('request')) countOne();
-      const kind = isWakeUp ? 'wake-up' : 'request';
+      if (!isAside && !awaited.includes('request')) countOne();
+      const kind = isAside ? 'aside' : 'request';
       awaited.push(...Array.from({ length: requests }, () => kind));
       postgres.write(together);
     }, QUIET_MS);

@@ -1,8 +1,11 @@
 // The short statement of a request that travels with the first one of its caller.
 import { setImmediate as turn } from 'node:timers/promises';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { openDatabase, statement, type Database, type Queries } from '../../src/db/client.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+const isOnCitus = inject('testWorkerUrls').length > 0;
 
 const PID = statement<{ pid: number }>('companion.pid', 'select pg_backend_pid() as pid');
 const COUNT = statement<{ slept: string }>(
@@ -42,6 +45,12 @@ const pidOf = async (on: Queries): Promise<number | undefined> =>
 
 /** Opens the shared connections. A statement that opened one would miss its companion. */
 async function warmUp(share: string, on = db): Promise<void> {
+  // A node has its own, once it is known that a team is there.
+  const isKnown = async (): Promise<boolean> => {
+    await pidOf(on.forCaller({ share }));
+    return (await pidOf(on.forTeam('a'))) !== (await pidOf(on));
+  };
+  if (isOnCitus) await until(isKnown);
   await Promise.all(Array.from({ length: 4 }, () => pidOf(on.forCaller({ share }))));
   await Promise.all(Array.from({ length: 4 }, () => pidOf(on)));
 }
