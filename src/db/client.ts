@@ -187,14 +187,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
       run((client) => askCommon(client, what, values));
-  const own = withFirst(queryBy(sendCommon(null)));
+  const sendAlone = sendCommon(null);
+  const own = withFirst(queryBy(sendAlone));
   const nodes = createTeamNodes(own);
   /** Work in the background has no node: it is for many teams. */
   const placed = (caller: Caller): Caller => {
     const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
     return node === null ? caller : { ...caller, node };
   };
-  const sendFor = (teamId: string | null) => sendCommon(teamId === null ? null : nodes.of(teamId));
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));
   const transactions = openTransactions({
     connections,
@@ -222,9 +222,13 @@ export function openDatabase(options: DatabaseOptions): Database {
         transaction: (work) => transactions.run(caller, work),
       };
     },
-    forTeam: (teamId) => withFirst(queryBy(sendFor(teamId))),
+    forTeam: (teamId) => {
+      const node = teamId === null ? null : nodes.of(teamId);
+      return node === null ? own : withFirst(queryBy(sendCommon(node)));
+    },
     withCompanion: (teamId) => {
-      const { companion, send } = createCompanion(sendFor(teamId));
+      const node = nodes.of(teamId);
+      const { companion, send } = createCompanion(node === null ? sendAlone : sendCommon(node));
       return { ...withFirst(queryBy(send)), companion };
     },
     losesStatements: async () => {

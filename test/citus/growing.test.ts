@@ -9,6 +9,7 @@ import { createCall, loadTestSeed, startApiProcess, startWorkerProcess } from '.
 import type { Call } from '../support/api.ts';
 import {
   createDistributed,
+  portsOf,
   runSql,
   startCitus,
   urlOf,
@@ -38,6 +39,8 @@ const AWAY_MS = 3_000;
 const LIMIT = { times: 2, ms: 500 };
 const RUNBOOK = join(import.meta.dirname, '../../scripts/deploy/README.md');
 
+const teamOf = (name: string): string => `team_${name}`;
+
 /** A call that was acknowledged, and how long that took, with its repetitions. */
 interface Done {
   readonly name: string;
@@ -46,7 +49,7 @@ interface Done {
 }
 
 /** Name of a team → port of the node with its rows. */
-type Places = ReadonlyMap<string, number>;
+type Places = ReadonlyMap<string, number | undefined>;
 
 describe.skipIf(skipped !== null)(`a cluster that grows${because(skipped)}`, () => {
   let cluster: CitusCluster;
@@ -73,7 +76,7 @@ describe.skipIf(skipped !== null)(`a cluster that grows${because(skipped)}`, () 
     );
     const { teams } = await loadTestSeed({ url }, seed);
     await loadTestSeed({ url: twinUrl }, seed);
-    keys = new Map(NAMES.map((name) => [name, teams[`team_${name}`]?.api_keys['full'] ?? '']));
+    keys = new Map(NAMES.map((name) => [name, teams[teamOf(name)]?.api_keys['full'] ?? '']));
     const env = { WEBHOOK_ALLOW_PRIVATE_TARGETS: '1', LOG_LEVEL: 'warn' };
     const [api] = await Promise.all([
       startApiProcess(url, env),
@@ -124,15 +127,8 @@ describe.skipIf(skipped !== null)(`a cluster that grows${because(skipped)}`, () 
   };
 
   const places = async (): Promise<Places> => {
-    const rows = await runSql<{ name: string; port: number }>(
-      url,
-      `select t.name, n.nodeport as port
-       from unnest('{${NAMES.join(',')}}'::text[]) as t (name)
-       join pg_dist_placement p
-         on p.shardid = get_shard_id_for_distribution_column('team', 'team_' || t.name)
-       join pg_dist_node n on n.groupid = p.groupid`,
-    );
-    return new Map(rows.map(({ name, port }) => [name, port]));
+    const ports = await portsOf(url, NAMES.map(teamOf));
+    return new Map(NAMES.map((name) => [name, ports.get(teamOf(name))]));
   };
 
   /** Starts a server with the extension, as the runbook wants it. */
@@ -242,7 +238,7 @@ describe.skipIf(skipped !== null)(`a cluster that grows${because(skipped)}`, () 
 
   test('a large team gets a shard of its own, and the shard a node', async () => {
     const node = await newNode();
-    const values = { TEAM: `team_${LARGE}`, [`'NEW', 5432`]: at(node) };
+    const values = { TEAM: teamOf(LARGE), [`'NEW', 5432`]: at(node) };
     for (const database of [url, twinUrl])
       await runSql(database, `select citus_add_node(${at(node)})`);
     const former = await places();

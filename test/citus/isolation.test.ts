@@ -8,7 +8,7 @@ import { addDeliveries, teamOf, validRequest } from '../contract/requests.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import {
   createDistributed,
-  runSql,
+  portsOf,
   startCitus,
   whyNoCitus,
   type CitusCluster,
@@ -66,17 +66,16 @@ describe.skipIf(skipped !== null)(`the nodes of a cluster${because(skipped)}`, (
 
   /** Adds a number to each name, with which the held teams are at `away`, and others elsewhere. */
   async function chooseNames(wanted: readonly string[]): Promise<Map<string, string>> {
-    const rows = await runSql<{ name: string; chosen: string; port: number }>(
-      url,
-      `select w.name, w.name || '-' || n as chosen, d.nodeport as port
-       from unnest('{${wanted.join(',')}}'::text[]) as w (name),
-         generate_series(1, 30) as n,
-         pg_dist_placement p, pg_dist_node d
-       where p.shardid
-           = get_shard_id_for_distribution_column('team', 'team_' || w.name || '-' || n)
-         and d.groupid = p.groupid`,
+    const candidates = wanted.flatMap((name) =>
+      Array.from({ length: 30 }, (_, number) => ({ name, chosen: `${name}-${number}` })),
     );
-    const fitting = rows.filter(({ name, port }) => isHeld(name) === (port === away.port));
+    const ports = await portsOf(
+      url,
+      candidates.map(({ chosen }) => `team_${chosen}`),
+    );
+    const fitting = candidates.filter(
+      ({ name, chosen }) => isHeld(name) === (ports.get(`team_${chosen}`) === away.port),
+    );
     return new Map(fitting.map(({ name, chosen }) => [name, chosen]));
   }
 

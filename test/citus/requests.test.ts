@@ -6,6 +6,7 @@ import { addDeliveries, teamOf, validRequest } from '../contract/requests.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import {
   createDistributed,
+  portsOf,
   runSql,
   startCitus,
   urlOf,
@@ -180,18 +181,10 @@ describe.skipIf(skipped !== null)(`requests of keys on Citus${because(skipped)}`
         const teams = ENDPOINTS.filter(({ method }) => method !== 'POST').map(
           (endpoint) => `team_${teamOf(endpoint)}-keyed`,
         );
-        const { rows: placed } = await api.db.pool.query<{ team: string; port: number }>(
-          `select t.id as team, n.nodeport as port
-           from unnest($1::text[]) t (id)
-           join pg_dist_placement p
-             on p.shardid = get_shard_id_for_distribution_column('team', t.id)
-           join pg_dist_node n on n.groupid = p.groupid`,
-          [teams],
-        );
-        const [own, others] = [true, false].map((isAway) =>
-          placed.filter(({ port }) => (port === away.port) === isAway).map(({ team }) => team),
-        );
-        if (!own?.length || !others?.length) throw new Error('a node has no team');
+        const ports = await portsOf(api.databaseUrl, teams);
+        const own = teams.filter((team) => ports.get(team) === away.port);
+        const others = teams.filter((team) => ports.get(team) !== away.port);
+        if (own.length === 0 || others.length === 0) throw new Error('a node has no team');
         const read = (team: string) => api.call(api.key(team), 'GET', '/users');
         const write = (team: string) => {
           const { method, path, body } = validRequest(create, team.slice('team_'.length));

@@ -9,6 +9,7 @@ import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
 import {
   createDistributed,
+  portsOf,
   runSql,
   startCitus,
   urlOf,
@@ -122,16 +123,9 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     });
   /** Port of a node → the teams whose rows are there. */
   const teamsByNode = async (): Promise<Map<number, string[]>> => {
-    const rows = await query<{ team: string; port: number }>(
-      `select t.team, n.nodeport as port
-       from unnest($1::text[]) as t (team)
-       join pg_dist_placement p
-         on p.shardid = get_shard_id_for_distribution_column('team', t.team)
-       join pg_dist_node n on n.groupid = p.groupid`,
-      [TEAMS],
-    );
-    const found = Map.groupBy(rows, ({ port }) => port);
-    return new Map([...found].map(([port, own]) => [port, own.map(({ team }) => team)]));
+    const ports = await portsOf(url, TEAMS);
+    const found = Map.groupBy(ports, ([, port]) => port);
+    return new Map([...found].map(([port, own]) => [port, own.map(([team]) => team)]));
   };
 
   test('two workers deliver events of all shards once, and record failed attempts', async () => {

@@ -121,6 +121,21 @@ export async function createDistributed(cluster: CitusCluster, name: string): Pr
   return url;
 }
 
+/** Returns the port of the node with the rows of each team, whether there are any or not. */
+export async function portsOf(
+  url: string,
+  teamIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await runSql<{ team: string; port: number }>(
+    url,
+    `select t.id as team, n.nodeport as port
+     from unnest('{${teamIds.join(',')}}'::text[]) as t (id)
+     join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('team', t.id)
+     join pg_dist_node n on n.groupid = p.groupid`,
+  );
+  return new Map(rows.map(({ team, port }) => [team, port]));
+}
+
 /**
  * Ends the servers and removes their folder when this process ends, even by `kill -9`: a shell
  * waits for the end of its standard input, which this process holds open.
