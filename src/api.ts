@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
 import type { Tracing } from './core/trace.ts';
 import type { Database } from './db/client.ts';
-import { expectedMigrations } from './db/migrate.ts';
+import { expectedMigrations } from './db/migrations.ts';
 import { startRequestLog, type RequestLog } from './features/requests/log.ts';
 import { startUsageCounter, type UsageCounter } from './features/usage/counter.ts';
 import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authenticate.ts';

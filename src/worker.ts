@@ -5,7 +5,7 @@ import { requireAppSecret } from './db/app-secret.ts';
 import type { Caller, Database, Db } from './db/client.ts';
 import { startJobIntake } from './db/job-intake.ts';
 import { startListener } from './db/listener.ts';
-import { expectedMigrations, isMigrated, type Migration } from './db/migrate.ts';
+import { expectedMigrations, isMigrated, type Migration } from './db/migrations.ts';
 import { requireDirectAt } from './db/poolers.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from './db/wake-ups.ts';
 import { readBacklog } from './delivery/backlog-store.ts';

@@ -19,13 +19,7 @@ import { openWakeUps, type WakeUp } from './wake-ups.ts';
 import { startWatchdog } from './watchdog.ts';
 
 export type { Caller } from './fair-queue.ts';
-export {
-  ofTeams,
-  ofTeamsAside,
-  statement,
-  statementsByFilters,
-  type Statement,
-} from './statement.ts';
+export { ofTeams, statement, statementsByFilters, type Statement } from './statement.ts';
 
 /** The database outside a transaction. */
 export interface Db {

@@ -1,7 +1,7 @@
 // Old events stay while deliveries of them wait, and are marked so that nobody looks at them again.
 import { statement, type Statement, type Tx } from './client.ts';
 import { askOfTeams } from './shards.ts';
-import { ofTeams, ofTeamsAside } from './statement.ts';
+import { ofTeams } from './statement.ts';
 
 /** A delivery that was deleted. */
 export interface RemovedDelivery {
@@ -46,7 +46,7 @@ const RELEASE = statement(
        where team_id = d.team_id and event_id = d.id${ofTeams('team_id', '$3')}
        offset 0
      )
-   ))${ofTeamsAside('team_id', '$3')}`,
+   ))${ofTeams('team_id', '$3')}`,
 );
 
 /**

@@ -3,24 +3,14 @@
  * graphile-worker. `prisma migrate status` and `deploy` understand the result: the table of applied
  * migrations, the checksums and the advisory lock are the same as Prisma's.
  */
-import { createHash, randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Logger, runMigrations } from 'graphile-worker';
 import { Pool, type ClientBase } from 'pg';
-import type { Db } from './client.ts';
-import { checkDistribution, distribute, UNFINISHED } from './distribution.ts';
+import { checkDistribution, distribute } from './distribution.ts';
+import { readMigrations, type Migration } from './migrations.ts';
 import { requireDirect } from './poolers.ts';
 import { poolToPrimary, PrimaryClient } from './primary-client.ts';
-import { statement } from './statement.ts';
-
-/** A migration in prisma/migrations. The checksum is Prisma's: SHA-256 of the file, in hex. */
-export interface Migration {
-  name: string;
-  checksum: string;
-}
 
 export interface MigrateOptions {
   /** The folder of the migrations. Only tests set it. */
@@ -32,8 +22,6 @@ export interface MigrateOptions {
   /** Called for each table that was distributed. */
   onDistributed?: (table: string) => void;
 }
-
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 /** Prisma's own key, so that `prisma migrate deploy` and we never work at the same time. */
 const LOCK_KEY = 72_707_369;
@@ -90,42 +78,6 @@ export async function migrate(
   }
 }
 
-/** Returns the migrations of this version, in order. Reads the files: call it once per process. */
-export async function expectedMigrations(folder = MIGRATIONS_FOLDER): Promise<Migration[]> {
-  return (await readMigrations(folder)).map(({ name, checksum }) => ({ name, checksum }));
-}
-
-const COUNT_APPLIED = statement<{ applied: number }>(
-  'migrations.countApplied',
-  `select count(distinct migration_name)::int as applied
-   from _prisma_migrations
-   join unnest($1::text[], $2::text[]) as e (name, sum)
-     on migration_name = e.name
-     and checksum = e.sum
-   where finished_at is not null
-     and rolled_back_at is null
-     and to_regclass('public.${UNFINISHED}') is null`,
-);
-
-/**
- * Whether all migrations of this version are applied, in one short query. Additional migrations are
- * accepted: in a rolling deployment the new version migrates first, and the old processes must
- * stay ready meanwhile. False until the tables are distributed, if that has begun.
- * Throws `unavailable` when the database cannot be reached.
- */
-export async function isMigrated(db: Db, expected: readonly Migration[]): Promise<boolean> {
-  try {
-    const [row] = await db.query(COUNT_APPLIED, [
-      expected.map(({ name }) => name),
-      expected.map(({ checksum }) => checksum),
-    ]);
-    return row?.applied === expected.length;
-  } catch (error) {
-    if (isUndefinedTable(error)) return false;
-    throw error;
-  }
-}
-
 /**
  * Applies the migrations of graphile-worker, with a pool of ours. graphile-worker's own pool stops
  * listening for errors before it has closed its connection, and an error at that moment would end
@@ -164,7 +116,7 @@ async function waitForLock(client: ClientBase): Promise<void> {
 }
 
 async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<string[]> {
-  const migrations = await readMigrations(options.folder ?? MIGRATIONS_FOLDER);
+  const migrations = await readMigrations(options.folder);
   await client.query(CREATE_LEDGER);
   const recorded = await readLedger(client);
   const applied: string[] = [];
@@ -242,17 +194,6 @@ async function readLedger(client: ClientBase): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
 
-async function readMigrations(folder: string): Promise<Array<Migration & { sql: string }>> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  return Promise.all(
-    names.toSorted().map(async (name) => {
-      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    }),
-  );
-}
-
 /** What can hold a semicolon that ends no statement: comments, texts, names, function bodies. */
 const OPAQUE = /--[^\n]*|\/\*[^]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[^]*?\$\1\$|;/g;
 
@@ -272,8 +213,4 @@ export function splitStatements(sql: string): string[] {
 function isLockTaken(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === '55P03' || code === '40P01';
-}
-
-function isUndefinedTable(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '42P01';
 }

@@ -1,7 +1,7 @@
 /** What keeps the service from working on a database, in words that anybody may read. */
 import { isStandby, isUnavailable } from './errors.ts';
 import type { Database, Db } from './client.ts';
-import { isMigrated, type Migration } from './migrate.ts';
+import { isMigrated, type Migration } from './migrations.ts';
 import { statement } from './statement.ts';
 
 /** The names are part of `/readyz` and of the log. None tells more about the database. */

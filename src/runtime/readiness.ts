@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AppSecrets } from '../core/encryption.ts';
 import { findAppSecretFault } from '../db/app-secret.ts';
 import type { Database } from '../db/client.ts';
-import type { Migration } from '../db/migrate.ts';
+import type { Migration } from '../db/migrations.ts';
 import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/obstacles.ts';
 import { isDistributed, isOtherNode } from '../db/shards.ts';
 

@@ -116,8 +116,9 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
 
   test('jobs of all teams are handed over once', async () => {
     for (const teamId of IDS) await enqueue(db, teamId, { task: 'x', payload: { teamId } });
-    const moved = await Promise.all([movePendingJobs(db), movePendingJobs(db)]);
-    expect(Math.max(...moved)).toBe(IDS.length);
+    const [one, other] = await Promise.all([movePendingJobs(db), movePendingJobs(db)]);
+    // Either takes from a shard what the other one has not locked there.
+    expect(one + other).toBe(IDS.length);
     expect(await count('pending_job')).toBe(0);
     expect(await count('graphile_worker._private_jobs')).toBe(IDS.length);
   });

@@ -205,7 +205,7 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/db/listener.ts': [1, 'listens to the channels of wake-ups'],
   'src/db/embedded.ts': [1, 'asks a server which folder it serves'],
   'src/db/distribution.ts': [17, 'distributes the tables, on Citus'],
-  'src/db/migrate.ts': [11, 'migrations and their ledger'],
+  'src/db/migrate.ts': [10, 'migrations and their ledger'],
   'src/db/shards.ts': [4, 'declared statements, in the text for a shard'],
   'src/db/session-lock.ts': [2, 'settings and an advisory lock of a session of its own'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],

@@ -119,6 +119,12 @@ function rowsRead(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
 }
 
+/** The values of a statement that removes old rows of a kind: the age, where to begin, how many. */
+function removalOf(kind: string): readonly [name: string, values: readonly string[]] {
+  const before = kind.endsWith('ounters') ? '1000' : `'${NOW.toISOString()}'`;
+  return [`retention.${kind}`, [before, 'null', String(BATCH)]];
+}
+
 /**
  * Runs a statement with the plan that serves all values, and returns how many rows it has read.
  * null: shards have another statement.
@@ -126,11 +132,11 @@ function rowsRead(plan: Plan): number {
 async function measure(
   { client, textOf, mode }: TeamTransaction,
   name: string,
+  values: readonly string[],
 ): Promise<number | null> {
   const what = declaredStatements().find((each) => each.name === name);
   if (!what) throw new Error(`no statement ${name}`);
-  const before = name.endsWith('ounters') ? '1000' : `'${NOW.toISOString()}'`;
-  const asked = textOf(what, [before, 'null', String(BATCH)]);
+  const asked = textOf(what, values);
   if (!asked) return null;
   await client.query(`set local plan_cache_mode = ${mode}`);
   await client.query(`prepare measured as ${asked.text}`);
@@ -154,24 +160,44 @@ describe('one statement reads a few rows per row that it may delete', () => {
     await inRolledBack(api.databaseUrl, 'team_a', async (transaction) => {
       const fill = MANY_ROWS[name];
       if (fill !== undefined) await transaction.client.query(fill, [MANY]);
-      const unknown = await measure(transaction, `retention.${name}`);
+      const unknown = await measure(transaction, ...removalOf(name));
       if (unknown === null) return;
       expect(unknown).toBeGreaterThanOrEqual(BATCH);
       expect(unknown).toBeLessThanOrEqual(10 * BATCH);
       await transaction.client.query('analyze');
-      expect(await measure(transaction, `retention.${name}`)).toBeLessThanOrEqual(10 * BATCH);
+      expect(await measure(transaction, ...removalOf(name))).toBeLessThanOrEqual(10 * BATCH);
     });
   });
 });
 
 describe('events whose deliveries wait', () => {
+  test.each(['events.lockKept', 'events.releaseKept'])(
+    'are found by their key when deliveries are deleted: %s',
+    async (name) => {
+      await addEvents('waiting', 60, MANY);
+      await addDeliveries('waiting', 'whe_1', null);
+      await remove();
+      const numbers = Array.from({ length: BATCH }, (_, index) => index + 1);
+      const teams = `'{${numbers.map(() => 'team_a').join()}}'`;
+      const ids = `'{${numbers.map((number) => `evt_waiting_${number}`).join()}}'`;
+      const read = await inRolledBack(api.databaseUrl, 'team_a', async (transaction) => {
+        await transaction.client.query(
+          `delete from webhook_delivery where event_id = any (${ids})`,
+        );
+        return measure(transaction, name, [teams, ids]);
+      });
+      expect(read).toBeGreaterThanOrEqual(BATCH);
+      expect(read).toBeLessThanOrEqual(10 * BATCH);
+    },
+  );
+
   test('do not keep others, and are not read again until the deliveries are gone', async () => {
     await addEvents('waiting', 60, MANY);
     await addDeliveries('waiting', 'whe_1', null);
     await addEvents('younger', 40, 3);
     expect(await remove()).toMatchObject({ events: 3 });
     const read = await inRolledBack(api.databaseUrl, 'team_a', (transaction) =>
-      measure(transaction, 'retention.events'),
+      measure(transaction, ...removalOf('events')),
     );
     expect(read).toBe(0);
     await query(`delete from webhook_endpoint where id = 'whe_1'`);

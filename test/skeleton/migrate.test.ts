@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/client.ts';
-import { expectedMigrations, isMigrated, migrate, splitStatements } from '../../src/db/migrate.ts';
+import { migrate, splitStatements } from '../../src/db/migrate.ts';
+import { expectedMigrations, isMigrated } from '../../src/db/migrations.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,

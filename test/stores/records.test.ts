@@ -9,7 +9,7 @@ import { rotateCanary } from '../../src/db/app-secret.ts';
 import type { Db } from '../../src/db/client.ts';
 import { movePendingJobs } from '../../src/db/job-intake.ts';
 import { forgetKeptDetails } from '../../src/db/kept-responses.ts';
-import { expectedMigrations, isMigrated } from '../../src/db/migrate.ts';
+import { expectedMigrations, isMigrated } from '../../src/db/migrations.ts';
 import { enqueue, record } from '../../src/db/outbox.ts';
 import { rotateSecret, type Rotation } from '../../src/db/rotate-secret.ts';
 import { readChangeContext } from '../../src/db/team-privacy.ts';

@@ -1,4 +1,4 @@
-import { ofTeamsAside, statement, type Db } from '../../db/client.ts';
+import { ofTeams, statement, type Db } from '../../db/client.ts';
 import { askOfTeams, manyTimes } from '../../db/shards.ts';
 import { releaseKeptEvents, type RemovedDelivery } from '../../db/kept-events.ts';
 import {
@@ -46,7 +46,7 @@ function seenText({ table, at, type, condition = 'true' }: Retention, key: strin
         from ${table}
         where ${at} < ${BEFORE[type]}
           and ${at} >= coalesce($2::${type}, '-infinity')
-          and ${condition}${ofTeamsAside('team_id', '$4')}
+          and ${condition}${ofTeams('team_id', '$4')}
         order by ${at}
         limit ${BATCH_MAX}
         for update skip locked
@@ -59,7 +59,7 @@ function deletionText(retention: Retention): string {
       ${seenText(retention, '')}
     ), gone as (
       delete from ${retention.table}
-      where ctid = any (array(select place from seen))${ofTeamsAside('team_id', '$4')}
+      where ctid = any (array(select place from seen))${ofTeams('team_id', '$4')}
       returning ${retention.isDelivery ? 'team_id, event_id' : '1'}
     )
     select ${OUTCOME}, (select max(at) from seen) as position${
@@ -88,18 +88,18 @@ function deletionOrMarkText(retention: Retention, { rows, mark }: Need): string 
         from seen
         cross join lateral (
           select
-          from ${rows}${ofTeamsAside('team_id', '$4')}
+          from ${rows}${ofTeams('team_id', '$4')}
           limit 1
           for key share skip locked
         ) one
-      ))${ofTeamsAside('team_id', '$4')}
+      ))${ofTeams('team_id', '$4')}
     ), gone as (
       delete from ${table}
       where ctid = any (array(
         select place
         from seen
-        where not exists (select from ${rows}${ofTeamsAside('team_id', '$4')} offset 0)
-      ))${ofTeamsAside('team_id', '$4')}
+        where not exists (select from ${rows}${ofTeams('team_id', '$4')} offset 0)
+      ))${ofTeams('team_id', '$4')}
       returning 1
     )
     select ${OUTCOME}, (select max(at) from seen) as position`;
@@ -180,7 +180,7 @@ const DELETE_TEAM_COUNTERS = statement<Batch>(
        select ctid as place, team_id, bucket, minute
        from team_counter
        where (team_id, bucket) > (coalesce($2::json ->> 0, ''), coalesce($2::json ->> 1, ''))
-         ${ofTeamsAside('team_id', '$4')}
+         ${ofTeams('team_id', '$4')}
        order by team_id, bucket
        limit ${BATCH_MAX}
      ) page
@@ -199,12 +199,12 @@ const DELETE_TEAM_COUNTERS = statement<Batch>(
                from api_key k
                where k.team_id = seen.team_id
                  and seen.bucket like 'key:%'
-                 and k.prefix = substr(seen.bucket, 5)${ofTeamsAside('k.team_id', '$4')}
+                 and k.prefix = substr(seen.bucket, 5)${ofTeams('k.team_id', '$4')}
              )
          ))
-         and minute < $1${ofTeamsAside('team_id', '$4')}
+         and minute < $1${ofTeams('team_id', '$4')}
        for update skip locked
-     ))${ofTeamsAside('team_id', '$4')}
+     ))${ofTeams('team_id', '$4')}
      returning 1
    )
    select ${OUTCOME},
