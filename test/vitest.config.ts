@@ -53,8 +53,8 @@ const excluded: Readonly<Record<string, string[]>> = {
   citus: [...ALONE_ON_CITUS, ...NOT_ON_CITUS],
   allOnCitus: NOT_ON_CITUS,
 };
-/** Small files with long suites. Vitest begins with the largest files, so these would end alone. */
-const LONG_SUITE = /twins-[ab]\.test\.ts$/;
+/** The longest suites. Vitest begins with the largest files, so some of these would end alone. */
+const LONG_SUITE = /(twins-[ab]|failover|image|compose|snippets)\.test\.ts$/;
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -52,13 +52,18 @@ describe.skipIf(whyNoPostgres !== null)(
       return running.output();
     }
 
-    /** Resolves when the standby has all that the primary has. */
+    /**
+     * Resolves when all deliveries are recorded, and the standby has all that the primary has, also
+     * what the primary has not written to its disk yet: results of deliveries do not wait for it.
+     */
     async function replicated(): Promise<void> {
       const client = new Client({ connectionString: servers.primary.url });
       await client.connect();
       await until(async () => {
         const { rows } = await client.query<{ done: boolean }>(
-          'select replay_lsn >= pg_current_wal_lsn() as done from pg_stat_replication',
+          `select replay_lsn >= pg_current_wal_insert_lsn()
+             and not exists (select from webhook_delivery where status <> 'ok') as done
+           from pg_stat_replication`,
         );
         return rows[0]?.done;
       });
