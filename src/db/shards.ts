@@ -238,9 +238,8 @@ export function askOfTeams<Row>(
 const MANY_NAMES = 300;
 
 /**
- * Returns the teams many times, for a statement that finds rows by their age. Without
- * statistics the planner takes a short list for a few rows, and would read and sort all rows of the
- * teams.
+ * Returns the teams many times, for a statement that finds rows by their age. Without statistics
+ * the planner takes a short list for a few rows, and would read and sort all rows of the teams.
  */
 export function manyTimes(teams: readonly string[]): string[] {
   const times = Math.ceil(MANY_NAMES / Math.max(teams.length, 1));

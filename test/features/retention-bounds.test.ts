@@ -119,7 +119,7 @@ function rowsRead(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), own);
 }
 
-/** The values of a statement that removes old rows of a kind: the age, where to begin, how many. */
+/** What removes old rows of a kind, and its values: the age, where to begin, how many. */
 function removalOf(kind: string): readonly [name: string, values: readonly string[]] {
   const before = kind.endsWith('ounters') ? '1000' : `'${NOW.toISOString()}'`;
   return [`retention.${kind}`, [before, 'null', String(BATCH)]];
