@@ -9,6 +9,7 @@ import pg from 'pg';
 import type { Host } from './database-url.ts';
 import { standbyError } from './errors.ts';
 import { createRoute, routeTo, type Route } from './route.ts';
+import { parseRowsAtOnce, type ListeningConnection } from './row-parser.ts';
 
 /** How to connect. `connectionString` is DATABASE_URL. */
 interface PrimaryConfig extends pg.ClientConfig {
@@ -19,7 +20,7 @@ interface PrimaryConfig extends pg.ClientConfig {
 /** What pg knows about a connection and does not declare in its types. */
 interface Parts {
   readonly connectionParameters: { host: string; port: number };
-  readonly connection: {
+  readonly connection: ListeningConnection & {
     readonly stream: Duplex;
     on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void;
   };
@@ -65,7 +66,9 @@ export class PrimaryClient extends pg.Client {
     // Without a listener, the error of a broken connection would end the process. Its statements
     // reject anyway.
     this.on('error', () => undefined);
-    partsOf(this).connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
+    const { connection } = partsOf(this);
+    parseRowsAtOnce(connection);
+    connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
       if (parameterName !== 'in_hot_standby') return;
       this.#inHotStandby = parameterValue;
       if (this.#isConnected && parameterValue === 'on') this.break(standbyError());
@@ -136,7 +139,7 @@ export class PrimaryClient extends pg.Client {
 
   /** Closes the connection at once. Its statements reject with the error. */
   break(error: Error): void {
-    partsOf(this).connection.stream.destroy(error);
+    streamOf(this).destroy(error);
   }
 }
 
@@ -147,6 +150,11 @@ export function poolToPrimary(databaseUrl: string): pg.PoolConfig {
   return config as pg.PoolConfig;
 }
 
-function partsOf(client: pg.Client): Parts {
+/** The socket of a connection. pg has no public way to break it, or to send more at once. */
+export function streamOf(client: pg.ClientBase): Duplex {
+  return partsOf(client).connection.stream;
+}
+
+function partsOf(client: pg.ClientBase): Parts {
   return client as unknown as Parts;
 }

@@ -12,6 +12,7 @@ import { cancelOnHangUp } from './cancel.ts';
 import { isCancelled, isConnectionBroken, rethrow } from './errors.ts';
 import { createFairQueue, halfOf, hungUp, isPatient, type Caller } from './fair-queue.ts';
 import type { ConnectionPool } from './pool.ts';
+import { streamOf } from './primary-client.ts';
 import { openNodeConnections } from './shared-connections.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -60,8 +61,12 @@ export function openSingleStatements({
       return await shared.run(caller.node ?? null, (client) => {
         const run = <R>(one: Send<R>): Promise<R> =>
           runLimited({ connections, watchdog, ms: quickMs }, client, () => one(client));
-        caller.companion?.join(run);
-        return run(send);
+        const { companion } = caller;
+        if (!companion) return run(send);
+        return inOnePacket(client, () => {
+          companion.join(run);
+          return run(send);
+        });
       });
     } finally {
       quickQueue.leave(caller);
@@ -154,4 +159,15 @@ function createSlowTeams(): { has(teamId: string): boolean; add(teamId: string):
       }
     },
   };
+}
+
+/** What `begin` sends at once leaves in one packet. */
+function inOnePacket<T>(client: pg.PoolClient, begin: () => T): T {
+  const stream = streamOf(client);
+  stream.cork();
+  try {
+    return begin();
+  } finally {
+    stream.uncork();
+  }
 }

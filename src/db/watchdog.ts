@@ -1,5 +1,5 @@
-import type { Duplex } from 'node:stream';
 import type pg from 'pg';
+import { streamOf } from './primary-client.ts';
 
 /** Breaks connections that do not answer. */
 export interface Watchdog {
@@ -64,9 +64,4 @@ export function guardAll(watchdog: Watchdog, client: pg.PoolClient): void {
     return result instanceof Promise ? watchdog.guard(client, result) : result;
   };
   client.query = guarded as typeof client.query;
-}
-
-/** pg has no public way to break a connection. */
-function streamOf(client: pg.PoolClient): Duplex {
-  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

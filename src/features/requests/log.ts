@@ -23,8 +23,10 @@ export interface RequestLogOptions {
 
 const WRITE_EVERY_MS = 2_000;
 const WAITING_MAX = 10_000;
-/** Few enough that a statement keeps no processor from others for long: 2 to 3 ms. */
-const BATCH_MAX = 100;
+/** Few enough that a statement keeps no processor from others for long: half a millisecond. */
+const BATCH = 20;
+/** More in a statement only if so many would not write all. */
+const STATEMENTS = 100;
 
 /** Starts the log. The caller must call `stop` before it closes the database. */
 export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog {
@@ -34,7 +36,7 @@ export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog 
 
   const writeAll = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH_MAX);
+      const batch = waiting.slice(0, Math.max(BATCH, Math.ceil(waiting.length / STATEMENTS)));
       await addRequests(db, batch.flatMap(toRow));
       waiting = waiting.slice(batch.length);
     }

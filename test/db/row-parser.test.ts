@@ -1,0 +1,81 @@
+// Rows that are decoded at once. Every text arrives as Postgres has it.
+import type pg from 'pg';
+import { beforeAll, expect, test } from 'vitest';
+import { openPool } from '../../src/db/pool.ts';
+import { ask, statement } from '../../src/db/statement.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const ECHO = statement<{ a: string | null; b: string | null; c: string | null }>(
+  'rowParser.echo',
+  'select t.a, t.b, t.c from unnest($1::text[], $2::text[], $3::text[]) as t (a, b, c)',
+);
+
+let client: pg.PoolClient;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  const { pool, connect } = openPool({
+    url: database.url,
+    max: 1,
+    statementTimeoutMs: 20_000,
+    onError: () => undefined,
+    onLostStatement: () => undefined,
+  });
+  client = await connect();
+  return async () => {
+    client.release();
+    await pool.end();
+    await database.drop();
+  };
+});
+
+type Texts = readonly [string | null, string | null, string | null];
+
+/** Sends the rows to Postgres and back, twice: the second time their columns are known. */
+async function echoTwice(rows: readonly Texts[]): Promise<Texts[]> {
+  const values = [0, 1, 2].map((place) => rows.map((row) => row[place]));
+  const echo = () => ask(client, { what: ECHO, values, observe: () => undefined });
+  return [...(await echo()), ...(await echo())].map(({ a, b, c }) => [a, b, c]);
+}
+
+/** One of one byte in UTF-8, and those at the ends of two, three and four. */
+const CHARACTERS = [
+  'a',
+  '\u{80}',
+  'ü',
+  'ÿ',
+  '\u{7ff}',
+  '\u{800}',
+  '€',
+  '\u{ffff}',
+  '😀',
+  '\u{10ffff}',
+];
+
+test('texts of all kinds of characters, in any column, beside nulls and empty texts', async () => {
+  const texts = [null, '', 'plain', ...CHARACTERS.map((one) => `<${one}>`), ...CHARACTERS];
+  const rows = texts.flatMap((a) => texts.flatMap((b) => texts.map((c): Texts => [a, b, c])));
+  expect(await echoTwice(rows)).toEqual([...rows, ...rows]);
+});
+
+test('texts of every length whose bytes could be taken for characters', async () => {
+  const lengths = [
+    ...Array.from({ length: 600 }, (_, length) => length),
+    4_088,
+    0xc3a9,
+    0xe282,
+    0xff80,
+  ];
+  const rows = lengths.flatMap((length): Texts[] => [
+    ['x'.repeat(length), 'é', 'end'],
+    ['x'.repeat(length), null, 'end'],
+    ['ü'.repeat(length), 'x'.repeat(length), '€'],
+  ]);
+  expect(await echoTwice(rows)).toEqual([...rows, ...rows]);
+});
+
+test('rows that arrive in many pieces', async () => {
+  const long = Array.from({ length: 100_000 }, (_, place) => CHARACTERS[place % 10]).join('');
+  const rows = Array.from({ length: 8 }, (): Texts => [long, `${'x'.repeat(99_999)}ü`, null]);
+  expect(await echoTwice(rows)).toEqual([...rows, ...rows]);
+});
