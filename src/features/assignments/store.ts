@@ -27,8 +27,8 @@ export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.pe
      a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email, a.note,
      a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
 
-// The page's recipients are looked up by their ids, each once. With a plain join the planner may
-// read all members of the team.
+// The page's recipients are looked up by their ids, each once: the index scan sorts out those that
+// come again. With a plain join the planner may read all members of the team.
 const LIST = statement<AssignmentRow>(
   'assignments.list',
   `with page as materialized (
@@ -43,7 +43,7 @@ const LIST = statement<AssignmentRow>(
    join (
      select id, user_id, email
      from member
-     where team_id = $1 and id = any (array(select distinct member_id from page))
+     where team_id = $1 and id = any (array(select member_id from page))
      offset 0
    ) m on m.id = a.member_id
    ${newestFirst(['a.created_at', 'a.id'])}`,
