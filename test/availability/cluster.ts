@@ -155,6 +155,11 @@ async function makeMember(folder: string, name: string, etcdPort: number): Promi
     if (program === 'patroni') return patroni?.pid === undefined ? [] : [patroni.pid];
     return postgresOf(join(own, 'data'));
   };
+  const sendAll: Member['signal'] = async (signal, programs) => {
+    // Patroni first, so that it does not start what was just killed.
+    for (const program of programs.toSorted())
+      for (const pid of await pids(program)) send(pid, signal);
+  };
   return {
     name,
     port,
@@ -163,9 +168,10 @@ async function makeMember(folder: string, name: string, etcdPort: number): Promi
       patroni = start(folder, name, ['patroni', file]);
     },
     signal: async (signal, programs) => {
-      // Patroni first, so that it does not start what was just killed.
-      for (const program of programs.toSorted())
-        for (const pid of await pids(program)) send(pid, signal);
+      // So that all die at once: a session that outlives its postmaster shows others what still
+      // waits for a standby, and a webhook of it may be sent.
+      if (signal === 'SIGKILL') await sendAll('SIGSTOP', programs);
+      await sendAll(signal, programs);
       if (signal !== 'SIGKILL' || !programs.includes('patroni')) return;
       if (patroni && patroni.exitCode === null && patroni.signalCode === null)
         await once(patroni, 'exit');
