@@ -2,9 +2,8 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
 import { ask, statement, type Statement } from '../../src/db/statement.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestConnection } from '../support/connection.ts';
 
 interface Kinds {
   readonly text: string;
@@ -27,23 +26,12 @@ let client: pg.PoolClient;
 let described = 0;
 
 beforeAll(async () => {
-  const database = await createTestDatabase();
-  const { pool, connect } = openPool({
-    url: database.url,
-    max: 1,
-    statementTimeoutMs: 5_000,
-    onError: () => undefined,
-    onLostStatement: () => undefined,
-  });
-  client = await connect();
+  const connection = await openTestConnection(5_000);
+  ({ client } = connection);
   (client as unknown as { connection: EventEmitter }).connection.on('rowDescription', () => {
     described += 1;
   });
-  return async () => {
-    client.release();
-    await pool.end();
-    await database.drop();
-  };
+  return () => connection.close();
 });
 beforeEach(() => {
   described = 0;

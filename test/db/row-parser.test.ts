@@ -1,9 +1,8 @@
 // Rows that are decoded at once. Every text arrives as Postgres has it.
 import type pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
 import { ask, statement } from '../../src/db/statement.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openTestConnection } from '../support/connection.ts';
 
 const ECHO = statement<{ a: string | null; b: string | null; c: string | null }>(
   'rowParser.echo',
@@ -13,20 +12,9 @@ const ECHO = statement<{ a: string | null; b: string | null; c: string | null }>
 let client: pg.PoolClient;
 
 beforeAll(async () => {
-  const database = await createTestDatabase();
-  const { pool, connect } = openPool({
-    url: database.url,
-    max: 1,
-    statementTimeoutMs: 20_000,
-    onError: () => undefined,
-    onLostStatement: () => undefined,
-  });
-  client = await connect();
-  return async () => {
-    client.release();
-    await pool.end();
-    await database.drop();
-  };
+  const connection = await openTestConnection(20_000);
+  ({ client } = connection);
+  return () => connection.close();
 });
 
 type Texts = readonly [string | null, string | null, string | null];

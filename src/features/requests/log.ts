@@ -25,8 +25,8 @@ const WRITE_EVERY_MS = 2_000;
 const WAITING_MAX = 10_000;
 /** Few enough that a statement keeps no processor from others for long: half a millisecond. */
 const BATCH = 20;
-/** More in a statement only if so many would not write all. */
-const STATEMENTS = 100;
+/** If a hundredth of what waits is more, a statement has so many: the log must keep up. */
+const PARTS = 100;
 
 /** Starts the log. The caller must call `stop` before it closes the database. */
 export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog {
@@ -36,7 +36,7 @@ export function startRequestLog({ db, onError }: RequestLogOptions): RequestLog 
 
   const writeAll = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, Math.max(BATCH, Math.ceil(waiting.length / STATEMENTS)));
+      const batch = waiting.slice(0, Math.max(BATCH, Math.ceil(waiting.length / PARTS)));
       await addRequests(db, batch.flatMap(toRow));
       waiting = waiting.slice(batch.length);
     }

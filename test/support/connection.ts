@@ -1,0 +1,30 @@
+import type pg from 'pg';
+import { openPool } from '../../src/db/pool.ts';
+import { createTestDatabase } from './database.ts';
+
+/** A connection as the service opens it, to a database of its own. */
+export interface TestConnection {
+  readonly client: pg.PoolClient;
+  /** Closes it and drops the database. */
+  close(): Promise<void>;
+}
+
+export async function openTestConnection(statementTimeoutMs: number): Promise<TestConnection> {
+  const database = await createTestDatabase();
+  const { pool, connect } = openPool({
+    url: database.url,
+    max: 1,
+    statementTimeoutMs,
+    onError: () => undefined,
+    onLostStatement: () => undefined,
+  });
+  const client = await connect();
+  return {
+    client,
+    close: async () => {
+      client.release();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
