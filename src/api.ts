@@ -1,6 +1,5 @@
 import './runtime/node-version.ts';
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemClock } from './core/clock.ts';
@@ -18,6 +17,7 @@ import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { createGuardedServer } from './runtime/connections.ts';
 import { openDatabaseOf } from './runtime/database.ts';
 import { drain, trackRequests } from './runtime/drain.ts';
+import { listen } from './runtime/listening.ts';
 import { createLogger } from './runtime/log.ts';
 import { createMetrics, serveMetrics, type Metrics } from './runtime/metrics.ts';
 import { fail, runUntilSignal, type Part } from './runtime/process.ts';
@@ -50,35 +50,36 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   let readiness: Readiness | undefined;
   try {
     const tracing = await startTracing(config, 'api', logger);
-    readiness = await startReadiness({
+    const ready = await startReadiness({
       db,
       migrations: await expectedMigrations(),
       secrets: appSecretsOf(config),
       logger,
       onFault: fail,
     });
-    const port = await listen(server, config);
-    const publicUrl =
-      config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
-    server.on(
-      'request',
-      appOf({ config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing }),
-    );
-    server.on('clientError', answerBrokenRequest(publicUrl));
-    server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
+    readiness = ready;
+    const parts = { config, db, logger, metrics, usage, requestLog, readiness: ready, tracing };
+    const listening = await listen(server, config, (port) => {
+      const publicUrl =
+        config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
+      server.on('request', appOf({ ...parts, publicUrl }));
+      server.on('clientError', answerBrokenRequest(publicUrl));
+      server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
+    });
+    const { port } = listening;
     const metricsServer = await serveMetrics(config, metrics.registry);
     logger.info({ port }, 'api listens');
     // A load balancer notices at its next check, and sends requests until then.
     const announceStop = async (): Promise<void> => {
-      readiness?.drain();
+      ready.drain();
       await delay(config.drainDelayMs);
     };
     const stop = async (): Promise<void> => {
-      readiness?.drain();
-      await drain(server, requests);
+      ready.drain();
+      await drain(server, listening, requests);
       metricsServer?.close();
       await Promise.all([usage.stop(), requestLog.stop()]);
-      readiness?.stop();
+      ready.stop();
       await Promise.all([db.close(), tracing?.stop()]);
       logger.info('api stopped');
       logger.flushNow();
@@ -141,22 +142,6 @@ function appOf(options: {
 function tokenKeyOf({ appAuthSecret, appAuthJwksUrl }: Config): TokenKey | null {
   if (appAuthJwksUrl !== undefined) return { kind: 'jwks', url: appAuthJwksUrl };
   return appAuthSecret === undefined ? null : { kind: 'secret', secret: appAuthSecret };
-}
-
-/**
- * How many connections may wait until they are accepted; the kernel may allow fewer. Whoever finds
- * the line full tries again after a second.
- */
-const BACKLOG = 4096;
-
-function listen(server: Server, { port, host }: Config): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
 }
 
 if (import.meta.main) await runUntilSignal(() => startApi(loadConfig(process.env)));

@@ -55,23 +55,17 @@ export function openSingleStatements({
   const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
   const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
   const slowTeams = createSlowTeams();
-  const runQuick = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
-    await quickQueue.enter(caller);
-    try {
-      return await shared.run(caller.node ?? null, (client) => {
-        const run = <R>(one: Send<R>): Promise<R> =>
-          runLimited({ connections, watchdog, ms: quickMs }, client, () => one(client));
-        const { companion } = caller;
-        if (!companion) return run(send);
-        return inOnePacket(client, () => {
-          companion.join(run);
-          return run(send);
-        });
+  const runQuick = <T>(caller: Caller, send: Send<T>): Promise<T> =>
+    shared.run(caller.node ?? null, (client) => {
+      const run = <R>(one: Send<R>): Promise<R> =>
+        runLimited({ connections, watchdog, ms: quickMs }, client, () => one(client));
+      const { companion } = caller;
+      if (!companion) return run(send);
+      return inOnePacket(client, () => {
+        companion.join(run);
+        return run(send);
       });
-    } finally {
-      quickQueue.leave(caller);
-    }
-  };
+    });
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     await slowQueue.enter(caller);
     try {
@@ -84,13 +78,17 @@ export function openSingleStatements({
   return {
     run: async (caller, send) => {
       if (isPatient(caller) || isSlow(caller)) return runSlow(caller, send);
+      await quickQueue.enter(caller);
       try {
-        return await runQuick(caller, send);
+        // While it waited, another statement of its team may have been slow.
+        if (!isSlow(caller)) return await runQuick(caller, send);
       } catch (error) {
         if (!isCancelled(error)) throw error;
         if (caller.share !== null) slowTeams.add(caller.share);
-        return runSlow(caller, send);
+      } finally {
+        quickQueue.leave(caller);
       }
+      return runSlow(caller, send);
     },
     hasRoom: (caller) => !isSlow(caller) && quickQueue.hasRoom(caller),
     waiting: () => ({ statements: quickQueue.waiting(), slowStatements: slowQueue.waiting() }),

@@ -1,6 +1,7 @@
 /**
- * Slows down what is answered to strangers, and to callers over their limit, so that a caller who
- * does not heed a refusal cannot keep the process busy with refusing. Each address gets a hundred
+ * Slows down what is answered to strangers, to callers over their limit, and to teams that have too
+ * many requests in progress, so that a caller who does not heed a refusal cannot keep the process
+ * busy with refusing. Each address gets a hundred
  * of these answers a second; a large file counts as several. Callers of the same address who are
  * admitted do not notice.
  */

@@ -1,8 +1,8 @@
-import { Server as NetServer } from 'node:net';
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createLine } from '../core/line.ts';
 import { trackExchanges } from './exchanges.ts';
+import type { Listening } from './listening.ts';
 
 /** A little less than the 15 s of a stop, because closing the database takes time, too. */
 const DRAIN_MS = 14_000;
@@ -51,14 +51,15 @@ export function trackRequests(server: Server): Requests {
 
 /**
  * Stops listening and lets the requests in flight finish, for at most `DRAIN_MS`.
- * `http.Server.close` would close idle connections at once, and lose the requests that clients have
- * just sent on them. So connections stay open for `GRACE_MS`, and meanwhile every response tells
- * its client to close the connection, including the responses of `/readyz`.
+ * Connections stay open for `GRACE_MS`, for requests that clients have just sent, and meanwhile
+ * every response tells its client to close the connection, including the responses of `/readyz`.
  */
-export async function drain(server: Server, requests: Requests): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    NetServer.prototype.close.call(server, () => resolve());
-  });
+export async function drain(
+  server: Server,
+  listening: Listening,
+  requests: Requests,
+): Promise<void> {
+  const closed = listening.close();
   requests.closeConnections();
   const finished = delay(GRACE_MS).then(() => requests.done());
   await Promise.race([closed, finished, delay(DRAIN_MS)]);

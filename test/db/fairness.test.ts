@@ -11,6 +11,8 @@ import { until } from '../support/until.ts';
 const POOL_MAX = 16;
 /** A team's share of the 9 transactions. */
 const SHARE = 4;
+/** A team's share of what is in flight on the shared connections. */
+const QUICK_SHARE = 4;
 
 const ECHO = statement<{ value: string }>('fair.echo', 'select $1::text as value');
 const SLEEP = statement<{ slept: string }>('fair.sleep', 'select pg_sleep($1)::text as slept');
@@ -79,6 +81,15 @@ describe('a slow statement', () => {
     await holder.query('select pg_advisory_unlock(1)');
     holder.release();
     expect((await slow).flat()).toEqual(Array(3).fill({ locked: '', slept: '' }));
+  });
+
+  test('takes those that wait behind it away from the shared connections', async () => {
+    const team = db.forCaller({ share: 'behind' });
+    const slow = repeat(QUICK_SHARE, () => team.query(SLEEP, [0.3]));
+    const behind = valueOf(team);
+    expect(await valueOf(db.forCaller({ share: 'quick' }))).toBe('150ms');
+    expect(await behind).toBe('4500ms');
+    await Promise.all(slow);
   });
 
   test('leaves connections for slow statements to others, however many there are', async () => {

@@ -5,7 +5,7 @@ export interface Entrance {
   /** The caller was looked up and counted. The next request of the same address may come in. */
   readonly known: (request: IncomingMessage) => void;
   /**
-   * The caller is a stranger or over the limit. Resolves when the refusal may be sent: an address
+   * The caller is a stranger or over a limit. Resolves when the refusal may be sent: an address
    * gets only so many of them a second.
    */
   readonly refused: (request: IncomingMessage) => Promise<void> | undefined;

@@ -72,14 +72,14 @@ export function problemBody(
   };
 }
 
-/**
- * Whether the operator should read of the error. An `unavailable` without a cause is a refusal of
- * ours, because the team has too many requests in progress.
- */
+/** Whether the team has too many requests in progress: an `unavailable` without a cause. */
+export function isTeamBusy(error: unknown): boolean {
+  return error instanceof ProblemError && error.code === 'unavailable' && error.cause === undefined;
+}
+
+/** Whether the operator should read of the error. */
 export function isOurFault(error: unknown, { status }: ProblemError): boolean {
-  const isRefusal =
-    error instanceof ProblemError && error.code === 'unavailable' && error.cause === undefined;
-  return status >= 500 && !isRefusal;
+  return status >= 500 && !isTeamBusy(error);
 }
 
 /** How long a client should wait after a 503. */

@@ -16,6 +16,7 @@ import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.t
 import { createKnownKeys, type KnownKeys } from './known-keys.ts';
 import { negotiateLanguage } from './language.ts';
 import { operate, readAhead } from './operate.ts';
+import { isTeamBusy } from './problem-response.ts';
 import { createResource } from './resource.ts';
 import { answerProblem, finish, sendDocument } from './respond.ts';
 import { compileRoutes, type Match } from './routes.ts';
@@ -47,6 +48,7 @@ export function createRest(
       if (tenant === null) await sendDocument(exchange, document);
       else await operate(exchange, tenant, ahead);
     } catch (error) {
+      if (isTeamBusy(error)) await options.entrance.refused(request);
       answerProblem(exchange, error);
     }
     finish(exchange);

@@ -1,0 +1,67 @@
+/**
+ * Listens on a port with several sockets at once, over which the kernel spreads new connections.
+ * Node accepts one connection of a socket in each turn of its event loop. With a single socket,
+ * whoever connects behind a client that opens hundreds of connections would wait for as many turns.
+ */
+import { once } from 'node:events';
+import { createServer, Server as NetServer, type AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+
+export interface Listening {
+  readonly port: number;
+  /** Accepts no more connections. Resolves when those that were accepted are closed. */
+  readonly close: () => Promise<void>;
+}
+
+/** Elsewhere than on Linux, the kernel does not spread connections. */
+const SOCKETS = process.platform === 'linux' ? 16 : 1;
+/**
+ * How many connections may wait at each socket until they are accepted; the kernel may allow fewer.
+ * Whoever finds the line full tries again after a second.
+ */
+const BACKLOG = 4096;
+
+/**
+ * Resolves when the server listens. Rejects with the error of the port (`EADDRINUSE`). `prepare` is
+ * called with the port before the first connection is accepted.
+ */
+export async function listen(
+  server: Server,
+  { port: wanted, host }: { readonly port: number; readonly host: string },
+  prepare: (port: number) => void,
+): Promise<Listening> {
+  const open = async (socket: NetServer, port: number, reusePort: boolean): Promise<number> => {
+    socket.listen({ port, host, backlog: BACKLOG, reusePort });
+    await once(socket, 'listening');
+    return (socket.address() as AddressInfo).port;
+  };
+  // Sockets that share a port would share it with those of another process, too.
+  if (wanted !== 0 && SOCKETS > 1) {
+    const probe = createServer();
+    await open(probe, wanted, false);
+    await close([probe]);
+  }
+  const port = await open(server, wanted, SOCKETS > 1);
+  prepare(port);
+  const others = Array.from({ length: SOCKETS - 1 }, () =>
+    // With the options that Node gives to the socket of an HTTP server.
+    createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      server.emit('connection', socket),
+    ),
+  );
+  await Promise.all(others.map((other) => open(other, port, true)));
+  for (const other of others) other.on('error', (error) => server.emit('error', error));
+  return { port, close: () => close([server, ...others]) };
+}
+
+/** `http.Server.close` would close idle connections, too, and lose the requests just sent there. */
+async function close(sockets: readonly NetServer[]): Promise<void> {
+  await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          NetServer.prototype.close.call(socket, () => resolve());
+        }),
+    ),
+  );
+}

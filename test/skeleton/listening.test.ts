@@ -1,0 +1,80 @@
+// How the API process accepts connections on its port.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { listen } from '../../src/runtime/listening.ts';
+
+const HOST = '127.0.0.1';
+
+async function serve(port = 0) {
+  const server = createServer();
+  const told: number[] = [];
+  const listening = await listen(server, { port, host: HOST }, (prepared) => told.push(prepared));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await listening.close();
+  });
+  return { server, listening, told };
+}
+
+function open(port: number) {
+  const socket = connect(port, HOST);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+test.runIf(process.platform === 'linux')(
+  'hundreds of new connections wait for few turns of the event loop',
+  async () => {
+    const { server, listening } = await serve();
+    let accepted = 0;
+    server.on('connection', () => (accepted += 1));
+    for (let count = 0; count < 320; count += 1) open(listening.port);
+    let turns = 0;
+    for (; accepted < 320; turns += 1) await nextTurn();
+    expect(turns).toBeLessThan(100);
+  },
+);
+
+test('a response comes on each of many connections', async () => {
+  const { server, listening, told } = await serve();
+  server.on('request', (_request, response) => response.end('ok'));
+  const url = `http://${HOST}:${listening.port}/`;
+  const ask = async () => (await fetch(url, { headers: { connection: 'close' } })).text();
+  const answers = await Promise.all(Array.from({ length: 64 }, ask));
+  expect(new Set(answers)).toEqual(new Set(['ok']));
+  expect(told).toEqual([listening.port]);
+});
+
+test('a port that is listened on in the same way is refused', async () => {
+  const { listening } = await serve();
+  await expect(serve(listening.port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+test('a port is free again after it was closed', async () => {
+  const { listening } = await serve();
+  await listening.close();
+  await expect(once(open(listening.port), 'connect')).rejects.toMatchObject({
+    code: 'ECONNREFUSED',
+  });
+  expect((await serve(listening.port)).listening.port).toBe(listening.port);
+});
+
+test('closing waits for the connections that were accepted, and leaves them open', async () => {
+  const { server, listening } = await serve();
+  server.on('request', (_request, response) => response.end('ok'));
+  const sockets = [];
+  for (let count = 0; count < 32; count += 1) {
+    sockets.push(open(listening.port));
+    await once(server, 'connection');
+  }
+  const closed = listening.close();
+  for (const socket of sockets)
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const received = await Promise.all(sockets.map(async (socket) => text(socket)));
+  expect(new Set(received.map((each) => each.slice(-2)))).toEqual(new Set(['ok']));
+  await closed;
+});
