@@ -50,15 +50,14 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
   let readiness: Readiness | undefined;
   try {
     const tracing = await startTracing(config, 'api', logger);
-    const ready = await startReadiness({
+    readiness = await startReadiness({
       db,
       migrations: await expectedMigrations(),
       secrets: appSecretsOf(config),
       logger,
       onFault: fail,
     });
-    readiness = ready;
-    const parts = { config, db, logger, metrics, usage, requestLog, readiness: ready, tracing };
+    const parts = { config, db, logger, metrics, usage, requestLog, readiness, tracing };
     const listening = await listen(server, config, (port) => {
       const publicUrl =
         config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
@@ -71,15 +70,15 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     logger.info({ port }, 'api listens');
     // A load balancer notices at its next check, and sends requests until then.
     const announceStop = async (): Promise<void> => {
-      ready.drain();
+      readiness?.drain();
       await delay(config.drainDelayMs);
     };
     const stop = async (): Promise<void> => {
-      ready.drain();
+      readiness?.drain();
       await drain(server, listening, requests);
       metricsServer?.close();
       await Promise.all([usage.stop(), requestLog.stop()]);
-      ready.stop();
+      readiness?.stop();
       await Promise.all([db.close(), tracing?.stop()]);
       logger.info('api stopped');
       logger.flushNow();

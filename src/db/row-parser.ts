@@ -11,7 +11,7 @@ export interface ListeningConnection {
 /**
  * Makes the connection decode a row at once instead of each of its values. A value of ASCII is then
  * a part of the row's text, which is made without a copy; only the others are decoded by
- * themselves. To read the rows of a list costs a third less.
+ * themselves. Reading the rows of a list costs a third less.
  */
 export function parseRowsAtOnce(connection: ListeningConnection): void {
   connection.attachListeners = (stream) => {

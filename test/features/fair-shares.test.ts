@@ -48,7 +48,7 @@ describe('a team with more writes at once than its share', () => {
     for (const role of ['admin', 'member']) expect((await setRole('b', role)).status).toBe(200);
     expect((await api.call(api.key('team_a'), 'GET', '/users')).status).toBe(200);
 
-    await until(async () => refusals >= 200 - SHARE - LINE);
+    await until(() => refusals >= 200 - SHARE - LINE);
     await release();
     const statuses = (await Promise.all(many)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
@@ -62,7 +62,7 @@ describe('a team with more writes at once than its share', () => {
       const { status } = await setRole('a', 'member');
       if (status === 503) refusedAfterMs.push(performance.now() - startedAt);
     });
-    await until(async () => refusedAfterMs.length >= 200);
+    await until(() => refusedAfterMs.length >= 200);
     await release();
     await Promise.all(many);
     // A hundred at once, and one every ten milliseconds from then on.
