@@ -71,10 +71,11 @@ const LIST = statement<ShardRow>(
    join pg_dist_placement p on p.shardid = s.shardid
    join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary'
    where s.logicalrelid in (
-     'event'::regclass, 'webhook_endpoint'::regclass, 'webhook_delivery'::regclass
+     'event'::regclass, 'event_in_hand'::regclass, 'webhook_endpoint'::regclass,
+     'webhook_delivery'::regclass
    )
    group by n.nodename, n.nodeport, s.shardminvalue
-   having count(*) = 3
+   having count(*) = 4
    order by n.nodename, n.nodeport, s.shardminvalue`,
 );
 

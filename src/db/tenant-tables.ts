@@ -12,6 +12,7 @@ export const TENANT_TABLES = {
   webhook_delivery: { id: 'text' },
   webhook_resend: { id: 'text' },
   webhook_endpoint: { id: 'text' },
+  event_in_hand: { event_id: 'text', worker: 'int' },
   event: { id: 'text' },
   pending_job: { id: 'text' },
   idempotency_record: { key: 'text' },

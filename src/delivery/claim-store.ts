@@ -2,6 +2,10 @@
  * Claims on deliveries. `claimed_by` is the number of the worker that has the delivery in hand. A
  * living worker holds an advisory lock on (WORKER_LOCK_CLASS, its number) in a session of its own.
  * The lock ends with the session, however the worker ends.
+ *
+ * A delivery that is claimed when it is inserted is found by its event, which `event_in_hand` keeps
+ * meanwhile: no index has that claim, so the result of a healthy first attempt is written without
+ * touching any. All other claims are found by an index (`held_by`).
  */
 import { ofTeams, statement, type Db } from '../db/client.ts';
 import { askTeams, teamsOf, type TeamRow } from '../db/shards.ts';
@@ -42,7 +46,7 @@ export interface ClaimedDelivery {
 function claimText(picked: string, teams: string): string {
   return `with claimed as (
       update webhook_delivery d
-      set claimed_by = $1
+      set claimed_by = $1, first_worker = null
       where ctid = any (array(${picked}))
         ${ofTeams('d.team_id', teams)}
       returning d.*
@@ -68,11 +72,13 @@ function claimText(picked: string, teams: string): string {
     order by d.urgent desc, d.id`;
 }
 
+// `offset 0` keeps the planner from beginning with the endpoints.
 const IS_URGENT = `urgent and claimed_by is null
         and exists (
           select
           from webhook_endpoint
           where team_id = d.team_id and id = d.endpoint_id ${ofTeams('team_id', '$3')}
+          offset 0
         )`;
 
 const CLAIM_URGENT = statement<ClaimedDelivery>(
@@ -127,7 +133,7 @@ function claimDueText(status: WaitingStatus): string {
         select ctid
         from webhook_delivery
         where team_id = share.team_id and endpoint_id = share.endpoint_id
-          and ${isWaiting} and next_try_at <= $5
+          and ${isWaiting} and due_at <= $5
           ${ofTeams('team_id', '$2')}
         order by ${order}
         limit share.room
@@ -206,25 +212,52 @@ export interface ReleasedClaim extends EndpointRef {
   readonly status: DeliveryStatus;
 }
 
-const RELEASE_FORGOTTEN = statement<ReleasedClaim>(
-  'webhooks.releaseForgotten',
+/**
+ * SQL: the places of the deliveries that some workers have claimed. `workers` and `teams` are the
+ * parameters with their numbers and with the teams, for a distributed database.
+ */
+const claimsText = (workers: string, teams?: string): string => {
+  const inShard = (column: string): string => (teams ? ofTeams(column, teams) : '');
+  return `
+       select ctid
+       from webhook_delivery
+       where held_by = any (${workers}::int[]) ${inShard('team_id')}
+       union all
+       select d.ctid
+       from event_in_hand h
+       cross join lateral (
+         select ctid
+         from webhook_delivery
+         where team_id = h.team_id and event_id = h.event_id
+           and claimed_by = h.worker and first_worker = h.worker ${inShard('team_id')}
+         offset 0
+       ) d
+       where h.worker = any (${workers}::int[]) ${inShard('h.team_id')}`;
+};
+
+const RELEASE_CLAIMS = statement<ReleasedClaim>(
+  'webhooks.releaseClaims',
   `update webhook_delivery
    set claimed_by = null
    where ctid = any (array(
      select ctid
      from webhook_delivery
-     where claimed_by = $1 and id <> all ($2::text[]) ${ofTeams('team_id', '$3')}
+     where ctid = any (array(${claimsText('$1', '$3')}))
+       and claimed_by = any ($1::int[])
+       and id <> all ($2::text[])
+       ${ofTeams('team_id', '$3')}
      for no key update skip locked
    ))
      ${ofTeams('team_id', '$3')}
    returning team_id, endpoint_id, status`,
 );
 
-const FIND_FORGOTTEN_TEAMS = statement<TeamRow>(
-  'webhooks.findForgottenTeams',
+const FIND_CLAIMS = statement<TeamRow>(
+  'webhooks.findTeamsOfClaims',
   `select distinct team_id
    from webhook_delivery
-   where claimed_by = $1 and id <> all ($2::text[])`,
+   where ctid = any (array(${claimsText('$1')}))
+     and id <> all ($2::text[])`,
   { readsShard: true },
 );
 
@@ -237,90 +270,104 @@ export function releaseForgotten(
   worker: number,
   inHand: readonly string[],
 ): Promise<ReleasedClaim[]> {
-  const values = [worker, inHand];
-  const hint = { what: FIND_FORGOTTEN_TEAMS, values };
-  return askTeams(db, { what: RELEASE_FORGOTTEN, values }, hint);
+  const values = [[worker], inHand];
+  const hint = { what: FIND_CLAIMS, values };
+  return askTeams(db, { what: RELEASE_CLAIMS, values }, hint);
 }
 
-// Finds the workers that have claims by skipping through the index of claims.
-const DEAD_WORKERS = `with recursive worker as (
-     (
-       select claimed_by as number
-       from webhook_delivery
-       where claimed_by is not null
-       order by claimed_by
-       limit 1
-     )
-     union all
-     select next.number
-     from worker
-     cross join lateral (
-       select claimed_by as number
-       from webhook_delivery
-       where claimed_by > worker.number
-       order by claimed_by
-       limit 1
-     ) next
-   ), alive as materialized (
-     select objid::bigint as number
-     from pg_locks
-     where locktype = 'advisory'
-       and classid = ${WORKER_LOCK_CLASS}
-       and objsubid = 2
-       and database = (select oid from pg_database where datname = current_database())
-   )`;
-
-const RELEASE_DEAD = statement<ReleasedClaim>(
-  'webhooks.releaseDead',
-  `${DEAD_WORKERS}
-   update webhook_delivery
-   set claimed_by = null
+const FORGET_EVENTS = statement(
+  'webhooks.forgetEvents',
+  `delete from event_in_hand
    where ctid = any (array(
      select ctid
-     from webhook_delivery
-     where claimed_by = any (array(
-       select number
-       from worker
-       where number not in (select number from alive)
-     ))
-     for no key update skip locked
+     from event_in_hand h
+     where worker = any ($1::int[])
+       and not exists (
+         select
+         from webhook_delivery
+         where team_id = h.team_id and event_id = h.event_id
+           and claimed_by = h.worker and first_worker = h.worker ${ofTeams('team_id', '$2')}
+         offset 0
+       )
+       ${ofTeams('team_id', '$2')}
+     for update skip locked
    ))
-   returning team_id, endpoint_id, status`,
+     ${ofTeams('team_id', '$2')}`,
 );
 
-// On a distributed database, what is written cannot be found by the locks of one node.
-const FIND_DEAD_CLAIMS = statement<TeamRow & { readonly claimed_by: number }>(
-  'webhooks.findDeadClaims',
-  `${DEAD_WORKERS}
-   select distinct team_id, claimed_by
-   from webhook_delivery
-   where claimed_by = any (array(
-     select number
-     from worker
-     where number not in (select number from alive)
-   ))`,
+const FIND_EVENTS = statement<TeamRow>(
+  'webhooks.findTeamsOfEvents',
+  `select distinct team_id
+   from event_in_hand
+   where worker = any ($1::int[])`,
   { readsShard: true },
 );
 
-const RELEASE_OF_WORKERS = statement<ReleasedClaim>(
-  'webhooks.releaseOfWorkers',
-  `update webhook_delivery
-   set claimed_by = null
-   where ctid = any (array(
-     select ctid
+/**
+ * Forgets the events of which the worker has no first attempt in hand any more. Call it in a round,
+ * so that no fan-out runs beside it.
+ */
+export async function forgetEvents(db: Db, worker: number): Promise<void> {
+  const values = [[worker]];
+  await askTeams(db, { what: FORGET_EVENTS, values }, { what: FIND_EVENTS, values });
+}
+
+// Finds the workers that have claims, then those of them that have no lock.
+const FIND_DEAD = statement<TeamRow & { readonly worker: number }>(
+  'webhooks.findDead',
+  `with recursive held (worker) as (
+     select min(held_by)
      from webhook_delivery
-     where claimed_by = any ($1::int[]) ${ofTeams('team_id', '$2')}
-     for no key update skip locked
-   ))
-     ${ofTeams('team_id', '$2')}
-   returning team_id, endpoint_id, status`,
+     where held_by is not null
+     union all
+     select (
+       select min(held_by)
+       from webhook_delivery
+       where held_by > held.worker
+     )
+     from held
+     where held.worker is not null
+   ), in_hand (worker) as (
+     select min(worker)
+     from event_in_hand
+     union all
+     select (
+       select min(worker)
+       from event_in_hand
+       where worker > in_hand.worker
+     )
+     from in_hand
+     where in_hand.worker is not null
+   ), dead as materialized (
+     select worker
+     from (select * from held union select * from in_hand) known
+     where worker is not null
+       and worker not in (
+         select objid::bigint
+         from pg_locks
+         where locktype = 'advisory'
+           and classid = ${WORKER_LOCK_CLASS}
+           and objsubid = 2
+           and database = (select oid from pg_database where datname = current_database())
+       )
+   )
+   select d.team_id, dead.worker
+   from dead
+   join webhook_delivery d on d.held_by = dead.worker
+   union
+   select h.team_id, dead.worker
+   from dead
+   join event_in_hand h on h.worker = dead.worker`,
+  { readsShard: true },
 );
 
 /** Releases the claims of dead workers. */
 export async function releaseDead(db: Db): Promise<ReleasedClaim[]> {
-  if (!db.shard) return db.query(RELEASE_DEAD, []);
-  const dead = await db.query(FIND_DEAD_CLAIMS, []);
+  const dead = await db.query(FIND_DEAD, []);
   if (dead.length === 0) return [];
-  const numbers = dead.map((claim) => claim.claimed_by);
-  return db.query(RELEASE_OF_WORKERS, [numbers, teamsOf(dead)]);
+  const workers = [...new Set(dead.map(({ worker }) => worker))];
+  const teams = db.shard ? [teamsOf(dead)] : [];
+  const released = await db.query(RELEASE_CLAIMS, [workers, [], ...teams]);
+  await db.query(FORGET_EVENTS, [workers, ...teams]);
+  return released;
 }

@@ -25,6 +25,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { launchNext } from './attempts.ts';
+import { forgetEvents } from './claim-store.ts';
 import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults, writePostponed } from './results.ts';
 import { idsInHand, releaseUnused, startRounds } from './rounds.ts';
@@ -110,5 +111,9 @@ async function drain(loop: Loop, launcher: Launcher): Promise<void> {
   }
   while (queues.flights.size > 0) await delay(DRAIN_CHECK_MS);
   await drainResults(loop);
+  await forgetEvents(options.db, options.lock.number).catch((error: unknown) =>
+    // Other workers do it when this worker's lock ends.
+    options.logger.warn({ err: error }, 'events could not be forgotten'),
+  );
   enter(loop, 'stopped');
 }

@@ -19,17 +19,17 @@ interface DueRow extends EndpointRef {
 const FIND_NEWLY_DUE = statement<DueRow>(
   'webhooks.findNewlyDue',
   `with due as materialized (
-     select team_id, endpoint_id, next_try_at, id
+     select team_id, endpoint_id, due_at, id
      from webhook_delivery
      where ${WAITING.retrying.isWaiting}
-       and (next_try_at, id) > ($1, $2)
-       and next_try_at <= $3
-     order by next_try_at, id
+       and (due_at, id) > ($1, $2)
+       and due_at <= $3
+     order by due_at, id
      limit $4
    ), last as (
-     select next_try_at as at, id
+     select due_at as at, id
      from due
-     order by next_try_at desc, id desc
+     order by due_at desc, id desc
      limit 1
    )
    select e.team_id, e.endpoint_id, w.status = 'active' as is_active,

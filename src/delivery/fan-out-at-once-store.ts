@@ -41,15 +41,25 @@ const FAN_OUT = statement<MadeRow | UnmadeRow>(
      window in_order as (order by event_created_at, event_id, endpoint_id)
    ), made as (
      insert into webhook_delivery
-       (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, claimed_by)
+       (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at,
+        claimed_by, first_worker)
      select p.team_id, p.id, p.endpoint_id, p.event_id, p.event_type, 'pending', $2, $2,
-       case when p.place <= $5::int and p.turn <= coalesce(known.room, 1) then $3::int end
+       own.worker, own.worker
      from planned p
      left join unnest($6::text[], $7::text[], $8::int[]) as known (team_id, endpoint_id, room)
        on known.team_id = p.team_id and known.endpoint_id = p.endpoint_id
+     cross join lateral (
+       select case when p.place <= $5::int and p.turn <= coalesce(known.room, 1) then $3::int end
+     ) as own (worker)
      where p.endpoint_id is not null and not p.must_wait
      on conflict (team_id, endpoint_id, event_id) do nothing
-     returning team_id, id, claimed_by is not null as is_claimed
+     returning team_id, id, event_id, claimed_by is not null as is_claimed
+   ), held as (
+     insert into event_in_hand (team_id, event_id, worker)
+     select distinct team_id, event_id, $3::int
+     from made
+     where is_claimed
+     on conflict do nothing
    ), marked as (
      update event
      set fanned_out_at = $2

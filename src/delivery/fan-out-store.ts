@@ -118,12 +118,21 @@ export interface NewDelivery {
 const INSERT_DELIVERIES = statement(
   'webhooks.insertDeliveries',
   `insert into webhook_delivery
-     (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at, claimed_by)
+     (team_id, id, endpoint_id, event_id, event_type, status, created_at, next_try_at,
+      claimed_by, first_worker)
    select n.team_id, n.id, n.endpoint_id, n.event_id, n.event_type, 'pending', $1, $1,
-     case when n.claimed then $2::int end
+     case when n.claimed then $2::int end, case when n.claimed then $2::int end
    from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
      as n (team_id, id, endpoint_id, event_id, event_type, claimed)
    on conflict (team_id, endpoint_id, event_id) do nothing`,
+);
+
+const HOLD_EVENTS = statement(
+  'webhooks.holdEvents',
+  `insert into event_in_hand (team_id, event_id, worker)
+   select distinct n.team_id, n.event_id, $1::int
+   from unnest($2::text[], $3::text[]) as n (team_id, event_id)
+   on conflict do nothing`,
 );
 
 const MARK_FANNED_OUT = statement(
@@ -152,5 +161,8 @@ export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: Fan
   tx.send(NO_WAIT_FOR_DISK, []);
   if (deliveries.length > 0)
     tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
+  const claimed = deliveries.filter((delivery) => delivery.claimed);
+  if (claimed.length > 0)
+    tx.send(HOLD_EVENTS, [worker, ...columnsOf(claimed, ['teamId', 'eventId'])]);
   tx.send(MARK_FANNED_OUT, [at, ...columnsOf(events, ['teamId', 'id'])]);
 }

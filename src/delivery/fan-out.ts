@@ -42,10 +42,13 @@ export function takeWanted({ state }: Loop): { events: boolean; urgent: boolean 
 /**
  * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them.
  */
-export function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   const rooms = loop.state.fanOutNext === 'oldest' ? loop.queues.fewRooms() : null;
   // In a shard, the teams of a statement must be known before.
-  return rooms && !loop.options.db.shard ? fanOutAtOnce(loop, rooms) : fanOutInSteps(loop);
+  const claimed =
+    rooms && !loop.options.db.shard ? await fanOutAtOnce(loop, rooms) : await fanOutInSteps(loop);
+  if (claimed.length > 0) loop.state.hasEvents = true;
+  return claimed;
 }
 
 /**

@@ -105,6 +105,11 @@ export interface LoopState {
    * Written and read by rounds.ts.
    */
   isInDoubt: boolean;
+  /**
+   * The database has events in the hand of this worker (`event_in_hand`), as far as is known. Set by
+   * fan-out.ts; cleared by rounds.ts.
+   */
+  hasEvents: boolean;
   /** Where the search for due deliveries is. Written and read by search.ts. */
   readonly search: {
     /** Where the next look at all endpoints begins. */
@@ -159,6 +164,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       rounds: null,
       ticks: 0,
       isInDoubt: false,
+      hasEvents: false,
       search: {
         after: { pending: FIRST_ENDPOINT, retrying: FIRST_ENDPOINT },
         unfinished: new Set(WAITING_STATUSES),

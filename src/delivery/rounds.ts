@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { accept } from './attempts.ts';
 import {
   claimUrgent,
+  forgetEvents,
   releaseClaims,
   releaseDead,
   releaseForgotten,
@@ -111,12 +112,17 @@ async function recover(loop: Loop): Promise<void> {
   const { db, lock } = options;
   queues.forgetIdle();
   const released: ReleasedClaim[] = [];
-  if (state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0) {
+  const isThorough = state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0;
+  if (isThorough) {
     const inHand = [...idsInHand(loop), ...(options.inHandElsewhere?.() ?? [])];
     released.push(...(await releaseForgotten(db, lock.number, inHand)));
   }
   state.isInDoubt = false;
   released.push(...(await releaseDead(db)));
+  if (isThorough || state.hasEvents) {
+    state.hasEvents = idsInHand(loop).length > 0;
+    await forgetEvents(db, lock.number);
+  }
   for (const status of WAITING_STATUSES)
     for (const { team_id, endpoint_id } of released.filter((row) => row.status === status))
       queues.setMore(queues.queueOf(team_id, endpoint_id), status);

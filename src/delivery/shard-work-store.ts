@@ -27,7 +27,10 @@ const FIND = statement<Omit<ShardWork, 'shard'>>(
      exists (
        select
        from webhook_delivery
-       where claimed_by is not null
+       where held_by is not null
+     ) or exists (
+       select
+       from event_in_hand
      ) or exists (
        select
        from webhook_delivery
@@ -35,7 +38,7 @@ const FIND = statement<Omit<ShardWork, 'shard'>>(
      ) or exists (
        select
        from webhook_delivery
-       where ${WAITING.retrying.isWaiting} and next_try_at <= $1::timestamptz
+       where ${WAITING.retrying.isWaiting} and due_at <= $1::timestamptz
      ) as has_more`,
   { readsShard: true },
 );

@@ -9,10 +9,13 @@ import { statement, type Db } from '../db/client.ts';
 export const WAITING_STATUSES = ['pending', 'retrying'] as const;
 export type WaitingStatus = (typeof WAITING_STATUSES)[number];
 
-/** Deliveries that wait and that no worker has claimed, and the order in which they are claimed. */
+/**
+ * Deliveries that wait and that no worker has claimed, and the order in which they are claimed.
+ * `due_at` is when such a delivery is due.
+ */
 export const WAITING = {
-  pending: { isWaiting: `status = 'pending' and claimed_by is null`, order: 'id' },
-  retrying: { isWaiting: `status = 'retrying' and claimed_by is null`, order: 'next_try_at' },
+  pending: { isWaiting: `waits_as = 'pending'`, order: 'id' },
+  retrying: { isWaiting: `waits_as = 'retrying'`, order: 'due_at' },
 } as const;
 
 /** An endpoint by its key. */
@@ -45,7 +48,7 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
       cross join lateral (${next('e.team_id, e.endpoint_id')}) found
       where e.place < ${limit}
     )
-    select e.team_id, e.endpoint_id, e.place, w.status = 'active' as is_active, d.next_try_at
+    select e.team_id, e.endpoint_id, e.place, w.status = 'active' as is_active, d.due_at
     from endpoint e
     left join lateral (
       select status
@@ -54,7 +57,7 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
       limit 1
     ) w on true
     cross join lateral (
-      select next_try_at
+      select due_at
       from webhook_delivery
       where team_id = e.team_id and endpoint_id = e.endpoint_id and ${isWaiting}
       order by ${order}
@@ -64,9 +67,9 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
 
 // The row at the limit is returned even if nothing is due there: the next search begins after it.
 function findWaitingText(status: WaitingStatus): string {
-  return `select team_id, endpoint_id, place, is_active and next_try_at <= $4 as is_due
+  return `select team_id, endpoint_id, place, is_active and due_at <= $4 as is_due
     from (${endpointsText(status, '$1, $2', '$3')}) found
-    where is_active and next_try_at <= $4 or place = $3
+    where is_active and due_at <= $4 or place = $3
     order by place`;
 }
 
@@ -105,7 +108,7 @@ export async function findWaiting(
 
 const OLDEST_DUE = statement<{ readonly at: string | null }>(
   'webhooks.oldestDue',
-  `select min(next_try_at) as at
+  `select min(due_at) as at
    from (
      (${endpointsText('pending', `'', ''`, '1000000')})
      union all

@@ -31,6 +31,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'webhooks.takeOldestEvents',
       'webhooks.takeNewestEvents',
       'webhooks.insertDeliveries',
+      'webhooks.holdEvents',
       'webhooks.fanOutAtOnce',
     ],
     why: 'the fan-out takes a batch of events, whosever they are',
@@ -44,7 +45,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'webhooks.findActivated',
       'webhooks.oldestDue',
       'webhooks.findUrgentTeams',
-      'webhooks.findForgottenTeams',
+      'webhooks.findTeamsOfEvents',
       'webhooks.findTeamsOfOldestEvents',
       'webhooks.findTeamsOfNewestEvents',
     ],
@@ -60,16 +61,17 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     why: 'a worker claims deliveries of many teams in one round trip',
   },
   {
-    names: ['webhooks.release', 'webhooks.releaseForgotten'],
-    why: 'a worker lets go what it has claimed, whosever it is',
+    names: [
+      'webhooks.release',
+      'webhooks.releaseClaims',
+      'webhooks.forgetEvents',
+      'webhooks.findTeamsOfClaims',
+    ],
+    why: 'a worker lets go what it or a dead worker has claimed, whosever it is',
   },
   {
-    names: ['webhooks.releaseOfWorkers'],
-    why: 'a worker lets go what dead workers had claimed, whosever it is',
-  },
-  {
-    names: ['webhooks.releaseDead', 'webhooks.findDeadClaims'],
-    why: 'a worker lets go what dead workers had claimed, whosever it is',
+    names: ['webhooks.findDead'],
+    why: 'a worker looks for what dead workers had claimed, whosever it is',
     apart:
       'the workers are looked up in all claims; what is written is found by the number of a worker',
   },
@@ -177,6 +179,7 @@ const BY_THE_OPERATOR = "the operator's command may wait";
  */
 const WAITING: Readonly<Record<string, string>> = {
   'webhooks.insertDeliveries': THE_ENDPOINT_IS_HELD,
+  'webhooks.holdEvents': 'its rows are new, and have no foreign key',
   'events.lockKept': ONLY_KEPT_EVENTS,
   'events.releaseKept': ONLY_KEPT_EVENTS,
   'webhooks.markFannedOut': 'its transaction has locked the events when it took them',

@@ -7,6 +7,7 @@ import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { listCopiedTables, writeInAnyOrder } from '../support/shards.ts';
 import { addTwinRows, teamIdOf, twinOf, twinSeed, TWINS_NOW, type Side } from '../support/twins.ts';
+import { readWrittenColumns } from '../support/written-columns.ts';
 
 /** See the head of this file. */
 export interface World {
@@ -242,10 +243,14 @@ async function unlock(client: PoolClient | null): Promise<void> {
 
 /** Restores the rows of these tables. */
 async function restore({ db }: TestApi, changed: readonly string[]): Promise<void> {
+  const columns = await readWrittenColumns(db.pool);
   const puts = changed.map((name) =>
     name === 'jobs'
       ? 'delete from graphile_worker._private_jobs'
-      : `delete from ${name}; insert into ${name} select * from backup.${name}`,
+      : `delete from ${name};
+         insert into ${name} (${columns.get(name)})
+         select ${columns.get(name)}
+         from backup.${name}`,
   );
   await writeInAnyOrder(db.pool, puts);
 }

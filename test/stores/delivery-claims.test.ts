@@ -26,6 +26,7 @@ beforeEach(async () => {
     `update webhook_endpoint set url = 'https://of.test/' || team_id || '/' || id`,
   );
   await twins.pool.query(`update event set data = to_json(team_id || ' ' || id)`);
+  await twins.pool.query('delete from event_in_hand');
 });
 
 /** Sets columns of deliveries, `team_a whd_1`. */
@@ -212,6 +213,22 @@ describe('releaseClaims', () => {
   });
 });
 
+/** Lets a worker have claimed deliveries when it inserted them. */
+async function claimFirst(worker: number, ...keys: string[]): Promise<void> {
+  await set(
+    `status = 'pending', attempt = 0, next_try_at = created_at, claimed_by = ${worker},
+     first_worker = ${worker}`,
+    ...keys,
+  );
+  await twins.pool.query(
+    `insert into event_in_hand (team_id, event_id, worker)
+     select distinct team_id, event_id, $1::int
+     from webhook_delivery
+     where team_id || ' ' || id = any ($2)`,
+    [worker, keys],
+  );
+}
+
 describe('releaseForgotten', () => {
   beforeEach(async () => {
     await set('claimed_by = 7', 'team_a whd_1', 'team_a whd_2', 'team_b whd_3');
@@ -230,6 +247,39 @@ describe('releaseForgotten', () => {
       twins.whileLocked(held, () => claims.releaseForgotten(twins.db, 7, ['whd_1'])),
     );
     expect(changed).toEqual(released('team_b whd_3'));
+  });
+
+  test('releases what it claimed by inserting it', async () => {
+    await claimFirst(7, 'team_a whd_1', 'team_a whd_2', 'team_b whd_2');
+    await claimFirst(8, 'team_a whd_5');
+    expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, ['whd_1']))).toEqual(
+      released('team_a whd_2', 'team_b whd_2', 'team_b whd_3'),
+    );
+  });
+});
+
+describe('forgetEvents', () => {
+  const forget = () => twins.changes(() => claims.forgetEvents(twins.db, 7));
+
+  test('forgets the events of which the worker has no first attempt in hand', async () => {
+    await claimFirst(7, 'team_a whd_1', 'team_a whd_2', 'team_b whd_2', 'team_b whd_3');
+    await claimFirst(8, 'team_a whd_4');
+    // Attempted, released, claimed by another worker, claimed again by this one: three are let go.
+    await set(`status = 'ok', attempt = 1, next_try_at = null, claimed_by = null`, 'team_a whd_1');
+    await set('claimed_by = null', 'team_b whd_2');
+    await set('claimed_by = 8', 'team_b whd_3');
+    const gone = ['team_a evt_1 7', 'team_b evt_2 7', 'team_b evt_3 7'];
+    expect(await forget()).toEqual({ event_in_hand: gone.map((key) => `- ${key}`) });
+    expect(await forget()).toEqual({});
+  });
+
+  test('keeps an event while one of its deliveries is claimed', async () => {
+    await set(`event_id = 'evt_1'`, 'team_a whd_1', 'team_a whd_2');
+    await claimFirst(7, 'team_a whd_1', 'team_a whd_2');
+    await set('claimed_by = null', 'team_a whd_1');
+    expect(await forget()).toEqual({});
+    await set('claimed_by = null', 'team_a whd_2');
+    expect(await forget()).toEqual({ event_in_hand: ['- team_a evt_1 7'] });
   });
 });
 
@@ -266,6 +316,35 @@ describe('workers', () => {
         'team_a whd_4: claimed_by 8 → null',
         'team_b whd_2: claimed_by 6 → null',
       ],
+    });
+  });
+
+  test('releaseDead finds first claims by their events, and forgets these', async () => {
+    await claimFirst(5, 'team_a whd_1');
+    await claimFirst(6, 'team_a whd_2', 'team_b whd_2');
+    // A dead worker has left an event, but no claim.
+    await claimFirst(8, 'team_b whd_4');
+    await set('claimed_by = null', 'team_b whd_4');
+    const changed = await twins.changes(() => whileWorkersLive(() => claims.releaseDead(twins.db)));
+    expect(changed).toEqual({
+      event_in_hand: ['- team_a evt_2 6', '- team_b evt_2 6', '- team_b evt_4 8'],
+      webhook_delivery: ['team_a whd_2: claimed_by 6 → null', 'team_b whd_2: claimed_by 6 → null'],
+    });
+  });
+
+  test('releaseDead keeps the event of a first claim that is locked', async () => {
+    await claimFirst(7, 'team_a whd_2', 'team_b whd_2');
+    const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
+    const changed = await twins.changes(() =>
+      twins.whileLocked(held, () => claims.releaseDead(twins.db)),
+    );
+    expect(changed).toEqual({
+      event_in_hand: ['- team_b evt_2 7'],
+      ...released('team_b whd_2'),
+    });
+    expect(await twins.changes(() => claims.releaseDead(twins.db))).toEqual({
+      event_in_hand: ['- team_a evt_2 7'],
+      ...released('team_a whd_2'),
     });
   });
 
@@ -608,6 +687,7 @@ describe('the fan-out', () => {
       await waitForFanOut('team_b evt_2', 'team_a evt_3');
       expect(await change()).toEqual({
         event: [marked('team_a evt_3'), marked('team_b evt_2')],
+        event_in_hand: ['+ team_a evt_3 7', '+ team_b evt_2 7'],
         webhook_delivery: [
           '+ team_a whd_new00003',
           '+ team_a whd_new00004',
@@ -733,6 +813,7 @@ describe('the fan-out', () => {
     );
     expect(changed).toEqual({
       event: ['team_a evt_1: fanned_out_at null → 2026-11-18T12:00:00+00:00'],
+      event_in_hand: ['+ team_a evt_1 7'],
       webhook_delivery: ['+ team_a whd_new1', '+ team_a whd_new2'],
     });
     const { rows } = await twins.pool.query<{ claimed_by: number | null }>(

@@ -74,6 +74,46 @@ test('a success ends the delivery and leaves no attempt of its own', async () =>
   });
 });
 
+// Columns of the keys and of the conditions. If none of them changes, Postgres writes no index.
+const INDEXED = `
+  select distinct a.attname::text as name
+  from pg_index i
+  join pg_depend d
+    on d.classid = 'pg_class'::regclass and d.objid = i.indexrelid and d.refobjid = i.indrelid
+  join pg_attribute a on a.attrelid = i.indrelid and a.attnum = d.refobjsubid
+  where i.indrelid = 'webhook_delivery'::regclass
+  order by name`;
+
+test('a first attempt that succeeds within a minute changes no column of an index', async () => {
+  await twins.pool.query(
+    `update webhook_delivery
+     set status = 'pending', attempt = 0, urgent = false, last_attempt_at = null, created_at = $1,
+       next_try_at = $1, claimed_by = $2, first_worker = $2`,
+    [AT, WORKER],
+  );
+  const { rows } = await twins.pool.query<{ name: string }>(INDEXED);
+  const names = rows.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['created_at', 'held_by', 'kept_from', 'waits_as']));
+  const read = async () =>
+    (
+      await twins.pool.query<{ status: string; indexed: object }>(
+        `select status, json_build_object(${names.map((name) => `'${name}', ${name}`).join(', ')})
+           as indexed
+         from webhook_delivery
+         where team_id = 'team_a' and id = any ('{whd_1,whd_2}')
+         order by id`,
+      )
+    ).rows;
+  const [before, other] = await read();
+  const first = ok({ attempt: 1, wasUrgent: false, at: seconds(60), responseExcerpt: 'thanks' });
+  const late = ok({ ...first, id: 'whd_2', at: seconds(61) });
+  await record([{ ...first, id: 'whd_1' }, late]);
+  expect(await read()).toEqual([
+    { status: 'ok', indexed: before?.indexed },
+    { status: 'ok', indexed: { ...other?.indexed, kept_from: '2026-11-20T10:01:01+00:00' } },
+  ]);
+});
+
 test('a failure is kept as an attempt, and only the last ten of its delivery are', async () => {
   await twins.pool.query(
     `insert into webhook_attempt (team_id, delivery_id, attempt, ended_at, response_ms)

@@ -38,15 +38,24 @@ async function readKeys(pool: Pool): Promise<ReadonlyMap<string, readonly string
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
+// Columns that Postgres makes from others say nothing more than those.
+const GENERATED = `
+  select coalesce(array_agg(distinct column_name::text), '{}') as names
+  from information_schema.columns
+  where table_schema = 'public' and is_generated = 'ALWAYS'`;
+
 /** Reads all of them in one statement, so that they are of one moment. */
 async function readTables(
   pool: Pool,
   keys: ReadonlyMap<string, readonly string[]>,
 ): Promise<ReadonlyMap<string, Rows>> {
+  const [generated] = (await pool.query<{ names: string[] }>(GENERATED)).rows;
   const selects = [...keys.keys()].map(
-    (table) => `select '${table}' as of, to_json(t) as row from ${table} t`,
+    (table) => `select '${table}' as of, to_jsonb(t) - $1::text[] as row from ${table} t`,
   );
-  const { rows } = await pool.query<{ of: string; row: Row }>(selects.join('\nunion all\n'));
+  const { rows } = await pool.query<{ of: string; row: Row }>(selects.join('\nunion all\n'), [
+    generated?.names,
+  ]);
   const tables = new Map<string, Map<string, Row>>();
   for (const { of, row } of rows) {
     const key = (keys.get(of) ?? []).map((column) => String(row[column])).join(' ');

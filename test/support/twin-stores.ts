@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 import { holdLock, untilWaiting } from './locks.ts';
 import { writeInAnyOrder } from './shards.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
+import { readWrittenColumns } from './written-columns.ts';
 
 export interface TwinStores {
   readonly db: Database;
@@ -63,8 +64,12 @@ async function open(): Promise<Opened> {
   const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
   const databaseUrl = database.url;
   const restoring = [
-    ...tables.map((table) => `delete from public.${table}`),
-    ...tables.map((table) => `insert into public.${table} select * from original.${table}`),
+    ...Array.from(tables.keys(), (name) => `delete from public.${name}`),
+    ...Array.from(
+      tables,
+      ([name, columns]) =>
+        `insert into public.${name} (${columns}) select ${columns} from original.${name}`,
+    ),
     'delete from graphile_worker._private_jobs',
   ];
   const inTransaction: TwinStores['inTransaction'] = (work) =>
@@ -100,7 +105,7 @@ async function open(): Promise<Opened> {
 }
 
 /** The database goes with the test server. */
-async function load(): Promise<{ database: TestDatabase; tables: readonly string[] }> {
+async function load(): Promise<{ database: TestDatabase; tables: ReadonlyMap<string, string> }> {
   const database = await createTestDatabase();
   await loadTestSeed(database, twinSeed());
   const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
@@ -110,21 +115,16 @@ async function load(): Promise<{ database: TestDatabase; tables: readonly string
   return { database, tables };
 }
 
-/** Copies every table into the schema `original`, and resolves with their names. */
-async function copyTables(pool: Pool): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>(
-    `select quote_ident(tablename) as name
-     from pg_tables
-     where schemaname = 'public'`,
-  );
-  const names = rows.map(({ name }) => name);
+/** Copies every table into the schema `original`. Resolves with the columns to write back. */
+async function copyTables(pool: Pool): Promise<ReadonlyMap<string, string>> {
+  const columns = await readWrittenColumns(pool);
   await pool.query(
     [
       'create schema original',
-      ...names.map((name) => `create table original.${name} as table ${name}`),
+      ...Array.from(columns.keys(), (name) => `create table original.${name} as table ${name}`),
     ].join(';\n'),
   );
-  return names;
+  return columns;
 }
 
 /** Runs `work` while another session, on any database, stays open that ran `text`. */

@@ -341,7 +341,7 @@ async function replaceTimeOfLoading(db: Database): Promise<void> {
     `select quote_ident(c.table_name) as table, quote_ident(c.column_name) as column
      from information_schema.columns c
      join information_schema.tables t using (table_schema, table_name)
-     where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+     where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.is_generated = 'NEVER'
        and c.data_type = 'timestamp with time zone' and c.table_name <> '_prisma_migrations'`,
   );
   const isOfLoading = (column: string) => `${column} between now() - interval '1 hour' and now()`;
@@ -382,6 +382,10 @@ function twinRows(side: Side): Rows {
       fanned_out_at: created_at,
     })),
     webhook_delivery: deliveries,
+    event_in_hand: [1, 2, side === 'a' ? 3 : 4].map((number) => ({
+      event_id: `evt_${number}`,
+      worker: 70,
+    })),
     webhook_attempt: deliveries
       .filter(({ status }) => status !== 'pending')
       .flatMap(({ id, response_code }) =>

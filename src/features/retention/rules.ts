@@ -55,10 +55,10 @@ export const RETENTIONS: readonly Retention[] = [
     name: 'deliveries',
     table: 'webhook_delivery',
     keepMs: 30 * DAY_MS,
-    at: 'last_attempt_at',
+    at: 'kept_from',
     type: 'timestamptz',
     // An urgent delivery waits for an attempt, even if it gave up before.
-    condition: 'next_try_at is null and not urgent',
+    condition: `status <> 'pending' and not urgent`,
     isDelivery: true,
   },
   {

@@ -154,33 +154,51 @@ function searchText(text: DeliveryText): string {
 }
 
 // The waiting deliveries and those that a worker has claimed are each found by an index that holds
-// only these. They are not in the order of the list. If there are so many that sorting them would
-// take long, nearly all of the latest deliveries are waiting, and are found among those.
+// only these, or by their events. They are not in the order of the list. If there are so many that
+// sorting them would take long, nearly all of the latest deliveries are waiting, and are found among
+// those.
 function pendingText(text: DeliveryText): string {
   const { endpoints, condition } = text;
-  const pending = `select created_at, id, status, event_type
-         from webhook_delivery
-         where team_id = $1
-           and endpoint_id = w.id
-           and status = 'pending'`;
+  const columns = 'created_at, id, status, event_type';
   return `with waiting as materialized (
        select each.*
        from ${endpoints}
        cross join lateral (
-         ${pending}
-           and claimed_by is null
+         select ${columns}
+         from webhook_delivery
+         where team_id = $1
+           and endpoint_id = w.id
+           and waits_as = 'pending'
          order by team_id, endpoint_id, id
          limit ${PENDING_MAX + 1}
        ) each
        limit ${PENDING_MAX + 1}
-     ), claimed as materialized (
+     ), in_hand as materialized (
        select each.*
-       from ${endpoints}
+       from event_in_hand h
        cross join lateral (
-         ${pending}
-           and claimed_by is not null
+         select ${columns}, endpoint_id
+         from webhook_delivery
+         where team_id = $1
+           and event_id = h.event_id
+           and claimed_by = h.worker
+           and first_worker = h.worker
          offset 0
        ) each
+       where h.team_id = $1
+       union all
+       select ${columns}, endpoint_id
+       from webhook_delivery
+       where team_id = $1 and held_by is not null
+     ), claimed as materialized (
+       select ${columns}
+       from in_hand
+       where status = 'pending'
+         and exists (
+           select
+           from ${endpoints}
+           where w.id = in_hand.endpoint_id
+         )
      ), are_few as materialized (
        select count(*) <= ${PENDING_MAX} as yes
        from waiting
@@ -206,8 +224,7 @@ function pendingText(text: DeliveryText): string {
      )}`;
 }
 
-// In the words of the index of failed deliveries.
-const HAS_FAILED = ` and status in ('retrying', 'gave_up')`;
+const HAS_FAILED = ' and has_failed';
 
 /** How the list of a status is read. There is an index of the deliveries that failed. */
 const HOW = {

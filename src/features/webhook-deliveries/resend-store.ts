@@ -32,7 +32,7 @@ const HAS_ENDPOINT = `exists (
      )`;
 
 /** Failed deliveries that can be resent. Pings cannot: a new test shows the same. */
-const HAS_FAILED = `status in ('retrying', 'gave_up') and event_type <> 'ping'`;
+const HAS_FAILED = `has_failed and event_type <> 'ping'`;
 
 // A batch locks the same row. This mode does not block results and new deliveries.
 const LOCK_FOR_START = statement(
@@ -207,7 +207,7 @@ const COUNT_DUE = statement<{ due: number }>(
      select
      from webhook_delivery
      where team_id = $1 and endpoint_id = $2
-       and status = 'retrying' and claimed_by is null and next_try_at <= $3
+       and waits_as = 'retrying' and due_at <= $3
      limit $4
    ) waiting`,
 );
