@@ -341,15 +341,14 @@ const FIND_DEAD = statement<TeamRow & { readonly worker: number }>(
    ), dead as materialized (
      select worker
      from (select * from held union select * from in_hand) known
-     where worker is not null
-       and worker not in (
-         select objid::bigint
-         from pg_locks
-         where locktype = 'advisory'
-           and classid = ${WORKER_LOCK_CLASS}
-           and objsubid = 2
-           and database = (select oid from pg_database where datname = current_database())
-       )
+     where worker not in (
+       select objid::bigint
+       from pg_locks
+       where locktype = 'advisory'
+         and classid = ${WORKER_LOCK_CLASS}
+         and objsubid = 2
+         and database = (select oid from pg_database where datname = current_database())
+     )
    )
    select d.team_id, dead.worker
    from dead

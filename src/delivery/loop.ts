@@ -106,8 +106,8 @@ export interface LoopState {
    */
   isInDoubt: boolean;
   /**
-   * The database has events in the hand of this worker (`event_in_hand`), as far as is known. Set by
-   * fan-out.ts; cleared by rounds.ts.
+   * The database has events in the hand of this worker (`event_in_hand`), as far as is known. Set
+   * by fan-out.ts; cleared by rounds.ts.
    */
   hasEvents: boolean;
   /** Where the search for due deliveries is. Written and read by search.ts. */

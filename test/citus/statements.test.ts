@@ -66,7 +66,6 @@ const REFUSED = [
   'webhooks.fanOutAtOnce',
   'webhooks.keepFailed',
   'webhooks.pause',
-  'webhooks.releaseDead',
 ];
 
 /** Reads of all teams, in the background or for the operator. */
@@ -127,6 +126,7 @@ const COORDINATOR = [
   'team.blockMember',
   'team.release',
   'wakeUps.notify',
+  'webhooks.holdEvents',
   'webhooks.insertDeliveries',
   'webhooks.noWaitForDisk',
   'webhooks.resend.addJob',

@@ -162,32 +162,40 @@ describe('two workers', LIMIT, () => {
     await until(() => receiver.requests.length >= 1500);
     await until(async () => (await countDeliveries(`status = 'ok' and attempt = 1`)) === 1500);
     expect(cameOnce(paths, 300)).toBe(true);
+    await until(async () => (await client.query('select from event_in_hand')).rowCount === 0);
   });
 });
 
 describe('a worker that ends', LIMIT, () => {
-  test('when it is killed, another worker makes its attempts, and not before', async () => {
-    const paths = await seedEndpoints(15);
-    for (const path of paths) receiver.on(path, inTurn(hang, status(200)));
-    await writeDeliveries(1);
-    const victim = await startWorker();
-    await until(() => receiver.requests.length === 15);
-    // It lives and does nothing, so the other one makes all deliveries from now on.
-    void victim.kill('SIGSTOP');
-    await startWorker();
-    // The other one takes unclaimed deliveries, and leaves alone those that the first one has.
-    for (const count of [16, 17, 18]) {
-      await writeAbandoned(`evt_late_${count}`);
-      await until(() => receiver.requests.length >= count);
-      expect(receiver.requests).toHaveLength(count);
-    }
-    await victim.kill('SIGKILL');
-    await until(() => receiver.requests.length === 33);
-    await until(
-      async () =>
-        (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 18,
-    );
-  });
+  test.each([
+    ['that it found', () => writeDeliveries(1)],
+    ['that it inserted', () => writeEvents(1)],
+  ])(
+    'when it is killed, another worker makes the attempts %s, and not before',
+    async (_, write) => {
+      const paths = await seedEndpoints(15);
+      for (const path of paths) receiver.on(path, inTurn(hang, status(200)));
+      await write();
+      const victim = await startWorker();
+      await until(() => receiver.requests.length === 15);
+      // It lives and does nothing, so the other one makes all deliveries from now on.
+      void victim.kill('SIGSTOP');
+      await startWorker();
+      // The other one takes unclaimed deliveries, and leaves alone those that the first one has.
+      for (const count of [16, 17, 18]) {
+        await writeAbandoned(`evt_late_${count}`);
+        await until(() => receiver.requests.length >= count);
+        expect(receiver.requests).toHaveLength(count);
+      }
+      await victim.kill('SIGKILL');
+      await until(() => receiver.requests.length === 33);
+      await until(
+        async () =>
+          (await countDeliveries(`status = 'ok' and attempt = 1 and claimed_by is null`)) === 18,
+      );
+      await until(async () => (await client.query('select from event_in_hand')).rowCount === 0);
+    },
+  );
 
   test('when it is stopped, it ends attempts in flight and releases its other claims', async () => {
     const paths = await seedEndpoints(5);

@@ -111,6 +111,50 @@ test('a key of the version before, and one that it still creates, has its team',
   ]);
 });
 
+test('deliveries and claims of the version before are found by the indexes', async () => {
+  await migrateUpTo('20261122100000_write_results_in_place');
+  await database.client.query(`
+    insert into team (id, name, created_at) values ('t', 't', now());
+    insert into event (team_id, id, type, data, created_at)
+    values ('t', 'evt_1', 'member.joined', '{}', now())`);
+  const add = (id: string, status: string, claimedBy: number | null): Promise<unknown> =>
+    database.client.query(
+      `insert into webhook_delivery
+         (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at,
+          last_attempt_at, claimed_by)
+       values
+         ('t', $1, $1, 'evt_1', 'member.joined', $2, case $2 when 'pending' then 0 else 1 end,
+          '2026-11-01T00:00:00Z',
+          case when $2 in ('pending', 'retrying') then '2026-11-03T00:00:00Z'::timestamptz end,
+          case when $2 <> 'pending' then '2026-11-02T00:00:00Z'::timestamptz end, $3)`,
+      [id, status, claimedBy],
+    );
+  for (const status of ['pending', 'retrying', 'ok', 'gave_up']) await add(status, status, null);
+  await add('claimed', 'pending', 7);
+  await migrate(database.url);
+  await add('late', 'pending', 8);
+  // A worker of the version before claims what a dead one of this version had claimed first.
+  await add('taken over', 'pending', 8);
+  await database.client.query(
+    `update webhook_delivery set first_worker = 9 where id = 'taken over'`,
+  );
+  const { rows } = await database.client.query<{ line: string }>(
+    `select concat_ws(', ', id, waits_as, 'due ' || due_at::date, 'held by ' || held_by,
+       case when has_failed then 'failed' end, 'kept from ' || kept_from::date) as line
+     from webhook_delivery
+     order by id collate "C"`,
+  );
+  expect(rows.map(({ line }) => line)).toEqual([
+    'claimed, held by 7',
+    'gave_up, failed, kept from 2026-11-02',
+    'late, held by 8',
+    'ok, kept from 2026-11-02',
+    'pending, pending, due 2026-11-03',
+    'retrying, retrying, due 2026-11-03, failed',
+    'taken over, held by 8',
+  ]);
+});
+
 test('a response of the version before loses its private fields, and is kept', async () => {
   await migrateUpTo('20261120001400_keep_responses_in_two_forms');
   await database.client.query(

@@ -1,8 +1,9 @@
 /**
  * How long rows are kept, and in which order they are deleted:
- *  * A delivery is deleted 30 days after its last attempt, an event when it is 30 days old and its
- *    last delivery is deleted. So the events of a paused endpoint stay as long as their deliveries
- *    wait. They may be millions and cost the removal nothing: it marks each of them once.
+ *  * A delivery is deleted 30 days after its last attempt, to the minute, and an event when it is
+ *    30 days old and its last delivery is deleted. So the events of a paused endpoint stay as long
+ *    as their deliveries wait. They may be millions and cost the removal nothing: it marks each of
+ *    them once.
  *  * The usage of a key is kept for the 90 days that the app shows, an audit entry for 400 days.
  *  * A resend is deleted 30 days after its end.
  *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a

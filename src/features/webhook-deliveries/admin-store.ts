@@ -154,9 +154,8 @@ function searchText(text: DeliveryText): string {
 }
 
 // The waiting deliveries and those that a worker has claimed are each found by an index that holds
-// only these, or by their events. They are not in the order of the list. If there are so many that
-// sorting them would take long, nearly all of the latest deliveries are waiting, and are found among
-// those.
+// only these, or by their events. They are not in the order of the list. If there are too many to
+// sort them, nearly all of the latest deliveries are waiting, and are found among those.
 function pendingText(text: DeliveryText): string {
   const { endpoints, condition } = text;
   const columns = 'created_at, id, status, event_type';
