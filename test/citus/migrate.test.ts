@@ -231,4 +231,42 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     expect(await placesOf(url)).toMatchObject({ later: 'h team_id' });
     await rm(folder, { recursive: true });
   });
+
+  test('writes the deliveries of a distributed database anew', async () => {
+    const name = '20261122100000_write_results_in_place';
+    const url = await cluster.createDatabase('anew');
+    await cluster.join('anew');
+    await migrate(url, { distribute: true });
+    const rows = [
+      `insert into team (id, name, created_at) values ('anew', 'x', now())`,
+      `insert into event (team_id, id, type, data, created_at)
+       values ('anew', 'evt_1', 'ping', '{}', now())`,
+      `insert into webhook_delivery
+         (team_id, id, endpoint_id, event_id, event_type, status, created_at, last_attempt_at)
+       values ('anew', 'whd_1', 'whe_1', 'evt_1', 'ping', 'ok', now(), now())`,
+    ];
+    for (const row of rows) await runSql(url, row);
+    // As the version before has left it. What its indexes hold does not matter.
+    await runSql(url, 'drop table event_in_hand');
+    for (const column of ['waits_as', 'due_at', 'held_by', 'has_failed', 'kept_from'])
+      await runSql(url, `alter table webhook_delivery drop column ${column}`);
+    await runSql(url, 'alter table webhook_delivery drop column first_worker');
+    await runSql(url, 'drop index webhook_delivery_urgent_idx');
+    for (const kind of [
+      'pending',
+      'retrying',
+      'due',
+      'urgent',
+      'claimed',
+      'finished',
+      'failed',
+      'failed_type',
+    ])
+      await runSql(url, `create index webhook_delivery_${kind}_idx on webhook_delivery (id)`);
+    await runSql(url, `delete from _prisma_migrations where migration_name = '${name}'`);
+    expect(await migrate(url)).toEqual([name]);
+    expect(await placesOf(url)).toMatchObject({ event_in_hand: 'h team_id' });
+    const kept = `select id, kept_from = created_at as is_kept from webhook_delivery`;
+    expect(await runSql(url, kept)).toEqual([{ id: 'whd_1', is_kept: true }]);
+  });
 });
