@@ -212,28 +212,25 @@ export interface ReleasedClaim extends EndpointRef {
   readonly status: DeliveryStatus;
 }
 
-/**
- * SQL: the places of the deliveries that some workers have claimed. `workers` and `teams` are the
- * parameters with their numbers and with the teams, for a distributed database.
- */
-const claimsText = (workers: string, teams?: string): string => {
-  const inShard = (column: string): string => (teams ? ofTeams(column, teams) : '');
-  return `
+/** SQL: the deliveries of the event in hand `h` that its worker still has. */
+const firstClaimsText = (columns: string, teams: string): string => `
+           select ${columns}
+           from webhook_delivery
+           where team_id = h.team_id and event_id = h.event_id
+             and claimed_by = h.worker and first_worker = h.worker ${ofTeams('team_id', teams)}
+           offset 0`;
+
+/** SQL: the places of the deliveries that the workers $1 have claimed. $3 are the teams. */
+const CLAIMS = `
        select ctid
        from webhook_delivery
-       where held_by = any (${workers}::int[]) ${inShard('team_id')}
+       where held_by = any ($1::int[]) ${ofTeams('team_id', '$3')}
        union all
        select d.ctid
        from event_in_hand h
-       cross join lateral (
-         select ctid
-         from webhook_delivery
-         where team_id = h.team_id and event_id = h.event_id
-           and claimed_by = h.worker and first_worker = h.worker ${inShard('team_id')}
-         offset 0
+       cross join lateral (${firstClaimsText('ctid', '$3')}
        ) d
-       where h.worker = any (${workers}::int[]) ${inShard('h.team_id')}`;
-};
+       where h.worker = any ($1::int[]) ${ofTeams('h.team_id', '$3')}`;
 
 const RELEASE_CLAIMS = statement<ReleasedClaim>(
   'webhooks.releaseClaims',
@@ -242,7 +239,7 @@ const RELEASE_CLAIMS = statement<ReleasedClaim>(
    where ctid = any (array(
      select ctid
      from webhook_delivery
-     where ctid = any (array(${claimsText('$1', '$3')}))
+     where ctid = any (array(${CLAIMS}))
        and claimed_by = any ($1::int[])
        and id <> all ($2::text[])
        ${ofTeams('team_id', '$3')}
@@ -256,7 +253,7 @@ const FIND_CLAIMS = statement<TeamRow>(
   'webhooks.findTeamsOfClaims',
   `select distinct team_id
    from webhook_delivery
-   where ctid = any (array(${claimsText('$1')}))
+   where ctid = any (array(${CLAIMS}))
      and id <> all ($2::text[])`,
   { readsShard: true },
 );
@@ -282,12 +279,7 @@ const FORGET_EVENTS = statement(
      select ctid
      from event_in_hand h
      where worker = any ($1::int[])
-       and not exists (
-         select
-         from webhook_delivery
-         where team_id = h.team_id and event_id = h.event_id
-           and claimed_by = h.worker and first_worker = h.worker ${ofTeams('team_id', '$2')}
-         offset 0
+       and not exists (${firstClaimsText('', '$2')}
        )
        ${ofTeams('team_id', '$2')}
      for update skip locked
@@ -350,13 +342,13 @@ const FIND_DEAD = statement<TeamRow & { readonly worker: number }>(
          and database = (select oid from pg_database where datname = current_database())
      )
    )
-   select d.team_id, dead.worker
-   from dead
-   join webhook_delivery d on d.held_by = dead.worker
+   select team_id, held_by as worker
+   from webhook_delivery
+   where held_by = any (array(select worker from dead))
    union
-   select h.team_id, dead.worker
-   from dead
-   join event_in_hand h on h.worker = dead.worker`,
+   select team_id, worker
+   from event_in_hand
+   where worker = any (array(select worker from dead))`,
   { readsShard: true },
 );
 

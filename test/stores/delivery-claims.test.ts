@@ -264,7 +264,7 @@ describe('forgetEvents', () => {
   test('forgets the events of which the worker has no first attempt in hand', async () => {
     await claimFirst(7, 'team_a whd_1', 'team_a whd_2', 'team_b whd_2', 'team_b whd_3');
     await claimFirst(8, 'team_a whd_4');
-    // Attempted, released, claimed by another worker, claimed again by this one: three are let go.
+    // Attempted, released, claimed by another worker.
     await set(`status = 'ok', attempt = 1, next_try_at = null, claimed_by = null`, 'team_a whd_1');
     await set('claimed_by = null', 'team_b whd_2');
     await set('claimed_by = 8', 'team_b whd_3');
