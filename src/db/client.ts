@@ -85,6 +85,8 @@ export interface Database extends Db {
    * its line, and to begin early would gain nothing.
    */
   hasRoom(teamId: string): boolean;
+  /** Whether it is known to be plain Postgres, where one statement may be for several teams. */
+  isPlain(): boolean;
   /** How much waits for its team's turn. */
   waiting(): Waiting;
   /**
@@ -204,6 +206,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     prisma,
     ...own,
     hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
+    isPlain: () => nodes.isPlain(),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
     transaction: (work) => transactions.run(THE_PROCESS, work),
     forCaller: (given) => {

@@ -13,6 +13,8 @@ import { statement } from './statement.ts';
 export interface TeamNodes {
   /** The name of the node with the team's rows. null: on plain Postgres, and as long as unknown. */
   of(teamId: string): string | null;
+  /** Whether the database is known to have no nodes. */
+  isPlain(): boolean;
 }
 
 const FRESH_MS = 5_000;
@@ -60,6 +62,7 @@ export function createTeamNodes(db: Pick<Db, 'query'>, maxTeams = MAX_TEAMS): Te
       });
   };
   return {
+    isPlain: () => isPlain,
     of: (teamId) => {
       if (isPlain) return null;
       const place = known.get(teamId);

@@ -28,6 +28,7 @@ beforeEach(() => {
 
 test.skipIf(isOnCitus)('plain Postgres is asked once whether it has nodes', async () => {
   const nodes = createTeamNodes({ query: ask });
+  expect(nodes.isPlain()).toBe(false);
   expect([nodes.of('team_a'), nodes.of('team_b')]).toEqual([null, null]);
   await until(async () => {
     const before = asked.length;
@@ -35,6 +36,7 @@ test.skipIf(isOnCitus)('plain Postgres is asked once whether it has nodes', asyn
     await new Promise(setImmediate);
     return asked.length === before;
   });
+  await until(() => nodes.isPlain());
   expect(asked).toEqual(['shards.isCitus']);
 });
 
@@ -57,6 +59,7 @@ describe.runIf(isOnCitus)('on a distributed database', () => {
     const teams = Array.from({ length: 50 }, (_, number) => `team_${number}`);
     await until(() => !teams.map((team) => nodes.of(team)).includes(null));
     for (const team of teams) expect(nodes.of(team)).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(nodes.isPlain()).toBe(false);
     const times = asked.filter((name) => name === 'teamNodes.find').length;
     expect(times).toBeLessThanOrEqual(2);
   });

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Queries } from '../../db/client.ts';
 import { authenticateRequest } from './authenticate-store.ts';
 import type { Credential } from './credential.ts';
+import type { GatheredKeys } from './gathered-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Tenant } from './tenant.ts';
 
@@ -33,7 +34,8 @@ export const IP_RATE_LIMIT_PER_MINUTE = 120;
 /**
  * Finds the team and the key of a request and counts the request, in one round trip. Every request
  * asks, so a revoked key stops working at the next one. The tenant of a known key is the same
- * object as at its last request if nothing about it has changed (`known-keys.ts`).
+ * object as at its last request if nothing about it has changed (`known-keys.ts`). A request that
+ * is `together` with others is asked for with them.
  *
  * Every kind of bad key runs the same statement with the same comparison, so that the response time
  * tells nothing about a key (see `authenticate_request` in the migrations).
@@ -47,17 +49,22 @@ export async function authenticate(
     readonly limits: RateLimits;
     readonly clock: Clock;
     readonly knownKeys: KnownKeys;
+    readonly gatheredKeys: GatheredKeys;
+    /** The team of the key, if it is known. */
+    readonly teamId: string | null;
+    readonly together: boolean;
   },
 ): Promise<Authentication> {
-  const { credential, nonce, ip, limits, clock, knownKeys } = request;
-  const row = await authenticateRequest(db, {
-    ...credential,
-    nonce,
-    ip,
-    ...limits,
-    now: clock.override(),
-    teamId: knownKeys.find(credential)?.team.id ?? null,
-  });
+  const { credential, nonce, ip, limits, clock, knownKeys, gatheredKeys, together } = request;
+  const { teamId } = request;
+  const { keyPrefix, proof } = credential;
+  const gathered =
+    together && keyPrefix !== null && teamId !== null
+      ? await gatheredKeys.ask({ teamId, keyPrefix, proof, ip })
+      : null;
+  const askAlone = () =>
+    authenticateRequest(db, { ...credential, nonce, ip, ...limits, now: clock.override(), teamId });
+  const row = gathered ?? (await gatheredKeys.alone(askAlone()));
   const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row);
   if (!row.counted || !tenant?.enabled) knownKeys.forget(credential);
   return {

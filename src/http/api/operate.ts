@@ -19,23 +19,30 @@ export interface Ahead {
   /** The tenant that it is for. */
   readonly tenant: Tenant;
   readonly response: Promise<ApiResponse>;
-  /** What the authentication asks by, to travel with the read's statement. */
-  readonly beside: Queries;
+  /** What the authentication asks by, to travel beside the read. null: it goes apart. */
+  readonly beside: Queries | null;
 }
 
 /**
  * Begins a read of a known key for the tenant that the key had at its last request, unless the
- * team's line is full: then its authentication must not wait behind its reads.
+ * team's line is full: then its authentication must not wait behind its reads. `goesApart` says
+ * that the authentication is asked for with others, and not beside the read.
  */
-export function readAhead(exchange: RestExchange, tenant: Tenant | undefined): Ahead | null {
+export function readAhead(
+  exchange: RestExchange,
+  tenant: Tenant | undefined,
+  goesApart: boolean,
+): Ahead | null {
   const { match } = exchange;
   if (!tenant || match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
   const { db } = exchange.options;
   if (!db.hasRoom(tenant.team.id)) return null;
-  const beside = db.withCompanion(tenant.team.id);
-  const response = read(exchange, match, { tenant, companion: beside.companion });
+  const beside = goesApart ? null : db.withCompanion(tenant.team.id);
+  const companion = beside?.companion ?? null;
+  const response = read(exchange, match, { tenant, companion });
   // If the caller is refused, nobody else waits for the response.
-  response.then(beside.companion.goAlone, beside.companion.goAlone);
+  const end = (): void => companion?.goAlone();
+  response.then(end, end);
   return { tenant, response, beside };
 }
 

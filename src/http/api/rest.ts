@@ -13,6 +13,7 @@ import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
 import { authenticate } from './authenticate.ts';
 import { describeRefusal, readCredential, type Credential } from './credential.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
+import { createGatheredKeys, type GatheredKeys } from './gathered-keys.ts';
 import { createKnownKeys, type KnownKeys } from './known-keys.ts';
 import { negotiateLanguage } from './language.ts';
 import { operate, readAhead } from './operate.ts';
@@ -29,7 +30,10 @@ import type { Tenant } from './tenant.ts';
 export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const keys: Keys = { nonce: randomBytes(16), known: createKnownKeys() };
+  const nonce = randomBytes(16);
+  const by = { nonce, limits: options.limits, clock: options.services.clock };
+  const gathered = createGatheredKeys(options.db, by);
+  const keys: Keys = { nonce, known: createKnownKeys(), gathered };
   const { endpoints = ENDPOINTS } = options;
   const matchRoute = compileRoutes(endpoints);
   const headersOf = compileDeprecations(options, endpoints);
@@ -40,11 +44,12 @@ export function createRest(
     try {
       const credential = readCredential(authorizationOf(exchange), keys.nonce);
       const known = keys.known.find(credential);
-      const ahead = readAhead(exchange, known);
-      const db = ahead?.beside ?? options.db.forTeam(known?.team.id ?? null);
-      const tenant = await admit(exchange, { db, credential, keys }).catch((error: unknown) =>
-        hold(exchange, error),
-      );
+      const together = known !== undefined && gathered.hasCompany();
+      const ahead = readAhead(exchange, known, together);
+      const teamId = known?.team.id ?? null;
+      const db = ahead?.beside ?? options.db.forTeam(teamId);
+      const by = { db, credential, keys, teamId, together };
+      const tenant = await admit(exchange, by).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
       else await operate(exchange, tenant, ahead);
     } catch (error) {
@@ -59,6 +64,7 @@ interface Keys {
   /** Random bytes that only this process knows, for the blinded comparison. */
   readonly nonce: Buffer;
   readonly known: KnownKeys;
+  readonly gathered: GatheredKeys;
 }
 
 type MatchRoute = ReturnType<typeof compileRoutes>;
@@ -127,17 +133,28 @@ function begin(
  */
 async function admit(
   exchange: RestExchange,
-  by: { readonly db: Queries; readonly credential: Credential; readonly keys: Keys },
+  by: {
+    readonly db: Queries;
+    readonly credential: Credential;
+    readonly keys: Keys;
+    /** The team of the key, if it is known. */
+    readonly teamId: string | null;
+    /** The key is known, and others are being asked for. */
+    readonly together: boolean;
+  },
 ): Promise<Tenant | null> {
   const { options, request, match } = exchange;
-  const { nonce, known } = by.keys;
-  exchange.authentication = await authenticate(by.db, {
-    credential: by.credential,
-    nonce,
+  const { db, credential, keys, teamId, together } = by;
+  exchange.authentication = await authenticate(db, {
+    credential,
+    nonce: keys.nonce,
     ip: options.ipOf(request),
     limits: options.limits,
     clock: options.services.clock,
-    knownKeys: known,
+    knownKeys: keys.known,
+    gatheredKeys: keys.gathered,
+    teamId,
+    together,
   });
   exchange.trace?.step('http.authenticate', exchange.startedAt, null);
   options.entrance.known(request);

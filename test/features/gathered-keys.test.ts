@@ -1,0 +1,421 @@
+// Requests of known keys that come while others are on their way are authenticated in one
+// statement. Nobody may be able to tell, except by a watch.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { fixedClock, systemClock } from '../../src/core/clock.ts';
+import {
+  authenticateRequest,
+  authenticateTogether,
+  type AuthenticationRow,
+} from '../../src/http/api/authenticate-store.ts';
+import { readCredential } from '../../src/http/api/credential.ts';
+import { createGatheredKeys, type KnownRequest } from '../../src/http/api/gathered-keys.ts';
+import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+const NOW = new Date('2026-11-02T09:00:20.000Z');
+const names = Array.from({ length: 12 }, (_, n) => `t${n}`);
+const teamIds = names.map((name) => `team_${name}`);
+
+/** An API whose teams' keys are known, and were counted once. */
+async function startKnown(options: Partial<Parameters<typeof startTestApi>[0]> = {}) {
+  const api = await startTestApi({
+    clock: fixedClock(NOW),
+    seed: makeSeed(names.map((name) => makeTeam(name))),
+    connections: 100,
+    quickStatementMs: 4_000,
+    ...options,
+  });
+  for (const id of teamIds) expect((await read(api, id)).status).toBe(200);
+  return api;
+}
+
+const read = (api: TestApi, teamId: string): Promise<ApiResponse> =>
+  api.call(api.key(teamId), 'GET', '/me');
+
+/** Keeps a stranger's request on its way until the test ends, so that the others have company. */
+async function keepCompany({ db, call }: TestApi): Promise<void> {
+  const gate = Promise.withResolvers<void>();
+  const forTeam = db.forTeam.bind(db);
+  const spy = vi.spyOn(db, 'forTeam').mockImplementationOnce((teamId) => {
+    const { query, queryFirst } = forTeam(teamId);
+    return {
+      query,
+      queryFirst: async (what, values) => {
+        await gate.promise;
+        return queryFirst(what, values);
+      },
+    };
+  });
+  const stranger = call(null, 'GET', '/me');
+  onTestFinished(async () => {
+    gate.resolve();
+    expect((await stranger).status).toBe(401);
+    spy.mockRestore();
+  });
+  await until(async () => spy.mock.calls.length > 0);
+}
+
+/** Counts the keys that were asked for together. */
+function countTogether({ db }: TestApi): () => number {
+  const spy = vi.spyOn(db, 'query');
+  onTestFinished(() => spy.mockRestore());
+  return () =>
+    spy.mock.calls
+      .filter(([what]) => what.name === 'http.authenticateTogether')
+      .reduce((sum, [, values]) => sum + (values[0] as unknown[]).length, 0);
+}
+
+const counts = async (api: TestApi): Promise<Record<string, number>> => {
+  const { rows } = await api.db.pool.query<{ team: string; count: number }>(
+    `select team_id || ' ' || split_part(bucket, ':', 1) as team, count from team_counter`,
+  );
+  return Object.fromEntries(rows.map(({ team, count }) => [team, count]));
+};
+
+const leftOf = ({ headers }: ApiResponse): number => Number(headers['ratelimit-remaining']);
+
+describe('requests at once', () => {
+  test('are counted one by one, and each gets a rate of its own', async () => {
+    const api = await startKnown({ keyLimitPerMinute: 1000 });
+    const together = countTogether(api);
+    await keepCompany(api);
+    const rounds = 8;
+    const all = teamIds.flatMap((id) => Array.from({ length: rounds }, () => id));
+    const responses = await Promise.all(all.map((id) => read(api, id)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    for (const id of teamIds) {
+      const own = responses.filter((_, place) => all[place] === id);
+      expect(own.map(leftOf).toSorted((a, b) => b - a)).toEqual(
+        Array.from({ length: rounds }, (_, n) => 998 - n),
+      );
+      for (const { body } of own) expect(body).toMatchObject({ tenant_id: id });
+    }
+    expect(together()).toBeGreaterThanOrEqual(teamIds.length);
+    expect(await counts(api)).toEqual(
+      Object.fromEntries(
+        teamIds.flatMap((id) => [`${id} key`, `${id} keys`].map((name) => [name, rounds + 1])),
+      ),
+    );
+  });
+
+  test.each([
+    ['key', { keyLimitPerMinute: 11 }, {}],
+    ['team', {}, { rate_limit_per_min: 11 }],
+  ])('end exactly at the limit of the %s', async (_of, limits, team) => {
+    const seed = makeSeed(names.map((name) => makeTeam(name, team)));
+    const api = await startKnown({ ...limits, seed });
+    const together = countTogether(api);
+    await keepCompany(api);
+    const all = [...teamIds, ...Array.from({ length: 30 }, () => 'team_t0')];
+    const responses = await Promise.all(all.map((id) => read(api, id)));
+    const own = responses.filter((_, place) => all[place] === 'team_t0');
+    expect(
+      own
+        .filter(({ status }) => status === 200)
+        .map(leftOf)
+        .toSorted((a, b) => a - b),
+    ).toEqual(Array.from({ length: 10 }, (_, n) => n));
+    expect(own.filter(({ status }) => status === 429)).toHaveLength(21);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(21);
+    expect(together()).toBeGreaterThanOrEqual(teamIds.length);
+    expect(await counts(api)).toMatchObject({ 'team_t0 key': 11, 'team_t0 keys': 11 });
+  });
+
+  test('of a key that was revoked, or of a team that was suspended, are refused', async () => {
+    const api = await startKnown();
+    await api.db.pool.query(
+      `update api_key set revoked_at = '2026-11-01' where team_id = 'team_t1'`,
+    );
+    await api.db.pool.query(`update team set status = 'suspended' where id = 'team_t2'`);
+    await api.db.pool.query(`update api_key set scopes = '{}' where team_id = 'team_t3'`);
+    const together = countTogether(api);
+    await keepCompany(api);
+    const responses = await Promise.all(
+      teamIds.map((id) => api.call(api.key(id), 'GET', '/users')),
+    );
+    expect(together()).toBe(teamIds.length);
+    const refused: Record<number, object> = {
+      1: { status: 401, body: { code: 'unauthorized' } },
+      2: { status: 403, body: { code: 'api_disabled' } },
+      3: { status: 403, body: { code: 'insufficient_scope' } },
+    };
+    responses.forEach((response, place) =>
+      expect(response).toMatchObject(refused[place] ?? { status: 200 }),
+    );
+    expect(await counts(api)).toMatchObject({ 'team_t1 key': 1, 'team_t2 key': 2 });
+  });
+
+  test('do not wait for a team whose counters are locked', async () => {
+    const api = await startKnown();
+    const release = await holdLock(
+      api,
+      `select from team_counter where team_id = 'team_t5' and bucket = 'keys' for update`,
+    );
+    const together = countTogether(api);
+    await keepCompany(api);
+    const locked = { isAnswered: false };
+    const responses = teamIds.map(async (id) => {
+      const response = await read(api, id);
+      if (id === 'team_t5') locked.isAnswered = true;
+      return response;
+    });
+    const others = await Promise.all(responses.filter((_, place) => place !== 5));
+    expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(together()).toBe(teamIds.length);
+    await untilWaiting(api, 1);
+    expect(locked.isAnswered).toBe(false);
+    await release();
+    expect((await responses[5])?.status).toBe(200);
+    expect(await counts(api)).toMatchObject({ 'team_t5 key': 2, 'team_t5 keys': 2 });
+  });
+});
+
+describe('the statement', () => {
+  let api: TestApi;
+  const nonce = randomBytes(16);
+  const terms = { nonce, keyPerMinute: 100, ipPerMinute: 100, now: NOW };
+
+  beforeAll(async () => {
+    const api_keys = [
+      { name: 'few', scopes: ['users:read' as const, 'cases:read' as const] },
+      { name: 'local', scopes: 'all' as const, allowed_ips: ['10.0.0.0/8'] },
+    ];
+    api = await startTestApi({
+      clock: fixedClock(NOW),
+      seed: makeSeed([makeTeam('a', { api_keys, rate_limit_per_min: 50 }), makeTeam('b')]),
+    });
+  });
+
+  const knownOf = (
+    name: string,
+    teamId = 'team_a',
+    ip: string | null = '10.1.2.3',
+  ): KnownRequest => {
+    const { keyPrefix, proof } = readCredential(`Bearer ${api.key(teamId, name)}`, nonce);
+    return { teamId, keyPrefix: keyPrefix ?? '', proof, ip };
+  };
+  const alone = (request: KnownRequest): Promise<AuthenticationRow> =>
+    authenticateRequest(api.db, { ...terms, ...request });
+  const together = (...keys: KnownRequest[]) =>
+    authenticateTogether(
+      api.db,
+      terms,
+      keys.map((key) => ({ ...key, calls: 1 })),
+    );
+  const setMinute = (minute: string) =>
+    api.db.pool.query(`update team_counter set minute = ${minute}`);
+
+  test.each(['full', 'few', 'none', 'local'])(
+    'knows of a key what it alone knows: %s',
+    async (name) => {
+      const first = await alone(knownOf(name));
+      const [second, ...others] = await together(knownOf(name));
+      expect(others).toEqual([]);
+      const third = await alone(knownOf(name));
+      const left = first.bucket_remaining;
+      expect(second).toEqual({ ...first, bucket_remaining: left - 1 });
+      expect(third).toEqual({ ...first, bucket_remaining: left - 2 });
+    },
+  );
+
+  test.each([
+    ['an unknown prefix', () => ({ ...knownOf('full'), keyPrefix: 'svck_live_unknown1' })],
+    ['another secret', () => ({ ...knownOf('full'), proof: knownOf('few').proof })],
+    ['another team', () => ({ ...knownOf('full'), teamId: 'team_b' })],
+    ['another address', () => knownOf('local', 'team_a', '11.0.0.1')],
+    ['no address', () => knownOf('local', 'team_a', null)],
+  ])('returns no row for %s, and counts nothing', async (_what, request) => {
+    await alone(knownOf('full'));
+    await alone(knownOf('local'));
+    const before = await counts(api);
+    expect(await together(request())).toEqual([]);
+    expect(await counts(api)).toEqual(before);
+  });
+
+  test.each([
+    ['revoked', `revoked_at = '2026-11-02T09:00:20Z'`, true],
+    ['revoked later', `revoked_at = '2026-11-02T09:00:20.001Z'`, false],
+    ['expired', `expires_at = '2026-11-02T09:00:20Z'`, true],
+    ['expired later', `expires_at = '2026-11-02T09:00:20.001Z'`, false],
+  ])('asks for a key again that is %s: %s', async (_what, change, isRefused) => {
+    await alone(knownOf('full'));
+    await api.db.pool.query(`update api_key set ${change} where team_id = 'team_a'`);
+    const rows = await together(knownOf('full'));
+    expect(rows).toHaveLength(isRefused ? 0 : 1);
+    expect((await alone(knownOf('full'))).key_id === null).toBe(isRefused);
+    await api.db.pool.query(`update api_key set revoked_at = null, expires_at = null`);
+  });
+
+  test('returns no row in a minute without counters, nor for one that is late', async () => {
+    const minute = Math.floor(NOW.getTime() / 60_000);
+    for (const other of [minute - 1, minute + 1]) {
+      await alone(knownOf('full'));
+      await setMinute(String(other));
+      const before = await counts(api);
+      expect(await together(knownOf('full'))).toEqual([]);
+      expect(await counts(api)).toEqual(before);
+    }
+    await setMinute(String(minute));
+    expect(await together(knownOf('full'))).toHaveLength(1);
+  });
+
+  test('counts all calls of a key, or none', async () => {
+    await api.db.pool.query(`update team_counter set count = 0`);
+    const ask = (calls: number) =>
+      authenticateTogether(api.db, terms, [
+        { ...knownOf('full'), calls },
+        { ...knownOf('full', 'team_b'), calls: 1 },
+      ]);
+    await alone(knownOf('full', 'team_b'));
+    expect(await ask(51)).toMatchObject([{ team_id: 'team_b' }]);
+    const [of] = (await ask(49)).filter(({ team_id }) => team_id === 'team_a');
+    expect(of).toMatchObject({ bucket_limit: 50, bucket_remaining: 1 });
+    expect(await ask(2)).toMatchObject([{ team_id: 'team_b' }]);
+    expect(await ask(1)).toHaveLength(2);
+    expect(await ask(1)).toMatchObject([{ team_id: 'team_b' }]);
+    expect((await alone(knownOf('full'))).counted).toBe(false);
+  });
+
+  test.each(['key:%', 'keys'])('skips a team whose counter is locked: %s', async (bucket) => {
+    await api.db.pool.query(`update team_counter set count = 0`);
+    const before = await counts(api);
+    const release = await holdLock(
+      api,
+      `select from team_counter where team_id = 'team_a' and bucket like '${bucket}' for update`,
+    );
+    const keys = [knownOf('full'), knownOf('full', 'team_b')];
+    expect(await together(...keys)).toMatchObject([{ team_id: 'team_b' }]);
+    await release();
+    expect(await counts(api)).toMatchObject({ 'team_a keys': before['team_a keys'] });
+    await until(async () => (await together(...keys)).length === 2);
+  });
+});
+
+describe('what waits', () => {
+  const limits = { keyPerMinute: 1000, personPerMinute: 1000, ipPerMinute: 1000 };
+
+  /** The keys of an API, with each statement held until it is let go. */
+  async function startHeld() {
+    const api = await startKnown();
+    const nonce = randomBytes(16);
+    const sent: { keys: string[]; calls: number[]; go: (error?: Error) => void }[] = [];
+    const query: TestApi['db']['query'] = async (what, values) => {
+      const gate = Promise.withResolvers<void>();
+      const go = (error?: Error) => (error ? gate.reject(error) : gate.resolve());
+      sent.push({ keys: values[0] as string[], calls: values[4] as number[], go });
+      await gate.promise;
+      return api.db.query(what, values);
+    };
+    const db = { query, isPlain: () => true };
+    const gathered = createGatheredKeys(db, { nonce, limits, clock: fixedClock(NOW) });
+    const ask = (teamId: string, ip = '127.0.0.1') => {
+      const { keyPrefix, proof } = readCredential(`Bearer ${api.key(teamId)}`, nonce);
+      return gathered.ask({ teamId, keyPrefix: keyPrefix ?? '', proof, ip });
+    };
+    return { gathered, ask, sent };
+  }
+
+  test('goes at the end of the turn, and then when the statement before has ended', async () => {
+    const { gathered, ask, sent } = await startHeld();
+    expect(gathered.hasCompany()).toBe(false);
+    const first = [ask('team_t0'), ask('team_t1'), ask('team_t0')];
+    expect(sent).toEqual([]);
+    await delay(1);
+    expect(sent).toMatchObject([{ keys: ['team_t0', 'team_t1'], calls: [2, 1] }]);
+    expect(gathered.hasCompany()).toBe(true);
+    const second = [ask('team_t2'), ask('team_t0')];
+    await delay(1);
+    expect(sent).toHaveLength(1);
+    sent[0]?.go();
+    expect((await Promise.all(first)).map((row) => [row?.team_id, row?.bucket_remaining])).toEqual([
+      ['team_t0', 998],
+      ['team_t1', 998],
+      ['team_t0', 997],
+    ]);
+    expect(sent).toMatchObject([{}, { keys: ['team_t2', 'team_t0'], calls: [1, 1] }]);
+    sent[1]?.go();
+    expect(await Promise.all(second)).toMatchObject([
+      { team_id: 'team_t2' },
+      { team_id: 'team_t0', bucket_remaining: 996 },
+    ]);
+    await until(async () => !gathered.hasCompany());
+  });
+
+  test('goes after a moment if the statement before is silent', async () => {
+    const { ask, sent } = await startHeld();
+    const silent = ask('team_t0');
+    await until(async () => sent.length === 1);
+    const next = ask('team_t1');
+    await until(async () => sent.length === 2);
+    const last = ask('team_t2');
+    // The end of the first one lets nobody go: the second one has taken its place.
+    sent[0]?.go();
+    expect(await silent).toMatchObject({ team_id: 'team_t0' });
+    await delay(5);
+    expect(sent).toHaveLength(2);
+    sent[1]?.go();
+    expect(await next).toMatchObject({ team_id: 'team_t1' });
+    await until(async () => sent.length === 3);
+    sent[2]?.go();
+    expect(await last).toMatchObject({ team_id: 'team_t2' });
+  });
+
+  test('fails with its statement, and the next one is asked', async () => {
+    const { ask, sent } = await startHeld();
+    const failing = [ask('team_t0'), ask('team_t0'), ask('team_t1')];
+    const failed = Promise.allSettled(failing);
+    await until(async () => sent.length === 1);
+    const next = ask('team_t0');
+    sent[0]?.go(new Error('gone'));
+    expect(await failed).toMatchObject(failing.map(() => ({ reason: { message: 'gone' } })));
+    await until(async () => sent.length === 2);
+    sent[1]?.go();
+    expect(await next).toMatchObject({ team_id: 'team_t0' });
+  });
+
+  test('is asked for alone beside another key or address of its team', async () => {
+    const { ask, sent } = await startHeld();
+    const one = ask('team_t0');
+    expect(await ask('team_t0', '127.0.0.2')).toBeNull();
+    await until(async () => sent.length === 1);
+    sent[0]?.go();
+    expect(await one).toMatchObject({ team_id: 'team_t0' });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('is divided into statements of at most a hundred keys', async () => {
+    const sizes: number[] = [];
+    const query: TestApi['db']['query'] = async (_what, values) => {
+      sizes.push((values[0] as string[]).length);
+      return [];
+    };
+    const gathered = createGatheredKeys(
+      { query, isPlain: () => true },
+      { nonce: randomBytes(16), limits, clock: systemClock },
+    );
+    const rows = await Promise.all(
+      Array.from({ length: 250 }, (_, n) =>
+        gathered.ask({ teamId: `t${n}`, keyPrefix: 'p', proof: Buffer.alloc(32), ip: null }),
+      ),
+    );
+    expect(rows).toEqual(rows.map(() => null));
+    expect(sizes).toEqual([100, 100, 50]);
+  });
+
+  test('has no company on a distributed database', async () => {
+    const query: TestApi['db']['query'] = async () => [];
+    const gathered = createGatheredKeys(
+      { query, isPlain: () => false },
+      { nonce: randomBytes(16), limits, clock: systemClock },
+    );
+    const asking = Promise.withResolvers<void>();
+    const ended = gathered.alone(asking.promise);
+    expect(gathered.hasCompany()).toBe(false);
+    asking.resolve();
+    await ended;
+  });
+});
