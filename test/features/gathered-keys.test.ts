@@ -321,12 +321,13 @@ describe('what waits', () => {
 
   test('goes at the end of the turn, and then when the statement before has ended', async () => {
     const { gathered, ask, sent } = await startHeld();
-    expect(gathered.hasCompany()).toBe(false);
+    const takes = () => [true, false].map((isRead) => gathered.takes({ isRead }));
+    expect(takes()).toEqual([false, true]);
     const first = [ask('team_t0'), ask('team_t1'), ask('team_t0')];
     expect(sent).toEqual([]);
     await delay(1);
     expect(sent).toMatchObject([{ keys: ['team_t0', 'team_t1'], calls: [2, 1] }]);
-    expect(gathered.hasCompany()).toBe(true);
+    expect(takes()).toEqual([true, true]);
     const second = [ask('team_t2'), ask('team_t0')];
     await delay(1);
     expect(sent).toHaveLength(1);
@@ -342,7 +343,7 @@ describe('what waits', () => {
       { team_id: 'team_t2' },
       { team_id: 'team_t0', bucket_remaining: 996 },
     ]);
-    await until(async () => !gathered.hasCompany());
+    await until(async () => !gathered.takes({ isRead: true }));
   });
 
   test('goes after a moment if the statement before is silent', async () => {
@@ -406,7 +407,7 @@ describe('what waits', () => {
     expect(sizes).toEqual([100, 100, 50]);
   });
 
-  test('has no company on a distributed database', async () => {
+  test('is asked for alone on a distributed database', async () => {
     const query: TestApi['db']['query'] = async () => [];
     const gathered = createGatheredKeys(
       { query, isPlain: () => false },
@@ -414,7 +415,7 @@ describe('what waits', () => {
     );
     const asking = Promise.withResolvers<void>();
     const ended = gathered.alone(asking.promise);
-    expect(gathered.hasCompany()).toBe(false);
+    for (const isRead of [true, false]) expect(gathered.takes({ isRead })).toBe(false);
     asking.resolve();
     await ended;
   });

@@ -2,10 +2,10 @@
  * Authenticates requests of known keys together: one statement for the keys of many teams costs
  * Postgres a fourth of what one for each costs.
  *
- * A request that comes while nothing else is on its way is asked for alone, and travels with its
- * read. Those that come meanwhile wait for each other: until the end of the turn of the event loop,
- * or until the statement before has ended. So the more there is to do, the more goes together. The
- * statement is sent after the last of them has come, so a key that was revoked before is refused.
+ * A read that comes while nothing else is on its way is asked for alone, in one packet with its own
+ * statement. All others wait for each other: until the end of the turn of the event loop, or until
+ * the statement before has ended. So the more there is to do, the more goes together. The statement
+ * is sent after the last of them has come, so a key that was revoked before is refused.
  *
  * It only knows the usual case, and waits for no lock. Any other request is asked for alone.
  */
@@ -19,10 +19,10 @@ export type KnownRequest = Omit<CallsOfKey, 'calls'>;
 
 export interface GatheredKeys {
   /** Whether a request that comes now should be asked for with others. */
-  readonly hasCompany: () => boolean;
+  readonly takes: (request: { readonly isRead: boolean }) => boolean;
   /** Resolves with null if the request must be asked for alone. It was not counted then. */
   readonly ask: (request: KnownRequest) => Promise<AdmittedRow | null>;
-  /** Keeps the others company while it is on its way alone. */
+  /** Counts as being on its way, so that reads which come meanwhile go together. */
   readonly alone: <T>(asking: Promise<T>) => Promise<T>;
 }
 
@@ -85,7 +85,7 @@ export function createGatheredKeys(
     });
   };
   return {
-    hasCompany: () => onTheirWay > 0 && db.isPlain(),
+    takes: ({ isRead }) => (!isRead || onTheirWay > 0) && db.isPlain(),
     ask: (key) => {
       const known = waiting.get(key.teamId);
       if (known && !isSame(known.key, key)) return Promise.resolve(null);

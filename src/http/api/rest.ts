@@ -44,7 +44,8 @@ export function createRest(
     try {
       const credential = readCredential(authorizationOf(exchange), keys.nonce);
       const known = keys.known.find(credential);
-      const together = known !== undefined && gathered.hasCompany();
+      const isRead = request.method === 'GET';
+      const together = known !== undefined && gathered.takes({ isRead });
       const ahead = readAhead(exchange, known, together);
       const teamId = known?.team.id ?? null;
       const db = ahead?.beside ?? options.db.forTeam(teamId);
@@ -139,7 +140,7 @@ async function admit(
     readonly keys: Keys;
     /** The team of the key, if it is known. */
     readonly teamId: string | null;
-    /** The key is known, and others are being asked for. */
+    /** The key is known, and is asked for with others. */
     readonly together: boolean;
   },
 ): Promise<Tenant | null> {
