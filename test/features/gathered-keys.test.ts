@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
+import { openDatabase } from '../../src/db/client.ts';
 import {
   authenticateRequest,
   authenticateTogether,
@@ -278,6 +279,37 @@ describe('the statement', () => {
     expect(await ask(1)).toHaveLength(2);
     expect(await ask(1)).toMatchObject([{ team_id: 'team_b' }]);
     expect((await alone(knownOf('full'))).counted).toBe(false);
+  });
+
+  test('counts exactly beside itself and beside requests alone', async () => {
+    await api.db.pool.query(`update team_counter set count = 0`);
+    await alone(knownOf('full'));
+    await alone(knownOf('few'));
+    await api.db.pool.query(`update team set rate_limit_per_min = 90 where id = 'team_a'`);
+    const other = openDatabase({ url: api.databaseUrl, poolMax: 16, onError: () => undefined });
+    onTestFinished(async () => {
+      await other.close();
+      await api.db.pool.query(`update team set rate_limit_per_min = 50 where id = 'team_a'`);
+    });
+    const admitted = await Promise.all(
+      Array.from({ length: 120 }, async (_, n) => {
+        const db = n % 2 === 0 ? api.db : other;
+        const key = knownOf(n % 3 === 0 ? 'few' : 'full');
+        if (n % 4 === 0)
+          return (await authenticateRequest(db, { ...terms, ...key })).counted ? 1 : 0;
+        return (await authenticateTogether(db, terms, [{ ...key, calls: 2 }])).length * 2;
+      }),
+    );
+    const total = admitted.reduce<number>((sum, calls) => sum + calls, 2);
+    expect(total).toBeGreaterThan(30);
+    expect(total).toBeLessThanOrEqual(90);
+    const { rows } = await api.db.pool.query(
+      `select sum(count) filter (where bucket like 'key:%')::int as keys,
+         sum(count) filter (where bucket = 'keys')::int as team
+       from team_counter
+       where team_id = 'team_a'`,
+    );
+    expect(rows).toEqual([{ keys: total, team: total }]);
   });
 
   test.each(['key:%', 'keys'])('skips a team whose counter is locked: %s', async (bucket) => {
