@@ -207,21 +207,22 @@ describe('the statement', () => {
       terms,
       keys.map((key) => ({ ...key, calls: 1 })),
     );
-  const setMinute = (minute: string) =>
-    api.db.pool.query(`update team_counter set minute = ${minute}`);
 
-  test.each(['full', 'few', 'none', 'local'])(
-    'knows of a key what it alone knows: %s',
-    async (name) => {
-      const first = await alone(knownOf(name));
-      const [second, ...others] = await together(knownOf(name));
-      expect(others).toEqual([]);
-      const third = await alone(knownOf(name));
-      const left = first.bucket_remaining;
-      expect(second).toEqual({ ...first, bucket_remaining: left - 1 });
-      expect(third).toEqual({ ...first, bucket_remaining: left - 2 });
-    },
-  );
+  test.each([
+    ['full', 'team_a'],
+    ['few', 'team_a'],
+    ['none', 'team_a'],
+    ['local', 'team_a'],
+    ['full', 'team_b'],
+  ])('knows of a key what it alone knows: %s of %s', async (name, teamId) => {
+    const first = await alone(knownOf(name, teamId));
+    const [second, ...others] = await together(knownOf(name, teamId));
+    expect(others).toEqual([]);
+    const third = await alone(knownOf(name, teamId));
+    const left = first.bucket_remaining;
+    expect(second).toEqual({ ...first, bucket_remaining: left - 1 });
+    expect(third).toEqual({ ...first, bucket_remaining: left - 2 });
+  });
 
   test.each([
     ['an unknown prefix', () => ({ ...knownOf('full'), keyPrefix: 'svck_live_unknown1' })],
@@ -251,17 +252,49 @@ describe('the statement', () => {
     await api.db.pool.query(`update api_key set revoked_at = null, expires_at = null`);
   });
 
-  test('returns no row in a minute without counters, nor for one that is late', async () => {
-    const minute = Math.floor(NOW.getTime() / 60_000);
-    for (const other of [minute - 1, minute + 1]) {
+  test.each(['%', 'keys', 'key:%'])(
+    'returns no row while a counter is in another minute: %s',
+    async (bucket) => {
       await alone(knownOf('full'));
-      await setMinute(String(other));
-      const before = await counts(api);
-      expect(await together(knownOf('full'))).toEqual([]);
-      expect(await counts(api)).toEqual(before);
-    }
-    await setMinute(String(minute));
-    expect(await together(knownOf('full'))).toHaveLength(1);
+      const setMinute = (change: number) =>
+        api.db.pool.query('update team_counter set minute = $1 where bucket like $2', [
+          Math.floor(NOW.getTime() / 60_000) + change,
+          bucket,
+        ]);
+      for (const change of [-1, 1]) {
+        await setMinute(change);
+        const before = await counts(api);
+        expect(await together(knownOf('full'))).toEqual([]);
+        expect(await counts(api)).toEqual(before);
+      }
+      await setMinute(0);
+      expect(await together(knownOf('full'))).toHaveLength(1);
+    },
+  );
+
+  test('keeps to the rows of the team, whatever others are called', async () => {
+    await api.db.pool.query(
+      `insert into member (team_id, id, email, role, status, created_at, invited_at)
+       select 'team_b', created_by, 'twin@b.test', 'member', 'invited', now(), now()
+       from api_key
+       where team_id = 'team_a' and name = 'full'`,
+    );
+    await api.db.pool.query(
+      `insert into team_counter
+       select 'team_b', bucket, minute, 0
+       from team_counter
+       where team_id = 'team_a' and bucket like 'key:%'`,
+    );
+    expect(await together(knownOf('full'))).toMatchObject([
+      { team_id: 'team_a', creator_role: 'owner' },
+    ]);
+    const { rows } = await api.db.pool.query(
+      `delete from team_counter
+       where team_id = 'team_b'
+         and substr(bucket, 5) in (select prefix from api_key where team_id = 'team_a')
+       returning count`,
+    );
+    expect(new Set(rows.map(({ count }: { count: number }) => count))).toEqual(new Set([0]));
   });
 
   test('counts all calls of a key, or none', async () => {
