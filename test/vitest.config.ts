@@ -30,6 +30,8 @@ const ALONE_ON_CITUS = ['test/citus/growing.test.ts', 'test/races/chaos.test.ts'
 const NOT_ON_CITUS = [
   // It judges the functions of the migrations. Those of triggers go with `--distribute`.
   'test/contract/tenancy.test.ts',
+  // One statement for teams of several shards. There, every request is asked for alone.
+  'test/features/gathered-keys.test.ts',
 ];
 /** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */
 const ONLY_ON_CITUS = ['test/citus/{counting,growing,requests}.test.ts'];
