@@ -31,8 +31,8 @@ export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const nonce = randomBytes(16);
-  const by = { nonce, limits: options.limits, clock: options.services.clock };
-  const gathered = createGatheredKeys(options.db, by);
+  const { db, limits, services } = options;
+  const gathered = createGatheredKeys(db, { nonce, limits, clock: services.clock });
   const keys: Keys = { nonce, known: createKnownKeys(), gathered };
   const { endpoints = ENDPOINTS } = options;
   const matchRoute = compileRoutes(endpoints);
@@ -48,8 +48,8 @@ export function createRest(
       const together = known !== undefined && gathered.takes({ isRead });
       const ahead = readAhead(exchange, known, together);
       const teamId = known?.team.id ?? null;
-      const db = ahead?.beside ?? options.db.forTeam(teamId);
-      const by = { db, credential, keys, teamId, together };
+      const asking = ahead?.beside ?? db.forTeam(teamId);
+      const by = { db: asking, credential, keys, teamId, together };
       const tenant = await admit(exchange, by).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
       else await operate(exchange, tenant, ahead);
