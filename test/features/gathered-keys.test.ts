@@ -1,5 +1,5 @@
-// Requests of known keys that come while others are on their way are authenticated in one
-// statement. Nobody may be able to tell, except by a watch.
+// Requests of known keys that come at once are authenticated in one statement. Nobody may be able
+// to tell, except by a watch.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -148,6 +148,17 @@ describe('requests at once', () => {
       expect(response).toMatchObject(refused[place] ?? { status: 200 }),
     );
     expect(await counts(api)).toMatchObject({ 'team_t1 key': 1, 'team_t2 key': 2 });
+  });
+
+  test('a write goes with others even while nothing is on its way', async () => {
+    const api = await startKnown();
+    const together = countTogether(api);
+    const body = { email: 'new@t0.test' };
+    expect((await api.call(api.key('team_t0'), 'POST', '/users', { body })).status).toBe(201);
+    expect(together()).toBe(1);
+    expect((await read(api, 'team_t0')).status).toBe(200);
+    expect(together()).toBe(1);
+    expect(await counts(api)).toMatchObject({ 'team_t0 key': 3, 'team_t0 keys': 3 });
   });
 
   test('do not wait for a team whose counters are locked', async () => {

@@ -69,7 +69,7 @@ export async function authenticateRequest(
 // valid, and both counters have room in this minute. A key that it does not return was not counted
 // and is asked for alone. So is one whose counters somebody else holds: this statement waits for no
 // lock, and no team for another one. The counters of a key and a team are locked in the same order
-// as there. A team may be given once.
+// as there. Each team may be given only once.
 const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
   'http.authenticateTogether',
   `with clock as materialized (
@@ -77,7 +77,7 @@ const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
        (60 - floor(extract(epoch from at))::bigint % 60)::int as reset_s
      from (select coalesce($7::timestamptz, clock_timestamp()) as at) now
    ), known as materialized (
-     select n.calls, k.prefix, k.id as key_id, k.team_id, k.scopes,
+     select clock.minute, clock.reset_s, n.calls, k.prefix, k.id as key_id, k.team_id, k.scopes,
        k.created_by as creator_id, m.role as creator_role, m.status as creator_status,
        t.plan, t.status as team_status, t.language, t.rate_limit_per_min,
        t.member_detail_enabled, t.leaderboard_enabled
@@ -96,14 +96,13 @@ const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
        $8 - of_key.count - calls as key_remaining,
        rate_limit_per_min - of_keys.count - calls as team_remaining
      from known
-     cross join clock
      join team_counter of_key on of_key.team_id = known.team_id
        and of_key.bucket = 'key:' || known.prefix
-       and of_key.minute = clock.minute
+       and of_key.minute = known.minute
        and of_key.count <= $8 - calls
      join team_counter of_keys on of_keys.team_id = known.team_id
        and of_keys.bucket = 'keys'
-       and of_keys.minute = clock.minute
+       and of_keys.minute = known.minute
        and of_keys.count <= rate_limit_per_min - calls
      for update of of_key, of_keys skip locked
    ), counted as (
@@ -123,8 +122,7 @@ const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
    from (
      select *, (key_remaining, $8) <= (team_remaining, rate_limit_per_min) as key_is_tighter
      from room
-   ) r
-   cross join clock`,
+   ) r`,
 );
 
 /** The requests of one key from one address. */

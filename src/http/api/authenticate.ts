@@ -55,16 +55,17 @@ export async function authenticate(
     readonly together: boolean;
   },
 ): Promise<Authentication> {
-  const { credential, nonce, ip, limits, clock, knownKeys, gatheredKeys, together } = request;
-  const { teamId } = request;
+  const { credential, nonce, ip, limits, clock, teamId, together } = request;
+  const { knownKeys, gatheredKeys } = request;
   const { keyPrefix, proof } = credential;
   const gathered =
     together && keyPrefix !== null && teamId !== null
       ? await gatheredKeys.ask({ teamId, keyPrefix, proof, ip })
       : null;
-  const askAlone = () =>
-    authenticateRequest(db, { ...credential, nonce, ip, ...limits, now: clock.override(), teamId });
-  const row = gathered ?? (await gatheredKeys.alone(askAlone()));
+  const terms = { nonce, ...limits, now: clock.override() };
+  const row =
+    gathered ??
+    (await gatheredKeys.alone(authenticateRequest(db, { ...credential, ...terms, ip, teamId })));
   const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row);
   if (!row.counted || !tenant?.enabled) knownKeys.forget(credential);
   return {

@@ -22,7 +22,7 @@ export interface GatheredKeys {
   readonly takes: (request: { readonly isRead: boolean }) => boolean;
   /** Resolves with null if the request must be asked for alone. It was not counted then. */
   readonly ask: (request: KnownRequest) => Promise<AdmittedRow | null>;
-  /** Counts as being on its way, so that reads which come meanwhile go together. */
+  /** Passes on what is asked alone. As long as that takes, reads that come go together. */
   readonly alone: <T>(asking: Promise<T>) => Promise<T>;
 }
 
@@ -55,7 +55,7 @@ export function createGatheredKeys(
       onTheirWay -= 1;
     }
   };
-  const ask = async (asked: readonly Waiting[]): Promise<void> => {
+  const send = async (asked: readonly Waiting[]): Promise<void> => {
     const { nonce, limits, clock } = by;
     const terms = { nonce, ...limits, now: clock.override() };
     const keys = asked.map(({ key, answers }) => ({ ...key, calls: answers.length }));
@@ -71,7 +71,7 @@ export function createGatheredKeys(
     if (before || waiting.size === 0) return;
     const asked = [...waiting.values()].slice(0, MAX_KEYS);
     for (const { key } of asked) waiting.delete(key.teamId);
-    const own = ask(asked);
+    const own = send(asked);
     before = own;
     const release = (): void => {
       if (before !== own) return;
