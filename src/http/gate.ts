@@ -5,6 +5,9 @@
  * A request holds a place of its address until its caller is known and counted, or it was
  * answered. The place is free at the next turn of the event loop: so a request that is answered at
  * once, without waiting for anything, takes its turn like the others.
+ *
+ * Callers that are recognized, by a key that was valid a moment ago, have more places, which they
+ * take at that next turn: one statement looks up as many of them as wait for it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLine, type Line } from '../core/line.ts';
@@ -19,10 +22,14 @@ export interface Gate {
   ) => void;
   /** The caller is known: the place is free for the next one of its address. */
   readonly known: (request: IncomingMessage) => void;
+  /** The caller was known a moment ago: takes one of the places for such callers if it is free. */
+  readonly recognized: (request: IncomingMessage) => void;
 }
 
 /** Few enough that a turn of the event loop stays short, and many enough to fill a round trip. */
 const PLACES_PER_ADDRESS = 16;
+/** Besides those. Nobody waits for one of them. */
+const PLACES_OF_RECOGNIZED = 64;
 /**
  * A place is given to the next one after this time. Otherwise, while the database is silent, each
  * request would wait for all the time limits of those before it.
@@ -31,8 +38,12 @@ const PLACE_MAX_MS = 200;
 
 interface Address {
   taken: number;
+  takenByRecognized: number;
   readonly waiting: Line<Waiting>;
 }
+
+/** What a request can do with its place. */
+type Place = Readonly<Record<'leave' | 'change', () => void>>;
 
 interface Waiting {
   readonly request: IncomingMessage;
@@ -42,39 +53,59 @@ interface Waiting {
 
 export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
   const addresses = new Map<string, Address>();
-  const places = new WeakMap<IncomingMessage, () => void>();
+  const places = new WeakMap<IncomingMessage, Place>();
 
   const letIn = (name: string, address: Address, { request, response, next }: Waiting): void => {
     address.taken += 1;
-    const release = (): void => {
+    let isRecognized = false;
+    const leave = (): void => {
       if (!places.delete(request)) return;
       clearTimeout(limit);
-      setImmediate(leave, name, address);
+      if (!isRecognized) {
+        setImmediate(letNextIn, name, address);
+        return;
+      }
+      address.takenByRecognized -= 1;
+      forgetEmpty(name, address);
     };
-    const limit = setTimeout(release, placeMaxMs);
-    places.set(request, release);
+    const change = (): void => {
+      if (isRecognized || address.takenByRecognized === PLACES_OF_RECOGNIZED) return;
+      isRecognized = true;
+      address.takenByRecognized += 1;
+      setImmediate(letNextIn, name, address);
+    };
+    const limit = setTimeout(leave, placeMaxMs);
+    places.set(request, { leave, change });
     // A response that waits behind another one gets no event if the connection ends.
-    request.once('close', release);
-    response.once('close', release);
+    request.once('close', leave);
+    response.once('close', leave);
     next();
   };
-  const leave = (name: string, address: Address): void => {
+  const letNextIn = (name: string, address: Address): void => {
     address.taken -= 1;
     for (let waiting = address.waiting.shift(); waiting; waiting = address.waiting.shift()) {
       if (waiting.request.socket.destroyed) continue;
       letIn(name, address, waiting);
       return;
     }
-    if (address.taken === 0) addresses.delete(name);
+    forgetEmpty(name, address);
+  };
+  const forgetEmpty = (name: string, { taken, takenByRecognized }: Address): void => {
+    if (taken === 0 && takenByRecognized === 0) addresses.delete(name);
   };
   return {
     enter: (name, request, response, next) => {
       if (request.socket.destroyed) return;
-      const address = addresses.get(name) ?? { taken: 0, waiting: createLine() };
+      const address = addresses.get(name) ?? {
+        taken: 0,
+        takenByRecognized: 0,
+        waiting: createLine(),
+      };
       addresses.set(name, address);
       if (address.taken < PLACES_PER_ADDRESS) letIn(name, address, { request, response, next });
       else address.waiting.join({ request, response, next });
     },
-    known: (request) => places.get(request)?.(),
+    known: (request) => places.get(request)?.leave(),
+    recognized: (request) => places.get(request)?.change(),
   };
 }

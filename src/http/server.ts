@@ -45,7 +45,7 @@ export function createApp(options: AppOptions): Express {
     return pace(networkOfCaller(request), cost);
   };
   const refused: Entrance['refused'] = (request) => slowDown(request, 1);
-  const entrance = { known: gate.known, refused };
+  const entrance = { known: gate.known, recognized: gate.recognized, refused };
   const shared = { ...options, ipOf, entrance, bodies: createBodies() };
   const rest = createRest(shared);
   app.use((request, response, next) => {

@@ -7,10 +7,28 @@ import { createKnownKeys } from '../../src/http/api/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 
+/** The requests that the gate was told to recognize. */
+const recognized: string[] = vi.hoisted(() => []);
+vi.mock(import('../../src/http/gate.ts'), async (importOriginal) => {
+  const { createGate } = await importOriginal();
+  return {
+    createGate: (placeMaxMs) => {
+      const gate = createGate(placeMaxMs);
+      return {
+        ...gate,
+        recognized: (request) => {
+          recognized.push(`${request.method} ${request.url}`);
+          gate.recognized(request);
+        },
+      };
+    },
+  };
+});
+
 let api: TestApi;
 
 /** Each test has a team of its own. */
-const TEAMS = ['facts', 'refused', 'stranger', 'write'] as const;
+const TEAMS = ['facts', 'recognized', 'refused', 'stranger', 'write'] as const;
 
 beforeAll(async () => {
   // A team with a slow statement has no room, and its reads would not begin early.
@@ -163,6 +181,24 @@ test('a write of a known key begins when its caller is known', async () => {
   expect(begun()).toBe(0);
   const { rows } = await api.db.pool.query(`select 1 from assignment where id = 'asg_write'`);
   expect(rows).toHaveLength(1);
+});
+
+test('a request is recognized by the whole key only, and not after a refusal', async () => {
+  const key = api.key('team_recognized');
+  const tell = async (by: string, method = 'GET'): Promise<number> => {
+    recognized.splice(0);
+    await api.call(by, method, '/assignments/asg_unknown');
+    return recognized.length;
+  };
+  expect(await tell(key)).toBe(0);
+  expect(await tell(key)).toBe(1);
+  expect(await tell(key, 'DELETE')).toBe(1);
+  expect(await tell(`${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`)).toBe(0);
+  await api.db.pool.query(
+    `update api_key set revoked_at = now() where team_id = 'team_recognized'`,
+  );
+  expect(await tell(key)).toBe(1);
+  expect(await tell(key)).toBe(0);
 });
 
 test('the known keys are bounded, and the oldest is forgotten', () => {

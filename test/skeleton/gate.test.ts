@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { createGate } from '../../src/http/gate.ts';
 
 const PLACES = 16;
+const PLACES_OF_RECOGNIZED = 64;
 const WAIT = { timeout: 60_000 };
 
 interface Entered {
@@ -112,4 +113,43 @@ test('a request that waits for long inside gives its place to the next', async (
   await send('a', 'next');
   await isIn('next');
   expect(names()).toContain('next');
+});
+
+test('recognized callers take other places, so that the next ones come in', async () => {
+  const { gate, send, fill, names, find, isIn } = await serve();
+  await fill('a');
+  await send('a', 'next');
+  const { request } = find('a0');
+  gate.recognized(request);
+  gate.recognized(request);
+  await isIn('next');
+  await send('a', 'later');
+  gate.known(request);
+  // What was freed is a place for recognized callers: `later` would be in before `stranger`.
+  await send('b', 'stranger');
+  await isIn('stranger');
+  expect(names()).not.toContain('later');
+});
+
+test('as many recognized callers as there are places for them, and then no more', async () => {
+  const { gate, send, fill, names, find, isIn } = await serve();
+  const recognize = (name: string): void => gate.recognized(find(name).request);
+  await fill('a');
+  const all = Array.from({ length: PLACES_OF_RECOGNIZED + 1 }, (_, index) => `x${index}`);
+  for (const name of all) await send('a', name);
+  const entering = Array.from({ length: PLACES }, (_, index) => `a${index}`).concat(all);
+  for (const [index, name] of all.slice(0, -1).entries()) {
+    recognize(entering[index] ?? '');
+    await isIn(name);
+  }
+  const [last = ''] = all.slice(-1);
+  const oneMore = entering[PLACES_OF_RECOGNIZED] ?? '';
+  recognize(oneMore);
+  await send('b', 'stranger');
+  await isIn('stranger');
+  expect(names()).not.toContain(last);
+  // A recognized caller that goes makes room for another one.
+  gate.known(find('a0').request);
+  recognize(oneMore);
+  await isIn(last);
 });

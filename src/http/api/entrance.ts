@@ -4,6 +4,8 @@ import type { IncomingMessage } from 'node:http';
 export interface Entrance {
   /** The caller was looked up and counted. The next request of the same address may come in. */
   readonly known: (request: IncomingMessage) => void;
+  /** The key was valid at its last request. More of such requests are looked up at once. */
+  readonly recognized: (request: IncomingMessage) => void;
   /**
    * The caller is a stranger or over a limit. Resolves when the refusal may be sent: an address
    * gets only so many of them a second.

@@ -44,6 +44,7 @@ export function createRest(
     try {
       const credential = readCredential(authorizationOf(exchange), keys.nonce);
       const known = keys.known.find(credential);
+      if (known !== undefined) options.entrance.recognized(request);
       const isRead = request.method === 'GET';
       const together = known !== undefined && gathered.takes({ isRead });
       const ahead = readAhead(exchange, known, together);
