@@ -42,8 +42,12 @@ interface Address {
   readonly waiting: Line<Waiting>;
 }
 
-/** What a request can do with its place. */
-type Place = Readonly<Record<'leave' | 'change', () => void>>;
+/** What a request holds. */
+interface Place {
+  readonly leave: () => void;
+  /** Takes one of those for recognized callers instead, if it is free. */
+  readonly change: () => void;
+}
 
 interface Waiting {
   readonly request: IncomingMessage;

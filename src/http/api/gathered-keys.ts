@@ -41,8 +41,8 @@ export function createGatheredKeys(
   db: Pick<Database, 'query' | 'isPlain'>,
   by: { readonly nonce: Buffer; readonly limits: RateLimits; readonly clock: Clock },
 ): GatheredKeys {
-  /** By team: a statement counts only one key of each. */
-  const waiting = new Map<string, Waiting>();
+  /** By team: a statement counts only one key of each. A new map for each: see `core/line.ts`. */
+  let waiting = new Map<string, Waiting>();
   let onTheirWay = 0;
   /** The statement that the next one waits for. */
   let before: Promise<void> | null = null;
@@ -69,8 +69,9 @@ export function createGatheredKeys(
   };
   const askNext = (): void => {
     if (before || waiting.size === 0) return;
-    const asked = [...waiting.values()].slice(0, MAX_KEYS);
-    for (const { key } of asked) waiting.delete(key.teamId);
+    const all = [...waiting];
+    const asked = all.slice(0, MAX_KEYS).map(([, each]) => each);
+    waiting = new Map(all.slice(MAX_KEYS));
     const own = send(asked);
     before = own;
     const release = (): void => {
