@@ -6,8 +6,9 @@
  * answered. The place is free at the next turn of the event loop: so a request that is answered at
  * once, without waiting for anything, takes its turn like the others.
  *
- * Callers that are recognized, by a key that was valid a moment ago, have more places, which they
- * take at that next turn: one statement looks up as many of them as wait for it.
+ * A caller that is recognized, by a key that was valid at its last request, moves to one of the
+ * places that are only for such callers, and the first one is free at the next turn. They are more,
+ * because one statement looks up all of them that wait.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLine, type Line } from '../core/line.ts';
@@ -22,13 +23,13 @@ export interface Gate {
   ) => void;
   /** The caller is known: the place is free for the next one of its address. */
   readonly known: (request: IncomingMessage) => void;
-  /** The caller was known a moment ago: takes one of the places for such callers if it is free. */
+  /** The key was valid at its last request: moves to a place for such callers, if one is free. */
   readonly recognized: (request: IncomingMessage) => void;
 }
 
 /** Few enough that a turn of the event loop stays short, and many enough to fill a round trip. */
 const PLACES_PER_ADDRESS = 16;
-/** Besides those. Nobody waits for one of them. */
+/** More places, beside those. Nobody waits for one of them. */
 const PLACES_OF_RECOGNIZED = 64;
 /**
  * A place is given to the next one after this time. Otherwise, while the database is silent, each
@@ -45,8 +46,8 @@ interface Address {
 /** What a request holds. */
 interface Place {
   readonly leave: () => void;
-  /** Takes one of those for recognized callers instead, if it is free. */
-  readonly change: () => void;
+  /** To one for recognized callers, if there is one. */
+  readonly move: () => void;
 }
 
 interface Waiting {
@@ -72,14 +73,14 @@ export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
       address.takenByRecognized -= 1;
       forgetEmpty(name, address);
     };
-    const change = (): void => {
+    const move = (): void => {
       if (isRecognized || address.takenByRecognized === PLACES_OF_RECOGNIZED) return;
       isRecognized = true;
       address.takenByRecognized += 1;
       setImmediate(letNextIn, name, address);
     };
     const limit = setTimeout(leave, placeMaxMs);
-    places.set(request, { leave, change });
+    places.set(request, { leave, move });
     // A response that waits behind another one gets no event if the connection ends.
     request.once('close', leave);
     response.once('close', leave);
@@ -110,6 +111,6 @@ export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
       else address.waiting.join({ request, response, next });
     },
     known: (request) => places.get(request)?.leave(),
-    recognized: (request) => places.get(request)?.change(),
+    recognized: (request) => places.get(request)?.move(),
   };
 }

@@ -7,8 +7,8 @@ import { createKnownKeys } from '../../src/http/api/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 
-/** The requests that the gate was told to recognize. */
-const recognized: string[] = vi.hoisted(() => []);
+/** Called for each request that the gate is told to recognize. */
+const recognized = vi.hoisted(() => vi.fn<() => void>());
 vi.mock(import('../../src/http/gate.ts'), async (importOriginal) => {
   const { createGate } = await importOriginal();
   return {
@@ -17,7 +17,7 @@ vi.mock(import('../../src/http/gate.ts'), async (importOriginal) => {
       return {
         ...gate,
         recognized: (request) => {
-          recognized.push(`${request.method} ${request.url}`);
+          recognized();
           gate.recognized(request);
         },
       };
@@ -186,9 +186,9 @@ test('a write of a known key begins when its caller is known', async () => {
 test('a request is recognized by the whole key only, and not after a refusal', async () => {
   const key = api.key('team_recognized');
   const tell = async (by: string, method = 'GET'): Promise<number> => {
-    recognized.splice(0);
+    recognized.mockClear();
     await api.call(by, method, '/assignments/asg_unknown');
-    return recognized.length;
+    return recognized.mock.calls.length;
   };
   expect(await tell(key)).toBe(0);
   expect(await tell(key)).toBe(1);

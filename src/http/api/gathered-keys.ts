@@ -41,7 +41,10 @@ export function createGatheredKeys(
   db: Pick<Database, 'query' | 'isPlain'>,
   by: { readonly nonce: Buffer; readonly limits: RateLimits; readonly clock: Clock },
 ): GatheredKeys {
-  /** By team: a statement counts only one key of each. A new map for each: see `core/line.ts`. */
+  /**
+   * By team: a statement counts only one key of each. Every statement leaves a new map behind, for
+   * the reason in `core/line.ts`.
+   */
   let waiting = new Map<string, Waiting>();
   let onTheirWay = 0;
   /** The statement that the next one waits for. */

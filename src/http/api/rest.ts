@@ -31,10 +31,9 @@ export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const nonce = randomBytes(16);
-  const { db, limits, services } = options;
+  const { db, limits, services, endpoints = ENDPOINTS } = options;
   const gathered = createGatheredKeys(db, { nonce, limits, clock: services.clock });
   const keys: Keys = { nonce, known: createKnownKeys(), gathered };
-  const { endpoints = ENDPOINTS } = options;
   const matchRoute = compileRoutes(endpoints);
   const headersOf = compileDeprecations(options, endpoints);
   const document = createResource('application/json', options.document);
