@@ -14,12 +14,12 @@ import {
 import type { Loop } from './loop.ts';
 
 /** Few, because each event may have 50 subscribers, and claims wait for the fan-out. */
-const EVENTS_PER_FAN_OUT = 50;
+const EVENTS_PER_FAN_OUT = { least: 5, most: 50 };
 /**
  * A delivery that is claimed when it is inserted costs a third less than one that is claimed later.
  * So events wait while the queues are full, but no longer than this.
  */
-const WAIT_MAX_MS = 100;
+const WAIT_MAX_MS = 250;
 
 /**
  * Whether to look for new deliveries now, events or urgent ones: they are wanted, and either the
@@ -37,6 +37,18 @@ export function takeWanted({ state }: Loop): { events: boolean; urgent: boolean 
   state.wanted.urgent = false;
   state.fannedOutAtMs = performance.now();
   return { events, urgent };
+}
+
+/**
+ * How many events to take: as many as there is room for their deliveries. The others would wait
+ * unclaimed, where all workers find them; and while some of an endpoint wait, no worker claims its
+ * new ones at once. A shard's loop has little room, and many round trips for each fan-out.
+ */
+function eventsToTake({ options, queues, state }: Loop): number {
+  const { least, most } = EVENTS_PER_FAN_OUT;
+  const room = queues.capacity();
+  if (room === 0 || options.db.shard) return most;
+  return Math.min(most, Math.max(least, Math.floor(room / state.deliveriesPerEvent)));
 }
 
 /**
@@ -59,17 +71,17 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
 async function fanOutAtOnce(loop: Loop, rooms: readonly Share[]): Promise<ClaimedDelivery[]> {
   const { options, queues } = loop;
   const at = options.clock.now();
+  const limit = eventsToTake(loop);
   const rows = await fanOutInOne(options.db, {
     at,
     worker: options.lock.number,
-    limit: EVENTS_PER_FAN_OUT,
+    limit,
     idStem: newIdStem('webhookDelivery'),
     capacity: queues.capacity(),
     rooms: rooms.map(({ queue: { teamId, endpointId }, room }) => ({ teamId, endpointId, room })),
   });
   const made = rows.filter((row) => row.id !== null);
-  const isAll = eventsOf(rows).length < EVENTS_PER_FAN_OUT;
-  noteTaken(loop, { isAll, hasMade: rows.some((row) => !row.must_wait) });
+  noteTaken(loop, { limit, rows, made: rows.filter((row) => !row.must_wait) });
   for (const { team_id, endpoint_id } of made.filter((row) => !row.is_claimed))
     queues.setMore(queues.queueOf(team_id, endpoint_id), 'pending');
   return made.filter((row) => row.is_claimed).map((row) => ({ ...row, ...firstAttempt(at) }));
@@ -79,30 +91,37 @@ async function fanOutAtOnce(loop: Loop, rooms: readonly Share[]): Promise<Claime
 async function fanOutInSteps(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   const at = options.clock.now();
-  const teams = await findWaitingTeams(options.db, state.fanOutNext, EVENTS_PER_FAN_OUT);
+  const limit = eventsToTake(loop);
+  const teams = await findWaitingTeams(options.db, state.fanOutNext, limit);
   if (teams?.length === 0) return [];
-  const { taken, made, claimed } = await options.db.transaction(async (tx) => {
-    const all = await takeEvents(tx, state.fanOutNext, EVENTS_PER_FAN_OUT, teams);
-    const rows = withoutBusy(all);
-    const planned = planDeliveries(loop, rows, at);
-    const events = eventsOf(rows);
-    const { deliveries } = planned;
+  const { rows, made, claimed } = await options.db.transaction(async (tx) => {
+    const rows = await takeEvents(tx, state.fanOutNext, limit, teams);
+    const made = withoutBusy(rows);
+    const { deliveries, claimed } = planDeliveries(loop, made, at);
     const worker = options.lock.number;
-    if (rows.length > 0) insertDeliveries(tx, { at, worker, events, deliveries });
-    return { taken: eventsOf(all).length, made: events.length, claimed: planned.claimed };
+    if (made.length > 0) insertDeliveries(tx, { at, worker, events: eventsOf(made), deliveries });
+    return { rows, made, claimed };
   });
-  noteTaken(loop, { isAll: taken < EVENTS_PER_FAN_OUT, hasMade: made > 0 });
+  noteTaken(loop, { limit, rows, made });
   return claimed;
 }
 
-/** Notes what the next fan-out takes, and whether it is wanted at once. */
+/**
+ * Notes what the next fan-out takes, and whether it is wanted at once. `rows` were taken, at most
+ * `limit` events; those in `made` did not have to wait.
+ */
 function noteTaken(
   { state }: Loop,
-  { isAll, hasMade }: { readonly isAll: boolean; readonly hasMade: boolean },
+  taken: { limit: number; rows: readonly FanOutRow[]; made: readonly FanOutRow[] },
 ): void {
+  const { limit, rows, made } = taken;
+  const events = eventsOf(rows).length;
+  const isAll = events < limit;
   state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
   // If all of them were busy, the next tick takes others.
-  if (!isAll && hasMade) state.wanted.events = true;
+  if (!isAll && made.length > 0) state.wanted.events = true;
+  // If some were busy, the next fan-out takes as many as it may, to get past them.
+  if (events > 0) state.deliveriesPerEvent = made.length < rows.length ? 1 : rows.length / events;
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

@@ -132,6 +132,11 @@ export interface LoopState {
    * a new event need not wait for all the old ones. Written and read by fan-out.ts.
    */
   fanOutNext: 'oldest' | 'newest';
+  /**
+   * How many deliveries an event of the last fan-out made; 1 if some of its events had to wait.
+   * Written and read by fan-out.ts.
+   */
+  deliveriesPerEvent: number;
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
@@ -175,6 +180,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       },
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
+      deliveriesPerEvent: 1,
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],

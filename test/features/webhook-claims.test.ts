@@ -90,14 +90,19 @@ async function writeDeliveries({
 }
 
 /** Writes events that happened one second apart. */
-async function writeEvents(from: number, to: number, isFannedOut: boolean): Promise<void> {
+async function writeEvents(
+  from: number,
+  to: number,
+  isFannedOut: boolean,
+  type = 'member.joined',
+): Promise<void> {
   await client.query(
     `insert into event (team_id, id, type, data, created_at, fanned_out_at)
-     select 'team_x', 'evt_' || lpad(i::text, 6, '0'), 'member.joined', '{}',
+     select 'team_x', 'evt_' || lpad(i::text, 6, '0'), $5, '{}',
        $4::timestamptz - interval '1 day' + i * interval '1 second', case when $3 then now() end
      from generate_series($1::int, $2::int) i
      on conflict do nothing`,
-    [from, to, isFannedOut, NOW],
+    [from, to, isFannedOut, NOW, type],
   );
 }
 
@@ -285,6 +290,26 @@ describe('the delivery loop', () => {
     await receiver.arrived('/a');
     expect(await read(CLAIMED)).toEqual([{ event_id: 'evt_000001' }]);
     gate.open();
+  });
+
+  test('of many events it takes those for whose deliveries it has room', async () => {
+    // No endpoint is silent for long, and the loop has not waited long for room.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const count = async (what: string) => (await read(`select from ${what}`)).length;
+    // Four endpoints subscribe. Each has answered so often that it may have 32 in hand.
+    await startLoop();
+    await writeEvents(1, 12, false, 'crm.sync.failed');
+    await until(async () => (await count(`webhook_delivery where status = 'ok'`)) === 48);
+    const gate = held(status(200));
+    for (const path of ['/b', '/c', '/d', '/e']) receiver.on(path, gate.behaviour);
+    await writeEvents(13, 52, false, 'crm.sync.failed');
+    await until(async () => (await count('webhook_delivery where claimed_by > 0')) === 128);
+    // A shard's loop takes all of them.
+    const [made, waiting] = loop.db.shard ? [208, 0] : [176, 8];
+    expect(await count('webhook_delivery')).toBe(made);
+    expect(await count('event where fanned_out_at is null')).toBe(waiting);
+    gate.open();
+    await until(async () => (await count(`webhook_delivery where status = 'ok'`)) === 208);
   });
 
   test('while very many events wait, it takes the oldest and newest in turn, 50 each', async () => {
