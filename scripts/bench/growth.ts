@@ -208,11 +208,14 @@ async function growEndpoints(
   const { endpoints, deliveries } = growth;
   const receiver = await startReceiver(stack);
   const workers = [await startWorker(world)];
-  const deliver = async (to: Subscribers): Promise<number> => {
+  const postgresMs = async (): Promise<number> => cpuMsOf(await world.postgres());
+  const deliver = async (to: Subscribers): Promise<{ cpuUs: number; postgresUs: number }> => {
     const begin = (): Promise<void> => raiseEvents(world, to, deliveries);
     // Compiled code is compared, so each worker warms up as long.
     for (const _ of workers) await measureDeliveries(receiver, workers, { deliveries, begin });
-    return (await measureDeliveries(receiver, workers, { deliveries, begin })).cpuUs;
+    const before = await postgresMs();
+    const { cpuUs } = await measureDeliveries(receiver, workers, { deliveries, begin });
+    return { cpuUs, postgresUs: (1000 * ((await postgresMs()) - before)) / deliveries };
   };
   const busy: Point[] = [];
   const idle: Point[] = [];
@@ -223,7 +226,7 @@ async function growEndpoints(
   for (const [place, step] of steps.entries()) {
     const count = endpoints[place] ?? NaN;
     await seedSubscribers(world, step, receiver.url);
-    busy.push([count, await deliver(step)]);
+    busy.push([count, (await deliver(step)).cpuUs]);
     idle.push([count, await idleMs(workers)]);
   }
   printCurve('worker CPU, µs/delivery', 'webhook endpoints', busy, FLAT);
@@ -231,11 +234,15 @@ async function growEndpoints(
   const [middle] = steps.slice(steps.length >> 1);
   if (!middle) throw new Error('no number of endpoints');
   const byWorkers: Point[] = [];
+  const postgres: Point[] = [];
   for (const count of WORKERS) {
     while (workers.length < count) workers.push(await startWorker(world));
-    byWorkers.push([count, await deliver(middle)]);
+    const { cpuUs, postgresUs } = await deliver(middle);
+    byWorkers.push([count, cpuUs]);
+    postgres.push([count, postgresUs]);
   }
   printCurve('CPU of all workers, µs/delivery', 'workers', byWorkers, FLAT);
+  printCurve('CPU of Postgres, µs/delivery', 'workers', postgres, FLAT);
 }
 
 /** Milliseconds that the servers compute in a second without work. */

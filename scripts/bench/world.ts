@@ -37,6 +37,8 @@ export interface World {
     env?: (port: number) => Record<string, string>,
   ): Promise<ServerProcess>;
   load(job: Job): Promise<Outcome>;
+  /** The processes of Postgres; none on systems without /proc. */
+  postgres(): Promise<{ readonly pid: number }[]>;
 }
 
 /** Settings of a production server. Writes are synced to disk, as in production. */
@@ -102,6 +104,13 @@ export async function openWorld(stack: AsyncDisposableStack): Promise<World> {
       return { port, pid };
     },
     load: (job) => ask(generator, job),
+    postgres: async () => {
+      const { pid } = postgres;
+      const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+      return [pid, ...children.split(' ').filter(Boolean).map(Number)].map((each) => ({
+        pid: each,
+      }));
+    },
   };
 }
 
@@ -121,18 +130,21 @@ function argumentsOf(file: string): readonly string[] {
   return [...options, file];
 }
 
-/** Milliseconds of processor time that the process has used; null on systems without /proc. */
+/**
+ * Milliseconds of processor time that the process has used, with those of its children that have
+ * ended; null on systems without /proc.
+ */
 export async function readCpuMs(pid: number): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  // utime and stime, in ticks. Linux reports 100 ticks per second to every program.
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  // utime, stime, cutime and cstime, in ticks. Linux reports 100 ticks per second to every program.
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * 10;
 }
 
-/** Milliseconds of processor time that the servers have used; NaN on systems without /proc. */
-export async function cpuMsOf(servers: readonly ServerProcess[]): Promise<number> {
-  const each = await Promise.all(servers.map(({ pid }) => readCpuMs(pid)));
+/** Milliseconds of processor time that the processes have used; NaN on systems without /proc. */
+export async function cpuMsOf(processes: readonly { readonly pid: number }[]): Promise<number> {
+  const each = await Promise.all(processes.map(({ pid }) => readCpuMs(pid)));
   return each.reduce<number>((sum, ms) => sum + (ms ?? NaN), 0);
 }
 
