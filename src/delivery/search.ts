@@ -8,8 +8,10 @@
  *  * what another worker knew of and did not finish. When a worker has gone, when this one starts,
  *    and when a round of its own has failed, it looks at all endpoints with something waiting.
  *
- * Whoever makes a delivery waiting again while it is due notes its endpoint in memory (`setMore`).
- * As a safety net, each tick also looks at some of all endpoints, in turn.
+ * Whoever makes a delivery waiting while it is due notes its endpoint in memory (`setMore`). As a
+ * safety net, each tick also looks at some of all endpoints, in turn, for what has been due for a
+ * while. For what is not, another worker is about to claim it: two workers that claim what the
+ * other one inserts do twice the work (scripts/bench/README.md).
  */
 import { findActivated, findNewlyDue, listWorkers } from './due-store.ts';
 import type { Loop } from './loop.ts';
@@ -27,6 +29,8 @@ const ENDPOINTS_PER_SEARCH = 500;
 const RETRIES_PER_SEARCH = 5_000;
 /** A transaction may commit a retry this long after the time at which that is due. */
 const COMMIT_MAX_MS = 5_000;
+/** Longer than a worker that keeps up leaves a delivery waiting. */
+const LEFT_ALONE_MS = 2_000;
 /** How far the clocks of processes may be apart. Few endpoints are activated in this time. */
 const CLOCKS_APART_MS = 60_000;
 
@@ -102,10 +106,11 @@ async function searchActivated(loop: Loop): Promise<void> {
 async function searchNext(loop: Loop, status: WaitingStatus): Promise<void> {
   const { options, state } = loop;
   const { after, unfinished } = state.search;
+  const now = options.clock.now();
   const { due, next } = await findWaiting(options.db, status, {
     after: after[status],
     limit: ENDPOINTS_PER_SEARCH,
-    now: options.clock.now(),
+    now: unfinished.has(status) ? now : new Date(now.getTime() - LEFT_ALONE_MS),
   });
   after[status] = next;
   if (next === FIRST_ENDPOINT) unfinished.delete(status);

@@ -9,6 +9,7 @@ import { findNewlyDue, listWorkers } from '../../src/delivery/due-store.ts';
 import { newLoop, type Loop } from '../../src/delivery/loop.ts';
 import { hasSearch, noticeWorkers, search } from '../../src/delivery/search.ts';
 import { createSender, type Sender } from '../../src/delivery/sender.ts';
+import { FIRST_ENDPOINT } from '../../src/delivery/waiting-store.ts';
 import { loadTestSeed, TEST_APP_SECRET } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { RETRY_DELAYS_S } from '../support/deliveries.ts';
@@ -154,6 +155,26 @@ test('all endpoints are looked at when a worker has gone, because it knew more',
   await noticeWorkers(loop);
   while (hasSearch(loop)) await search(loop, false);
   expect(found(loop)).toEqual([LAST]);
+});
+
+test('what a worker has just left waiting is left to it for two seconds', async () => {
+  const pendingOf = ({ queues }: Loop): string[] =>
+    queues.takeShares('pending').map(({ queue }) => queue.endpointId);
+  const loop = await settledLoop();
+  await set('whe_0001', `status = 'pending', attempt = 0, next_try_at = '${NOW.toISOString()}'`);
+  for (const [ms, endpoints] of [
+    [0, []],
+    [1_999, []],
+    [2_000, ['whe_0001']],
+  ] as const) {
+    now = new Date(NOW.getTime() + ms);
+    loop.state.search.after.pending = FIRST_ENDPOINT;
+    await search(loop, true);
+    expect(pendingOf(loop)).toEqual(endpoints);
+  }
+  // After a start, and when a worker has gone, nobody else may know of it.
+  now = NOW;
+  expect(pendingOf(await settledLoop())).toEqual(['whe_0001']);
 });
 
 test('many retries that become due at once are all found, at one time or not', async () => {
