@@ -40,9 +40,9 @@ export function takeWanted({ state }: Loop): { events: boolean; urgent: boolean 
 }
 
 /**
- * How many events to take: as many as there is room for their deliveries. The others would wait
- * unclaimed, where all workers find them; and while some of an endpoint wait, no worker claims its
- * new ones at once. A shard's loop has little room, and many round trips for each fan-out.
+ * How many events to take: as many as there is room for their deliveries. What is left over waits
+ * unclaimed, and then the endpoint's new ones are left over, too. A shard's loop has little room,
+ * and many round trips for each fan-out, so it takes more.
  */
 function eventsToTake({ options, queues, state }: Loop): number {
   const { least, most } = EVENTS_PER_FAN_OUT;
