@@ -293,7 +293,7 @@ describe('the delivery loop', () => {
   });
 
   test('of many events it takes those for whose deliveries it has room', async ({ skip }) => {
-    skip(loop.db.shard !== undefined, 'The loops of all shards share the room, so each takes more.');
+    skip(loop.db.shard !== undefined, 'The loops of all shards share the room, and take more.');
     // No endpoint is silent for long, and the loop has not waited long for room.
     vi.useFakeTimers({ toFake: ['performance'] });
     const count = async (what: string) => (await read(`select from ${what}`)).length;
