@@ -81,7 +81,7 @@ async function fanOutAtOnce(loop: Loop, rooms: readonly Share[]): Promise<Claime
     rooms: rooms.map(({ queue: { teamId, endpointId }, room }) => ({ teamId, endpointId, room })),
   });
   const made = rows.filter((row) => row.id !== null);
-  noteTaken(loop, { limit, rows, made: rows.filter((row) => !row.must_wait) });
+  noteTaken(loop, { limit, rows, free: rows.filter((row) => !row.must_wait) });
   for (const { team_id, endpoint_id } of made.filter((row) => !row.is_claimed))
     queues.setMore(queues.queueOf(team_id, endpoint_id), 'pending');
   return made.filter((row) => row.is_claimed).map((row) => ({ ...row, ...firstAttempt(at) }));
@@ -94,34 +94,34 @@ async function fanOutInSteps(loop: Loop): Promise<ClaimedDelivery[]> {
   const limit = eventsToTake(loop);
   const teams = await findWaitingTeams(options.db, state.fanOutNext, limit);
   if (teams?.length === 0) return [];
-  const { rows, made, claimed } = await options.db.transaction(async (tx) => {
+  const { rows, free, claimed } = await options.db.transaction(async (tx) => {
     const rows = await takeEvents(tx, state.fanOutNext, limit, teams);
-    const made = withoutBusy(rows);
-    const { deliveries, claimed } = planDeliveries(loop, made, at);
+    const free = withoutBusy(rows);
+    const { deliveries, claimed } = planDeliveries(loop, free, at);
     const worker = options.lock.number;
-    if (made.length > 0) insertDeliveries(tx, { at, worker, events: eventsOf(made), deliveries });
-    return { rows, made, claimed };
+    if (free.length > 0) insertDeliveries(tx, { at, worker, events: eventsOf(free), deliveries });
+    return { rows, free, claimed };
   });
-  noteTaken(loop, { limit, rows, made });
+  noteTaken(loop, { limit, rows, free });
   return claimed;
 }
 
 /**
  * Notes what the next fan-out takes, and whether it is wanted at once. `rows` were taken, at most
- * `limit` events; those in `made` did not have to wait.
+ * `limit` events; those in `free` did not have to wait.
  */
 function noteTaken(
   { state }: Loop,
-  taken: { limit: number; rows: readonly FanOutRow[]; made: readonly FanOutRow[] },
+  taken: { limit: number; rows: readonly FanOutRow[]; free: readonly FanOutRow[] },
 ): void {
-  const { limit, rows, made } = taken;
+  const { limit, rows, free } = taken;
   const events = eventsOf(rows).length;
   const isAll = events < limit;
   state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
   // If all of them were busy, the next tick takes others.
-  if (!isAll && made.length > 0) state.wanted.events = true;
-  // If some were busy, the next fan-out takes as many as it may, to get past them.
-  if (events > 0) state.deliveriesPerEvent = made.length < rows.length ? 1 : rows.length / events;
+  if (!isAll && free.length > 0) state.wanted.events = true;
+  // If some were busy, the next fan-out takes more, to get past them.
+  if (events > 0) state.deliveriesPerEvent = free.length < rows.length ? 1 : rows.length / events;
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

@@ -9,9 +9,9 @@
  *    and when a round of its own has failed, it looks at all endpoints with something waiting.
  *
  * Whoever makes a delivery waiting while it is due notes its endpoint in memory (`setMore`). As a
- * safety net, each tick also looks at some of all endpoints, in turn, for what has been due for a
- * while. For what is not, another worker is about to claim it: two workers that claim what the
- * other one inserts do twice the work (scripts/bench/README.md).
+ * safety net, each tick also looks at some of all endpoints, in turn, for what has been due for two
+ * seconds. What has not is left to the worker that knows of it: workers that claim what others have
+ * just inserted do twice the work (scripts/bench/README.md).
  */
 import { findActivated, findNewlyDue, listWorkers } from './due-store.ts';
 import type { Loop } from './loop.ts';
