@@ -13,6 +13,10 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
   #known: Columns | undefined;
   /** The size of the rows that have come. */
   bytes = 0;
+  /** When it was sent, as `performance.now()` says. */
+  sentAt = 0;
+  /** True as soon as one of its values cannot be sent, or the server has refused it. */
+  hasFailed = false;
 
   constructor({ name, text }: Named, values: readonly unknown[], callback: Callback) {
     // As a text: pg copies a configuration property by property at each execution.
@@ -25,12 +29,22 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
     return this as unknown as pg.Submittable;
   }
 
+  /** Whether the connection has executed the statement before. */
+  isKnownOn(connection: Connection): boolean {
+    return knownOn(connection).columns.has(this.name);
+  }
+
   override prepare(connection: Connection): void {
+    this.sentAt = performance.now();
     if (this.name === undefined) return super.prepare(connection);
-    const { columns, undescribed } = knownOn(connection);
-    this.#columns = columns;
-    this.#known = columns.get(this.name);
+    const { undescribed } = this.#lookUp(connection);
     super.prepare(this.#known ? undescribed : connection);
+  }
+
+  /** Like `prepare`, for a known statement whose answer comes with that of a later one. */
+  prepareUnsynced(connection: Connection): void {
+    this.sentAt = performance.now();
+    super.prepare(this.#lookUp(connection).unsynced);
   }
 
   override handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
@@ -59,8 +73,16 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
   }
 
   override handleError(error: Error, connection: Connection): void {
+    this.hasFailed = true;
     this.#columns?.delete(this.name);
     super.handleError(error, connection);
+  }
+
+  #lookUp(connection: Connection): Known {
+    const known = knownOn(connection);
+    this.#columns = known.columns;
+    this.#known = known.columns.get(this.name);
+    return known;
   }
 
   #learn(columns: Columns): void {
@@ -104,6 +126,8 @@ interface Known {
   readonly columns: StatementColumns;
   /** The same connection for a query that needs no description of its result. */
   readonly undescribed: Connection;
+  /** The same one for such a query that is followed by another one. */
+  readonly unsynced: Connection;
 }
 
 const knownByConnection = new WeakMap<Connection, Known>();
@@ -111,15 +135,20 @@ const knownByConnection = new WeakMap<Connection, Known>();
 function knownOn(connection: Connection): Known {
   const known = knownByConnection.get(connection);
   if (known) return known;
-  const undescribed = Object.create(connection, { describe: { value: () => undefined } });
-  const made = { columns: new Map(), undescribed };
+  const nothing = { value: () => undefined };
+  const undescribed = Object.create(connection, { describe: nothing });
+  // If a value cannot be sent, pg would also close the statement, which is known as open here.
+  const unsynced = Object.create(undescribed, { sync: nothing, close: nothing });
+  const made = { columns: new Map(), undescribed, unsynced };
   knownByConnection.set(connection, made);
   return made;
 }
 
 /** pg's connection, as a query uses it. */
-interface Connection {
+export interface Connection {
   readonly describe: (message: object) => void;
+  readonly sync: () => void;
+  readonly close: (message: object) => void;
 }
 
 interface Field {
@@ -127,7 +156,7 @@ interface Field {
   readonly dataTypeID: number;
 }
 
-interface DataRow {
+export interface DataRow {
   readonly fields: readonly (string | null)[];
   /** Of the message, in bytes. */
   readonly length: number;
@@ -138,13 +167,14 @@ interface Query {
   name: string | undefined;
   readonly _result: {
     readonly rows: object[];
-    readonly _types: { getTypeParser(oid: number): (text: string) => unknown };
+    _types: { getTypeParser(oid: number): (text: string) => unknown };
   };
   _canceledDueToError: Error | false;
   prepare(connection: Connection): void;
   handleRowDescription(message: { readonly fields: readonly Field[] }): void;
   handleDataRow(message: DataRow): void;
   handleCommandComplete(message: object, connection: Connection): void;
+  handleReadyForQuery(connection: Connection): void;
   handleError(error: Error, connection: Connection): void;
 }
 

@@ -6,10 +6,11 @@ import { PrismaClient } from './generated/client.ts';
 import { traced } from './traced-statements.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** What Prisma's statements belong to: a caller and, in a transaction, its connection. */
+/** What Prisma's statements belong to: a caller, and perhaps a transaction. */
 export interface PrismaScope {
   readonly caller: Caller;
-  readonly client?: pg.PoolClient;
+  /** Returns the connection of the transaction, after all that was to be sent before. */
+  readonly takeClient?: () => pg.PoolClient;
 }
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
@@ -32,7 +33,7 @@ export function openPrisma({
     const current = scope.getStore();
     const send = (client: pg.PoolClient): Promise<pg.QueryResult> =>
       traced(current?.caller, config.text, watchdog.guard(client, client.query(config)));
-    if (current?.client) return send(current.client);
+    if (current?.takeClient) return send(current.takeClient());
     return runAlone(current?.caller, send);
   };
   // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.

@@ -107,33 +107,46 @@ export type Observe = (
 ) => void;
 
 /** A statement with its values. */
-interface Question<Row> {
+export interface Question<Row> {
   readonly what: Statement<Row>;
   readonly values: readonly unknown[];
   readonly observe: Observe;
 }
 
+/** What comes of a statement. */
+export interface Result<Row> {
+  readonly command: string;
+  readonly rows: Row[];
+}
+
 /**
  * Sends the statement on the connection. Throws `unavailable` when the database cannot be reached.
- * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
  */
-export function ask<Row>(
-  client: pg.PoolClient,
-  { what, values, observe }: Question<Row>,
-): Promise<Row[]> {
-  const sentAt = performance.now();
-  return new Promise<pg.QueryResult>((resolve, reject) => {
-    const { name, text, isSearch } = what;
-    const onEnd = (error: Error | null, result: pg.QueryResult): void => {
-      observe(what, sentAt, error);
-      if (error) reject(error);
-      else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result));
-      else resolve(result);
-    };
-    const named = { name: isSearch ? undefined : name, text };
-    const query = new PreparedQuery(named, values, onEnd);
-    client.query(query.toSubmit());
-  }).then(({ rows }) => rows as Row[], rethrow);
+export function ask<Row>(client: pg.PoolClient, question: Question<Row>): Promise<Row[]> {
+  const { query, result } = toQuery(question);
+  client.query(query.toSubmit());
+  return result.then(({ rows }) => rows);
+}
+
+/**
+ * Makes what sends the statement, and its result, as `ask` says. Uses a callback: pg's own promise
+ * keeps the rows alive until the next full garbage collection.
+ */
+export function toQuery<Row>({ what, values, observe }: Question<Row>): {
+  readonly query: PreparedQuery;
+  readonly result: Promise<Result<Row>>;
+} {
+  const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
+  const { name, text, isSearch } = what;
+  const onEnd = (error: Error | null, result: pg.QueryResult): void => {
+    observe(what, query.sentAt, error);
+    if (error) reject(error);
+    else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
+    else resolve(result as Result<Row>);
+  };
+  const named = { name: isSearch ? undefined : name, text };
+  const query = new PreparedQuery(named, values, onEnd);
+  return { query, result: promise.catch(rethrow) };
 }
 
 /** Both ways to ask by statements: for all rows, and for the first one. */

@@ -20,10 +20,7 @@ function codeOf(error: Error | null): string | null {
   return 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
 }
 
-/**
- * Adds to the caller's trace what has no declared statement: COMMIT, and what Prisma sends. Of
- * Prisma's text only the first word is told.
- */
+/** Adds to the caller's trace what Prisma sends. Of its text only the first word is told. */
 export function traced<T>(
   caller: Caller | undefined,
   text: string,
@@ -32,7 +29,7 @@ export function traced<T>(
   const trace = caller?.trace;
   if (!trace) return answer;
   const sentAt = performance.now();
-  const name = text === 'COMMIT' ? 'commit' : `prisma.${text.slice(0, 6).toLowerCase()}`;
+  const name = `prisma.${text.slice(0, 6).toLowerCase()}`;
   const tell = (error: Error | null): void => trace.step(name, sentAt, codeOf(error));
   answer.then(() => tell(null), tell);
   return answer;

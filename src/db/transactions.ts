@@ -5,11 +5,18 @@ import type { Tx } from './client.ts';
 import { isFollowUp, rethrow } from './errors.ts';
 import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
+import { openPackets } from './packet.ts';
 import type { ConnectionPool } from './pool.ts';
 import type { PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
-import { ask, withFirst, type Observe } from './statement.ts';
-import { traced } from './traced-statements.ts';
+import {
+  ask,
+  statement,
+  withFirst,
+  type Observe,
+  type Result,
+  type Statement,
+} from './statement.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -80,6 +87,9 @@ interface Connection {
   told: Promise<void> | null;
 }
 
+const BEGIN = statement('transactions.begin', 'BEGIN');
+const COMMIT = statement('transactions.commit', 'COMMIT');
+
 /** Begins a transaction, runs `work` in it, and commits. After an error a ROLLBACK must follow. */
 async function commit<T>(
   { connections, watchdog, scope, prisma, wakeUps, observeFor }: Context,
@@ -89,48 +99,58 @@ async function commit<T>(
   const { client, hangUp, caller } = connection;
   const { signal } = caller;
   const observe = observeFor(caller);
-  const sent: Promise<unknown>[] = [];
+  const packets = openPackets(client, watchdog);
+  const unawaited: Promise<unknown>[] = [];
   const wanted = new Set<WakeUp>();
-  const send = (promise: Promise<unknown>): void => {
+  const keep = (result: Promise<unknown>): void => {
     // The rejection is handled before COMMIT. This only avoids Node's unhandled rejection.
-    promise.catch(() => undefined);
-    sent.push(promise);
+    result.catch(() => undefined);
+    unawaited.push(result);
   };
-  const query: Tx['query'] = (what, values) =>
-    signal?.aborted
-      ? Promise.reject(hungUp())
-      : watchdog.guard(client, ask(client, { what, values, observe }));
+  const add = <Row>(what: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> =>
+    signal?.aborted ? Promise.reject(hungUp()) : packets.add({ what, values, observe });
+  const query: Tx['query'] = async (what, values) => {
+    const result = add(what, values);
+    packets.send();
+    return (await result).rows;
+  };
   const tx: Tx = {
     prisma,
     ...withFirst(query),
     trace: caller.trace ?? null,
-    send: (what, values) => send(query(what, values)),
+    send: (what, values) => keep(add(what, values)),
     wakeAfterCommit: (what) => void wanted.add(what),
     transaction: (inner) => inner(tx),
   };
-  const begin = connections.isLimited(client) ? 'BEGIN' : connections.beginLimited();
-  send(watchdog.guard(client, client.query(begin)).catch(rethrow));
+  if (connections.isLimited(client))
+    keep(packets.add({ what: BEGIN, values: [], observe: () => undefined }));
+  else keep(watchdog.guard(client, client.query(connections.beginLimited())).catch(rethrow));
+  const takeClient = (): pg.PoolClient => {
+    packets.send();
+    return client;
+  };
   try {
-    const result = await scope.run({ client, caller }, () => work(tx));
+    const result = await scope.run({ caller, takeClient }, () => work(tx));
     if (signal?.aborted) throw hungUp();
     // From here on, hanging up comes too late.
     void hangUp?.settle();
-    const answered = watchdog.guard(client, client.query('COMMIT'));
-    const committed = traced(caller, 'COMMIT', answered).catch(rethrow);
+    const committed = packets.add({ what: COMMIT, values: [], observe });
     committed.catch(() => undefined);
+    packets.send();
     connection.told = wakeUps.follow(wanted, (what, values) =>
       runLimited({ connections, watchdog }, client, () =>
         watchdog.guard(client, ask(client, { what, values, observe: observeFor({ share: null }) })),
       ),
     );
-    await Promise.all(sent);
+    await Promise.all(unawaited);
     // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
     if ((await committed).command !== 'COMMIT')
       throw new Error('the transaction was rolled back by the database');
     if (!connection.told) wakeUps.add(wanted);
     return result;
   } catch (error) {
-    const outcomes = await Promise.allSettled(sent);
+    packets.send();
+    const outcomes = await Promise.allSettled(unawaited);
     if (!isFollowUp(error)) throw error;
     const cause = outcomes.find((outcome) => outcome.status === 'rejected');
     throw cause?.reason ?? error;

@@ -126,6 +126,8 @@ const COORDINATOR = [
   'team.block',
   'team.blockMember',
   'team.release',
+  'transactions.begin',
+  'transactions.commit',
   'wakeUps.notify',
   'webhooks.holdEvents',
   'webhooks.insertDeliveries',

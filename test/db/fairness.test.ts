@@ -294,6 +294,6 @@ test('tells a trace of its own statements only, and of an error its code only', 
     [SLEEP.name, '22P02'],
     [ECHO.name, null],
     ['prisma.select', null],
-    ['commit', null],
+    ['transactions.commit', null],
   ]);
 });

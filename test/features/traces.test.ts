@@ -192,7 +192,7 @@ describe('traces of callers', () => {
         'svc.team_id': 'team_a',
       },
     });
-    for (const name of ['http.authenticate', 'outbox.recordWithEvent', 'commit']) {
+    for (const name of ['http.authenticate', 'outbox.recordWithEvent', 'transactions.commit']) {
       const statement = named('1', name);
       expect(statement).toMatchObject({ kind: 'client', parentId: request.spanId });
       expect(statement.startNs).toBeGreaterThanOrEqual(request.startNs);

@@ -182,7 +182,7 @@ test('the worker notices a lost fan-out, which claims too, and sends each event 
   await writeEvents(3, false);
   // In a shard it is a transaction.
   const isOnCitus = inject('testWorkerUrls').length > 0;
-  await startLosing(isOnCitus ? 'COMMIT' : 'webhooks.fanOutAtOnce');
+  await startLosing(isOnCitus ? 'transactions.commit' : 'webhooks.fanOutAtOnce');
   await allDone(6);
   expect(proxy.lost()).toBe(1);
   for (const path of ['/one', '/other'])

@@ -39,7 +39,7 @@ function readQuery(node: Node | undefined, parent: Scope): Output {
   if (node && 'DeleteStmt' in node) return readChange(node.DeleteStmt, parent);
   if (node && 'TruncateStmt' in node) return readTruncate(node.TruncateStmt, parent);
   if (node && 'MergeStmt' in node) return readMerge(node.MergeStmt, parent);
-  if (node && !('VariableSetStmt' in node))
+  if (node && !('VariableSetStmt' in node || 'TransactionStmt' in node))
     throw new Error(`not understood: ${Object.keys(node).join()}`);
   return { columns: [], scope: openScope(parent) };
 }
