@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isCompletedByTraining } from '../../src/features/assignments/platform-rules.ts';
 import {
+  DIMENSIONS,
   requireAllowed,
   requireSettableStatus,
   type Dimension,
@@ -23,20 +24,15 @@ describe('a status', () => {
 
 describe('a combination', () => {
   const COMBINATION = { situation: 'sit_1', personality: 'per_1', industry: 'ind_1' };
-  const only = (named: readonly Dimension[], value: boolean): Record<Dimension, boolean> => ({
-    situation: named.includes('situation') === value,
-    personality: named.includes('personality') === value,
-    industry: named.includes('industry') === value,
-  });
   const check = (facts: {
     invisible?: readonly Dimension[];
     forbidden?: Dimension | null;
     blocked?: readonly Dimension[];
   }): void =>
     requireAllowed(COMBINATION, {
-      visible: only(facts.invisible ?? [], false),
+      visible: DIMENSIONS.filter((dimension) => !facts.invisible?.includes(dimension)),
       forbidden: facts.forbidden ?? null,
-      blocked: only(facts.blocked ?? [], true),
+      blocked: (facts.blocked ?? []).map((dimension) => COMBINATION[dimension]),
     });
 
   test('is allowed if all entries are visible, none is blocked and no rule forbids it', () => {

@@ -376,11 +376,7 @@ describe('assignments', () => {
     const factsOf = async (ids: string, memberId?: string) => {
       const recipient = await twins.inTransaction(read(ids, memberId));
       const { visible, blocked, forbidden } = recipient?.facts ?? {};
-      const names = (flags: object | undefined) =>
-        Object.entries(flags ?? {})
-          .flatMap(([name, is]) => (is ? name : []))
-          .toSorted();
-      return { visible: names(visible), blocked: names(blocked), forbidden };
+      return { visible: visible?.toSorted(), blocked: blocked?.toSorted(), forbidden };
     };
     const ALL = ['industry', 'personality', 'situation'];
     beforeEach(() => run(`update team set all_released = false`));
@@ -416,10 +412,10 @@ describe('assignments', () => {
     test('says what is blocked for the team or the member', async () => {
       const blockedOf = async (ids: string, memberId?: string) =>
         (await factsOf(ids, memberId)).blocked;
-      expect(await blockedOf('own_1 per_tough ind_saas')).toEqual(['personality', 'situation']);
+      expect(await blockedOf('own_1 per_tough ind_saas')).toEqual(['own_1', 'per_tough']);
       expect(await blockedOf('own_1 per_tough ind_saas', 'mem_2')).toEqual([
-        'industry',
-        'personality',
+        'ind_saas',
+        'per_tough',
       ]);
       expect(await blockedOf('sit_cold per_calm ind_public')).toEqual([]);
     });
@@ -444,6 +440,9 @@ describe('assignments', () => {
       expect(await forbiddenOf('sit_cold per_calm ind_saas')).toBe('personality');
       await set('sit_cold', null, 'ind_saas');
       expect(await forbiddenOf('sit_cold per_calm ind_saas')).toBe('situation');
+      expect(await forbiddenOf('sit_cold per_tough ind_saas')).toBe('situation');
+      expect(await forbiddenOf('sit_cold per_tough ind_public')).toBeNull();
+      expect(await forbiddenOf('sit_renewal per_calm ind_public')).toBeNull();
     });
   });
 });

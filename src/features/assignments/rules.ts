@@ -23,10 +23,12 @@ export type Dimension = (typeof DIMENSIONS)[number];
 /** The id of an entry for each dimension. */
 export type Combination = Readonly<Record<Dimension, string>>;
 
-/** What the catalog and the policies say about a combination, by dimension. */
+/** What the catalog and the policies say about a combination. */
 export interface CombinationFacts {
-  readonly visible: Readonly<Record<Dimension, boolean>>;
-  readonly blocked: Readonly<Record<Dimension, boolean>>;
+  /** The dimensions whose entries are visible. */
+  readonly visible: readonly Dimension[];
+  /** The ids of the entries that a policy blocks, in any order. */
+  readonly blocked: readonly string[];
   /** The first dimension of a catalog rule that forbids the combination; null: none does. */
   readonly forbidden: Dimension | null;
 }
@@ -42,7 +44,7 @@ export function requireSettableStatus(status: string): 'open' | 'done' {
  * combination, `vorgabe_gesperrt` if a policy of the recipient blocks an entry.
  */
 export function requireAllowed(combination: Combination, facts: CombinationFacts): void {
-  const invisible = DIMENSIONS.find((dimension) => !facts.visible[dimension]);
+  const invisible = DIMENSIONS.find((dimension) => !facts.visible.includes(dimension));
   if (invisible) {
     const detail = `Unknown ${invisible}, or not visible to the team.`;
     throw new ProblemError('kombination_ungueltig', {
@@ -57,7 +59,7 @@ export function requireAllowed(combination: Combination, facts: CombinationFacts
       detail: 'The catalog forbids this combination.',
     });
   }
-  const blocked = DIMENSIONS.find((dimension) => facts.blocked[dimension]);
+  const blocked = DIMENSIONS.find((dimension) => facts.blocked.includes(combination[dimension]));
   if (blocked)
     throw new ProblemError('vorgabe_gesperrt', {
       detail: `A policy of the recipient blocks the ${blocked}.`,

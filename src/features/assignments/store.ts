@@ -1,7 +1,7 @@
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import type { Combination, CombinationFacts, Dimension } from './rules.ts';
+import type { Combination, CombinationFacts } from './rules.ts';
 
 /** An assignment with its recipient. */
 export interface AssignmentRow {
@@ -96,72 +96,68 @@ export interface RecipientRow {
   readonly email: string;
 }
 
-interface RecipientFactsRow extends RecipientRow {
-  readonly visible: Record<Dimension, boolean>;
-  readonly blocked: Record<Dimension, boolean>;
-  readonly forbidden: Dimension | null;
-}
+type RecipientFactsRow = RecipientRow & CombinationFacts;
 
-const IS_VISIBLE = `exists (
-         select from team_catalog_entry e
-         where e.team_id = $1 and e.id = w.entry_id and e.kind = w.dimension
-       )
-       or exists (
-         select from catalog_entry e
-         where e.id = w.entry_id
-           and e.kind = w.dimension
-           and not exists (
-             select from team_catalog_entry o
-             where o.team_id = $1 and o.id = e.id
-           )
-           and (
-             exists (select from team t where t.id = $1 and t.all_released)
-             or exists (
-               select from catalog_release c
-               where c.team_id = $1 and c.entry_id = e.id
-             )
-           )
-       )`;
-const IS_BLOCKED = `exists (
-         select from team_block b
-         where b.team_id = $1 and b.entry_id = w.entry_id
-       )
-       or exists (
-         select from member_block b
-         where b.team_id = $1 and b.member_id = $2 and b.entry_id = w.entry_id
-       )`;
+/** SQL: the ids of a combination, and the one of the dimension that an entry `e` is for. */
+const WANTED_IDS = 'array[$3, $4, $5]::text[]';
+const ID_OF_KIND = `case e.kind
+         when 'situation' then $3 when 'personality' then $4 when 'industry' then $5
+       end`;
 
 // Share-locks the member's row: a removal at the same time waits, or is seen here. So no assignment
 // is created for a member who has just left. A team's own entry hides a global one with its id.
+// Each table is read once for all three ids. A rule names two dimensions at least.
 const READ_RECIPIENT = statement<RecipientFactsRow>(
   'assignments.readRecipient',
-  `with wanted (dimension, place, entry_id) as (
-     values ('situation', 1, $3::text), ('personality', 2, $4::text), ('industry', 3, $5::text)
-   ),
-   recipient as (
+  `with recipient as (
      select user_id, email
      from member
      where team_id = $1 and id = $2 and status <> 'ended'
      for share
    )
    select r.user_id, r.email,
-     (
-       select jsonb_object_agg(w.dimension, ${IS_VISIBLE})
-       from wanted w
+     array(
+       select e.kind
+       from team_catalog_entry e
+       where e.team_id = $1 and e.id = any (${WANTED_IDS}) and e.id = ${ID_OF_KIND}
+       union all
+       select e.kind
+       from catalog_entry e
+       where e.id = any (${WANTED_IDS})
+         and e.id = ${ID_OF_KIND}
+         and not exists (
+           select from team_catalog_entry o
+           where o.team_id = $1 and o.id = e.id
+         )
+         and (
+           exists (select from team t where t.id = $1 and t.all_released)
+           or exists (
+             select from catalog_release c
+             where c.team_id = $1 and c.entry_id = e.id
+           )
+         )
      ) as visible,
-     (
-       select jsonb_object_agg(w.dimension, ${IS_BLOCKED})
-       from wanted w
-     ) as blocked,
-     (
-       select case when c.situation_id is not null then 'situation' else 'personality' end
-       from catalog_rule c
-       where coalesce(c.situation_id, $3) = $3
-         and coalesce(c.personality_id, $4) = $4
-         and coalesce(c.industry_id, $5) = $5
-       order by c.situation_id is null
-       limit 1
-     ) as forbidden
+     case
+       when exists (
+         select from catalog_rule c
+         where c.situation_id = $3
+           and (c.personality_id is null or c.personality_id = $4)
+           and (c.industry_id is null or c.industry_id = $5)
+       ) then 'situation'
+       when exists (
+         select from catalog_rule c
+         where c.situation_id is null and c.personality_id = $4 and c.industry_id = $5
+       ) then 'personality'
+     end as forbidden,
+     array(
+       select b.entry_id
+       from team_block b
+       where b.team_id = $1 and b.entry_id = any (${WANTED_IDS})
+       union all
+       select b.entry_id
+       from member_block b
+       where b.team_id = $1 and b.member_id = $2 and b.entry_id = any (${WANTED_IDS})
+     ) as blocked
    from recipient r`,
 );
 
@@ -189,11 +185,8 @@ export async function readRecipient(
     industry,
   ]);
   if (!row) return null;
-  const { visible, blocked, forbidden } = row;
-  return {
-    member: { user_id: row.user_id, email: row.email },
-    facts: { visible, blocked, forbidden },
-  };
+  const { user_id, email, ...facts } = row;
+  return { member: { user_id, email }, facts };
 }
 
 const INSERT = statement(
