@@ -443,6 +443,9 @@ describe('assignments', () => {
       expect(await forbiddenOf('sit_cold per_tough ind_saas')).toBe('situation');
       expect(await forbiddenOf('sit_cold per_tough ind_public')).toBeNull();
       expect(await forbiddenOf('sit_renewal per_calm ind_public')).toBeNull();
+      expect(await forbiddenOf('sit_renewal per_tough ind_saas')).toBeNull();
+      await set('sit_cold', 'per_tough', null);
+      expect(await forbiddenOf('sit_cold per_tough ind_public')).toBe('situation');
     });
   });
 });
