@@ -83,10 +83,8 @@ class QueryGroup extends (pg.Query as unknown as GroupClass) {
   }
 
   override submit(connection: Connection): null {
-    const { _types } = this._result;
     const all = this.#queries;
     const refused = all.findIndex((query) => {
-      query._result._types = _types;
       query.prepareUnsynced(connection);
       return query.hasFailed;
     });
@@ -132,7 +130,6 @@ function skip(queries: readonly PreparedQuery[], connection: Connection): void {
 
 /** pg's query with the methods that its client calls. */
 interface Group {
-  readonly _result: PreparedQuery['_result'];
   submit(connection: Connection): null;
   handleDataRow(row: DataRow): void;
   handleCommandComplete(message: object, connection: Connection): void;

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { rowReaderOf, type Column, type RowReader } from './row-reader.ts';
 
 /**
  * A prepared statement that is described once on each connection.
@@ -9,8 +10,8 @@ import pg from 'pg';
  * types.
  */
 export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
-  #columns: StatementColumns | undefined;
-  #known: Columns | undefined;
+  #readers: StatementReaders | undefined;
+  #known: RowReader | undefined;
   /** The size of the rows that have come. */
   bytes = 0;
   /** When it was sent, as `performance.now()` says. */
@@ -31,7 +32,7 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
 
   /** Whether the connection has executed the statement before. */
   isKnownOn(connection: Connection): boolean {
-    return knownOn(connection).columns.has(this.name);
+    return knownOn(connection).readers.has(this.name);
   }
 
   override prepare(connection: Connection): void {
@@ -47,20 +48,16 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
     super.prepare(this.#lookUp(connection).unsynced);
   }
 
-  override handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
-    this.#learn({
-      names: fields.map(({ name }) => name),
-      parsers: fields.map(({ dataTypeID }) => this._result._types.getTypeParser(dataTypeID)),
-      empty: Object.fromEntries(fields.map(({ name }) => [name, null])),
-    });
+  override handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
+    this.#learn(rowReaderOf(fields));
   }
 
   override handleDataRow({ fields: texts, length }: DataRow): void {
     this.bytes += length;
-    const columns = this.#known;
-    if (!columns || this._canceledDueToError) return;
+    const toRow = this.#known;
+    if (!toRow || this._canceledDueToError) return;
     try {
-      this._result.rows.push(toRow(columns, texts));
+      this._result.rows.push(toRow(texts));
     } catch (error) {
       this._canceledDueToError = error as Error;
     }
@@ -68,26 +65,26 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
 
   override handleCommandComplete(message: object, connection: Connection): void {
     // A statement without a result has no description.
-    if (!this.#known) this.#learn({ names: [], parsers: [], empty: {} });
+    if (!this.#known) this.#learn(rowReaderOf([]));
     super.handleCommandComplete(message, connection);
   }
 
   override handleError(error: Error, connection: Connection): void {
     this.hasFailed = true;
-    this.#columns?.delete(this.name);
+    this.#readers?.delete(this.name);
     super.handleError(error, connection);
   }
 
   #lookUp(connection: Connection): Known {
     const known = knownOn(connection);
-    this.#columns = known.columns;
-    this.#known = known.columns.get(this.name);
+    this.#readers = known.readers;
+    this.#known = known.readers.get(this.name);
     return known;
   }
 
-  #learn(columns: Columns): void {
-    this.#known = columns;
-    this.#columns?.set(this.name, columns);
+  #learn(reader: RowReader): void {
+    this.#known = reader;
+    this.#readers?.set(this.name, reader);
   }
 }
 
@@ -99,31 +96,12 @@ interface Named {
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
-/** The columns of a result, in their order. */
-interface Columns {
-  readonly names: readonly string[];
-  readonly parsers: readonly ((text: string) => unknown)[];
-  /** A row of nulls. Copies of it have one hidden class, whatever is filled in first. */
-  readonly empty: Readonly<Record<string, unknown>>;
-}
-
-function toRow({ names, parsers, empty }: Columns, texts: readonly (string | null)[]): object {
-  const row: Record<string, unknown> = { ...empty };
-  for (let index = 0; index < texts.length; index += 1) {
-    const text = texts[index] ?? null;
-    const name = names[index];
-    const parse = parsers[index];
-    if (text !== null && name !== undefined && parse) row[name] = parse(text);
-  }
-  return row;
-}
-
-/** Name of a statement → its columns. */
-type StatementColumns = Map<string | undefined, Columns>;
+/** Name of a statement → what reads its rows. */
+type StatementReaders = Map<string | undefined, RowReader>;
 
 /** What is known on a connection. */
 interface Known {
-  readonly columns: StatementColumns;
+  readonly readers: StatementReaders;
   /** The same connection for a query that needs no description of its result. */
   readonly undescribed: Connection;
   /** The same one for such a query that is followed by another one. */
@@ -139,7 +117,7 @@ function knownOn(connection: Connection): Known {
   const undescribed = Object.create(connection, { describe: nothing });
   // If a value cannot be sent, pg would also close the statement, which is known as open here.
   const unsynced = Object.create(undescribed, { sync: nothing, close: nothing });
-  const made = { columns: new Map(), undescribed, unsynced };
+  const made = { readers: new Map(), undescribed, unsynced };
   knownByConnection.set(connection, made);
   return made;
 }
@@ -151,11 +129,6 @@ export interface Connection {
   readonly close: (message: object) => void;
 }
 
-interface Field {
-  readonly name: string;
-  readonly dataTypeID: number;
-}
-
 export interface DataRow {
   readonly fields: readonly (string | null)[];
   /** Of the message, in bytes. */
@@ -165,13 +138,10 @@ export interface DataRow {
 /** pg's query with the methods that its client calls. */
 interface Query {
   name: string | undefined;
-  readonly _result: {
-    readonly rows: object[];
-    _types: { getTypeParser(oid: number): (text: string) => unknown };
-  };
+  readonly _result: { readonly rows: object[] };
   _canceledDueToError: Error | false;
   prepare(connection: Connection): void;
-  handleRowDescription(message: { readonly fields: readonly Field[] }): void;
+  handleRowDescription(message: { readonly fields: readonly Column[] }): void;
   handleDataRow(message: DataRow): void;
   handleCommandComplete(message: object, connection: Connection): void;
   handleReadyForQuery(connection: Connection): void;

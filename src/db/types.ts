@@ -3,6 +3,10 @@ import pg from 'pg';
 /** The ids of these types in Postgres. */
 const DATE = 1082;
 const TIMESTAMPTZ = 1184;
+const TEXT = 25;
+
+/** The parser of all types whose text is left as it is. */
+export const asText = pg.types.getTypeParser(TEXT);
 
 /**
  * Makes pg read timestamps as ISO text in UTC with milliseconds, and dates as text. A `Date` per
@@ -12,7 +16,7 @@ export const textTypes = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (format !== 'binary') {
       if (oid === TIMESTAMPTZ) return isoFromText;
-      if (oid === DATE) return (text: string) => text;
+      if (oid === DATE) return asText;
     }
     return pg.types.getTypeParser(oid, format as 'text');
   }) as typeof pg.types.getTypeParser,

@@ -20,6 +20,13 @@ const KINDS = statement<Kinds>(
 );
 const WRITE = statement('prepared.write', `update team set name = name where id = $1`);
 const DIVIDE = statement<{ result: number }>('prepared.divide', 'select 6 / $1::int as result');
+const QUOTED = statement(
+  'prepared.quoted',
+  `select 1 as "it's ""quoted"" \\ \n\u2028", 'x' as "a}) + (b"`,
+);
+const SAME_NAMES = ['int', 'text', 'bool', 'json', 'text[]'].map((type) =>
+  statement(`prepared.same.${type}`, `select a::${type} from (select $1::text as a) t`),
+);
 const AT = statement<{ at: string }>('prepared.at', 'select $1::timestamptz as at');
 
 let client: pg.PoolClient;
@@ -63,6 +70,20 @@ test('executions that travel together each get their own rows', async () => {
     run(WRITE, ['nobody']),
   ]);
   expect(all).toEqual([[{ result: 2 }], [], [row(1, 'y')], [{ result: 3 }], []]);
+});
+
+test('columns may have any name', async () => {
+  const expected = [{ 'it\'s "quoted" \\ \n\u2028': 1, 'a}) + (b': 'x' }];
+  expect(await run(QUOTED, [])).toEqual(expected);
+  expect(await run(QUOTED, [])).toEqual(expected);
+});
+
+test('columns with the same names and other types are read by their types', async () => {
+  const texts = ['1', '', 't', '{"a":null}', '{a,NULL}'];
+  const expected = [1, '', true, { a: null }, ['a', null]];
+  for (const [place, what] of SAME_NAMES.entries())
+    for (const text of [texts[place], null])
+      expect(await run(what, [text])).toEqual([{ a: text === null ? null : expected[place] }]);
 });
 
 test('after an error the columns are described again, and the rows are right', async () => {
