@@ -72,7 +72,7 @@ test('executions that travel together each get their own rows', async () => {
   expect(all).toEqual([[{ result: 2 }], [], [row(1, 'y')], [{ result: 3 }], []]);
 });
 
-test('columns may have any name', async () => {
+test('columns may have names that need quotes', async () => {
   const expected = [{ 'it\'s "quoted" \\ \n\u2028': 1, 'a}) + (b': 'x' }];
   expect(await run(QUOTED, [])).toEqual(expected);
   expect(await run(QUOTED, [])).toEqual(expected);

@@ -98,15 +98,17 @@ export interface RecipientRow {
 
 type RecipientFactsRow = RecipientRow & CombinationFacts;
 
-/** SQL: the ids of a combination, and the one of the dimension that an entry `e` is for. */
+/** SQL: the ids of a combination. */
 const WANTED_IDS = 'array[$3, $4, $5]::text[]';
+/** SQL: the id that the combination has for the kind of an entry `e`. */
 const ID_OF_KIND = `case e.kind
          when 'situation' then $3 when 'personality' then $4 when 'industry' then $5
        end`;
 
 // Share-locks the member's row: a removal at the same time waits, or is seen here. So no assignment
 // is created for a member who has just left. A team's own entry hides a global one with its id.
-// Each table is read once for all three ids. A rule names two dimensions at least.
+// A table is searched for all three ids at once, and rules by their index. Each rule names two
+// dimensions or three, so one without a situation begins with the personality.
 const READ_RECIPIENT = statement<RecipientFactsRow>(
   'assignments.readRecipient',
   `with recipient as (
