@@ -14,8 +14,16 @@ const PATIENCE_MS = 120_000;
 /** What the worker delivers to. */
 export interface Receiver {
   readonly url: string;
-  /** Milliseconds from the creation of each event until its request was received. */
-  readonly latenciesMs: number[];
+  /** The requests that were received. */
+  readonly arrivals: Arrival[];
+}
+
+/** A request that was received, in Unix time. */
+interface Arrival {
+  readonly atMs: number;
+  readonly createdAtMs: number;
+  /** Of an event that concerns one. */
+  readonly memberId: string | undefined;
 }
 
 /** Teams with webhook endpoints, and how many of both. */
@@ -34,17 +42,13 @@ export interface Run {
 
 /** Waits until `deliveries` that `begin` causes are received. Counts what the servers compute. */
 export async function measureDeliveries(
-  { latenciesMs }: Receiver,
+  { arrivals }: Receiver,
   servers: readonly ServerProcess[],
   { deliveries, begin }: { readonly deliveries: number; readonly begin: () => Promise<unknown> },
 ): Promise<Run> {
-  const [cpuMs, startedAt, before] = [
-    await cpuMsOf(servers),
-    performance.now(),
-    latenciesMs.length,
-  ];
+  const [cpuMs, startedAt, before] = [await cpuMsOf(servers), performance.now(), arrivals.length];
   await begin();
-  while (latenciesMs.length < before + deliveries) {
+  while (arrivals.length < before + deliveries) {
     if (performance.now() - startedAt > PATIENCE_MS) throw new Error('deliveries are missing');
     await delay(5);
   }
@@ -56,12 +60,16 @@ export async function measureDeliveries(
 
 /** Runs in this process, so that its cost is counted neither as the floor's nor as the worker's. */
 export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiver> {
-  const latenciesMs: number[] = [];
+  const arrivals: Arrival[] = [];
   const server = createServer((request, response) => {
+    const atMs = performance.timeOrigin + performance.now();
     void text(request).then((body) => {
-      latenciesMs.push(
-        Date.now() - Date.parse((JSON.parse(body) as { created_at: string }).created_at),
-      );
+      const event = JSON.parse(body) as { created_at: string; data: { member_id?: string } };
+      arrivals.push({
+        atMs,
+        createdAtMs: Date.parse(event.created_at),
+        memberId: event.data.member_id,
+      });
       response.end();
     });
   });
@@ -69,7 +77,7 @@ export async function startReceiver(stack: AsyncDisposableStack): Promise<Receiv
   await new Promise((done) => server.once('listening', done));
   stack.defer(() => server.closeAllConnections());
   stack.defer(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, latenciesMs };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals };
 }
 
 /** Starts a worker that may deliver to this machine. */

@@ -48,6 +48,8 @@ const SETTINGS = {
   checkpoint_timeout: '15min',
   random_page_cost: '1.1',
   max_connections: '300',
+  // Not needed in production: tells when an event was committed.
+  track_commit_timestamp: 'on',
 };
 
 const ROOT = join(import.meta.dirname, '../..');
