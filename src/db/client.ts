@@ -135,16 +135,17 @@ const THE_PROCESS: Caller = { share: null };
 export function openDatabase(options: DatabaseOptions): Database {
   const counts = divideConnections(options.poolMax);
   let hasLostStatement = false;
+  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
   const connections = openPool({
     url: options.url,
     max: counts.common + counts.quick + counts.slow + counts.transactions,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    watchdog,
     onError: options.onError,
     onLostStatement: () => {
       hasLostStatement = true;
     },
   });
-  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
   const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({
     connections,

@@ -3,6 +3,7 @@ import { rethrow, standbyError } from './errors.ts';
 import { isPooled, watchStatements } from './poolers.ts';
 import { poolToPrimary } from './primary-client.ts';
 import { textTypes } from './types.ts';
+import type { Watchdog } from './watchdog.ts';
 
 /** The connections of a process. */
 export interface ConnectionPool {
@@ -30,6 +31,8 @@ export interface PoolOptions {
   readonly url: string;
   readonly max: number;
   readonly statementTimeoutMs: number;
+  /** pg limits the time of the login, not that of what is asked after it. */
+  readonly watchdog: Watchdog;
   /** Called when an idle connection breaks. The pool replaces it. */
   readonly onError: (error: Error) => void;
   /** Called when the server does not know a statement that was prepared on the connection. */
@@ -54,7 +57,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
  * transaction sets them for itself, and a single statement becomes a transaction.
  */
 export function openPool(options: PoolOptions): ConnectionPool {
-  const { url, max, statementTimeoutMs, onError, onLostStatement } = options;
+  const { url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;
   const limited = new WeakSet<pg.ClientBase>();
   const pooled = new WeakSet<pg.ClientBase>();
   const limits = {
@@ -62,7 +65,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   };
   const check = async (client: pg.ClientBase): Promise<void> => {
-    const session = await readSession(client);
+    const session = await watchdog.guard(client, readSession(client));
     // A pooler's report of it may be old.
     if (session.isStandby) throw standbyError();
     if (isPooled(client, session.pid)) pooled.add(client);
@@ -96,7 +99,8 @@ export function openPool(options: PoolOptions): ConnectionPool {
     connect: async (ms) => {
       const client = await connect();
       if (ms === undefined || !limited.has(client)) return client;
-      await client.query(`set statement_timeout = ${ms}`).catch((error: unknown) => {
+      const limiting = client.query(`set statement_timeout = ${ms}`);
+      await watchdog.guard(client, limiting).catch((error: unknown) => {
         client.release(true);
         return rethrow(error);
       });

@@ -4,7 +4,7 @@ import { streamOf } from './primary-client.ts';
 /** Breaks connections that do not answer. */
 export interface Watchdog {
   /** Watches the connection until the statement's result arrives. */
-  guard<T>(client: pg.PoolClient, result: Promise<T>): Promise<T>;
+  guard<T>(client: pg.ClientBase, result: Promise<T>): Promise<T>;
   stop(): void;
 }
 
@@ -26,7 +26,7 @@ const SILENT_ROUNDS = 10;
  * full garbage collection and costs a third of a list request's CPU.
  */
 export function startWatchdog(timeoutMs: number): Watchdog {
-  const silences = new Map<pg.PoolClient, { statements: number; sinceRound: number }>();
+  const silences = new Map<pg.ClientBase, { statements: number; sinceRound: number }>();
   let round = 0;
   const breakSilent = (): void => {
     for (const [client, { sinceRound }] of silences)

@@ -3,7 +3,7 @@
 // themselves among several hosts, or the APIs by PgBouncer before HAProxy. Nothing that was
 // acknowledged may be lost, and callers may see nothing but `503 unavailable`. How long each fault
 // takes is printed beside what Patroni allows.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
 import { startReceiver, type Receiver } from '../races/chaos/receiver.ts';
@@ -135,6 +135,8 @@ const FAULTS: readonly Fault[] = [
 
 let cluster: Cluster;
 let route: Route;
+/** The fault after which the cluster did not become whole. */
+let unhealed = '';
 
 /** The URL by which the workers find the primary. */
 function workerUrlOf(way: Way): string {
@@ -207,19 +209,33 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
       await pooler?.stop();
     });
 
-    /** Provokes the fault under load, heals it, and resolves when the cluster is whole. */
-    async function suffer(name: string, fault: Fault): Promise<Ledger> {
+    /**
+     * Provokes the fault under load, heals it, and resolves when the cluster is whole. `reach` is
+     * told what is waited for.
+     */
+    async function suffer(
+      name: string,
+      fault: Fault,
+      reach: (step: string) => void,
+    ): Promise<Ledger> {
       const { moves, isFencedByHaproxy = false } = fault;
       const [primary, standby] = [await cluster.primary(), await cluster.synchronousStandby()];
       const load = startLoad(name, customer);
       const world = { way, primary, standby, load };
+      reach('acknowledgements before the fault');
       await load.acknowledges(50);
+      reach('the fault');
       await fault.provoke(world);
+      reach('another primary');
       if (moves) await until(async () => (await cluster.primary()).name !== primary.name);
+      reach('acknowledgements during the fault');
       if (way !== 'several hosts' || !isFencedByHaproxy) await load.acknowledges(50);
+      reach('the whole cluster');
       await fault.heal?.(world);
       await cluster.whole();
+      reach('acknowledgements after the fault');
       await load.acknowledges(50);
+      reach('the last acknowledgements');
       return load.stop();
     }
 
@@ -227,7 +243,18 @@ describe.skipIf(reason !== null)(`a cluster${because(reason)}`, { timeout: 300_0
     const faults = FAULTS.filter(({ ways = usual }) => ways.includes(way));
     test.for(faults)('$title: nothing acknowledged is lost', async (fault) => {
       const name = `${way}, ${fault.title}`;
-      const ledger = await suffer(name, fault);
+      if (unhealed) throw new Error(`the cluster was left as it is after: ${unhealed}`);
+      unhealed = name;
+      let awaited = '';
+      onTestFailed(async () => {
+        console.error(`${name}: waited for ${awaited}`, loggedErrors(processes));
+        console.error(await cluster.log());
+      });
+      const ledger = await suffer(name, fault, (step) => {
+        awaited = step;
+      });
+      unhealed = '';
+      awaited = 'deliveries';
       // Not through the route, which may cut a connection yet.
       const url = `postgres://app@127.0.0.1:${(await cluster.primary()).port}/app`;
       const outcome = await compare(name, url, ledger, receiver);

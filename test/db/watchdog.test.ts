@@ -85,6 +85,23 @@ describe('a silent database', () => {
     expect((await transaction).end).toBe('unavailable');
   });
 
+  test.each([
+    ['asks about its session', 'pg_backend_pid', (db: Database) => db],
+    [
+      'limits its statements',
+      'set statement_timeout',
+      (db: Database) => db.forCaller({ share: 'a team' }),
+    ],
+  ])('does not keep a new connection that %s', async (_title, question, as) => {
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(() => proxy.stop());
+    const db = as(open(LIMIT_MS, proxy.url));
+    proxy.fallSilentAt(question);
+    expect((await outcomeOf(db.query(ECHO, ['silent']))).end).toBe('unavailable');
+    proxy.recover();
+    expect((await outcomeOf(db.query(ECHO, ['heard']))).end).toBe('answered');
+  });
+
   test('is given the whole limit, and a tenth of it at most', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const db = open(1_000);

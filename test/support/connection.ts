@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { openPool } from '../../src/db/pool.ts';
+import { startWatchdog } from '../../src/db/watchdog.ts';
 import { createTestDatabase } from './database.ts';
 
 /** A connection as the service opens it, to a database of its own. */
@@ -11,10 +12,12 @@ export interface TestConnection {
 
 export async function openTestConnection(statementTimeoutMs: number): Promise<TestConnection> {
   const database = await createTestDatabase();
+  const watchdog = startWatchdog(5_000);
   const { pool, connect } = openPool({
     url: database.url,
     max: 1,
     statementTimeoutMs,
+    watchdog,
     onError: () => undefined,
     onLostStatement: () => undefined,
   });
@@ -23,6 +26,7 @@ export async function openTestConnection(statementTimeoutMs: number): Promise<Te
     client,
     close: async () => {
       client.release();
+      watchdog.stop();
       await pool.end();
       await database.drop();
     },

@@ -6,6 +6,8 @@ export interface PostgresProxy {
   readonly url: string;
   /** Drops what both sides send. Connections stay open, and new ones are accepted. */
   fallSilent(): void;
+  /** Falls silent as soon as the service sends this text, which Postgres does not get. */
+  fallSilentAt(text: string): void;
   /** Breaks the connections of the silent time and forwards again. */
   recover(): void;
   /** Breaks all connections. New ones lead to this database. */
@@ -27,6 +29,7 @@ export async function startPostgresProxy(
   const services = new Set<Socket>();
   const sockets = new Set<Socket>();
   let isSilent = false;
+  let silentAt: string | null = null;
   const server = createServer((service) => {
     const postgres = connect(Number(target.port), target.hostname);
     services.add(service);
@@ -40,9 +43,12 @@ export async function startPostgresProxy(
       socket.on('error', () => undefined);
       socket.on('data', (chunk) => {
         // Only the first packet of a connection holds the parameters.
-        if (refused && socket === service && chunk.includes(`\0${refused}\0`))
+        if (refused && socket === service && chunk.includes(`\0${refused}\0`)) {
           service.end(refusalOf(refused));
-        else if (!isSilent) peer.write(chunk);
+          return;
+        }
+        isSilent ||= silentAt !== null && socket === service && chunk.includes(silentAt);
+        if (!isSilent) peer.write(chunk);
       });
       socket.on('close', () => {
         peer.destroy();
@@ -61,9 +67,13 @@ export async function startPostgresProxy(
     fallSilent: () => {
       isSilent = true;
     },
+    fallSilentAt: (text) => {
+      silentAt = text;
+    },
     recover: () => {
       breakAll();
       isSilent = false;
+      silentAt = null;
     },
     redirect: (url) => {
       target = new URL(url);
