@@ -32,6 +32,8 @@ const NOT_ON_CITUS = [
   'test/contract/tenancy.test.ts',
   // One statement for teams of several shards. There, every request is asked for alone.
   'test/features/gathered-keys.test.ts',
+  // The nodes make their own plans for the statements of a function, at each call.
+  'test/features/counter-plans.test.ts',
 ];
 /** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */
 const ONLY_ON_CITUS = ['test/citus/{counting,growing,requests}.test.ts'];

@@ -61,7 +61,6 @@ const ENCRYPTED = [
 
 /** What Citus refuses: the texts for plain Postgres where other statements do the same by shard. */
 const REFUSED = [
-  'http.authenticateTogether',
   'jobs.move',
   'retention.counters',
   'webhooks.fanOutAtOnce',

@@ -27,7 +27,7 @@ interface Exception {
 
 const OVER_ALL_TEAMS: readonly Exception[] = [
   {
-    names: ['http.authenticateTogether'],
+    names: ['authenticate_together()'],
     why: 'requests of many teams are authenticated at once, each by its own key',
   },
   {

@@ -65,64 +65,9 @@ export async function authenticateRequest(
   return row;
 }
 
-// What authenticate_request does in the usual case, for many keys in one statement: the key is
-// valid, and both counters have room in this minute. A key that it does not return was not counted
-// and is asked for alone. So is one whose counters somebody else holds: this statement waits for no
-// lock, and no team for another one. The counters of a key and a team are locked in the same order
-// as there. Each team may be given only once.
 const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
   'http.authenticateTogether',
-  `with clock as materialized (
-     select at, floor(extract(epoch from at) / 60)::int as minute,
-       (60 - floor(extract(epoch from at))::bigint % 60)::int as reset_s
-     from (select coalesce($7::timestamptz, clock_timestamp()) as at) now
-   ), known as materialized (
-     select clock.minute, clock.reset_s, n.calls, k.prefix, k.id as key_id, k.team_id, k.scopes,
-       k.created_by as creator_id, m.role as creator_role, m.status as creator_status,
-       t.plan, t.status as team_status, t.language, t.rate_limit_per_min,
-       t.member_detail_enabled, t.leaderboard_enabled
-     from unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::int[])
-       as n (team_id, prefix, proof, ip, calls)
-     cross join clock
-     join api_key k on k.team_id = n.team_id and k.prefix = n.prefix
-     join team t on t.id = k.team_id
-     join member m on m.team_id = k.team_id and m.id = k.created_by
-     where n.proof = sha256(k.secret_hash || $6)
-       and (k.revoked_at is null or k.revoked_at > clock.at)
-       and (k.expires_at is null or k.expires_at > clock.at)
-       and (k.allowed_ips is null or n.ip::inet <<= any (k.allowed_ips))
-   ), room as materialized (
-     select known.*,
-       $8 - of_key.count - calls as key_remaining,
-       rate_limit_per_min - of_keys.count - calls as team_remaining
-     from known
-     join team_counter of_key on of_key.team_id = known.team_id
-       and of_key.bucket = 'key:' || known.prefix
-       and of_key.minute = known.minute
-       and of_key.count <= $8 - calls
-     join team_counter of_keys on of_keys.team_id = known.team_id
-       and of_keys.bucket = 'keys'
-       and of_keys.minute = known.minute
-       and of_keys.count <= rate_limit_per_min - calls
-     for update of of_key, of_keys skip locked
-   ), counted as (
-     update team_counter c
-     set count = c.count + r.calls
-     from room r
-     where c.team_id = r.team_id and c.bucket = any (array['keys', 'key:' || r.prefix])
-   )
-   select key_id, team_id, array_to_string(scopes, ' ') as scopes,
-     creator_id, creator_role, creator_status, plan, team_status, language, rate_limit_per_min,
-     member_detail_enabled, leaderboard_enabled,
-     true as counted,
-     -- The tighter of the two is the one with less left, and of equals the smaller one.
-     case when key_is_tighter then $8 else rate_limit_per_min end as bucket_limit,
-     case when key_is_tighter then key_remaining else team_remaining end as bucket_remaining,
-     reset_s
-   from (
-     select *, (key_remaining, $8) <= (team_remaining, rate_limit_per_min) as key_is_tighter
-     from room
-   ) r`,
+  'select * from authenticate_together($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
 /** The requests of one key from one address. */
@@ -137,7 +82,8 @@ export interface CallsOfKey {
 /**
  * Looks up the keys of several teams and counts their requests, in one statement that waits for
  * nobody. Returns a row for each key with a usual request; the others were not counted. The rate is
- * the one after the last of the key's calls. Only for plain Postgres.
+ * the one after the last of the key's calls. Each team may be given only once. Only for plain
+ * Postgres. See `authenticate_together` in the migrations.
  */
 export function authenticateTogether(
   db: Pick<Queries, 'query'>,
