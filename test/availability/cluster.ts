@@ -35,6 +35,8 @@ export interface Member {
   start(): void;
   /** Sends the signal to all processes of these programs. */
   signal(signal: NodeJS.Signals, programs: readonly ('patroni' | 'postgres')[]): Promise<void>;
+  /** Ends all sessions of the service, which opens new ones. */
+  endSessions(): Promise<void>;
 }
 
 /** A running cluster. */
@@ -48,7 +50,7 @@ export interface Cluster {
   whole(): Promise<void>;
   /** Makes the synchronous standby the primary, as an operator does. */
   switchOver(): Promise<void>;
-  /** What Patroni and Postgres have logged last. */
+  /** What Patroni keeps in etcd, and what all have logged last. */
   log(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -79,7 +81,7 @@ export async function startCluster(): Promise<Cluster> {
       const file = join(folder, from.name, 'patroni.json');
       await run('patronictl', ['-c', file, 'switchover', SCOPE, ...names, '--force'], IN_ENGLISH);
     },
-    log: () => readLogs(folder),
+    log: async () => `${await readKeys(etcd.port)}\n\n${await readLogs(folder)}`,
     stop: async () => {
       for (const member of members) await member.signal('SIGKILL', ['patroni', 'postgres']);
       etcd.process.kill('SIGKILL');
@@ -90,7 +92,8 @@ export async function startCluster(): Promise<Cluster> {
   try {
     for (const member of members) member.start();
     await cluster.whole();
-    await createDatabase((await cluster.primary()).port);
+    const { port } = await cluster.primary();
+    await asSuperuser(port, 'create role app login', 'create database app owner app');
     return cluster;
   } catch (error) {
     console.error(await cluster.log());
@@ -169,8 +172,9 @@ async function makeMember(folder: string, name: string, etcdPort: number): Promi
     },
     signal: async (signal, programs) => {
       // So that all die at once: a session that outlives its postmaster shows others what still
-      // waits for a standby, and a webhook of it may be sent.
-      if (signal === 'SIGKILL') await sendAll('SIGSTOP', programs);
+      // waits for a standby, and a webhook of it may be sent. A session that began while its
+      // postmaster was being stopped stops with the second signal.
+      if (signal !== 'SIGCONT') await sendAll('SIGSTOP', programs);
       await sendAll(signal, programs);
       if (signal !== 'SIGKILL' || !programs.includes('patroni')) return;
       if (patroni && patroni.exitCode === null && patroni.signalCode === null)
@@ -178,6 +182,11 @@ async function makeMember(folder: string, name: string, etcdPort: number): Promi
       await rm(join(folder, `${name}.pid`), { force: true });
       patroni = null;
     },
+    endSessions: () =>
+      asSuperuser(
+        port,
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'`,
+      ),
   };
 }
 
@@ -279,15 +288,22 @@ function killAfterOurEnd(folder: string): ChildProcess {
   return watcher;
 }
 
-async function createDatabase(port: number): Promise<void> {
+async function asSuperuser(port: number, ...statements: readonly string[]): Promise<void> {
   const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
   await client.connect();
   try {
-    await client.query('create role app login');
-    await client.query('create database app owner app');
+    for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
   }
+}
+
+async function readKeys(etcdPort: number): Promise<string> {
+  const url = `http://127.0.0.1:${etcdPort}/v2/keys/service/${SCOPE}?recursive=true`;
+  return fetch(url).then(
+    (response) => response.text(),
+    (error: unknown) => String(error),
+  );
 }
 
 async function readLogs(folder: string): Promise<string> {

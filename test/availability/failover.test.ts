@@ -3,6 +3,7 @@
 // themselves among several hosts, or the APIs by PgBouncer before HAProxy. Nothing that was
 // acknowledged may be lost, and callers may see nothing but `503 unavailable`. How long each fault
 // takes is printed beside what Patroni allows.
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
 import { migrate } from '../../src/db/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
@@ -99,7 +100,12 @@ const FAULTS: readonly Fault[] = [
     waitsForTtl: true,
     moves: true,
     ways: ['HAProxy', 'several hosts'],
-    provoke: ({ primary }) => primary.signal('SIGSTOP', BOTH),
+    provoke: async ({ primary }) => {
+      // Those that begin now are at any step of it.
+      await primary.endSessions();
+      await delay(60);
+      await primary.signal('SIGSTOP', BOTH);
+    },
     heal: ({ primary }) => primary.signal('SIGCONT', BOTH),
   },
   {
