@@ -101,6 +101,7 @@ const COORDINATOR = [
   'erasure.removeJobs',
   'http.authenticate',
   'http.authenticateCaller',
+  'http.authenticateTogether',
   'idempotency.begin',
   'jobs.add',
   'jobs.findDead',
