@@ -101,8 +101,8 @@ const FAULTS: readonly Fault[] = [
     moves: true,
     ways: ['HAProxy', 'several hosts'],
     provoke: async ({ primary }) => {
-      // Those that begin now are at any step of it.
       await primary.endSessions();
+      // The service opens new ones now. They freeze at whatever step of the login they are.
       await delay(60);
       await primary.signal('SIGSTOP', BOTH);
     },
@@ -141,7 +141,7 @@ const FAULTS: readonly Fault[] = [
 
 let cluster: Cluster;
 let route: Route;
-/** The fault after which the cluster did not become whole. */
+/** The fault after which the cluster is not whole yet, or never became whole. */
 let unhealed = '';
 
 /** The URL by which the workers find the primary. */
