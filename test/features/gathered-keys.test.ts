@@ -2,7 +2,16 @@
 // to tell, except by a watch.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { openDatabase } from '../../src/db/client.ts';
 import {
@@ -263,25 +272,67 @@ describe('the statement', () => {
     await api.db.pool.query(`update api_key set revoked_at = null, expires_at = null`);
   });
 
-  test.each(['%', 'keys', 'key:%'])(
-    'returns no row while a counter is in another minute: %s',
-    async (bucket) => {
+  describe.each(['%', 'keys', 'key:%'])('with a counter of another minute: %s', (bucket) => {
+    const setMinute = (change: number) =>
+      api.db.pool.query('update team_counter set minute = $1 where bucket like $2', [
+        Math.floor(NOW.getTime() / 60_000) + change,
+        bucket,
+      ]);
+
+    beforeEach(async () => {
       await alone(knownOf('full'));
-      const setMinute = (change: number) =>
-        api.db.pool.query('update team_counter set minute = $1 where bucket like $2', [
-          Math.floor(NOW.getTime() / 60_000) + change,
-          bucket,
-        ]);
-      for (const change of [-1, 1]) {
-        await setMinute(change);
-        const before = await counts(api);
-        expect(await together(knownOf('full'))).toEqual([]);
-        expect(await counts(api)).toEqual(before);
-      }
+    });
+    afterEach(async () => {
+      await setMinute(0);
+      await api.db.pool.query('update team_counter set count = 0');
+    });
+
+    test('a later one: returns no row, and counts nothing', async () => {
+      await setMinute(1);
+      const before = await counts(api);
+      expect(await together(knownOf('full'))).toEqual([]);
+      expect(await counts(api)).toEqual(before);
       await setMinute(0);
       expect(await together(knownOf('full'))).toHaveLength(1);
-    },
-  );
+    });
+
+    test.each([alone, async (key: KnownRequest) => (await together(key))[0]])(
+      'an earlier one: it begins again, even if it was full (%#)',
+      async (ask) => {
+        const key = knownOf('full');
+        await api.db.pool.query(
+          'update team_counter set count = case when bucket like $1 then 1000 else 7 end',
+          [bucket],
+        );
+        await setMinute(-1);
+        const row = await ask(key);
+        const { rows } = await api.db.pool.query<{ of_key: number; of_keys: number }>(
+          `select of_key.count as of_key, of_keys.count as of_keys
+           from team_counter of_key
+           join team_counter of_keys using (team_id, minute)
+           where team_id = 'team_a' and of_key.bucket = $1 and of_keys.bucket = 'keys'`,
+          [`key:${key.keyPrefix}`],
+        );
+        expect(rows).toEqual([
+          { of_key: bucket === 'keys' ? 8 : 1, of_keys: bucket === 'key:%' ? 8 : 1 },
+        ]);
+        const left = 50 - (rows[0]?.of_keys ?? 0);
+        expect(row).toMatchObject({ counted: true, bucket_limit: 50, bucket_remaining: left });
+      },
+    );
+
+    test('an earlier one: counts all calls of a key, or none', async () => {
+      await api.db.pool.query('update team_counter set count = 0');
+      await setMinute(-1);
+      const ask = (calls: number) =>
+        authenticateTogether(api.db, terms, [{ ...knownOf('full'), calls }]);
+      const before = await counts(api);
+      expect(await ask(51)).toEqual([]);
+      expect(await counts(api)).toEqual(before);
+      expect(await ask(50)).toMatchObject([{ bucket_limit: 50, bucket_remaining: 0 }]);
+      expect(await ask(1)).toEqual([]);
+    });
+  });
 
   test('keeps to the rows of the team, whatever others are called', async () => {
     await api.db.pool.query(
@@ -325,10 +376,14 @@ describe('the statement', () => {
     expect((await alone(knownOf('full'))).counted).toBe(false);
   });
 
-  test('counts exactly beside itself and beside requests alone', async () => {
+  test.each([
+    ['in a minute', 0],
+    ['at the beginning of one', -1],
+  ])('counts exactly beside itself and beside requests alone, %s', async (_when, change) => {
     await api.db.pool.query(`update team_counter set count = 0`);
     await alone(knownOf('full'));
     await alone(knownOf('few'));
+    await api.db.pool.query('update team_counter set minute = minute + $1', [change]);
     await api.db.pool.query(`update team set rate_limit_per_min = 90 where id = 'team_a'`);
     const other = openDatabase({ url: api.databaseUrl, poolMax: 16, onError: () => undefined });
     onTestFinished(async () => {
@@ -344,7 +399,7 @@ describe('the statement', () => {
         return (await authenticateTogether(db, terms, [{ ...key, calls: 2 }])).length * 2;
       }),
     );
-    const total = admitted.reduce<number>((sum, calls) => sum + calls, 2);
+    const total = admitted.reduce<number>((sum, calls) => sum + calls, change === 0 ? 2 : 0);
     expect(total).toBeGreaterThan(30);
     expect(total).toBeLessThanOrEqual(90);
     const { rows } = await api.db.pool.query(

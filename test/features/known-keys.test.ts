@@ -1,7 +1,10 @@
 // A read of a known key begins before its authentication has ended. Nobody may be able to tell,
 // except by a watch.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { SCOPES } from '../../src/core/scopes.ts';
 import type { KeyRow } from '../../src/http/api/authenticate-store.ts';
 import { createKnownKeys } from '../../src/http/api/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
@@ -201,14 +204,73 @@ test('a request is recognized by the whole key only, and not after a refusal', a
   expect(await tell(key)).toBe(0);
 });
 
-test('the known keys are bounded, and the oldest is forgotten', () => {
-  const known = createKnownKeys(2);
-  const credential = (keyPrefix: string) => ({ keyPrefix, proof: Buffer.alloc(32) });
-  for (const name of ['a', 'b', 'c'])
-    known.tenantOf(credential(name), { key_id: name, scopes: '' } as KeyRow);
-  expect(['a', 'b', 'c'].map((name) => known.find(credential(name))?.actor.id)).toEqual([
-    undefined,
-    'b',
-    'c',
-  ]);
+const credentialOf = (keyPrefix: string) => ({ keyPrefix, proof: Buffer.alloc(32) });
+
+describe('the known keys', () => {
+  test('are bounded, and the oldest are forgotten', () => {
+    const known = createKnownKeys(4);
+    const isKnown = (name: string) => known.find(credentialOf(name)) !== undefined;
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of names.slice(0, 4))
+      known.tenantOf(credentialOf(name), readRow(name), undefined);
+    expect(names.map(isKnown)).toEqual([true, true, true, true, false]);
+    known.tenantOf(credentialOf('e'), readRow('e'), undefined);
+    expect(names.map(isKnown)).toEqual([false, false, true, true, true]);
+    for (const name of names) known.forget(credentialOf(name));
+    expect(names.map(isKnown)).toEqual([false, false, false, false, false]);
+  });
+
+  test('have the facts of their last request, and one tenant while these are the same', () => {
+    const known = createKnownKeys(2);
+    const credential = credentialOf('a');
+    known.tenantOf(credential, readRow('key_1'), undefined);
+    const found = known.find(credential);
+    expect(known.tenantOf(credential, readRow('key_1'), found)).toBe(found?.tenant);
+    for (const name of Object.keys(readRow('key_1'))) {
+      const changed = { ...readRow('key_1'), [name]: 'other' };
+      const tenant = known.tenantOf(credential, changed, found);
+      expect(tenant).not.toBe(found?.tenant);
+      expect(known.find(credential)).toEqual({ facts: changed, tenant });
+    }
+  });
+
+  test('keep nothing of the rows that they were read from', () => {
+    setFlagsFromString('--expose_gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const heapBytes = (): number => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const count = 20_000;
+    const known = createKnownKeys(2 * count);
+    const before = heapBytes();
+    for (let n = 0; n < count; n += 1)
+      known.tenantOf(credentialOf(`prefix${n}`), readRow(`key_${n}`), undefined);
+    expect((heapBytes() - before) / count).toBeLessThan(600);
+    expect(known.find(credentialOf('prefix0'))?.facts).toEqual(readRow('key_0'));
+  });
 });
+
+/** A row as the database's driver reads it: its texts are parts of the text of the whole row. */
+function readRow(id: string): KeyRow {
+  const scopes = SCOPES.join(' ');
+  const whole = [id, scopes, `creator of ${id}`, `team of ${id}`, 'more '.repeat(200)].join('\n');
+  const read = (value: string): string => {
+    const start = whole.indexOf(value);
+    return whole.slice(start, start + value.length);
+  };
+  return {
+    key_id: read(id),
+    scopes: read(scopes),
+    creator_id: read(`creator of ${id}`),
+    creator_role: 'admin',
+    creator_status: 'active',
+    team_id: read(`team of ${id}`),
+    team_status: 'active',
+    plan: 'team',
+    language: 'en',
+    rate_limit_per_min: 600,
+    member_detail_enabled: true,
+    leaderboard_enabled: true,
+  };
+}

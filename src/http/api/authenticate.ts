@@ -3,7 +3,7 @@ import type { Queries } from '../../db/client.ts';
 import { authenticateRequest } from './authenticate-store.ts';
 import type { Credential } from './credential.ts';
 import type { GatheredKeys } from './gathered-keys.ts';
-import type { KnownKeys } from './known-keys.ts';
+import type { KnownKey, KnownKeys } from './known-keys.ts';
 import type { Tenant } from './tenant.ts';
 
 /** The rate limit that the headers of a response show: the tighter one of the key and the team. */
@@ -33,9 +33,9 @@ export const IP_RATE_LIMIT_PER_MINUTE = 120;
 
 /**
  * Finds the team and the key of a request and counts the request, in one round trip. Every request
- * asks, so a revoked key stops working at the next one. The tenant of a known key is the same
- * object as at its last request if nothing about it has changed (`known-keys.ts`). A request that
- * is `together` with others is asked for with them.
+ * asks, so a revoked key stops working at the next one. The tenant is the one of the known key if
+ * nothing about it has changed (`known-keys.ts`). A request that is `together` with others is asked
+ * for with them.
  *
  * Every kind of bad key runs the same statement with the same comparison, so that the response time
  * tells nothing about a key (see `authenticate_request` in the migrations).
@@ -50,14 +50,14 @@ export async function authenticate(
     readonly clock: Clock;
     readonly knownKeys: KnownKeys;
     readonly gatheredKeys: GatheredKeys;
-    /** The team of the key, if it is known. */
-    readonly teamId: string | null;
+    readonly known: KnownKey | undefined;
     readonly together: boolean;
   },
 ): Promise<Authentication> {
-  const { credential, nonce, ip, limits, clock, teamId, together } = request;
+  const { credential, nonce, ip, limits, clock, known, together } = request;
   const { knownKeys, gatheredKeys } = request;
   const { keyPrefix, proof } = credential;
+  const teamId = known?.facts.team_id ?? null;
   const gathered =
     together && keyPrefix !== null && teamId !== null
       ? await gatheredKeys.ask({ teamId, keyPrefix, proof, ip })
@@ -66,7 +66,7 @@ export async function authenticate(
   const row =
     gathered ??
     (await gatheredKeys.alone(authenticateRequest(db, { ...credential, ...terms, ip, teamId })));
-  const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row);
+  const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row, known);
   if (!row.counted || !tenant?.enabled) knownKeys.forget(credential);
   return {
     tenant,

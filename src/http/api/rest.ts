@@ -14,7 +14,7 @@ import { authenticate } from './authenticate.ts';
 import { describeRefusal, readCredential, type Credential } from './credential.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import { createGatheredKeys, type GatheredKeys } from './gathered-keys.ts';
-import { createKnownKeys, type KnownKeys } from './known-keys.ts';
+import { createKnownKeys, type KnownKey, type KnownKeys } from './known-keys.ts';
 import { negotiateLanguage } from './language.ts';
 import { operate, readAhead } from './operate.ts';
 import { isTeamBusy } from './problem-response.ts';
@@ -46,10 +46,9 @@ export function createRest(
       if (known !== undefined) options.entrance.recognized(request);
       const isRead = request.method === 'GET';
       const together = known !== undefined && gathered.takes({ isRead });
-      const ahead = readAhead(exchange, known, together);
-      const teamId = known?.team.id ?? null;
-      const asking = ahead?.beside ?? db.forTeam(teamId);
-      const by = { db: asking, credential, keys, teamId, together };
+      const ahead = readAhead(exchange, known?.tenant, together);
+      const asking = ahead?.beside ?? db.forTeam(known?.facts.team_id ?? null);
+      const by = { db: asking, credential, keys, known, together };
       const tenant = await admit(exchange, by).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
       else await operate(exchange, tenant, ahead);
@@ -138,14 +137,13 @@ async function admit(
     readonly db: Queries;
     readonly credential: Credential;
     readonly keys: Keys;
-    /** The team of the key, if it is known. */
-    readonly teamId: string | null;
+    readonly known: KnownKey | undefined;
     /** The key is known, and is asked for with others. */
     readonly together: boolean;
   },
 ): Promise<Tenant | null> {
   const { options, request, match } = exchange;
-  const { db, credential, keys, teamId, together } = by;
+  const { db, credential, keys, known, together } = by;
   exchange.authentication = await authenticate(db, {
     credential,
     nonce: keys.nonce,
@@ -154,7 +152,7 @@ async function admit(
     clock: options.services.clock,
     knownKeys: keys.known,
     gatheredKeys: keys.gathered,
-    teamId,
+    known,
     together,
   });
   exchange.trace?.step('http.authenticate', exchange.startedAt, null);
