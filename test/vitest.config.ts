@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -57,14 +58,18 @@ const excluded: Readonly<Record<string, string[]>> = {
   citus: [...ALONE_ON_CITUS, ...NOT_ON_CITUS],
   allOnCitus: NOT_ON_CITUS,
 };
-/** The longest suites. Vitest begins with the largest files, so some of these would end alone. */
-const LONG_SUITE = /(twins-[ab]|failover|image|compose|snippets)\.test\.ts$/;
+/**
+ * The longest suites, in the order in which they begin. Vitest would begin with the largest files,
+ * so some of these would end alone. `compose` uses the layers that `image` has built.
+ */
+const LONG_SUITES = ['failover', 'snippets', 'image', 'compose', 'twins-a', 'twins-b'];
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONG_SUITE.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const nameOf = ({ moduleId }: TestSpecification): string => basename(moduleId, '.test.ts');
+    const long = LONG_SUITES.flatMap((name) => sorted.filter((file) => nameOf(file) === name));
+    return [...long, ...sorted.filter((file) => !long.includes(file))];
   }
 }
 
