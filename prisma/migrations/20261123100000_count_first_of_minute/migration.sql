@@ -1,6 +1,6 @@
 -- The first request of a key in a minute is a usual one: a service with very many teams hears from
--- most of them less than once a minute. It went the way of the others: authenticate_request counted
--- it by count_in_team, and authenticate_together left it to be asked for again, alone.
+-- most of them less than once a minute. It was treated as an exception: authenticate_request
+-- counted it by count_in_team, and authenticate_together left it to be asked for again, alone.
 
 -- What it does is said in 20261122000100_count_at_once.
 CREATE OR REPLACE FUNCTION "authenticate_request"(
