@@ -1,9 +1,10 @@
 // Processes of ours that Prometheus watches, on a database that can get lost.
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { loadTestSeed, startApiProcess, startWorkerProcess } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';
+import { openSturdyPool } from '../support/pool.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { makeSeed, makeTeam, memberId } from '../support/seed.ts';
@@ -40,7 +41,7 @@ export async function createWorld(ending: Ending): Promise<World> {
   const database = await createTestDatabase();
   const proxy = await startPostgresProxy(database.url);
   const receiver = await startReceiver();
-  const pool = openPool(database);
+  const pool = openSturdyPool(database.url, 8);
   const key = await seedTeam(database, receiver);
   const port = String(await findFreePort());
   const [api, worker] = [await findFreePort(), await findFreePort()];
@@ -81,14 +82,6 @@ export async function createWorld(ending: Ending): Promise<World> {
       return response.status;
     },
   };
-}
-
-/** Opens a pool that survives the loss of its connections. */
-function openPool(database: TestDatabase): Pool {
-  const pool = new Pool({ connectionString: database.url, max: 8 });
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  return pool;
 }
 
 /** Seeds a team with five webhook endpoints. Resolves with its key. */

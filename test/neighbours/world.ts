@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { Pool as HttpPool } from 'undici';
 import {
   createCall,
@@ -15,6 +15,7 @@ import {
 } from '../support/api.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openSturdyPool } from '../support/pool.ts';
 import { makeFullTeam, makeSeed, makeTeam, memberId, type TeamSeed } from '../support/seed.ts';
 import type { Answer, Order, Seen } from './victim.ts';
 
@@ -57,7 +58,7 @@ const ATTACK_MS = 6_000;
 export async function attackOnce(attack: Attack): Promise<Noticed> {
   const { teams = [makeFullTeam('attacker')], env = {} } = attack;
   const database = await createTestDatabase();
-  const pool = new Pool({ connectionString: database.url, max: 4 });
+  const pool = openSturdyPool(database.url, 4);
   const victim = new Worker(new URL('victim.ts', import.meta.url));
   try {
     const { port } = await answerOf(victim, 'listening');

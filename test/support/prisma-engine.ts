@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as engine from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { Pool } from 'pg';
+import { openSturdyPool } from './pool.ts';
 
 /** Applies migrations as `prisma migrate deploy` does. Resolves with the names that it applied. */
 export async function applyWithPrisma(
@@ -13,7 +13,7 @@ export async function applyWithPrisma(
   migrations: ReadonlyArray<{ name: string; sql: string }>,
 ): Promise<string[]> {
   // Our own pool, so that we can end the session that holds the engine's advisory lock.
-  const pool = new Pool({ connectionString: databaseUrl });
+  const pool = openSturdyPool(databaseUrl, 10);
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
   const schemaEngine = await engine.SchemaEngine.new(
     { datamodels: undefined },

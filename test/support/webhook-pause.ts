@@ -12,6 +12,7 @@ import { createMailer } from '../../src/runtime/mail.ts';
 import { startTestApi, type ApiResponse, type TestApi } from './api.ts';
 import { startDeliveries } from './deliveries.ts';
 import { startMailServer, type MailServer } from './mail-server.ts';
+import { openSturdyPool } from './pool.ts';
 import { startReceiver, status, type Behaviour, type Receiver } from './receiver.ts';
 import { makeMember, makeSeed, makeTeam, type TeamSeed } from './seed.ts';
 import { until } from './until.ts';
@@ -165,11 +166,10 @@ export async function runJobs(): Promise<MailServer['received']> {
   });
   // On Citus even the pause leaves its jobs to the workers' intake.
   await movePendingJobs(api.db);
-  await runOnce({
-    connectionString: api.databaseUrl,
-    taskList,
-    noHandleSignals: true,
-    logger: new Logger(() => () => undefined),
-  });
+  // graphile-worker's own pool is not sturdy.
+  const pgPool = openSturdyPool(api.databaseUrl, 10);
+  const logger = new Logger(() => () => undefined);
+  await runOnce({ pgPool, taskList, noHandleSignals: true, logger });
+  await pgPool.end();
   return mail.received.slice(before).filter(({ to }) => to.endsWith(`@${teamName}.test`));
 }
