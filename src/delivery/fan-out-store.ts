@@ -130,7 +130,7 @@ const INSERT_DELIVERIES = statement(
 const HOLD_EVENTS = statement(
   'webhooks.holdEvents',
   `insert into event_in_hand (team_id, event_id, worker)
-   select distinct n.team_id, n.event_id, $1::int
+   select n.team_id, n.event_id, $1::int
    from unnest($2::text[], $3::text[]) as n (team_id, event_id)
    on conflict do nothing`,
 );
@@ -161,8 +161,10 @@ export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: Fan
   tx.send(NO_WAIT_FOR_DISK, []);
   if (deliveries.length > 0)
     tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
-  const claimed = deliveries.filter((delivery) => delivery.claimed);
-  if (claimed.length > 0)
-    tx.send(HOLD_EVENTS, [worker, ...columnsOf(claimed, ['teamId', 'eventId'])]);
+  const claimed = new Set(
+    deliveries.filter((delivery) => delivery.claimed).map(({ eventId }) => eventId),
+  );
+  const held = events.filter(({ id }) => claimed.has(id));
+  if (held.length > 0) tx.send(HOLD_EVENTS, [worker, ...columnsOf(held, ['teamId', 'id'])]);
   tx.send(MARK_FANNED_OUT, [at, ...columnsOf(events, ['teamId', 'id'])]);
 }

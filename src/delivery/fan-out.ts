@@ -126,15 +126,19 @@ function noteTaken(
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */
 function withoutBusy(rows: readonly FanOutRow[]): readonly FanOutRow[] {
-  const keyOf = (row: FanOutRow): string => `${row.team_id}\n${row.event_id}`;
   const busy = new Set(rows.filter((row) => row.is_busy).map(keyOf));
   return busy.size === 0 ? rows : rows.filter((row) => !busy.has(keyOf(row)));
 }
 
 function eventsOf(rows: readonly FanOutRow[]): { teamId: string; id: string }[] {
   const events = new Map<string, { teamId: string; id: string }>();
-  for (const { team_id: teamId, event_id: id } of rows) events.set(id, { teamId, id });
+  for (const row of rows) events.set(keyOf(row), { teamId: row.team_id, id: row.event_id });
   return [...events.values()];
+}
+
+/** Events of two teams may have the same id. */
+function keyOf(row: FanOutRow): string {
+  return `${row.team_id}\n${row.event_id}`;
 }
 
 interface Plan {

@@ -311,6 +311,28 @@ describe('the delivery loop', () => {
     await until(async () => (await count(`webhook_delivery where status = 'ok'`)) === 208);
   });
 
+  test('events of two teams with the same ids are sent once each', async ({ skip }) => {
+    skip(loop.db.shard !== undefined, 'Two teams may be in two shards, with a loop each.');
+    const webhook_endpoints = [
+      { id: 'whe_y', url: `${receiver.url}/y`, events: ['member.joined' as const] },
+    ];
+    await loadTestSeed(database, makeSeed([makeTeam('y', { webhook_endpoints })]));
+    // More than one fan-out takes, so that the next one takes several steps.
+    await writeEvents(1, 100, false);
+    await client.query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_y', id, type, data, created_at
+       from event`,
+    );
+    await startLoop();
+    const waiting = `select from webhook_delivery where status <> 'ok'`;
+    await until(async () => (await read('select from webhook_delivery')).length === 200);
+    await until(async () => (await read(waiting)).length === 0);
+    const inOrder = Array.from({ length: 100 }, (_, n) => n + 1);
+    for (const path of ['/a', '/y'])
+      expect(numbersAt(path).toSorted((one, other) => one - other)).toEqual(inOrder);
+  });
+
   test('while very many events wait, it takes the oldest and newest in turn, 50 each', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 1000, false);
