@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { newId } from '../../src/core/ids.ts';
 import { seedFile } from './data.ts';
 import { cpuMsOf, type ServerProcess, type World } from './world.ts';
 
@@ -114,20 +115,30 @@ export async function seedSubscribers(
   return [...keys.values()];
 }
 
-/** Writes events that make `deliveries` deliveries, of the teams in turn, all at once. */
-export async function raiseEvents(
+/**
+ * Writes events that make `deliveries` deliveries, of the teams in turn. Resolves with a function
+ * that commits them all at once, which wakes the workers.
+ */
+export async function prepareEvents(
   { pool }: World,
   { prefix, teams, perTeam }: Subscribers,
   deliveries: number,
-): Promise<void> {
-  await pool.query(
+): Promise<() => Promise<void>> {
+  const ids = Array.from({ length: deliveries / perTeam }, () => newId('event'));
+  const client = await pool.connect();
+  await client.query('begin');
+  await client.query(
     `insert into event (team_id, id, type, data, created_at)
-     select team, 'evt_' || gen_random_uuid(), 'evaluation.completed',
+     select team, id, 'evaluation.completed',
        json_build_object('team_id', team, 'training_id', 'trn_0', 'user_id', 'usr_0', 'score', 77),
        clock_timestamp()
-     from generate_series(1, $1::int) n
-     cross join lateral (select $2 || (n % $3::int) as team) t`,
-    [deliveries / perTeam, prefix, teams],
+     from unnest($1::text[]) with ordinality as n (id, place)
+     cross join lateral (select $2 || (place % $3::int) as team) t`,
+    [ids, prefix, teams],
   );
-  await pool.query(`select pg_notify('wake_deliveries', '')`);
+  await client.query(`select pg_notify('wake_deliveries', '')`);
+  return async () => {
+    await client.query('commit');
+    client.release();
+  };
 }

@@ -6,7 +6,7 @@ import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import {
   CONCURRENCY,
   measureDeliveries,
-  raiseEvents,
+  prepareEvents,
   seedSubscribers,
   startReceiver,
   startWorker,
@@ -50,8 +50,8 @@ export async function benchWebhooks(
     measure(floor, () =>
       fetch(`http://127.0.0.1:${floor.port}/`, { method: 'POST', body: JSON.stringify(job) }),
     );
-  const ofWorker = (): Promise<Run> =>
-    measure(worker, () => raiseEvents(world, SUBSCRIBERS, deliveries));
+  const ofWorker = async (): Promise<Run> =>
+    measure(worker, await prepareEvents(world, SUBSCRIBERS, deliveries));
   await ofFloor();
   await ofWorker();
   const turns: Turn[] = [];
