@@ -1,6 +1,6 @@
 // Loads servers in turn, so that other load on the machine affects all alike.
 import { median, printFigures, type Target } from './report.ts';
-import { readCpuMs, type ServerProcess, type World } from './world.ts';
+import { readCpuMs, readMemoryMb, type ServerProcess, type World } from './world.ts';
 
 /** How one run went. */
 export interface Run {
@@ -9,6 +9,8 @@ export interface Run {
   readonly cpuUs: number | null;
   readonly medianMs: number;
   readonly p99Ms: number;
+  /** What the server holds afterwards. */
+  readonly memoryMb: number;
 }
 
 /** A server and what it is asked. */
@@ -28,7 +30,7 @@ export async function runOnce(
   const { count, perSecond, medianMs, p99Ms } = await world.load(job);
   const after = await readCpuMs(pid);
   const cpuUs = before === null || after === null ? null : ((after - before) * 1000) / count;
-  return { perSecond, medianMs, p99Ms, cpuUs };
+  return { perSecond, medianMs, p99Ms, cpuUs, memoryMb: await readMemoryMb(pid) };
 }
 
 /** The targets of the ratios; a figure without one is only printed. */
@@ -38,7 +40,10 @@ export interface Targets {
   readonly p99?: Target;
 }
 
-/** Prints a row for each figure of the two servers, with the ratio of the API to the floor. */
+/**
+ * Prints a row for each figure of the two servers, with the ratio of the API to the floor. Returns
+ * the runs of the API.
+ */
 export async function compareWithFloor(
   world: World,
   options: {
@@ -50,7 +55,7 @@ export async function compareWithFloor(
     readonly seconds: number;
     readonly targets: Targets;
   },
-): Promise<void> {
+): Promise<readonly Run[]> {
   const { what, floor, api, concurrency, runs, seconds, targets } = options;
   const run = (side: Side): Promise<Run> => runOnce(world, { ...side, concurrency, seconds });
   // Warm up both, so that compiled code is compared.
@@ -75,4 +80,5 @@ export async function compareWithFloor(
     compare('server CPU, µs/request', (one) => one.cpuUs ?? NaN, targets.cpu);
   compare('median ms', (one) => one.medianMs);
   compare('p99 ms', (one) => one.p99Ms, targets.p99);
+  return ofApi;
 }

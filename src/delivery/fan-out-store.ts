@@ -56,7 +56,7 @@ export function subscribersText(order: 'asc' | 'desc', teams?: string): string {
 
 const takeEventsText = (order: 'asc' | 'desc'): string =>
   `${subscribersText(order, '$2')}
-   order by e.created_at, e.id`;
+   order by e.created_at, e.id, w.id`;
 
 const TAKE_EVENTS = {
   oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText('asc')),
