@@ -23,6 +23,20 @@ export function capacity(state: QueuesState): number {
   return slots.taken < slots.count || left >= inHandMax / 4 ? left : 0;
 }
 
+/**
+ * How many urgent deliveries to claim now. All that wait take a quarter of what may be in hand, so
+ * a team that requests very many attempts leaves room for the deliveries of all others.
+ */
+export function urgentCapacity({ inHandMax, queues }: QueuesState): number {
+  let waiting = 0;
+  for (const queue of queues.values()) {
+    // Urgent ones are first.
+    const others = queue.waiting.findIndex(({ row }) => !row.urgent);
+    waiting += others < 0 ? queue.waiting.length : others;
+  }
+  return Math.max(0, Math.ceil(inHandMax / 4) - waiting);
+}
+
 /** Whether `takeShares` has shares to return. */
 export function canClaim(state: QueuesState): boolean {
   const { pending, retrying } = state.claimable;

@@ -19,7 +19,14 @@
  *    attempts is limited, to bound memory.
  */
 import type { ClaimedDelivery } from './claim-store.ts';
-import { canClaim, capacity, fewRooms, takeShares, type Share } from './claim-shares.ts';
+import {
+  canClaim,
+  capacity,
+  fewRooms,
+  takeShares,
+  urgentCapacity,
+  type Share,
+} from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
@@ -62,6 +69,8 @@ export interface EndpointQueues {
   setMore(queue: EndpointQueue, status: WaitingStatus): void;
   /** How many deliveries to claim now, over all endpoints. */
   capacity(): number;
+  /** How many urgent deliveries to claim now, over all endpoints. */
+  urgentCapacity(): number;
   /**
    * Returns the queues with attempts in flight, and how many new deliveries of each to claim. All
    * others have room for one at least. null: there are many, or older deliveries wait.
@@ -100,6 +109,7 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     withdraw: (sinceMs) => withdraw(state, sinceMs),
     setMore: (queue, status) => setMore(state, queue, status),
     capacity: () => capacity(state),
+    urgentCapacity: () => urgentCapacity(state),
     fewRooms: () => fewRooms(state),
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     canClaim: () => canClaim(state),

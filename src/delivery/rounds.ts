@@ -88,10 +88,13 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
 }
 
 async function acceptUrgent(loop: Loop): Promise<void> {
-  const { db, lock, limits } = loop.options;
-  const rows = await claimUrgent(db, lock.number, limits.concurrency);
+  const { db, lock } = loop.options;
+  const limit = loop.queues.urgentCapacity();
+  // The next tick looks again.
+  if (limit === 0) return;
+  const rows = await claimUrgent(db, lock.number, limit);
   accept(loop, rows);
-  if (rows.length === limits.concurrency) loop.state.wanted.urgent = true;
+  if (rows.length === limit) loop.state.wanted.urgent = true;
 }
 
 async function acceptNew(loop: Loop): Promise<void> {

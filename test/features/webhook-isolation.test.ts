@@ -75,7 +75,8 @@ afterEach(async () => {
 function answer(path: string, response: ServerResponse): void {
   if (path.startsWith('/hang')) return;
   response.statusCode = path.startsWith('/fail') ? 500 : 200;
-  response.end();
+  if (path.startsWith('/fail_late')) setTimeout(() => response.end(), 100);
+  else response.end();
 }
 
 type Endpoints = NonNullable<NonNullable<SeedFileInput['teams']>[number]['webhook_endpoints']>;
@@ -231,6 +232,30 @@ describe('one receiver and the others', LIMIT, () => {
     // The others have no priority either: the backlog continues beside them.
     const served = countOf('/most');
     await until(() => countOf('/most') > served);
+    await worker.kill('SIGKILL');
+  });
+
+  test('very many requested attempts of one endpoint do not delay others', async () => {
+    await seedTeams({
+      team_a: { healthy: [], burdened: ['fail_late'] },
+      team_b: { healthy: ['alone'], burdened: ['retried'] },
+    });
+    const worker = await startWorkerProcess(database.url, ENV);
+    const before = await measure(['team_b'], ['/alone'], 10);
+    await makeBacklog(['fail_late'], 3_000, 10);
+    await client.query(
+      `update webhook_delivery
+       set status = 'gave_up', urgent = true, next_try_at = null
+       where endpoint_id = 'whe_fail_late'`,
+    );
+    await client.query(`select pg_notify('wake_deliveries', '')`);
+    await until(() => countOf('/fail_late') > 10);
+    await makeBacklog(['retried'], 50, 1);
+    const during = await measure(['team_b'], ['/alone'], 20);
+    expect(percentile(during.latencies, 1)).toBeLessThan(allowed(1000, before, during, 1));
+    await until(() => countOf('/retried') === 50);
+    // That was not because the requested attempts had ended.
+    expect(countOf('/fail_late')).toBeLessThan(1_500);
     await worker.kill('SIGKILL');
   });
 
