@@ -82,6 +82,8 @@ function keyboardHands(page: Page): Hands {
     count: () => used,
     press: async (target) => {
       await tabTo(target);
+      // A busy button takes no key, as it takes no click, for which Playwright waits by itself.
+      await until(async () => (await target.getAttribute('data-busy')) === null);
       await key('Enter');
     },
     check: async (target) => {
