@@ -2,6 +2,7 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../core/encrypted-columns.ts';
 import { decrypt } from '../core/encryption.ts';
 import { readEarlierSecrets, stillValid } from '../core/signing-secrets.ts';
+import { teamKey } from '../core/team-key.ts';
 import type { AttemptTrace } from '../core/trace.ts';
 import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
@@ -31,7 +32,7 @@ export function launchNext(loop: Loop): boolean {
 /** Makes one attempt. Never rejects: a failure becomes the attempt's result. */
 async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const { options, queues, state } = loop;
-  state.unwritten.add(flight.row.id);
+  state.unwritten.add(teamKey(flight.row.team_id, flight.row.id));
   const trace = traceOf(loop, flight.row);
   const result = await send(loop, flight, trace?.traceparent ?? flight.row.event_traceparent);
   trace?.end(result);

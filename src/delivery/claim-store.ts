@@ -7,6 +7,7 @@
  * meanwhile: no index has that claim, so the result of a healthy first attempt is written without
  * touching any. All other claims are found by an index (`held_by`).
  */
+import type { TeamKey } from '../core/team-key.ts';
 import { ofTeams, statement, type Db } from '../db/client.ts';
 import { askTeams, teamsOf, type TeamRow } from '../db/shards.ts';
 import type { DeliveryStatus } from './schedule.ts';
@@ -232,6 +233,9 @@ const CLAIMS = `
        ) d
        where h.worker = any ($1::int[]) ${ofTeams('h.team_id', '$3')}`;
 
+/** SQL: the delivery is not among those of $2, as `teamKey` writes them. */
+const IS_FORGOTTEN = 'team_id || chr(10) || id <> all ($2::text[])';
+
 const RELEASE_CLAIMS = statement<ReleasedClaim>(
   'webhooks.releaseClaims',
   `update webhook_delivery
@@ -241,7 +245,7 @@ const RELEASE_CLAIMS = statement<ReleasedClaim>(
      from webhook_delivery
      where ctid = any (array(${CLAIMS}))
        and claimed_by = any ($1::int[])
-       and id <> all ($2::text[])
+       and ${IS_FORGOTTEN}
        ${ofTeams('team_id', '$3')}
      for no key update skip locked
    ))
@@ -254,7 +258,7 @@ const FIND_CLAIMS = statement<TeamRow>(
   `select distinct team_id
    from webhook_delivery
    where ctid = any (array(${CLAIMS}))
-     and id <> all ($2::text[])`,
+     and ${IS_FORGOTTEN}`,
   { readsShard: true },
 );
 
@@ -265,7 +269,7 @@ const FIND_CLAIMS = statement<TeamRow>(
 export function releaseForgotten(
   db: Db,
   worker: number,
-  inHand: readonly string[],
+  inHand: readonly TeamKey[],
 ): Promise<ReleasedClaim[]> {
   const values = [[worker], inHand];
   const hint = { what: FIND_CLAIMS, values };

@@ -24,11 +24,12 @@
  * lost one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TeamKey } from '../core/team-key.ts';
 import { launchNext } from './attempts.ts';
 import { forgetEvents } from './claim-store.ts';
 import { enter, newLoop, type DispatcherOptions, type Loop } from './loop.ts';
 import { drainResults, writePostponed } from './results.ts';
-import { idsInHand, releaseUnused, startRounds } from './rounds.ts';
+import { keysInHand, releaseUnused, startRounds } from './rounds.ts';
 import { fillSlots, type Launcher } from './slots.ts';
 
 /** A running delivery loop. */
@@ -37,8 +38,8 @@ export interface Dispatcher {
   wake(what: 'events' | 'all'): void;
   /** Looks for everything at once. */
   tick(): void;
-  /** The ids of the deliveries that it has in hand. */
-  inHand(): readonly string[];
+  /** The deliveries that it has in hand. */
+  inHand(): readonly TeamKey[];
   stats(): { inFlight: number; parked: number; queued: number };
   /**
    * Releases what is not attempted yet, lets attempts in flight end, and writes their results.
@@ -70,7 +71,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       startRounds(loop);
     },
     tick: () => tick(loop),
-    inHand: () => idsInHand(loop),
+    inHand: () => keysInHand(loop),
     stats: () => queues.stats(),
     stop: () => {
       clearInterval(ticker);

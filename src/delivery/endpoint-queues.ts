@@ -18,6 +18,7 @@
  *    So endpoints that hang do not take slots from those that answer. The number of parked
  *    attempts is limited, to bound memory.
  */
+import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import {
   canClaim,
@@ -85,8 +86,8 @@ export interface EndpointQueues {
    * database, until `setMore`.
    */
   takeShares(status: WaitingStatus): Share[];
-  /** Ids of the deliveries that wait in the queues. */
-  queuedIds(): string[];
+  /** Keys of the deliveries that wait in the queues. */
+  queuedKeys(): TeamKey[];
   /** Drops queues with nothing in hand when there are very many. */
   forgetIdle(): void;
   stats(): { inFlight: number; parked: number; queued: number };
@@ -114,8 +115,10 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     canClaim: () => canClaim(state),
     takeShares: (status) => takeShares(state, status),
-    queuedIds: () =>
-      [...queues.values()].flatMap(({ waiting }) => waiting.map(({ row }) => row.id)),
+    queuedKeys: () =>
+      [...queues.values()].flatMap(({ waiting }) =>
+        waiting.map(({ row }) => teamKey(row.team_id, row.id)),
+      ),
     forgetIdle: () => forgetIdle(state),
     stats: () => ({ inFlight: flights.size, parked: state.parked, queued: state.queued }),
   };

@@ -1,3 +1,4 @@
+import { teamKey } from '../core/team-key.ts';
 import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import { teamsOf, type TeamRow } from '../db/shards.ts';
@@ -162,9 +163,11 @@ export function insertDeliveries(tx: Tx, { at, worker, events, deliveries }: Fan
   if (deliveries.length > 0)
     tx.send(INSERT_DELIVERIES, [at, worker, ...columnsOf(deliveries, DELIVERY_COLUMNS)]);
   const claimed = new Set(
-    deliveries.filter((delivery) => delivery.claimed).map(({ eventId }) => eventId),
+    deliveries
+      .filter((delivery) => delivery.claimed)
+      .map(({ teamId, eventId }) => teamKey(teamId, eventId)),
   );
-  const held = events.filter(({ id }) => claimed.has(id));
+  const held = events.filter(({ teamId, id }) => claimed.has(teamKey(teamId, id)));
   if (held.length > 0) tx.send(HOLD_EVENTS, [worker, ...columnsOf(held, ['teamId', 'id'])]);
   tx.send(MARK_FANNED_OUT, [at, ...columnsOf(events, ['teamId', 'id'])]);
 }

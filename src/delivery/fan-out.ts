@@ -1,5 +1,6 @@
 /** Fan-out: makes a delivery for each subscriber of an event. */
 import { newId, newIdStem } from '../core/ids.ts';
+import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { Share } from './claim-shares.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
@@ -131,14 +132,13 @@ function withoutBusy(rows: readonly FanOutRow[]): readonly FanOutRow[] {
 }
 
 function eventsOf(rows: readonly FanOutRow[]): { teamId: string; id: string }[] {
-  const events = new Map<string, { teamId: string; id: string }>();
+  const events = new Map<TeamKey, { teamId: string; id: string }>();
   for (const row of rows) events.set(keyOf(row), { teamId: row.team_id, id: row.event_id });
   return [...events.values()];
 }
 
-/** Events of two teams may have the same id. */
-function keyOf(row: FanOutRow): string {
-  return `${row.team_id}\n${row.event_id}`;
+function keyOf(row: FanOutRow): TeamKey {
+  return teamKey(row.team_id, row.event_id);
 }
 
 interface Plan {

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { AppSecrets } from '../core/encryption.ts';
+import type { TeamKey } from '../core/team-key.ts';
 import type { Tracing } from '../core/trace.ts';
 import type { Db } from '../db/client.ts';
 import type { SessionLock } from '../db/session-lock.ts';
@@ -49,7 +50,7 @@ export interface DispatcherOptions {
   /** Slots that this worker's loops share. Without: slots of its own. */
   readonly slots?: Slots;
   /** The deliveries that other loops of this worker have in hand; none by default. */
-  readonly inHandElsewhere?: () => readonly string[];
+  readonly inHandElsewhere?: () => readonly TeamKey[];
 }
 
 /** One worker's delivery loop; every part of it takes this. */
@@ -121,7 +122,7 @@ export interface LoopState {
     /** Whether more retries have become due than one look covers. */
     hasMoreDue: boolean;
     /** The activations of endpoints that the last tick has seen. */
-    activated: ReadonlySet<string>;
+    activated: ReadonlySet<TeamKey>;
     /** The numbers of the workers that were alive at the last tick. */
     workers: ReadonlySet<number>;
   };
@@ -143,7 +144,7 @@ export interface LoopState {
    * Deliveries from their launch until their result is written. attempts.ts adds, results.ts
    * removes; rounds.ts reads it to tell lost claims from its own.
    */
-  readonly unwritten: Set<string>;
+  readonly unwritten: Set<TeamKey>;
   /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
   readonly results: RecordedAttempt[];
   /**

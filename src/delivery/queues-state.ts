@@ -1,4 +1,5 @@
 /** The state of all endpoint queues of a worker. `reindex` sorts the queues into its sets. */
+import { teamKey, type TeamKey } from '../core/team-key.ts';
 import {
   modeOf,
   newQueue,
@@ -26,8 +27,8 @@ export interface QueuesState {
   readonly limits: Limits;
   /** Written by next, park and land. */
   readonly slots: Slots;
-  /** The queues, by team and endpoint. Written by queueOf and forgetIdle. */
-  readonly queues: Map<string, EndpointQueue>;
+  /** Written by queueOf and forgetIdle. */
+  readonly queues: Map<TeamKey, EndpointQueue>;
   /**
    * The queues that can launch, by mode; the one that launched longest ago is first.
    * Written by `reindex` and next; read by next.
@@ -83,7 +84,7 @@ export function newQueuesState(
 
 /** Returns the queue of an endpoint. Adds it at the endpoint's first delivery. */
 export function queueOf({ queues }: QueuesState, teamId: string, endpointId: string) {
-  const key = `${teamId}\n${endpointId}`;
+  const key = teamKey(teamId, endpointId);
   const known = queues.get(key);
   if (known) return known;
   const queue = newQueue(teamId, endpointId);

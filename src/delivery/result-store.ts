@@ -1,3 +1,4 @@
+import { teamKey, type TeamKey } from '../core/team-key.ts';
 import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
@@ -269,6 +270,6 @@ function recordHeld(
   if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
 }
 
-function keyOf({ teamId, endpointId }: Pick<EndpointOutcome, 'teamId' | 'endpointId'>): string {
-  return `${teamId}\n${endpointId}`;
+function keyOf({ teamId, endpointId }: Pick<EndpointOutcome, 'teamId' | 'endpointId'>): TeamKey {
+  return teamKey(teamId, endpointId);
 }

@@ -1,6 +1,7 @@
 /** Writes the results of attempts, in batches. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProblemError } from '../core/problem.ts';
+import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { Loop } from './loop.ts';
 import { recordAttempts, type EndpointOutcome, type RecordedAttempt } from './result-store.ts';
 
@@ -46,7 +47,7 @@ async function flushBatch(loop: Loop): Promise<void> {
   const left = new Set(await write(loop, batch));
   postponed.push(...left);
   const written = batch.filter((result) => !left.has(result));
-  for (const { id } of written) unwritten.delete(id);
+  for (const { teamId, id } of written) unwritten.delete(teamKey(teamId, id));
   noteDue(loop, written);
 }
 
@@ -105,10 +106,10 @@ function isUnavailable(error: unknown): boolean {
 
 /** Sums up a batch for each endpoint. Tests (pings) do not count. */
 function endpointOutcomes(batch: readonly RecordedAttempt[]): EndpointOutcome[] {
-  const outcomes = new Map<string, EndpointOutcome>();
+  const outcomes = new Map<TeamKey, EndpointOutcome>();
   for (const { teamId, endpointId, isTest, status, at } of batch) {
     if (isTest) continue;
-    const key = `${teamId}\n${endpointId}`;
+    const key = teamKey(teamId, endpointId);
     const before = outcomes.get(key);
     const lastSuccessAt = before?.lastSuccessAt ?? null;
     outcomes.set(

@@ -1,5 +1,6 @@
 /** The part of the loop that uses the database: rounds, one at a time, while there is work. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TeamKey } from '../core/team-key.ts';
 import { accept } from './attempts.ts';
 import {
   claimUrgent,
@@ -117,13 +118,13 @@ async function recover(loop: Loop): Promise<void> {
   const released: ReleasedClaim[] = [];
   const isThorough = state.isInDoubt || state.ticks % FORGOTTEN_EVERY_TICKS === 0;
   if (isThorough) {
-    const inHand = [...idsInHand(loop), ...(options.inHandElsewhere?.() ?? [])];
+    const inHand = [...keysInHand(loop), ...(options.inHandElsewhere?.() ?? [])];
     released.push(...(await releaseForgotten(db, lock.number, inHand)));
   }
   state.isInDoubt = false;
   released.push(...(await releaseDead(db)));
   if (isThorough || state.hasEvents) {
-    state.hasEvents = idsInHand(loop).length > 0;
+    state.hasEvents = keysInHand(loop).length > 0;
     await forgetEvents(db, lock.number);
   }
   for (const status of WAITING_STATUSES)
@@ -131,9 +132,9 @@ async function recover(loop: Loop): Promise<void> {
       queues.setMore(queues.queueOf(team_id, endpoint_id), status);
 }
 
-/** Returns the ids of the deliveries that wait in the queues, or whose result is not written. */
-export function idsInHand({ queues, state }: Loop): string[] {
-  return [...state.unwritten, ...queues.queuedIds()];
+/** Returns the keys of the deliveries that wait in the queues, or whose result is not written. */
+export function keysInHand({ queues, state }: Loop): TeamKey[] {
+  return [...state.unwritten, ...queues.queuedKeys()];
 }
 
 /** Releases what was claimed before `sinceMs`, and what slow endpoints cannot use now. */

@@ -13,7 +13,8 @@
  * seconds. What has not is left to the worker that knows of it: workers that claim what others have
  * just inserted do twice the work (scripts/bench/README.md).
  */
-import { findActivated, findNewlyDue, listWorkers } from './due-store.ts';
+import { teamKey, type TeamKey } from '../core/team-key.ts';
+import { findActivated, findNewlyDue, listWorkers, type ActivatedEndpoint } from './due-store.ts';
 import type { Loop } from './loop.ts';
 import {
   findWaiting,
@@ -90,10 +91,8 @@ async function searchNewlyDue(loop: Loop): Promise<void> {
 async function searchActivated(loop: Loop): Promise<void> {
   const { options, state } = loop;
   const since = new Date(options.clock.now().getTime() - CLOCKS_APART_MS);
-  const found = new Map(
-    (await findActivated(options.db, since)).map((row) => [Object.values(row).join('\n'), row]),
-  );
-  const isNew = ([key]: readonly [string, EndpointRef]): boolean =>
+  const found = new Map((await findActivated(options.db, since)).map((row) => [keyOf(row), row]));
+  const isNew = ([key]: readonly [TeamKey, EndpointRef]): boolean =>
     !state.search.activated.has(key);
   note(
     loop,
@@ -101,6 +100,11 @@ async function searchActivated(loop: Loop): Promise<void> {
     WAITING_STATUSES,
   );
   state.search.activated = new Set(found.keys());
+}
+
+/** An endpoint may be set to active again. */
+function keyOf({ team_id, endpoint_id, activated_at }: ActivatedEndpoint): TeamKey {
+  return teamKey(team_id, endpoint_id, activated_at);
 }
 
 async function searchNext(loop: Loop, status: WaitingStatus): Promise<void> {

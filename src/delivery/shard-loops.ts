@@ -12,6 +12,7 @@
  *    has lost it, and the claims there, as every database that is away.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TeamKey } from '../core/team-key.ts';
 import type { Database, Db } from '../db/client.ts';
 import type { Host } from '../db/database-url.ts';
 import type { SessionLock } from '../db/session-lock.ts';
@@ -244,7 +245,7 @@ function databasesOf(loops: Node['loops']): Db[] {
   return [...loops.values()].map(({ db }) => db);
 }
 
-function inHand(worker: Worker): string[] {
+function inHand(worker: Worker): TeamKey[] {
   return dispatchersOf(worker).flatMap((dispatcher) => dispatcher.inHand());
 }
 

@@ -1,5 +1,6 @@
 // What a slow endpoint changes, and what is given back; see also endpoint-queues.test.ts.
 import { describe, expect, test } from 'vitest';
+import { teamKey } from '../../src/core/team-key.ts';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
 import { fill, launch, retry, row } from '../support/endpoint-queues.ts';
@@ -84,6 +85,7 @@ describe('an endpoint is slow', () => {
 });
 
 describe('given back', () => {
+  const keyOf = (id: string | undefined) => teamKey('team_a', id ?? '');
   const claimedAt = (queues: EndpointQueues, at: number, endpoint = 'a'): string => {
     const added = row(endpoint);
     queues.accept(added, at);
@@ -94,7 +96,7 @@ describe('given back', () => {
     const queues = createEndpointQueues(ONE_SLOT);
     const [old, young, younger] = [1, 2, 3].map((at) => claimedAt(queues, at));
     expect(queues.withdraw(2).map(({ id }) => id)).toEqual([old]);
-    expect(queues.queuedIds()).toEqual([young, younger]);
+    expect(queues.queuedKeys()).toEqual([keyOf(young), keyOf(younger)]);
     expect(queues.stats().queued).toBe(2);
   });
 
@@ -114,7 +116,7 @@ describe('given back', () => {
     attempt(queues, 'a', 'timeout');
     const [first, second, third] = [1, 1, 1].map((at) => claimedAt(queues, at));
     expect(queues.withdraw(0).map(({ id }) => id)).toEqual([second, third]);
-    expect(queues.queuedIds()).toEqual([first]);
+    expect(queues.queuedKeys()).toEqual([keyOf(first)]);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { teamKey } from '../../src/core/team-key.ts';
 import type { EndpointQueue, Flight, Pace } from '../../src/delivery/endpoint-queue.ts';
 import { createEndpointQueues, type EndpointQueues } from '../../src/delivery/endpoint-queues.ts';
 import { fillSlots, newSlots } from '../../src/delivery/slots.ts';
@@ -409,7 +410,9 @@ function checkCounts(model: Model): void {
   const { queues, limits: given, waiting, flying } = model;
   const parked = [...flying.values()].filter(({ isParked }) => isParked).length;
   expect(queues.stats()).toEqual({ inFlight: flying.size, parked, queued: waiting.size });
-  expect(new Set(queues.queuedIds())).toEqual(waiting);
+  expect(new Set(queues.queuedKeys())).toEqual(
+    new Set([...waiting].map((id) => teamKey('team_a', id))),
+  );
   for (const queue of queueSet(queues)) {
     check(model, queue.inFlight === inFlightOf(model, queue), 'a wrong count in flight');
     const isWithin = queue.cap >= 1 && queue.cap <= given.maxPerEndpoint;

@@ -1,6 +1,7 @@
 // Which deliveries and events a worker finds, takes and gives back, among those of two teams with
 // the same ids.
 import { beforeEach, describe, expect, inject, test } from 'vitest';
+import { teamKey } from '../../src/core/team-key.ts';
 import type { Db, Tx } from '../../src/db/client.ts';
 import { readBacklog } from '../../src/delivery/backlog-store.ts';
 import * as claims from '../../src/delivery/claim-store.ts';
@@ -234,9 +235,18 @@ describe('releaseForgotten', () => {
     await set('claimed_by = 7', 'team_a whd_1', 'team_a whd_2', 'team_b whd_3');
     await set('claimed_by = 8', 'team_a whd_4');
   });
+  const IN_HAND = [teamKey('team_a', 'whd_1')];
+
+  test('releases the delivery of another team that has the id of one in its hand', async () => {
+    await set('claimed_by = 7', 'team_b whd_1');
+    const release = () => claims.releaseForgotten(twins.db, 7, IN_HAND);
+    expect(await twins.changes(release)).toEqual(
+      released('team_a whd_2', 'team_b whd_1', 'team_b whd_3'),
+    );
+  });
 
   test('releases the claims of this worker that are not in its hand', async () => {
-    expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, ['whd_1']))).toEqual(
+    expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, IN_HAND))).toEqual(
       released('team_a whd_2', 'team_b whd_3'),
     );
   });
@@ -244,7 +254,7 @@ describe('releaseForgotten', () => {
   test('passes over what is locked', async () => {
     const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`;
     const changed = await twins.changes(() =>
-      twins.whileLocked(held, () => claims.releaseForgotten(twins.db, 7, ['whd_1'])),
+      twins.whileLocked(held, () => claims.releaseForgotten(twins.db, 7, IN_HAND)),
     );
     expect(changed).toEqual(released('team_b whd_3'));
   });
@@ -252,7 +262,7 @@ describe('releaseForgotten', () => {
   test('releases what it claimed by inserting it', async () => {
     await claimFirst(7, 'team_a whd_1', 'team_a whd_2', 'team_b whd_2');
     await claimFirst(8, 'team_a whd_5');
-    expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, ['whd_1']))).toEqual(
+    expect(await twins.changes(() => claims.releaseForgotten(twins.db, 7, IN_HAND))).toEqual(
       released('team_a whd_2', 'team_b whd_2', 'team_b whd_3'),
     );
   });
@@ -802,7 +812,11 @@ describe('the fan-out', () => {
       fanOut.insertDeliveries(tx, {
         at: NOW,
         worker: 7,
-        events: [{ teamId: 'team_a', id: 'evt_1' }],
+        events: [
+          { teamId: 'team_a', id: 'evt_1' },
+          // None of its deliveries is claimed.
+          { teamId: 'team_b', id: 'evt_1' },
+        ],
         // The endpoint has a delivery of `evt_2` already.
         deliveries: [
           delivery('whd_new1', 'evt_1', true),
@@ -812,7 +826,9 @@ describe('the fan-out', () => {
       }),
     );
     expect(changed).toEqual({
-      event: ['team_a evt_1: fanned_out_at null → 2026-11-18T12:00:00+00:00'],
+      event: ['team_a evt_1', 'team_b evt_1'].map(
+        (key) => `${key}: fanned_out_at null → 2026-11-18T12:00:00+00:00`,
+      ),
       event_in_hand: ['+ team_a evt_1 7'],
       webhook_delivery: ['+ team_a whd_new1', '+ team_a whd_new2'],
     });

@@ -5,6 +5,7 @@
  * exact are the rate counters, which Postgres keeps.
  */
 import type { Clock } from '../../core/clock.ts';
+import { teamKey, type TeamKey } from '../../core/team-key.ts';
 import type { Db } from '../../db/client.ts';
 import { addUsage, type Counts } from './store.ts';
 
@@ -70,10 +71,10 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
 }
 
 /** The counts that are not written yet, by team, key and day. */
-type Counted = Map<string, Counts>;
+type Counted = Map<TeamKey, Counts>;
 
 function entryOf(counted: Counted, teamId: string, keyId: string, day: number): Counts {
-  const name = `${teamId}\n${keyId}\n${day}`;
+  const name = teamKey(teamId, keyId, String(day));
   const known = counted.get(name);
   if (known) return known;
   const counts = { count2xx: 0, count4xx: 0, count429: 0, count5xx: 0 };
