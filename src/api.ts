@@ -14,7 +14,7 @@ import type { TokenKey } from './http/app/token.ts';
 import { openApiDocument } from './http/openapi/document.ts';
 import { createApp } from './http/server.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
-import { createGuardedServer } from './runtime/connections.ts';
+import { createGuardedServer, type GuardedServer } from './runtime/connections.ts';
 import { openDatabaseOf } from './runtime/database.ts';
 import { drain, trackRequests } from './runtime/drain.ts';
 import { listen } from './runtime/listening.ts';
@@ -43,7 +43,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     onError: (error, leftOut) =>
       logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
   });
-  const server = createGuardedServer({
+  const { server, suspect } = createGuardedServer({
     onFull: () => logger.warn('there is no room for more connections'),
   });
   const requests = trackRequests(server);
@@ -61,7 +61,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     const listening = await listen(server, config, (port) => {
       const publicUrl =
         config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
-      server.on('request', appOf({ ...parts, publicUrl }));
+      server.on('request', appOf({ ...parts, publicUrl, suspect }));
       server.on('clientError', answerBrokenRequest(publicUrl));
       server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     });
@@ -103,6 +103,7 @@ function appOf(options: {
   readonly requestLog: RequestLog;
   readonly readiness: Readiness;
   readonly tracing: Tracing | null;
+  readonly suspect: GuardedServer['suspect'];
 }): RequestListener {
   const { config, publicUrl, db, logger, metrics, usage, requestLog, readiness, tracing } = options;
   return createApp({
@@ -134,6 +135,7 @@ function appOf(options: {
     tokenKey: tokenKeyOf(config),
     developmentTeamId: config.developmentLogin ? DEMO_TEAM_ID : null,
     whyNotReady: () => readiness.check(),
+    suspect: options.suspect,
   });
 }
 

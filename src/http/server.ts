@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type Request } from 'e
 import type { Logger } from 'pino';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
+import type { GuardedServer } from '../runtime/connections.ts';
 import type { NotReady } from '../runtime/readiness.ts';
 import { createBodies } from './api/bodies.ts';
 import type { Entrance } from './api/entrance.ts';
@@ -28,6 +29,8 @@ export interface AppOptions
   readonly adminRefreshUrl?: string | undefined;
   /** Returns why the process should get no requests at the moment. null: it is ready. */
   readonly whyNotReady: () => Promise<NotReady | null>;
+  /** Lets the address at the other end of a connection open only few new ones, for a while. */
+  readonly suspect?: GuardedServer['suspect'];
 }
 
 /** Everything that the API process serves. The routes are tried in this order. */
@@ -42,7 +45,16 @@ export function createApp(options: AppOptions): Express {
   const pace = createPace();
   const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
     gate.known(request);
-    return pace(networkOfCaller(request), cost);
+    const turn = pace(networkOfCaller(request), cost);
+    if (turn === 'full') closeFlood(request as Request);
+    return typeof turn === 'string' ? undefined : turn;
+  };
+  /** The answer is the last one on its connection. */
+  const closeFlood = (request: Request): void => {
+    if (!request.res?.headersSent) request.res?.setHeader('Connection', 'close');
+    // A proxy's connections are those of everybody.
+    const { socket } = request;
+    if (normalizeIp(socket.remoteAddress) === ipOf(request)) options.suspect?.(socket);
   };
   const refused: Entrance['refused'] = (request) => slowDown(request, 1);
   const entrance = { known: gate.known, recognized: gate.recognized, refused };

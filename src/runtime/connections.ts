@@ -1,13 +1,13 @@
 /**
  * The connections of the API process. Nobody may hold one for free: there is a deadline for sending
  * a request, one for the whole exchange, and a limit to what clients leave unread. When there is no
- * room for a new connection, the one that has been silent for longest makes room: a stranger who
- * opens thousands and sends nothing keeps nobody out.
+ * room for a new connection, `connection-room.ts` says which one makes room.
  */
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createLine, type Leave } from '../core/line.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
+import { createRoom, type Room } from './connection-room.ts';
 import { trackExchanges } from './exchanges.ts';
 
 export interface ConnectionLimits {
@@ -45,13 +45,22 @@ const REQUESTS_PER_CONNECTION_MAX = 1000;
 
 const TELL_EVERY_MS = 10_000;
 
+export interface GuardedServer {
+  readonly server: Server;
+  /**
+   * Lets the address of a connection open only few new ones, for a while. For an address that is
+   * the caller's own, not a proxy's.
+   */
+  readonly suspect: (socket: Socket) => void;
+}
+
 /**
  * Creates a server that keeps the limits. `onFull` is called when connections have to make room, at
  * most every ten seconds.
  */
 export function createGuardedServer(
   options: { readonly limits?: Partial<ConnectionLimits>; readonly onFull?: () => void } = {},
-): Server {
+): GuardedServer {
   const limits = { ...CONNECTION_LIMITS, ...options.limits };
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -59,56 +68,39 @@ export function createGuardedServer(
     connectionsCheckingInterval: limits.checkEveryMs,
   });
   server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION_MAX;
-  const silence = makeRoom(server, limits, options.onFull);
-  const flooding = slowDownFloods(server, limits, silence.unused);
+  const room = createRoom(limits.openMax);
+  const floods = slowDownFloods(limits, room);
+  const makeRoom = toMakeRoom(room, options.onFull);
+  server.on('connection', (socket: Socket) => {
+    if (floods.admit(socket)) makeRoom(socket);
+    else socket.destroy();
+  });
   const reading = closeUnread(limits);
   const deadline = closeLate(server, limits);
   trackExchanges(server, ({ socket }, response, open) => {
-    silence.end(socket);
+    room.move(socket, 'busy');
     const endDeadline = deadline.begin(socket);
     response.once('prefinish', () => reading.begin(socket));
-    if (open > limits.pipelinedMax) flooding.stop(socket);
+    if (open > limits.pipelinedMax) floods.stop(socket);
     return (left) => {
       endDeadline();
       reading.end(socket);
-      if (left === 0 && !socket.destroyed) silence.begin(socket);
+      if (left === 0) room.move(socket, 'idle');
     };
   });
-  return server;
+  return { server, suspect: floods.suspect };
 }
 
-/**
- * Closes a silent connection when there are too many: first those that never sent a request, then
- * those between two requests, the longest silence first. If all are busy, the new one goes.
- */
-function makeRoom(server: Server, { openMax }: ConnectionLimits, onFull?: () => void) {
-  // Sets keep the order of insertion, so the first one has been silent for longest.
-  const unused = new Set<Socket>();
-  const idle = new Set<Socket>();
-  const end = (socket: Socket): void => {
-    unused.delete(socket);
-    idle.delete(socket);
-  };
-  let open = 0;
+function toMakeRoom(room: Room, onFull?: () => void): (socket: Socket) => void {
   let toldAt = -Infinity;
-  server.on('connection', (socket: Socket) => {
-    open += 1;
-    socket.once('close', () => {
-      open -= 1;
-      end(socket);
-    });
-    if (open > openMax) {
-      if (performance.now() - toldAt > TELL_EVERY_MS) {
-        toldAt = performance.now();
-        onFull?.();
-      }
-      const [silent = socket] = [...unused.values().take(1), ...idle.values().take(1)];
-      end(silent);
-      silent.destroy();
-    }
-    if (!socket.destroyed) unused.add(socket);
-  });
-  return { begin: (socket: Socket) => void idle.add(socket), end, unused };
+  return (socket) => {
+    const closing = room.enter(socket);
+    if (closing === null) return;
+    closing.destroy();
+    if (performance.now() - toldAt <= TELL_EVERY_MS) return;
+    toldAt = performance.now();
+    onFull?.();
+  };
 }
 
 /** How long an address that flooded a connection may open only few new ones. */
@@ -119,36 +111,44 @@ const SUSPECT_MS = 10_000;
  * them at once, so the client must not come back with a new connection each time. Its unused
  * connections go, too: forty of them that are read in one turn would stop the process for a second.
  */
-function slowDownFloods(
-  server: Server,
-  { suspectEveryMs }: ConnectionLimits,
-  unused: ReadonlySet<Socket>,
-) {
+function slowDownFloods({ suspectEveryMs }: ConnectionLimits, room: Room) {
   const suspects = new Map<string, { until: number; nextAt: number }>();
   const networkOfSocket = ({ remoteAddress }: Socket): string =>
     networkOf(normalizeIp(remoteAddress));
-  server.on('connection', (socket: Socket) => {
-    if (suspects.size === 0) return;
+  /** Whether the new connection may stay. */
+  const admit = (socket: Socket): boolean => {
+    if (suspects.size === 0) return true;
     const network = networkOfSocket(socket);
     const suspect = suspects.get(network);
-    if (!suspect) return;
+    if (!suspect) return true;
     const now = performance.now();
     if (suspect.until < now) suspects.delete(network);
-    else if (suspect.nextAt > now) socket.destroy();
+    else if (suspect.nextAt > now) return false;
     else suspect.nextAt = now + suspectEveryMs;
-  });
-  const stop = (socket: Socket): void => {
+    return true;
+  };
+  const suspect = (socket: Socket): void => {
     const now = performance.now();
     const network = networkOfSocket(socket);
-    suspects.set(network, { until: now + SUSPECT_MS, nextAt: now + suspectEveryMs });
+    const nextAt = suspects.get(network)?.nextAt ?? now + suspectEveryMs;
+    // The last one to be suspected is the last one in the map.
+    suspects.delete(network);
+    suspects.set(network, { until: now + SUSPECT_MS, nextAt });
+    for (const [known, { until }] of suspects) {
+      if (until >= now) break;
+      suspects.delete(known);
+    }
+  };
+  const stop = (socket: Socket): void => {
+    suspect(socket);
     // Node makes an error for each of them. Stack traces would be four fifths of the cost.
     const traces = Error.stackTraceLimit;
     socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
     socket.once('close', () => (Error.stackTraceLimit = traces));
     socket.destroy();
-    for (const other of unused) if (networkOfSocket(other) === network) other.destroy();
+    for (const other of room.unusedOf(socket)) other.destroy();
   };
-  return { stop };
+  return { admit, suspect, stop };
 }
 
 /** Closes the connections of exchanges that take too long. */

@@ -1,8 +1,9 @@
 // What happens to the connection after a response. A refusal does not wait for the request's body,
 // so the client must learn whether it may keep using the connection.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import type { AppOptions } from '../../src/http/server.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { requireDocumentedResponse } from '../support/response-contract.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -115,4 +116,52 @@ test('after bytes that are not HTTP, the response says that the connection close
     expect(answer.headers['connection']).toBe('close');
     expect(await connection.ended()).toBe('');
   }
+});
+
+// Other addresses of this machine are on Linux only.
+describe.runIf(process.platform === 'linux')('when hundreds of answers to an address wait', () => {
+  const CROWD = '127.0.0.2';
+
+  /** Resolves with the first answer that ends its connection, out of more than may wait. */
+  async function flood(port: number, headers: readonly string[] = []): Promise<ApiResponse> {
+    const crowd = Array.from({ length: 240 }, () => openConnection(port, CROWD));
+    onTestFinished(() => crowd.forEach((connection) => connection.close()));
+    await Promise.all(crowd.map((connection) => connection.opened));
+    // A large file, which costs as much as several answers.
+    const request = requestBytes('GET /llms-full.txt HTTP/1.1', ['If-None-Match: *', ...headers]);
+    for (const connection of crowd) connection.send(request);
+    return Promise.any(
+      crowd.map(async (connection) => {
+        const answer = await connection.answer();
+        if (answer.headers['connection'] !== 'close') throw new Error('it goes on');
+        return answer;
+      }),
+    );
+  }
+  const limited = (trustProxy: AppOptions['trustProxy']) =>
+    startTestApi({
+      seed: makeSeed([makeTeam('a')]),
+      connectionLimits: { suspectEveryMs: 1_000_000 },
+      trustProxy,
+    });
+  const health = requestBytes('GET /healthz HTTP/1.1', []);
+
+  test('the next ones end their connections, and the address may open few', async () => {
+    const { port } = await limited({ kind: 'none' });
+    expect((await flood(port)).status).toBe(304);
+    const [late, other] = [openConnection(port, CROWD), openConnection(port)];
+    expect(await late.ended()).toBe('');
+    other.send(health);
+    expect((await other.answer()).status).toBe(200);
+    other.close();
+  });
+
+  test('a proxy may open as many as before', async () => {
+    const { port } = await limited({ kind: 'hops', hops: 1 });
+    expect((await flood(port, ['X-Forwarded-For: 198.51.100.1'])).status).toBe(304);
+    const proxied = openConnection(port, CROWD);
+    proxied.send(health);
+    expect((await proxied.answer()).status).toBe(200);
+    proxied.close();
+  });
 });

@@ -1,4 +1,5 @@
 // Requests that no client library sends, written as bytes to a socket.
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { ApiResponse } from '../support/api.ts';
 
@@ -6,6 +7,7 @@ import type { ApiResponse } from '../support/api.ts';
 const ANSWER_TIMEOUT_MS = 60_000;
 
 export interface RawConnection {
+  readonly opened: Promise<unknown>;
   send(bytes: string | Buffer): void;
   /** Resolves with the next response. Rejects if the connection ends without one. */
   answer(): Promise<ApiResponse>;
@@ -14,9 +16,9 @@ export interface RawConnection {
   close(): void;
 }
 
-/** Opens a connection to the API on this port. */
-export function openConnection(port: number): RawConnection {
-  const socket = connect(port, '127.0.0.1');
+/** Opens a connection to the API on this port, from another address of this machine if given. */
+export function openConnection(port: number, localAddress = '127.0.0.1'): RawConnection {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer in time')));
   const chunks = socket[Symbol.asyncIterator]();
   let received = Buffer.alloc(0);
@@ -26,6 +28,7 @@ export function openConnection(port: number): RawConnection {
     return !done;
   };
   return {
+    opened: once(socket, 'connect'),
     send: (bytes) =>
       void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
     answer: async () => {

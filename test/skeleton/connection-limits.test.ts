@@ -25,7 +25,7 @@ async function serve(
   listener: RequestListener = (_request, response) => response.end('ok'),
 ) {
   const full: number[] = [];
-  const server = createGuardedServer({ limits, onFull: () => full.push(1) });
+  const { server, suspect } = createGuardedServer({ limits, onFull: () => full.push(1) });
   server.on('request', listener);
   server.on('clientError', answerBrokenRequest('http://x'));
   server.listen(0, '127.0.0.1');
@@ -34,9 +34,12 @@ async function serve(
     server.closeAllConnections();
     server.close();
   });
-  const open = async ({ allowHalfOpen = false } = {}): Promise<Client> => {
+  const open = async ({
+    allowHalfOpen = false,
+    localAddress = '127.0.0.1',
+  } = {}): Promise<Client> => {
     const { port } = server.address() as AddressInfo;
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen });
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen, localAddress });
     socket.on('error', () => undefined);
     onTestFinished(() => void socket.destroy());
     const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -48,7 +51,7 @@ async function serve(
     };
     return { socket, closed, receives };
   };
-  return { server, open, full };
+  return { server, open, full, suspect };
 }
 
 async function ask(client: Client): Promise<void> {
@@ -102,6 +105,72 @@ describe('when there is no room for a new connection', () => {
     expect(await readToEnd(late)).toBe('');
     answers.forEach((answer) => answer());
     await busy.receives('ok');
+  });
+});
+
+// Other addresses of this machine are on Linux only.
+describe.runIf(process.platform === 'linux')('when there is no room for one more', () => {
+  const CUSTOMER = { localAddress: '127.0.0.1' };
+  const CROWD = { localAddress: '127.0.0.2' };
+
+  test('one of the address that has most makes room, however long others are idle', async () => {
+    const { open } = await serve({ openMax: 4 });
+    const kept = await open(CUSTOMER);
+    await ask(kept);
+    const crowd = [await open(CROWD), await open(CROWD), await open(CROWD)];
+    for (const client of crowd) await ask(client);
+    const fresh = await open({ localAddress: '127.0.0.3' });
+    expect(await readToEnd(crowd[0] as Client)).toBe('');
+    // The new one has never sent a request, and stays, too.
+    const next = await open(CROWD);
+    expect(await readToEnd(crowd[1] as Client)).toBe('');
+    for (const client of [kept, fresh, next]) await ask(client);
+  });
+
+  test('one of that address that waits for a response makes room for others', async () => {
+    const answers: (() => void)[] = [];
+    const { open, server } = await serve({ openMax: 4 }, (request, response) => {
+      if (request.socket.remoteAddress === CROWD.localAddress)
+        answers.push(() => response.end('ok'));
+      else response.end('ok');
+    });
+    const kept = await open(CUSTOMER);
+    await ask(kept);
+    const crowd = [await open(CROWD), await open(CROWD), await open(CROWD)];
+    for (const client of crowd) {
+      client.socket.write(GET);
+      await once(server, 'request');
+    }
+    expect(await readToEnd(await open(CROWD))).toBe('');
+    const fresh = await open(CUSTOMER);
+    expect(await readToEnd(crowd[0] as Client)).toBe('');
+    await ask(fresh);
+    await ask(kept);
+    answers.forEach((answer) => answer());
+    await crowd[1]?.receives('ok');
+  });
+
+  test('one that never sent a request does, while all addresses have few', async () => {
+    const { open } = await serve({ openMax: 40 });
+    const kept = [await open(CUSTOMER), await open(CUSTOMER)];
+    for (const client of kept) await ask(client);
+    const silent: Client[] = [];
+    for (let index = 0; index < 38; index += 1)
+      silent.push(await open({ localAddress: `127.0.1.${index}` }));
+    await open({ localAddress: '127.0.2.1' });
+    expect(await readToEnd(silent[0] as Client)).toBe('');
+    for (const client of kept) await ask(client);
+  });
+
+  test('a suspect may open one now and then, and others notice nothing', async () => {
+    const { open, server, suspect } = await serve({ suspectEveryMs: 1_000_000 });
+    const accepted = once(server, 'connection') as Promise<[Socket]>;
+    const known = await open(CROWD);
+    const [socket] = await accepted;
+    suspect(socket);
+    expect(await readToEnd(await open(CROWD))).toBe('');
+    await ask(known);
+    await ask(await open(CUSTOMER));
   });
 });
 

@@ -5,13 +5,24 @@ import { createPace } from '../../src/http/pace.ts';
 /** Returns how long the next answer to an address waits, at a time that the test sets. */
 function start() {
   const clock = { ms: 1_000_000 };
-  const waits: number[] = [];
-  const wait = async (ms: number): Promise<void> => void waits.push(ms);
+  const waits: { readonly ms: number; readonly end: () => void }[] = [];
+  const wait = (ms: number): Promise<void> =>
+    new Promise((resolve) => void waits.push({ ms, end: resolve }));
   const pace = createPace({ now: () => clock.ms, wait });
-  const next = (address: string): number => (pace(address) ? (waits.pop() ?? NaN) : 0);
+  /** NaN: too many wait. */
+  const next = (address: string): number => {
+    const turn = pace(address);
+    if (typeof turn === 'string') return turn === 'now' ? 0 : NaN;
+    return waits.at(-1)?.ms ?? NaN;
+  };
+  /** Those that wait get their answers. */
+  const endAll = async (): Promise<void> => {
+    for (const { end } of waits.splice(0)) end();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
   const many = (address: string, count: number): number[] =>
     Array.from({ length: count }, () => next(address));
-  return { clock, pace, next, many };
+  return { clock, pace, next, many, endAll };
 }
 
 describe('the pace of refusals', () => {
@@ -28,7 +39,7 @@ describe('the pace of refusals', () => {
 
   test('counts a large answer as several', () => {
     const { pace, next } = start();
-    expect(pace('a', 90)).toBeUndefined();
+    expect(pace('a', 90)).toBe('now');
     expect([next('a'), pace('a', 19)]).toEqual([0, expect.any(Promise)]);
   });
 
@@ -38,19 +49,32 @@ describe('the pace of refusals', () => {
     expect([next('a'), next('b')]).toEqual([1010, 0]);
   });
 
-  test('makes nobody wait longer than two seconds', () => {
-    const { clock, many } = start();
-    expect(Math.max(...many('a', 5000))).toBe(2000);
+  test('makes nobody wait longer than two seconds', async () => {
+    const { clock, pace, many, endAll } = start();
+    many('a', 100);
+    void pace('a', 50);
+    expect(Math.max(...many('a', 199))).toBe(2000);
     clock.ms += 2000;
+    await endAll();
     expect(many('a', 2)).toEqual([10, 20]);
+  });
+
+  test('has as many of an address wait as come in two seconds, and tells the others', async () => {
+    const { clock, many, next, endAll } = start();
+    expect(many('a', 300).at(-1)).toBe(2000);
+    expect(many('a', 3)).toEqual([NaN, NaN, NaN]);
+    expect(next('b')).toBe(0);
+    clock.ms += 2000;
+    await endAll();
+    expect(next('a')).toBe(10);
   });
 
   test('remembers a busy address, however many others come', () => {
     const { clock, next, many } = start();
-    many('busy', 300);
+    many('busy', 290);
     for (let index = 0; index < 10_001; index++) next(`${index}`);
     clock.ms += 600;
     next('one more');
-    expect(next('busy')).toBe(301 * 10 - 1000 - 600);
+    expect(next('busy')).toBe(291 * 10 - 1000 - 600);
   });
 });

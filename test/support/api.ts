@@ -129,7 +129,7 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
     onError: () => undefined,
     ...(quickStatementMs !== undefined && { quickStatementMs }),
   });
-  const server = createGuardedServer({ limits: options.connectionLimits ?? {} });
+  const { server, suspect } = createGuardedServer({ limits: options.connectionLimits ?? {} });
   const stop = once(async () => {
     server.closeAllConnections();
     if (server.listening) await new Promise((done) => server.close(done));
@@ -143,7 +143,7 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   const loggedErrors: string[] = [];
-  server.on('request', createApp(appOptions(options, { db, url, loggedErrors })));
+  server.on('request', createApp({ ...appOptions(options, { db, url, loggedErrors }), suspect }));
   server.on('clientError', answerBrokenRequest(url));
   const keys = collect(seeded, 'api_keys');
   return {

@@ -76,6 +76,13 @@ export const byStrangers: readonly Attack[] = [
     run: hold(4000, (socket) => socket.write(REQUEST.slice(0, -4))),
   },
   {
+    name: 'a stranger with 2500 connections on each of which a refusal waits',
+    run: hold(2500, (socket) => {
+      socket.on('data', () => socket.write(REQUEST));
+      socket.write(REQUEST);
+    }),
+  },
+  {
     name: 'a stranger who sends thousands of requests without waiting for a response',
     run: hold(40, (socket) => socket.write(REQUEST.repeat(5000))),
   },
