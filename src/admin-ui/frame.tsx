@@ -5,10 +5,9 @@ import { setLanguage, useLanguage, useTexts } from './i18n/language.ts';
 import { IS_FRAMED, useHostChoices } from './lib/host-port.ts';
 import { SERVICE_PATH } from './lib/shell.ts';
 import { preloadPages } from './lib/lazy.tsx';
-import { signOut, useSession, useSessionState } from './lib/session.ts';
+import { useSession, useSessionState } from './lib/session.ts';
 import { setTheme, THEMES, useTheme, type Theme } from './lib/theme.ts';
-import { SessionEnded, SignIn, Standstill } from './sign-in.tsx';
-import { Button } from './ui/button.tsx';
+import { SessionEnded, SignIn, SignOut, Standstill } from './sign-in.tsx';
 import { NoticeRegion } from './ui/notice.tsx';
 import { Offline } from './ui/offline.tsx';
 import { Loading } from './ui/states.tsx';
@@ -170,11 +169,7 @@ function Choices() {
       <a href={`${SERVICE_PATH}/docs`} target={IS_FRAMED ? '_blank' : undefined}>
         {t.app.docs}
       </a>
-      {!IS_FRAMED && (
-        <Button look="quiet" onClick={() => void signOut()}>
-          {t.app.signOut}
-        </Button>
-      )}
+      {!IS_FRAMED && <SignOut look="quiet" />}
     </div>
   );
 }

@@ -66,9 +66,27 @@ export function Standstill({
           {t.common.retry}
         </Button>
       ) : (
-        !IS_FRAMED && <Button onClick={() => void signOut()}>{t.app.signOut}</Button>
+        !IS_FRAMED && <SignOut />
       )}
     </main>
+  );
+}
+
+/** Signs out, or says that the reader is still signed in. */
+export function SignOut({ look = 'plain' }: { readonly look?: 'plain' | 'quiet' }) {
+  const t = useTexts();
+  const leave = useMutation({ mutationFn: signOut });
+  return (
+    <>
+      {leave.error && (
+        <p role="alert" className="notice bad">
+          {t.session.signOutFailed}
+        </p>
+      )}
+      <Button look={look} busy={leave.isPending} onClick={() => leave.mutate()}>
+        {t.app.signOut}
+      </Button>
+    </>
   );
 }
 

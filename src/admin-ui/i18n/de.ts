@@ -62,6 +62,8 @@ export const de: Texts = {
     closedHint:
       'Das Team ist gesperrt oder beendet. Ihr Ansprechpartner für den Vertrag kennt den Grund.',
     unreachable: 'Der Dienst antwortet nicht',
+    signOutFailed:
+      'Sie sind noch angemeldet: Der Dienst hat nicht geantwortet. Bitte versuchen Sie es erneut.',
     noHost: 'Die Anwendung um diese Seite antwortet nicht',
     noHostHint:
       'Laden Sie sie neu. Wenn das nicht hilft, sagen Sie denen Bescheid, die sie betreiben.',

@@ -57,6 +57,7 @@ export const en = {
     closed: 'This team is closed',
     closedHint: 'The team is suspended or has ended. Your contact for the contract can tell why.',
     unreachable: 'The service does not answer',
+    signOutFailed: 'You are still signed in: the service did not answer. Please try again.',
     noHost: 'The application around this page does not answer',
     noHostHint: 'Reload it. If that does not help, tell those who run it.',
     offline: 'You are offline. What you see may be out of date; changes cannot be saved now.',

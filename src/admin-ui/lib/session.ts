@@ -113,11 +113,16 @@ export async function loadSession(): Promise<void> {
     if (response.ok) open((await response.json()) as Session, response.headers.get('date'));
     else if (response.status === 403) change({ kind: 'closed' });
     else if (response.status === 401) endSession();
-    else change({ kind: 'unreachable' });
+    else missService();
   } catch {
-    // The network failed. The page offers another try.
-    if (!('session' in state)) change({ kind: 'unreachable' });
+    // The network failed, or something else than the service has answered.
+    missService();
   }
+}
+
+/** The page offers another try, unless a session is open: what was entered must not be lost. */
+function missService(): void {
+  if (!('session' in state)) change({ kind: 'unreachable' });
 }
 
 /** Whether the host application has just led here. The address says it until the page is loaded. */
@@ -192,9 +197,10 @@ export function endSession(): void {
   change('session' in state ? { kind: 'ended', session: state.session } : { kind: 'none' });
 }
 
-/** Closes the session. */
+/** Closes the session. Throws while it may still be open: the browser has its cookie. */
 export async function signOut(): Promise<void> {
-  await fetch(URL_OF_SESSION, { method: 'DELETE' });
+  const response = await fetch(URL_OF_SESSION, { method: 'DELETE' });
+  if (!response.ok) throw new Error(`the sign-out: ${response.status}`);
   change({ kind: 'none' });
 }
 

@@ -3,7 +3,7 @@ import { useDeferredValue, useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { api, client, type RouterOutputs } from '../lib/api.ts';
 import { optimistic } from '../lib/optimistic.ts';
-import { Choice, Field, FormProblem, Group } from '../ui/field.tsx';
+import { Choice, Field, FormProblem, Group, lastError } from '../ui/field.tsx';
 import { Filter } from '../ui/filter.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Empty, Loaded, PageHead } from '../ui/states.tsx';
@@ -116,7 +116,7 @@ export function CatalogPage() {
   return (
     <>
       <PageHead title={t.catalog.title} intro={t.catalog.intro} />
-      <FormProblem error={block.error ?? setRelease.error} />
+      <FormProblem error={lastError(block, setRelease)} />
       <div className="card">
         <Group legend={t.catalog.release}>
           <Choice

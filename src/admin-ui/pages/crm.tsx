@@ -5,7 +5,7 @@ import { useTexts } from '../i18n/language.ts';
 import { api, type RouterOutputs } from '../lib/api.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
-import { FormProblem } from '../ui/field.tsx';
+import { FormProblem, lastError } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { ConnectCrm } from './connect-crm.tsx';
@@ -106,7 +106,7 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
           {t.crm.marker}: <code>{connection.objection_marker}</code>
         </p>
       )}
-      <FormProblem error={toggle.error ?? sync.error} />
+      <FormProblem error={lastError(pause, resume, sync)} />
       <Actions>
         <Button
           busy={sync.isPending}

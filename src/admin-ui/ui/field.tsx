@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from 'react';
+import { useEffect, useId, useRef, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { problemOf, type Problem } from '../lib/problem.ts';
 
@@ -110,7 +110,10 @@ export function useFieldErrors(error: unknown): (field: string) => string | null
   };
 }
 
-/** What went wrong with a form, unless it is shown at one of the `fields`. */
+/**
+ * What went wrong with a change, unless it is shown at one of the `fields`. It comes into view: it
+ * may stand above a long list, or below a long form.
+ */
 export function FormProblem({
   error,
   fields = [],
@@ -119,11 +122,16 @@ export function FormProblem({
   readonly fields?: readonly string[];
 }) {
   const t = useTexts();
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Browsers return a promise, which would be taken for a way to clean up.
+    ref.current?.scrollIntoView({ block: 'nearest' });
+  }, [error]);
   if (!error) return null;
   const problem = problemOf(error);
   const others = problem.fields.filter(({ field }) => !fields.includes(field));
   return (
-    <div role="alert" className="notice bad">
+    <div ref={ref} role="alert" className="notice bad">
       <p>{t.problems[problem.code]}</p>
       {others.map(({ field, code, message }) => (
         <p key={field}>{t.reasons[code] ?? message}</p>
@@ -131,6 +139,13 @@ export function FormProblem({
       <RequestId problem={problem} />
     </div>
   );
+}
+
+/** The error of the change that was tried last, where several can be made in one place. */
+export function lastError(
+  ...changes: readonly { readonly error: unknown; readonly submittedAt: number }[]
+): unknown {
+  return changes.toSorted((a, b) => b.submittedAt - a.submittedAt)[0]?.error;
 }
 
 /** The id to quote to support, for what is not the reader's fault. */

@@ -1,0 +1,377 @@
+// Every dialog of the admin page in both languages: it shows the texts of its keys, all of them, in
+// their order, and nothing else. `*` stands for what is no text of the page, such as a moment.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { de } from '../../src/admin-ui/i18n/de.ts';
+import { en, type Texts } from '../../src/admin-ui/i18n/en.ts';
+import { SUBSCRIBABLE_EVENTS } from '../../src/admin-ui/pages/event-types.ts';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { findDialogs } from '../support/admin-ui.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { launchBrowser, SKIPPED } from '../support/browser.ts';
+import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+
+const LANGUAGES = { de: { locale: 'de-DE', t: de }, en: { locale: 'en-GB', t: en } } as const;
+type Language = keyof typeof LANGUAGES;
+
+interface Place {
+  readonly page: Page;
+  readonly t: Texts;
+  readonly press: (name: string) => Promise<void>;
+  readonly pressInDialog: (name: string) => Promise<void>;
+}
+
+interface Shown {
+  readonly path: string;
+  readonly open: (place: Place) => Promise<void>;
+  /** Without the title and what closes the dialog. */
+  readonly texts: (t: Texts) => readonly string[];
+  /** It has no way out but what is in it. */
+  readonly isLocked?: true;
+}
+
+const roleTexts = ({ members, roles }: Texts): string[] => [
+  members.role,
+  ...(['member', 'admin'] as const).flatMap((role) => [roles[role], members.roleHints[role]]),
+];
+
+const graceTexts = ({ keys }: Texts, offered: readonly (keyof Texts['keys']['graces'])[]) =>
+  offered.map((one) => (one === 'now' ? keys.graces.now : keys.graceUntil(keys.graces[one], '*')));
+
+const secretTexts = (
+  t: Texts,
+  texts: { title: string; hint: string; stored: string; whyNot: string },
+  more: readonly string[],
+): string[] => [
+  texts.hint,
+  ...copyTexts(t, texts.title),
+  ...more,
+  texts.stored,
+  texts.whyNot,
+  t.keys.secretDone,
+  texts.whyNot,
+];
+
+const copyTexts = ({ common }: Texts, label: string): string[] => [
+  `${common.copy}: ${label}`,
+  common.copy,
+];
+
+const webhookSecret = (t: Texts, more: readonly string[] = []): string[] => {
+  const { secretTitle, secretHint, secretStored, secretWhyNot } = t.webhooks;
+  return secretTexts(
+    t,
+    { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
+    more,
+  );
+};
+
+/** The dialogs by the place that opens each of them and the key of its title. */
+const DIALOGS: Readonly<Record<string, Shown>> = {
+  'pages/change-member.tsx members.changeTitle': {
+    path: '/members',
+    open: ({ t, press }) => press(`${t.members.change}: admin@dialog.test`),
+    texts: (t) => [
+      ...roleTexts(t),
+      t.members.right,
+      t.members.rightHint,
+      t.common.save,
+      t.common.cancel,
+    ],
+  },
+  'pages/connect-crm.tsx crm.connect': {
+    path: '/crm',
+    open: ({ t, press }) => press(t.crm.connect),
+    texts: (t) => [
+      t.crm.provider,
+      ...Object.values(t.crm.providers),
+      t.crm.token,
+      `${t.crm.tokenHints['hubspot']} . ${t.crm.tokenTested}`,
+      `${t.crm.marker} (${t.common.optional})`,
+      t.crm.markerHint,
+      t.crm.connectNow,
+      t.common.cancel,
+    ],
+  },
+  'pages/crm.tsx crm.disconnectTitle': {
+    path: '/crm',
+    open: ({ t, press }) => press(t.crm.disconnect),
+    texts: (t) => [t.crm.disconnectHint, t.crm.disconnect, t.common.cancel],
+  },
+  'pages/invite-member.tsx members.invite': {
+    path: '/members',
+    open: ({ t, press }) => press(t.members.invite),
+    texts: (t) => [
+      t.members.email,
+      ...roleTexts(t),
+      t.members.language,
+      t.members.languages.de,
+      t.members.languages.en,
+      t.members.sendInvitation,
+      t.common.cancel,
+    ],
+  },
+  'pages/key-secret.tsx keys.secretTitle': {
+    path: '/keys',
+    open: async ({ t, press, pressInDialog }) => {
+      await press(`${t.keys.rotate}: ${t === de ? 'cases:read' : 'catalog:read'}`);
+      await pressInDialog(t.keys.rotateNow);
+    },
+    texts: (t) => {
+      const { secretTitle, secretHint, secretStored, secretWhyNot, secretTry } = t.keys;
+      return secretTexts(
+        t,
+        { title: secretTitle, hint: secretHint, stored: secretStored, whyNot: secretWhyNot },
+        [secretTry, ...copyTexts(t, secretTry)],
+      );
+    },
+    isLocked: true,
+  },
+  'pages/keys.tsx keys.revokeTitle': {
+    path: '/keys',
+    open: ({ t, press }) => press(`${t.keys.revoke}: users:write`),
+    texts: ({ keys, common }) => [
+      keys.revokeUnused,
+      keys.revokeFinal,
+      keys.revokeNow,
+      common.cancel,
+    ],
+  },
+  'pages/members.tsx members.removeTitle': {
+    path: '/members',
+    open: ({ t, press }) => press(`${t.members.remove}: member@dialog.test`),
+    texts: (t) => [t.members.removeHint, t.members.remove, t.common.cancel],
+  },
+  'pages/members.tsx members.withdrawTitle': {
+    path: '/members',
+    open: ({ t, press }) => press(`${t.members.withdraw}: guest@dialog.test`),
+    texts: (t) => [t.members.withdrawHint, t.members.withdraw, t.common.cancel],
+  },
+  'pages/new-webhook.tsx webhooks.secretTitle': {
+    path: '/webhooks/new',
+    open: async ({ page, t, press }) => {
+      await page.getByLabel(t.webhooks.url).fill('http://127.0.0.1:9/hook');
+      await page.getByLabel(t.webhooks.eventNames['member.joined'] ?? '').check();
+      await press(t.webhooks.create);
+    },
+    texts: (t) => webhookSecret(t, [t.webhooks.howToVerify]),
+    isLocked: true,
+  },
+  'pages/privacy.tsx privacy.titleOff': {
+    path: '/privacy',
+    open: ({ t, press }) => press(`${t.privacy.detail}: ${t.privacy.turnOff}`),
+    texts: (t) => privacyTexts(t, t.privacy.confirmOff),
+  },
+  'pages/privacy.tsx privacy.titleOn': {
+    path: '/privacy',
+    open: ({ t, press }) => press(`${t.privacy.leaderboard}: ${t.privacy.turnOn}`),
+    texts: (t) => privacyTexts(t, t.privacy.confirmOn),
+  },
+  'pages/replace-token.tsx crm.replaceTitle': {
+    path: '/crm',
+    open: ({ t, press }) => press(t.crm.replace),
+    texts: (t) => [
+      t.crm.replaceHint,
+      t.crm.token,
+      `${t.crm.tokenHints['pipedrive']} ${t.crm.tokenTested}`,
+      t.crm.replaceNow,
+      t.common.cancel,
+    ],
+  },
+  'pages/resend.tsx resend.title': {
+    path: '/deliveries',
+    open: async ({ page, t, press }) => {
+      await press(t.resend.open);
+      await page.getByText(t.resend.total(1, '1')).waitFor();
+    },
+    texts: (t) => [
+      t.resend.hint,
+      t.deliveries.endpoint,
+      t.resend.allEndpoints,
+      '*',
+      '*',
+      t.deliveries.event,
+      t.common.all,
+      ...SUBSCRIBABLE_EVENTS.map((one) => t.webhooks.eventNames[one] ?? one),
+      t.times.label,
+      ...Object.values(t.times.pasts),
+      t.resend.total(1, '1'),
+      t.resend.start('1'),
+      t.common.cancel,
+    ],
+  },
+  'pages/rotate-key.tsx keys.rotateTitle': {
+    path: '/keys',
+    open: ({ t, press }) => press(`${t.keys.rotate}: users:read`),
+    texts: (t) => [
+      t.keys.rotateHint,
+      t.keys.grace,
+      ...graceTexts(t, ['hour', 'day', 'week', 'month', 'now']),
+      t.keys.rotateNow,
+      t.common.cancel,
+    ],
+  },
+  'pages/rotate-secret.tsx webhooks.rotate': {
+    path: '/webhooks/whe_1',
+    open: ({ t, press }) => press(t.webhooks.rotate),
+    texts: (t) => [
+      t.webhooks.rotateGrace,
+      ...graceTexts(t, ['hour', 'day', 'week', 'now']),
+      t.webhooks.rotateHint,
+      t.webhooks.rotate,
+      t.common.cancel,
+    ],
+  },
+  'pages/rotate-secret.tsx webhooks.secretTitle': {
+    path: '/webhooks/whe_1',
+    open: async ({ t, press, pressInDialog }) => {
+      await press(t.webhooks.rotate);
+      await pressInDialog(t.webhooks.rotate);
+    },
+    texts: (t) => webhookSecret(t),
+    isLocked: true,
+  },
+  'pages/webhook.tsx webhooks.removeTitle': {
+    path: '/webhooks/whe_1',
+    open: ({ t, press }) => press(t.webhooks.remove),
+    texts: (t) => [t.webhooks.removeHint, t.webhooks.remove, t.common.cancel],
+  },
+  'sign-in.tsx session.ended': {
+    path: '/keys',
+    open: async ({ page }) => {
+      await page.context().clearCookies();
+      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+    },
+    texts: (t) => [t.session.endedHint, t.session.noneHint, t.common.retry],
+    isLocked: true,
+  },
+};
+
+/** What a title names. */
+const NAMES: Readonly<Record<string, (t: Texts) => string>> = {
+  'members.changeTitle': () => 'admin@dialog.test',
+  'members.removeTitle': () => 'member@dialog.test',
+  'members.withdrawTitle': () => 'guest@dialog.test',
+  'crm.disconnectTitle': () => 'Pipedrive',
+  'crm.replaceTitle': () => 'Pipedrive',
+  'keys.revokeTitle': () => 'users:write',
+  'keys.rotateTitle': () => 'users:read',
+  'privacy.titleOff': (t) => t.privacy.detail,
+  'privacy.titleOn': (t) => t.privacy.leaderboard,
+};
+
+function privacyTexts({ privacy, common }: Texts, confirm: string): string[] {
+  return [
+    privacy.example,
+    privacy.whenOn,
+    privacy.whenOn,
+    privacy.whenOff,
+    privacy.whenOff,
+    privacy.at,
+    confirm,
+    common.cancel,
+  ];
+}
+
+/** The text of a key such as `crm.connect`; that of a function, for what it names here. */
+function titleOf(t: Texts, key: string): string {
+  const [section = '', name = ''] = key.split('.');
+  const found = (t as unknown as Record<string, Record<string, unknown>>)[section]?.[name];
+  if (typeof found === 'string') return found;
+  const named = NAMES[key];
+  if (typeof found !== 'function' || !named) throw new Error(`the test has no title for ${key}`);
+  return String((found as (of: string) => string)(named(t)));
+}
+
+/** The texts of a dialog in their order, but for what is shown as code: labels, titles, texts. */
+const READ = (dialog: Element): string[] =>
+  [...dialog.querySelectorAll('*')].flatMap((element) => {
+    const own = [...element.childNodes]
+      .filter((node) => node.nodeType === 3)
+      .map((node) => node.textContent)
+      .join('');
+    const labels = ['aria-label', 'title', 'placeholder'].map((name) => element.getAttribute(name));
+    const texts = element.tagName === 'CODE' ? labels : [...labels, own];
+    return texts
+      .map((text) => (text ?? '').replaceAll(/\s+/g, ' ').trim())
+      .filter((text) => /\p{L}/u.test(text));
+  });
+
+describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    const team = makeTeam('dialog', {
+      members: [makeMember('dialog', 'guest', { status: 'invited' })],
+      privacy: { leaderboard_enabled: false },
+      crm_connections: [{ id: 'crm_1', provider: 'pipedrive' }],
+      webhook_endpoints: ['whe_1', 'whe_2'].map((id) => ({
+        id,
+        url: 'https://hooks.example.com/in',
+        events: ['member.joined' as const],
+      })),
+      webhook_deliveries: [
+        {
+          id: 'whd_1',
+          endpoint_id: 'whe_1',
+          event_type: 'member.joined',
+          status: 'gave_up',
+          attempt: 8,
+          created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
+          response_code: 503,
+          response_excerpt: 'Maintenance',
+          response_ms: 12,
+        },
+      ],
+    });
+    api = await startTestApi({ allowPrivateTargets: true, seed: makeSeed([team]) });
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('knows every dialog', () => {
+    expect(Object.keys(DIALOGS).toSorted()).toEqual(findDialogs());
+  });
+
+  const all = Object.entries(DIALOGS);
+  const cases = (Object.keys(LANGUAGES) as Language[]).flatMap((language) =>
+    all.map(([name, shown]) => [language, name, shown] as const),
+  );
+
+  it.each(cases)('in %s shows its texts: %s', async (language, name, shown) => {
+    const { t, locale } = LANGUAGES[language];
+    const { page } = await openAdminPage(browser, api, {
+      path: shown.path,
+      team: 'dialog',
+      locale,
+    });
+    await settle(page);
+    const dialogs = page.getByRole('dialog');
+    await shown.open({
+      page,
+      t,
+      press: (button) => page.getByRole('button', { name: button, exact: true }).first().click(),
+      pressInDialog: (button) =>
+        dialogs.getByRole('button', { name: button, exact: true }).first().click(),
+    });
+    const title = titleOf(t, name.split(' ')[1] ?? '');
+    const dialog = page.getByRole('dialog', { name: title, exact: true });
+    await dialog.waitFor();
+    const close = shown.isLocked ? [] : [t.common.close];
+    const expected = [title, ...close, ...shown.texts(t)];
+    const seen = await dialog.evaluate(READ);
+    expect(
+      seen.map((text, place) => (matches(expected[place], text) ? expected[place] : text)),
+    ).toEqual(expected);
+    await page.context().close();
+  });
+});
+
+function matches(pattern: string | undefined, text: string): boolean {
+  if (pattern === undefined) return false;
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.+')}$`).test(text);
+}

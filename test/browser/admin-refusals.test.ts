@@ -1,0 +1,472 @@
+// Whatever the admin page changes can be refused: the network fails, the input is not valid, the
+// reader has lost their role, the service has an error. Each time the reader sees it where they
+// look, in words that help, and loses nothing. And each status of the session.
+import type { Browser, Locator, Page, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { en } from '../../src/admin-ui/i18n/en.ts';
+import { PROBLEMS } from '../../src/core/problem.ts';
+import { appRouter } from '../../src/routers/routers.ts';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { findMutations } from '../support/admin-ui.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember, tokenOf } from '../support/app.ts';
+import { launchBrowser, openPage, SKIPPED } from '../support/browser.ts';
+import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+const TEAM = 'refused';
+/** So low that an alert above a long list, or below a long form, is out of sight by itself. */
+const LOW = { width: 1280, height: 500 };
+const WAIT = { timeout: 10_000 };
+
+let api: TestApi;
+let browser: Browser;
+let crm: FakeCrm;
+
+/** What a row needs. */
+interface Place {
+  readonly page: Page;
+  /** Presses the button of this name, and of nothing else. */
+  readonly press: (name: string, within?: Locator) => Promise<void>;
+  readonly dialog: Locator;
+}
+
+interface Change {
+  readonly path: string;
+  /** Leads to where the change is made. */
+  readonly open?: (place: Place) => Promise<void>;
+  /** Tries to make it; once for each kind of refusal. */
+  readonly send: (place: Place) => Promise<void>;
+}
+
+const cardOf = (page: Page, name: string): Locator =>
+  page.locator('section.card').filter({ hasText: name });
+
+const byButton = (path: string, name: string): Change => ({
+  path,
+  send: ({ press }) => press(name),
+});
+
+const inCard = (card: string, name: string): Change => ({
+  path: '/crm',
+  send: ({ page, press }) => press(name, cardOf(page, card)),
+});
+
+/** The dialog is opened by one button, and the change made by another one in it. */
+const inDialog = (
+  path: string,
+  opener: string,
+  sender: string,
+  fill: Change['open'] = async () => undefined,
+): Change => ({
+  path,
+  open: async (place) => {
+    await place.press(opener);
+    await fill(place);
+  },
+  send: ({ press, dialog }) => press(sender, dialog),
+});
+
+/** How each change of the page is made; `findMutations` names them. */
+const CHANGES: Readonly<Record<string, Change>> = {
+  'pages/catalog.tsx admin.team.policy.set': {
+    path: '/catalog',
+    send: ({ page }) => page.getByLabel('Allow Tough').click(),
+  },
+  'pages/catalog.tsx admin.team.memberPolicy.set': {
+    path: '/catalog',
+    open: async ({ page }) => {
+      await page.getByLabel('Policy for').selectOption({ label: 'member@refused.test' });
+    },
+    send: ({ page }) => page.getByLabel('Allow Tough').click(),
+  },
+  'pages/catalog.tsx admin.team.release.set': {
+    path: '/catalog',
+    send: ({ page }) => page.getByLabel('Only those that are marked').click(),
+  },
+  'pages/change-member.tsx v1.members.update': inDialog(
+    '/members',
+    'Change: member@refused.test',
+    'Save',
+    ({ dialog }) => dialog.getByLabel(/^Admin/).check(),
+  ),
+  'pages/change-member.tsx admin.team.grantRight': inDialog(
+    '/members',
+    'Change: admin@refused.test',
+    'Save',
+    ({ dialog }) => dialog.getByLabel(en.members.right).check(),
+  ),
+  'pages/change-member.tsx admin.team.withdrawRight': inDialog(
+    '/members',
+    'Change: holder@refused.test',
+    'Save',
+    ({ dialog }) => dialog.getByLabel(en.members.right).uncheck(),
+  ),
+  'pages/connect-crm.tsx admin.crm.connect': inDialog(
+    '/crm',
+    'Connect a CRM',
+    'Test and connect',
+    async ({ dialog }) => {
+      await dialog.getByLabel('CRM').selectOption('pipedrive');
+      await dialog.getByLabel('Token').fill(crm.token);
+    },
+  ),
+  'pages/replace-token.tsx admin.crm.replaceCredentials': {
+    path: '/crm',
+    open: async ({ page, press, dialog }) => {
+      await press('Replace the token', cardOf(page, 'Works'));
+      await dialog.getByLabel('Token').fill(crm.token);
+    },
+    send: ({ press, dialog }) => press('Test and replace', dialog),
+  },
+  'pages/crm.tsx admin.crm.disconnect': {
+    path: '/crm',
+    open: ({ page, press }) => press('Disconnect', cardOf(page, 'Works')),
+    send: ({ press, dialog }) => press('Disconnect', dialog),
+  },
+  'pages/crm.tsx admin.crm.pause': inCard('Works', 'Pause'),
+  'pages/crm.tsx admin.crm.resume': inCard('Paused', 'Resume'),
+  'pages/crm.tsx admin.crm.syncNow': inCard('Works', 'Read now'),
+  'pages/delivery.tsx v1.webhooks.retryDelivery': byButton('/deliveries/whd_1', 'Try again now'),
+  'pages/invite-member.tsx v1.members.create': inDialog(
+    '/members',
+    'Invite somebody',
+    'Send the invitation',
+    ({ dialog }) => dialog.getByLabel('Email address').fill('kim@refused.test'),
+  ),
+  'pages/keys.tsx admin.apiKeys.revoke': inDialog('/keys', 'Revoke: users:write', 'Revoke the key'),
+  'pages/members.tsx admin.invitations.resend': byButton(
+    '/members',
+    'Send again: last@refused.test',
+  ),
+  'pages/members.tsx admin.invitations.withdraw': inDialog(
+    '/members',
+    'Withdraw: last@refused.test',
+    'Withdraw',
+  ),
+  'pages/members.tsx v1.members.remove': inDialog(
+    '/members',
+    'Remove: member@refused.test',
+    'Remove',
+  ),
+  'pages/new-key.tsx admin.apiKeys.create': {
+    path: '/keys/new',
+    open: ({ page }) => page.getByLabel('Name').fill('Payroll import'),
+    send: ({ press }) => press('Create a key'),
+  },
+  'pages/new-webhook.tsx v1.webhooks.createEndpoint': {
+    path: '/webhooks/new',
+    open: async ({ page }) => {
+      await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+      await page.getByLabel('A training was scored').check();
+    },
+    send: ({ press }) => press('Add an endpoint'),
+  },
+  'pages/privacy.tsx admin.team.privacy.set': inDialog(
+    '/privacy',
+    'Comparison of members: Switch off …',
+    'Switch it off',
+  ),
+  'pages/resend.tsx admin.deliveries.startResend': {
+    path: '/deliveries',
+    open: async ({ press, dialog }) => {
+      await press('Send failures again');
+      await dialog.getByLabel('Endpoint').selectOption('whe_1');
+    },
+    send: ({ press, dialog }) => press('Send 1 again', dialog),
+  },
+  'pages/resend.tsx admin.deliveries.cancelResend': byButton('/deliveries', 'Stop'),
+  'pages/rotate-key.tsx admin.apiKeys.rotate': inDialog(
+    '/keys',
+    'Replace: users:read',
+    'Replace the key',
+  ),
+  'pages/rotate-secret.tsx v1.webhooks.rotateSecret': inDialog(
+    '/webhooks/whe_1',
+    'Replace the secret',
+    'Replace the secret',
+  ),
+  'pages/webhook-settings.tsx v1.webhooks.updateEndpoint': {
+    path: '/webhooks/whe_1',
+    open: ({ page }) => page.getByLabel('Description').fill('Mine'),
+    send: ({ press }) => press('Save'),
+  },
+  'pages/webhook-test.tsx v1.webhooks.testEndpoint': byButton('/webhooks/whe_1', 'Send a test'),
+  'pages/webhook.tsx v1.webhooks.removeEndpoint': inDialog(
+    '/webhooks/whe_1',
+    'Delete the endpoint',
+    'Delete the endpoint',
+  ),
+  'pages/webhook.tsx v1.webhooks.updateEndpoint': byButton('/webhooks/whe_1', 'Pause'),
+};
+
+/** They are no procedures, so they have tests of their own below. */
+const OF_THE_SESSION = [
+  'lib/session.ts DELETE URL_OF_SESSION',
+  'lib/session.ts POST URL_OF_SESSION',
+  'lib/session.ts POST path',
+];
+
+/**
+ * The kinds of refusal, and what becomes of the request. The service itself refuses: the body is
+ * one that it does not know, the reader one that may not, and no audit entry of the team can be
+ * written, so that what arrives as it was sent is an error of the service.
+ */
+const REFUSALS: Readonly<
+  Record<'network' | 'validation_error' | 'forbidden' | 'internal', (route: Route) => Promise<void>>
+> = {
+  network: (route) => route.abort('connectionreset'),
+  validation_error: (route) => route.continue({ postData: '{"unknown":1}' }),
+  forbidden: async (route) => {
+    const identity = { kind: 'user', userId: userId(TEAM, 'member'), teamId: `team_${TEAM}` };
+    const token = await tokenOf(identity as Parameters<typeof tokenOf>[0]);
+    const headers = { ...route.request().headers(), authorization: `Bearer ${token}` };
+    await route.continue({ headers });
+  },
+  internal: (route) => {
+    const input = route.request().postDataJSON() as Record<string, unknown>;
+    // The CRM is on this machine: the service allows that only in tests.
+    const isConnect = route.request().url().endsWith('crm.connect');
+    const body = isConnect ? { ...input, base_url: crm.url } : input;
+    return route.continue({ postData: JSON.stringify(body) });
+  },
+};
+type Kind = keyof typeof REFUSALS;
+const KINDS = Object.keys(REFUSALS) as Kind[];
+
+/** Whether a person sees it: it is on the screen, and nothing covers it. */
+const IS_SEEN = (element: Element): boolean => {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  const top = document.elementFromPoint(x + width / 2, y + height / 2);
+  return top !== null && element.contains(top);
+};
+
+/** The alert of a change. Those of readings offer another try. */
+const alertOf = (page: Page, text: string): Locator =>
+  page
+    .getByRole('alert')
+    .filter({ hasText: text, hasNot: page.getByRole('button', { name: 'Try again' }) });
+
+describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
+  beforeAll(async () => {
+    crm = await startCrm('pipedrive');
+    const endpoint = (id: string) => ({
+      id,
+      url: 'https://hooks.example.com/in',
+      events: ['member.joined' as const],
+    });
+    const failed = (id: string, endpointId: string) => ({
+      id,
+      endpoint_id: endpointId,
+      event_type: 'member.joined' as const,
+      status: 'gave_up' as const,
+      attempt: 8,
+      created_at: new Date(Date.now() - 3 * 3_600_000).toISOString(),
+      response_code: 503,
+      response_excerpt: 'Maintenance',
+      response_ms: 12,
+    });
+    const guests = Array.from({ length: 8 }, (_, n) =>
+      makeMember(TEAM, `guest_${n}`, { status: 'invited' }),
+    );
+    const team = makeTeam(TEAM, {
+      members: [
+        makeMember(TEAM, 'holder', { role: 'admin', rights: ['schnittstellen'] }),
+        ...guests,
+        makeMember(TEAM, 'last', { status: 'invited', created_at: '2026-02-01T08:00:00Z' }),
+      ],
+      webhook_endpoints: [endpoint('whe_1'), endpoint('whe_2')],
+      webhook_deliveries: [failed('whd_1', 'whe_1'), failed('whd_2', 'whe_2')],
+    });
+    api = await startTestApi({
+      allowPrivateTargets: true,
+      developmentTeamId: `team_${TEAM}`,
+      seed: makeSeed([team, makeTeam('other')]),
+    });
+    const owner = await appAsMember(api, TEAM, 'owner');
+    const settings = crm.connectInput();
+    await owner.admin.crm.connect.mutate(settings);
+    const paused = await owner.admin.crm.connect.mutate(settings);
+    await owner.admin.crm.pause.mutate({ connection_id: paused.id });
+    const since = new Date(0).toISOString();
+    await owner.admin.deliveries.startResend.mutate({ endpoint_id: 'whe_2', since });
+    await api.db.pool.query(
+      `update crm_connection
+       set last_synced_at = now(), next_sync_at = now() + interval '1 hour'
+       where team_id = 'team_refused'`,
+    );
+    await api.db.pool.query(
+      `create function refuse_entry() returns trigger language plpgsql as
+         $$ begin raise exception 'no entry can be written'; end $$;
+       create trigger refuse_entry before insert on audit_log
+         for each row when (new.team_id = 'team_refused') execute function refuse_entry()`,
+    );
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('knows every change that the page makes, and every one that an admin can make', () => {
+    const changes = findMutations();
+    expect([...Object.keys(CHANGES), ...OF_THE_SESSION].toSorted()).toEqual(changes);
+    const procedures = Object.entries(appRouter._def.procedures as Record<string, object>);
+    const mutations = procedures
+      .filter(([, procedure]) => '_def' in procedure && isMutation(procedure))
+      .map(([path]) => path);
+    const called = new Set(changes.map((change) => change.split(' ')[1]));
+    expect(mutations.filter((path) => path.startsWith('admin.') && !called.has(path))).toEqual([]);
+    expect(mutations.filter((path) => called.has(path))).toHaveLength(
+      new Set(Object.keys(CHANGES).map((change) => change.split(' ')[1])).size,
+    );
+  });
+
+  it.each(Object.entries(CHANGES))('is seen: %s', async (name, change) => {
+    const { page } = await openAdminPage(browser, api, {
+      path: change.path,
+      team: TEAM,
+      viewport: LOW,
+    });
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    await settle(page);
+    const place: Place = {
+      page,
+      dialog: page.getByRole('dialog'),
+      press: (button, within) =>
+        (within ?? page).getByRole('button', { name: button, exact: true }).first().click(),
+    };
+    const procedure = name.split(' ')[1] ?? '';
+    let kind: Kind = 'network';
+    await page.route(
+      (url) => url.pathname === `/trpc/${procedure}`,
+      (route) => REFUSALS[kind](route),
+    );
+    await change.open?.(place);
+    for (kind of KINDS) {
+      await change.send(place);
+      const alert = alertOf(page, en.problems[kind]);
+      await alert.waitFor(WAIT);
+      await expect.poll(() => alert.evaluate(IS_SEEN), WAIT).toBe(true);
+      const requestId = /Request id for support: [\w-]{36}/.test(await alert.innerText());
+      expect([kind, requestId]).toEqual([kind, kind === 'forbidden' || kind === 'internal']);
+      // What is said at a field is one, too.
+      expect(await page.locator('.notice[role=alert]').count()).toBe(1);
+    }
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says what came of the last change, not of one before', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/crm', team: TEAM });
+    const answers: Readonly<Record<string, Kind>> = { pause: 'network', syncNow: 'forbidden' };
+    for (const [name, kind] of Object.entries(answers))
+      await page.route(`**/trpc/admin.crm.${name}`, (route) => REFUSALS[kind](route));
+    for (const name of ['Pause', 'Read now', 'Pause'] as const) {
+      await cardOf(page, 'Works').getByRole('button', { name, exact: true }).click();
+      await alertOf(page, en.problems[name === 'Pause' ? 'network' : 'forbidden']).waitFor();
+      expect(await page.getByRole('alert').count()).toBe(1);
+    }
+  });
+
+  describe('the session', () => {
+    const onSession = (url: URL): boolean => url.pathname === '/trpc-session';
+
+    it.each([
+      ['the network', (route: Route) => route.abort('connectionreset')],
+      ['a server on the way', (route: Route) => route.fulfill({ status: 502, body: '<html>' })],
+    ])('says when %s kept the reader from signing out, who stays signed in', async (_, refuse) => {
+      const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'other' });
+      const errors: string[] = [];
+      page.on('pageerror', (error) => errors.push(error.message));
+      const isSignOut = (route: Route): boolean => route.request().method() === 'DELETE';
+      await page.route(onSession, (route) => (isSignOut(route) ? refuse(route) : route.continue()));
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      const alert = alertOf(page, en.session.signOutFailed);
+      await alert.waitFor();
+      expect(await alert.evaluate(IS_SEEN)).toBe(true);
+      expect(await page.getByRole('heading', { name: 'API keys' }).count()).toBe(1);
+      await page.unroute(onSession);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      expect(await page.context().cookies()).toEqual([]);
+      expect(errors).toEqual([]);
+    });
+
+    it.each([
+      ['its token', '/trpc-session/development/usr_refused_owner'],
+      ['the session', '/trpc-session'],
+    ])('says when the development login does not get %s', async (_, address) => {
+      const { page } = await openPage(browser, api.url, { locale: 'en-GB' });
+      await page.goto(`${api.url}/admin/keys`);
+      await page.route(
+        (url) => url.pathname === address,
+        (route) =>
+          route.request().method() === 'POST'
+            ? route.fulfill({ status: 503, body: '<html>' })
+            : route.continue(),
+      );
+      await page.getByRole('button', { name: 'Continue as owner' }).click();
+      const alert = alertOf(page, en.problems.network);
+      await alert.waitFor();
+      expect(await alert.evaluate(IS_SEEN)).toBe(true);
+    });
+
+    /** Every status that the service documents, and those of servers on the way. */
+    const STATUSES = [
+      ...new Set([...Object.values(PROBLEMS).map(({ status }) => status), 302, 502, 504]),
+    ].toSorted((a, b) => a - b);
+    const titleAt = (status: number): string => {
+      if (status === 401) return en.session.welcome;
+      return status === 403 ? en.session.closed : en.session.unreachable;
+    };
+
+    it('says what each status means when the page is opened', async () => {
+      const { page } = await openPage(browser, api.url, { locale: 'en-GB' });
+      const seen: Record<number, string> = {};
+      for (const status of STATUSES) {
+        await page.route(onSession, (route) =>
+          route.fulfill({ status, contentType: 'text/html', body: '<html>' }),
+        );
+        await page.goto(`${api.url}/admin/keys`);
+        seen[status] = await page.locator('h1').innerText();
+        await page.unroute(onSession);
+      }
+      expect(seen).toEqual(Object.fromEntries(STATUSES.map((one) => [one, titleAt(one)])));
+      await page.goto(`${api.url}/admin/keys`);
+      await page.route(onSession, (route) =>
+        route.fulfill({ status: 200, contentType: 'text/html', body: '<html>' }),
+      );
+      await page.reload();
+      await page.getByRole('heading', { name: en.session.unreachable }).waitFor();
+      await page.unroute(onSession);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('heading', { name: en.session.welcome }).waitFor();
+    });
+
+    it('keeps what was entered, whatever the service answers meanwhile', async () => {
+      const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'other' });
+      await page.getByLabel('Name').fill('Kept text');
+      for (const status of STATUSES.filter((one) => one !== 403)) {
+        const answered = page.waitForResponse((response) => onSession(new URL(response.url())));
+        await page.route(onSession, (route) => route.fulfill({ status, body: '<html>' }));
+        await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+        await (await answered).finished();
+        if (status === 401) await page.getByRole('heading', { name: en.session.ended }).waitFor();
+        await page.unroute(onSession);
+        expect([status, await page.getByLabel('Name').inputValue()]).toEqual([status, 'Kept text']);
+      }
+      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+      await page.getByRole('heading', { name: en.session.ended }).waitFor({ state: 'detached' });
+      // A team that is closed has nothing to go on with.
+      await page.route(onSession, (route) => route.fulfill({ status: 403, body: '' }));
+      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+      await page.getByRole('heading', { name: en.session.closed }).waitFor();
+    });
+  });
+});
+
+function isMutation(procedure: object): boolean {
+  const { type } = (procedure as { _def: { type: string } })._def;
+  return type === 'mutation';
+}
