@@ -831,7 +831,7 @@ export interface components {
             api_version: string;
             /** @description The team. */
             tenant_id: string;
-            /** @description Depends on the type; see the event catalogue. Personal fields are present if `member_detail_enabled` was on when the event happened. */
+            /** @description Depends on the type; see the event catalogue. Personal fields are present if `member_detail_enabled` is on, and was on when the event happened. */
             data: {
                 [key: string]: unknown;
             };
@@ -2739,7 +2739,7 @@ export const OPERATIONS = {
   events: {
     /**
      * List events.
-     * The events of the team, newest first, whether or not an endpoint subscribes to them. They are kept for 30 days. Each is as it was when it happened: later changes of the privacy switches do not change it. To follow the list, ask with `since` a minute before the newest event that you have, and skip the ids that you know. This operation is an addition of this service to the specification of the API.
+     * The events of the team, newest first, whether or not an endpoint subscribes to them. They are kept for 30 days. A personal field is shown only if the privacy switches allowed it when the event happened, and allow it now. To follow the list, ask with `since` a minute before the newest event that you have, and skip the ids that you know. This operation is an addition of this service to the specification of the API.
      * Needs the scope `webhooks:manage`.
      */
     list: ["eventsList","GET","/events"],

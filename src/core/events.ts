@@ -192,3 +192,15 @@ export function isEventType(type: string): type is EventType {
 export function isRaisedBy(type: EventType, actor: Actor): boolean {
   return EVENTS[type].raisedBy.includes(actor.kind);
 }
+
+/**
+ * Returns the data of an event without its personal fields. Of a type that this version does not
+ * know nothing is left, because it cannot tell which fields are personal.
+ */
+export function withholdEventData<T extends object>(type: string, data: T): Partial<T> {
+  if (!isEventType(type)) return {};
+  const { personal: withheld } = EVENTS[type];
+  return Object.fromEntries(
+    Object.entries(data).filter(([name]) => !withheld.includes(name)),
+  ) as Partial<T>;
+}

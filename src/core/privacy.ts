@@ -1,6 +1,4 @@
-import type { z } from 'zod';
-import { EVENTS, isEventType } from './events.ts';
-import { personal, personalOrNull } from './private-fields.ts';
+import { withholdEventData } from './events.ts';
 import { ProblemError } from './problem.ts';
 
 declare const sealed: unique symbol;
@@ -31,35 +29,7 @@ export function requireMemberDetail(privacy: Privacy): void {
   if (!read(privacy).memberDetailEnabled) throw new ProblemError('privacy_restricted');
 }
 
-declare const decided: unique symbol;
-
-/**
- * A person's detail that the switches let pass. The type is opaque, so that only the fields that
- * `detail` and `detailOrNull` mark take it, and these take nothing else. A view cannot forget the
- * switch, nor a shape the mark.
- */
-export interface MemberDetail<T> {
-  readonly [decided]: T;
-}
-
-/** Returns a person's detail, for instance an email, or undefined while details are off. */
-export function memberDetail<T>(privacy: Privacy, value: T): MemberDetail<T> | undefined {
-  return showsMemberDetail(privacy) ? (value as unknown as MemberDetail<T>) : undefined;
-}
-
-/** A field of a response for a result of `memberDetail`, which may be left out. */
-export function detail<T extends z.ZodType>(field: T) {
-  return personal(field) as unknown as z.ZodOptional<Detail<T>>;
-}
-
-/** A field of a response for a result of `memberDetail`, or null. */
-export function detailOrNull<T extends z.ZodNullable>(field: T) {
-  return personalOrNull(field) as unknown as z.ZodNullable<Detail<T>>;
-}
-
-type Detail<T extends z.ZodType> = z.ZodType<z.output<T>, MemberDetail<z.input<T>>>;
-
-/** Whether a response may be shown that holds details of persons. */
+/** Whether details of persons may be shown, for instance an email. */
 export function showsMemberDetail(privacy: Privacy): boolean {
   return read(privacy).memberDetailEnabled;
 }
@@ -73,21 +43,13 @@ export function showsLeaderboard(privacy: Privacy, involvedMembers: number): boo
   return memberDetailEnabled && leaderboardEnabled && involvedMembers >= LEADERBOARD_MIN_MEMBERS;
 }
 
-/**
- * Removes the personal fields from event data while details are off. Removes all fields of an event
- * type that this version does not know, because it cannot tell which of them are personal.
- */
+/** Returns the data that an event may have: without its personal fields while details are off. */
 export function redactEventData<T extends object>(
   privacy: Privacy,
   type: string,
   data: T,
 ): Partial<T> {
-  if (read(privacy).memberDetailEnabled) return data;
-  if (!isEventType(type)) return {};
-  const { personal } = EVENTS[type];
-  return Object.fromEntries(
-    Object.entries(data).filter(([name]) => !personal.includes(name)),
-  ) as Partial<T>;
+  return showsMemberDetail(privacy) ? data : withholdEventData(type, data);
 }
 
 /** Returns the `privacy` object of GET /me. */

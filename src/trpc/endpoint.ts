@@ -5,14 +5,14 @@
  */
 import type { OpenApiMethod } from 'trpc-to-openapi';
 import type { z } from 'zod';
-import { requireMemberDetail } from '../core/privacy.ts';
-import { privateFieldsOf } from '../core/private-fields.ts';
+import { privateFieldsOf, withholderFor } from '../core/private-fields.ts';
 import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
 import type { Context } from './context.ts';
 import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
 import { runCall, type Meta, type Operation, type WithheldOutput } from './operation.ts';
+import { protect, type Protection, type ProtectionOf } from './protection.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
   readonly method: OpenApiMethod;
@@ -34,8 +34,8 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
   readonly successStatus?: 200 | 201 | 202;
   /** The problem codes besides those that follow from the other fields (see `metaOf`). */
   readonly errors?: readonly ProblemCode[];
-  /** True: throws `privacy_restricted` while `member_detail_enabled` is off. */
-  readonly memberDetail?: boolean;
+  /** How personal fields of the output are protected. An output that has some needs it. */
+  readonly privacy?: Protection;
   /** The `Location` of the created resource; `{id}` is replaced by the id of the output. */
   readonly location?: string;
   /**
@@ -71,7 +71,7 @@ export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undef
  * input for the types, and then takes the same steps.
  */
 export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefined>(
-  declaration: Declaration<I, O, P>,
+  declaration: Declaration<I, O, P> & ProtectionOf<O>,
 ) {
   const declare = (work: Work<I, O, P>) => {
     const operation = operationOf(declaration, work);
@@ -132,22 +132,23 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
   declaration: Declaration<I, O, P>,
   work: Work<I, O, P>,
 ): Operation {
-  const { scope, memberDetail, prepare } = declaration;
+  const { method, path, scope, prepare } = declaration;
+  const name = `${method} ${path}`;
+  const { check, show } = protect({ ...declaration, name, isRead: method === 'GET' });
   const keep = keeperOf(declaration);
   return {
     guard: (ctx) => requireScope(ctx.actor, scope),
     parse: (ctx, rawInput) => {
       refuseUnstorableJson(rawInput);
       const input = declaration.input.parse(rawInput);
-      if (memberDetail) requireMemberDetail(ctx.privacy);
+      check(ctx.privacy);
       return {
         prepare: prepare ? () => prepare({ ctx, input }) : null,
-        perform: async (db, prepared) =>
+        perform: async (db, prepared) => {
           // Without `prepare`, `prepared` is undefined and so is P.
-          checkOutput(
-            declaration,
-            await work({ ctx: { ...ctx, db }, input, prepared: prepared as P }),
-          ),
+          const output = await work({ ctx: { ...ctx, db }, input, prepared: prepared as P });
+          return show(ctx.privacy, checkOutput(declaration, output));
+        },
         withhold: (output) => keep?.(input, output) ?? null,
       };
     },
@@ -156,18 +157,25 @@ function operationOf<I extends z.ZodType, O extends z.ZodType, P>(
 
 /**
  * Returns what withholds the private fields of an output, or null if the declaration has none or is
- * no POST, whose response alone may be kept. Throws if `privateOf` is missing.
+ * no POST, whose response alone may be kept. Throws if `privateOf` is missing, and if fields are
+ * withheld under different conditions.
  */
 function keeperOf<I extends z.ZodType, O extends z.ZodType, P>(
   declaration: Declaration<I, O, P>,
 ): ((input: z.output<I>, output: unknown) => WithheldOutput) | null {
   const { method, path, output: shape, privateOf } = declaration;
-  const fields = method === 'POST' ? privateFieldsOf(shape) : null;
-  if (!fields) return null;
+  if (method !== 'POST') return null;
+  const kinds = new Set(
+    privateFieldsOf(shape).flatMap(({ kind, canBeWithheld }) => (canBeWithheld ? [kind] : [])),
+  );
+  const [kind, ...others] = kinds;
+  const withhold = kind && withholderFor(shape, kind);
+  if (!withhold) return null;
+  if (others.length > 0) throw new Error(`POST ${path} has both personal fields and secrets`);
   if (!privateOf) throw new Error(`POST ${path} has private fields and needs privateOf`);
   return (input, output) => ({
-    kind: fields.kind,
-    output: fields.withhold(output),
+    kind,
+    output: withhold(output),
     subjectId: privateOf({ input, output: output as z.output<O> }),
   });
 }
@@ -191,7 +199,7 @@ function metaOf(
   const { method, path, scope, tag, summary, description } = declaration;
   const errors: ProblemCode[] = [...COMMON_ERRORS, ...(declaration.errors ?? [])];
   if (scope) errors.push('insufficient_scope');
-  if (declaration.memberDetail) errors.push('privacy_restricted');
+  if (declaration.privacy === 'refuse') errors.push('privacy_restricted');
   if (method === 'POST') errors.push('conflict', 'idempotency_mismatch');
   if (method !== 'GET') errors.push('bad_request');
   if (path.includes('{')) errors.push('not_found');

@@ -5,26 +5,32 @@ import { ProblemError } from '../core/problem.ts';
 import type { PlatformContext } from './context.ts';
 import { refuseUnstorableJson, requireActor, requireTeam } from './guards.ts';
 import { t } from './init.ts';
+import { protect, type Protection, type ProtectionOf } from './protection.ts';
 
 /**
  * Declares a procedure without a REST route, for members of a team. The guard checks the access,
  * then the text and the shape of the input. It does *not* check who owns an id: each store function
  * does that by the team id that it takes.
  */
-export function appProcedure<
-  O extends z.ZodType,
-  I extends z.ZodObject | z.ZodDiscriminatedUnion,
->(declaration: {
-  readonly access: Exclude<Access, 'platform'>;
-  readonly input: I;
-  readonly output: O;
-}) {
+export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodDiscriminatedUnion>(
+  declaration: {
+    readonly access: Exclude<Access, 'platform'>;
+    readonly input: I;
+    readonly output: O;
+    /** How personal fields of the output are protected. An output that has some needs it. */
+    readonly privacy?: Exclude<Protection, object>;
+  } & ProtectionOf<O>,
+) {
+  const { check, show } = protect({ ...declaration, name: 'a procedure', isRead: true });
   return t.procedure
     .meta({ access: declaration.access })
     .use(async ({ ctx, getRawInput, next }) => {
       const teamContext = requireTeam(ctx, declaration.access);
       refuseUnstorableJson(await getRawInput());
-      return next({ ctx: teamContext });
+      check(teamContext.privacy);
+      const result = await next({ ctx: teamContext });
+      if (!result.ok) return result;
+      return { ...result, data: show(teamContext.privacy, result.data) };
     })
     .input(declaration.input)
     .output(declaration.output);
@@ -32,7 +38,8 @@ export function appProcedure<
 
 /**
  * Declares a procedure for services of the host application, which name the team in the input. It
- * has the same guard as `appProcedure`.
+ * has the same guard as `appProcedure`. Personal fields are shown: they are about the host
+ * application's own users, and most of them it has just sent.
  */
 export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(declaration: {
   readonly input: I;

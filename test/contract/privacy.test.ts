@@ -3,17 +3,24 @@
 // what the switch withholds about a member.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import type { AnyProcedure } from '@trpc/server';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { privateFieldsOf } from '../../src/core/private-fields.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
+import { admin } from '../../src/routers/routers.ts';
 import { loadTestSeed, startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
 import {
   makeEvaluation,
   makeFullTeam,
   makeSeed,
   makeTraining,
+  userId,
   type TeamSeed,
 } from '../support/seed.ts';
-import { addDeliveries, validRequest } from './requests.ts';
+import { addDeliveries, EXISTING_IDS, validRequest } from './requests.ts';
+import { sampleOf } from './samples.ts';
 
 const RUNS = 12;
 /** Enough members that the analytics would name them if the switch were on. */
@@ -43,13 +50,20 @@ const ALLOWED_USER_IDS: readonly {
     field: 'member_user_id',
     reason: 'the switch only makes member_email null, and only closes GET',
   },
+  {
+    operation: /^admin\.auditLog\.list$/,
+    field: 'user_id',
+    reason: 'an audit entry says by id whose case was changed, to whoever answers for the team',
+  },
 ];
 
 /**
- * Emails and user ids that occur nowhere else, and totals that equal no other number of the API.
+ * Emails, user ids and words of evaluations that occur nowhere else, and totals that equal no other
+ * number of the API.
  */
 interface Secrets {
   readonly emails: readonly string[];
+  readonly words: readonly string[];
   readonly userIds: readonly string[];
   readonly totals: readonly number[];
 }
@@ -93,9 +107,9 @@ describe('while member_detail_enabled is off', () => {
       fc.asyncProperty(tenants, async (facts) => {
         const tenant = makeTenant(facts);
         const key = await load(tenant);
-        for (const endpoint of inOrderOfDamage()) {
-          const answer = await callOn(endpoint, tenant, key);
-          expect(leaksIn(endpoint, answer, tenant), `${endpoint.name} → ${answer.text}`).toEqual(
+        for (const { operation, call } of inOrderOfDamage()) {
+          const answer = await call(tenant, key);
+          expect(leaksIn(operation, answer, tenant), `${operation.name} → ${answer.text}`).toEqual(
             [],
           );
         }
@@ -116,13 +130,30 @@ describe('while member_detail_enabled is off', () => {
       'update team set member_detail_enabled = true, leaderboard_enabled = true where id = $1',
       [tenant.seed.id],
     );
-    const told: unknown[] = [];
-    for (const endpoint of inOrderOfDamage())
-      told.push(...leaksIn(endpoint, await callOn(endpoint, tenant, key), tenant));
-    expect(told).toEqual(
+    const told = new Map<Operation, unknown[]>();
+    const withoutRows = new Set<string>();
+    for (const { operation, call } of inOrderOfDamage()) {
+      const answer = await call(tenant, key);
+      const isFirst = !told.has(operation);
+      told.set(operation, [...(told.get(operation) ?? []), ...leaksIn(operation, answer, tenant)]);
+      if (!isFirst || !operation.isRead) continue;
+      expect(answer.status, `${operation.name} → ${answer.text}`).toBe(200);
+      if (/"data":\[\]/.test(answer.text)) withoutRows.add(operation.name);
+    }
+    // "Empty in the fixtures" is no place to hide.
+    expect([...withoutRows]).toEqual([]);
+    const silent = [...told].filter(
+      ([{ output, isRead }, secrets]) =>
+        isRead &&
+        secrets.length === 0 &&
+        privateFieldsOf(output).some(({ kind }) => kind === 'personal'),
+    );
+    expect(silent.map(([{ name }]) => name)).toEqual([]);
+    expect([...told.values()].flat()).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/@leak\.test$/),
         expect.stringMatching(/^usr_leak_/),
+        expect.stringMatching(/^word /),
         expect.any(Number),
       ]),
     );
@@ -146,27 +177,65 @@ describe('after member_detail_enabled was switched off', () => {
     const told: unknown[] = [];
     const posts = ENDPOINTS.filter(({ method }) => method === 'POST');
     for (const endpoint of posts)
-      told.push(...leaksIn(endpoint, await callOn(endpoint, tenant, key, 'kept'), tenant));
+      told.push(
+        ...leaksIn(operationOf(endpoint), await callOn(endpoint, tenant, key, 'kept'), tenant),
+      );
     expect(told).toEqual(expect.arrayContaining([expect.stringMatching(/\.leak\.test$/)]));
     await setDetail(false);
     for (const endpoint of posts) {
       const answer = await callOn(endpoint, tenant, key, 'kept');
       expect(answer.headers['idempotency-replayed'], endpoint.name).toBe('true');
-      expect(leaksIn(endpoint, answer, tenant), `${endpoint.name} → ${answer.text}`).toEqual([]);
+      expect(
+        leaksIn(operationOf(endpoint), answer, tenant),
+        `${endpoint.name} → ${answer.text}`,
+      ).toEqual([]);
     }
   });
 });
 
-/** Orders the endpoints: reads, then creations, changes and removals, and then reads again. */
-function inOrderOfDamage(): Endpoint[] {
-  const reads = ENDPOINTS.filter(({ method }) => method === 'GET');
-  return [
-    ...reads,
-    ...['POST', 'PATCH', 'DELETE'].flatMap((method) =>
-      ENDPOINTS.filter((endpoint) => endpoint.method === method),
-    ),
-    ...reads,
-  ];
+/** What the test calls: an endpoint, or a procedure that the admin page reads by. */
+interface Operation {
+  readonly name: string;
+  readonly isRead: boolean;
+  readonly output: z.ZodType;
+}
+
+interface Call {
+  readonly operation: Operation;
+  readonly call: (tenant: Tenant, key: string) => Promise<ApiResponse>;
+}
+
+const operationOf = ({ name, method, output }: Endpoint): Operation => ({
+  name,
+  isRead: method === 'GET',
+  output,
+});
+
+const ENDPOINT_CALLS = ENDPOINTS.map((endpoint) => ({
+  method: endpoint.method,
+  operation: operationOf(endpoint),
+  call: (tenant: Tenant, key: string) => callOn(endpoint, tenant, key),
+}));
+
+/** The queries of the router `admin`; those of `v1` are the endpoints. */
+const QUERIES: readonly Call[] = Object.entries(
+  admin._def.procedures as unknown as Record<string, AnyProcedure>,
+)
+  .filter(([, { _def }]) => _def.type === 'query')
+  .map(([procedure, { _def }]) => {
+    const { inputs, output } = _def as unknown as { inputs: z.ZodType[]; output: z.ZodType };
+    const name = `admin.${procedure}`;
+    return {
+      operation: { name, isRead: true, output },
+      call: (tenant) => ask(name, inputs[0], tenant),
+    };
+  });
+
+/** Orders the calls: reads, then creations, changes and removals, and then reads again. */
+function inOrderOfDamage(): Call[] {
+  const by = (wanted: string): Call[] => ENDPOINT_CALLS.filter(({ method }) => method === wanted);
+  const reads = [...by('GET'), ...QUERIES];
+  return [...reads, ...['POST', 'PATCH', 'DELETE'].flatMap(by), ...reads];
 }
 
 function makeTenant(facts: {
@@ -219,18 +288,62 @@ function makeTenant(facts: {
       ...own.flatMap(({ user_id }) => user_id ?? []),
     ],
     totals: persons.map(({ total }) => total),
+    words: persons.map(({ total }) => wordOf(total)),
   };
 }
 
-/** Only the total is recognizable, because means of dimensions are returned to everybody. */
+/** A text that only the evaluation with this total has. */
+const wordOf = (total: number): string => `word ${total} of the evaluation`;
+
+/** The dimensions cannot be recognized, because their means are returned to everybody. */
 function scoreOf(total: number): NonNullable<ReturnType<typeof makeEvaluation>> {
   const evaluation = makeEvaluation(50);
-  return { ...evaluation, score: { ...evaluation.score, total } };
+  const word = wordOf(total);
+  return {
+    ...evaluation,
+    score: { ...evaluation.score, total, spread: total },
+    tips: [{ issue: word, moment: word, principle: word, rewrite: word, impact: word }],
+    goal: word,
+    strongest: word,
+    biggest_lever: word,
+  };
 }
 
 async function load(tenant: Tenant): Promise<string> {
   const seeded = await loadTestSeed({ url: api.databaseUrl }, makeSeed([tenant.seed]));
   await addDeliveries(api.db);
+  const team = tenant.seed.id;
+  const [user, total] = [tenant.userIds[0], tenant.totals[0]];
+  // What happened while the switch was on. The seeded delivery is of it, too.
+  await api.db.pool.query(
+    `with old as (
+       update event
+       set type = 'evaluation.completed', data = (data::jsonb || $2)::json
+       where team_id = $1
+       returning *
+     ), resend as (
+       insert into webhook_resend
+         (team_id, id, endpoint_id, state, since, total, has_more, created_at, finished_at)
+       select team_id, replace(team_id, 'team_', 'res_'), replace(team_id, 'team_', 'whe_'), 'done',
+         now(), 0, false, now(), now()
+       from old
+     ), usage as (
+       insert into api_key_usage (team_id, day, key_id)
+       select team_id, now(), id from api_key where team_id = $1 and name = 'full'
+     )
+     update webhook_delivery set event_type = 'evaluation.completed' where team_id = $1`,
+    [team, JSON.stringify({ training_id: `trn_${tenant.name}`, user_id: user, score: total })],
+  );
+  await api.db.pool.query(`update api_key set id = $2 where team_id = $1 and name = 'none'`, [
+    team,
+    `key_${tenant.name}`,
+  ]);
+  await api.db.pool.query(
+    `insert into audit_log
+       (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id)
+     values ($1, now(), 'aud_1', 'system', 'seed', 'team.seeded', null, 'none')`,
+    [team],
+  );
   return seeded.teams[`team_${tenant.name}`]?.api_keys['full'] ?? fail();
 }
 
@@ -249,8 +362,32 @@ function callOn(
   });
 }
 
-function leaksIn(endpoint: Endpoint, { body, headers }: ApiResponse, secrets: Secrets): unknown[] {
-  const allowed = ALLOWED_USER_IDS.filter(({ operation }) => operation.test(endpoint.name)).map(
+/** Asks as the owner, whose page the admin page is. */
+async function ask(
+  name: string,
+  shape: z.ZodType | undefined,
+  tenant: Tenant,
+): Promise<ApiResponse> {
+  const ids: Readonly<Record<string, (team: string) => string>> = {
+    ...EXISTING_IDS,
+    resend_id: (team) => `res_${team}`,
+    key_id: (team) => `key_${team}`,
+  };
+  const sample = Object.entries((shape && (sampleOf(shape) as object)) ?? {});
+  const filled = sample.map(([field, value]) => [field, ids[field]?.(tenant.name) ?? value]);
+  const input = encodeURIComponent(JSON.stringify(Object.fromEntries(filled)));
+  const owner = userId(tenant.name, 'owner');
+  const token = await tokenOf({ kind: 'user', userId: owner, teamId: `team_${tenant.name}` });
+  const response = await fetch(`${api.url}/trpc/${name}?input=${input}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const text = await response.text();
+  const headers = Object.fromEntries(response.headers);
+  return { status: response.status, headers, text, body: JSON.parse(text) };
+}
+
+function leaksIn({ name }: Operation, { body, headers }: ApiResponse, secrets: Secrets): unknown[] {
+  const allowed = ALLOWED_USER_IDS.filter(({ operation }) => operation.test(name)).map(
     ({ field }) => field,
   );
   return [...secretsIn(body, secrets, allowed), ...secretsIn(headers, secrets)];
@@ -269,7 +406,11 @@ function secretsIn(
     return Object.entries(value).flatMap(([name, item]) => secretsIn(item, secrets, allowed, name));
   if (typeof value === 'number') return secrets.totals.includes(value) ? [value] : [];
   if (typeof value !== 'string') return [];
-  const texts = [...secrets.emails, ...(allowed.includes(field) ? [] : secrets.userIds)];
+  const texts = [
+    ...secrets.emails,
+    ...secrets.words,
+    ...(allowed.includes(field) ? [] : secrets.userIds),
+  ];
   return texts.filter((text) => value.toLowerCase().includes(text.toLowerCase()));
 }
 

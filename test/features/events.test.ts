@@ -87,22 +87,38 @@ describe('GET /events', () => {
     expect(idsOf(both)).toEqual(['evt_5', 'evt_3']);
   });
 
-  test.each([true, false])(
-    '200: shows what the privacy switch allowed when the event happened (on: %s)',
-    async (on) => {
+  test.each([
+    [true, true],
+    [true, false],
+    [false, true],
+    [false, false],
+  ])(
+    '200: shows a person if the privacy switch was on then (%s), and is on now (%s)',
+    async (then, now) => {
       const setSwitch = (value: boolean) =>
         api.db.pool.query('update team set member_detail_enabled = $1 where id = $2', [
           value,
           'team_switch',
         ]);
-      await setSwitch(on);
-      const email = `switch-${on}@test.test`;
+      await setSwitch(then);
+      const email = `switch-${then}-${now}@test.test`;
       await api.call(api.key('team_switch'), 'POST', '/users', { body: { email } });
-      await setSwitch(!on);
-      const page = await list('team_switch', '?limit=1');
-      expect('user_id' in page.data[0].data).toBe(on);
+      await setSwitch(now);
+      const { data } = (await list('team_switch', '?limit=1')).data[0];
+      expect(data).toMatchObject({ team_id: 'team_switch', role: 'member' });
+      expect('user_id' in data).toBe(then && now);
     },
   );
+
+  test('200: nothing is left of an unknown type while the privacy switch is off', async () => {
+    await store('team_foreign', 'evt_next', 'person.scored', agoIso(0), { score: 7 });
+    const data = async () => (await list('team_foreign', '?limit=1')).data[0].data;
+    expect(await data()).toEqual({ team_id: 'team_foreign', score: 7 });
+    await api.db.pool.query(
+      `update team set member_detail_enabled = false where id = 'team_foreign'`,
+    );
+    expect(await data()).toEqual({});
+  });
 
   test('422: an unknown type, and the cursor of another list', async () => {
     const key = api.key('team_list');

@@ -1,12 +1,7 @@
 // Small rules of src/core and src/db that many features rely on.
 import { describe, expect, it, test } from 'vitest';
 import { hasApi, PLANS } from '../../src/core/plans.ts';
-import {
-  memberDetail,
-  privacyOf,
-  requireMemberDetail,
-  showsLeaderboard,
-} from '../../src/core/privacy.ts';
+import { privacyOf, requireMemberDetail, showsLeaderboard } from '../../src/core/privacy.ts';
 import { invalidField, notFound, PROBLEMS, ProblemError } from '../../src/core/problem.ts';
 import { dateInput, dateTimeInput, toInstant } from '../../src/core/shapes.ts';
 import { isConnectionBroken, isUnavailable } from '../../src/db/errors.ts';
@@ -30,12 +25,6 @@ describe('the leaderboard', () => {
       expect(showsLeaderboard(privacy, people)).toBe(shown);
     },
   );
-});
-
-test("a person's detail is undefined while member_detail_enabled is off", () => {
-  const of = (memberDetailEnabled: boolean) =>
-    memberDetail(privacyOf({ memberDetailEnabled, leaderboardEnabled: true }), 'a@b.test');
-  expect([of(true), of(false)]).toEqual(['a@b.test', undefined]);
 });
 
 test('a page about one person throws privacy_restricted while details are off', () => {

@@ -38,6 +38,7 @@ export const analytics = {
     input: teamInput,
     output: teamAnalytics,
     outputName: 'TeamAnalytics',
+    privacy: 'redact',
     example: { output: example },
   }).query(async ({ ctx }) =>
     toTeamAnalytics(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DIMENSIONS } from '../../core/dimensions.ts';
+import { personalParts } from '../../core/private-fields.ts';
 import { knownText } from '../../core/shapes.ts';
 
 export const teamAnalytics = z
@@ -41,31 +42,34 @@ export const teamAnalytics = z
       .meta({
         description: 'The last 12 ISO weeks (UTC), the oldest first, the current one last.',
       }),
-    members: z
-      .array(
-        z.object({
-          sessions: z.int().meta({ description: 'Ended trainings.' }),
-          avg_score: z
-            .number()
-            .nullable()
-            .meta({ description: 'Mean total, to one decimal; null without a score.' }),
-          trend_delta: z
-            .number()
-            .nullable()
-            .meta({
-              description:
-                'Mean of the last 30 days (UTC, today included) minus that of the 30 days ' +
-                'before; null if either has no score.',
-            }),
+    members: personalParts(
+      z
+        .array(
+          z.object({
+            sessions: z.int().meta({ description: 'Ended trainings.' }),
+            avg_score: z
+              .number()
+              .nullable()
+              .meta({ description: 'Mean total, to one decimal; null without a score.' }),
+            trend_delta: z
+              .number()
+              .nullable()
+              .meta({
+                description:
+                  'Mean of the last 30 days (UTC, today included) minus that of the 30 days ' +
+                  'before; null if either has no score.',
+              }),
+          }),
+        )
+        .default([])
+        .meta({
+          description:
+            'One entry for each active member with an ended training, the best first, without ' +
+            'names or ids. Empty unless `member_detail_enabled` and `leaderboard_enabled` are on ' +
+            'and at least 5 active members are involved.',
         }),
-      )
-      .default([])
-      .meta({
-        description:
-          'One entry for each active member with an ended training, the best first, without ' +
-          'names or ids. Empty unless `member_detail_enabled` and `leaderboard_enabled` are on ' +
-          'and at least 5 active members are involved.',
-      }),
+      () => [],
+    ),
   })
   .meta({ description: 'Aggregated figures of the team.' });
 

@@ -14,20 +14,24 @@ export const apiKeys = {
     access: 'admins',
     input: schema.listInput,
     output: schema.apiKeyPage,
+    privacy: 'redact',
   }).query(async ({ ctx, input }) => {
     const page = await service.listKeys(ctx.db, ctx.team.id, {
       ...input,
       now: ctx.services.clock.override(),
     });
-    return pageResponse(page, (row) => toApiKey(ctx.privacy, row));
+    return pageResponse(page, toApiKey);
   }),
 
-  get: appProcedure({ access: 'admins', input: schema.getInput, output: schema.apiKey }).query(
-    async ({ ctx, input }) =>
-      toApiKey(
-        ctx.privacy,
-        await service.getKey(ctx.db, ctx.team.id, input.key_id, ctx.services.clock.override()),
-      ),
+  get: appProcedure({
+    access: 'admins',
+    input: schema.getInput,
+    output: schema.apiKey,
+    privacy: 'redact',
+  }).query(async ({ ctx, input }) =>
+    toApiKey(
+      await service.getKey(ctx.db, ctx.team.id, input.key_id, ctx.services.clock.override()),
+    ),
   ),
 
   templates: appProcedure({
@@ -40,6 +44,7 @@ export const apiKeys = {
     access: 'schnittstellen',
     input: schema.createInput,
     output: schema.createdApiKey,
+    privacy: 'redact',
   }).mutation(async ({ ctx, input }) => {
     const { name, scopes, allowed_ips, expires_at } = input;
     const wanted = {
@@ -48,25 +53,27 @@ export const apiKeys = {
       allowedIps: allowed_ips ?? null,
       expiresAt: instantOf(expires_at) ?? null,
     };
-    return toCreatedApiKey(ctx.privacy, await service.createKey(ctx.db, byOf(ctx), wanted));
+    return toCreatedApiKey(await service.createKey(ctx.db, byOf(ctx), wanted));
   }),
 
   revoke: appProcedure({
     access: 'schnittstellen',
     input: schema.revokeInput,
     output: schema.apiKey,
+    privacy: 'redact',
   }).mutation(async ({ ctx, input }) =>
-    toApiKey(ctx.privacy, await service.revokeKey(ctx.db, byOf(ctx), input.key_id)),
+    toApiKey(await service.revokeKey(ctx.db, byOf(ctx), input.key_id)),
   ),
 
   rotate: appProcedure({
     access: 'schnittstellen',
     input: schema.rotateInput,
     output: schema.createdApiKey,
+    privacy: 'redact',
   }).mutation(async ({ ctx, input }) => {
     const { key_id, grace_s, expires_at } = input;
     const rotation = { keyId: key_id, graceS: grace_s, expiresAt: instantOf(expires_at) };
-    return toCreatedApiKey(ctx.privacy, await service.rotateKey(ctx.db, byOf(ctx), rotation));
+    return toCreatedApiKey(await service.rotateKey(ctx.db, byOf(ctx), rotation));
   }),
 };
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { detail } from '../../core/privacy.ts';
+import { personal } from '../../core/private-fields.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { dateTime, dateTimeInput, id, listOf } from '../../core/shapes.ts';
 
@@ -22,7 +22,7 @@ export const apiKey = z.object({
   scopes: z.array(z.string()),
   creator: z.object({
     member_id: z.string(),
-    email: detail(z.string().nullable().meta({ description: 'Null if the person was deleted.' })),
+    email: personal(z.string().nullable().meta({ description: 'Null if the person was deleted.' })),
   }),
   created_at: dateTime,
   last_used_at: dateTime

@@ -1,27 +1,26 @@
 import type { z } from 'zod';
 import type { Language, Localized } from '../../core/language.ts';
-import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import { SCOPE_DESCRIPTIONS, type Scope } from '../../core/scopes.ts';
 import type { apiKey, createdApiKey, templates } from './schema.ts';
 import type { KeyRow } from './store.ts';
 
-/** Without the creator's email if the privacy switches hide it. */
-export function toApiKey(privacy: Privacy, row: KeyRow): z.input<typeof apiKey> {
+/** A key as the app shows it. */
+export function toApiKey(row: KeyRow): z.input<typeof apiKey> {
   const { creator_id, creator_email, scopes, allowed_ips, ...shown } = row;
   return {
     ...shown,
     scopes: [...scopes],
-    creator: { member_id: creator_id, email: memberDetail(privacy, creator_email) },
+    creator: { member_id: creator_id, email: creator_email },
     allowed_ips: allowed_ips && [...allowed_ips],
   };
 }
 
 /** With the whole key, which no other response shows. */
-export function toCreatedApiKey(
-  privacy: Privacy,
-  issued: { readonly row: KeyRow; readonly key: string },
-): z.input<typeof createdApiKey> {
-  return { ...toApiKey(privacy, issued.row), key: issued.key };
+export function toCreatedApiKey(issued: {
+  readonly row: KeyRow;
+  readonly key: string;
+}): z.input<typeof createdApiKey> {
+  return { ...toApiKey(issued.row), key: issued.key };
 }
 
 /** The templates with their names in that language, and all scopes with their descriptions. */

@@ -42,11 +42,11 @@ export const assignments = {
     input: listInput,
     output: assignmentPage,
     outputName: 'AssignmentPage',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listAssignments(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toAssignment(ctx.privacy, row));
+    return pageResponse(page, toAssignment);
   }),
 
   create: endpoint({
@@ -65,6 +65,7 @@ export const assignments = {
     successStatus: 201,
     errors: ['not_found', 'vorgabe_gesperrt', 'kombination_ungueltig'],
     location: '/assignments/{id}',
+    privacy: { echoes: ['member_user_id'] },
     privateOf: ({ input }) => input.member_id,
     example: {
       body: {
@@ -90,7 +91,7 @@ export const assignments = {
       note: input.note ?? null,
       dueDate: input.due_date ?? null,
     });
-    return toAssignment(ctx.privacy, row);
+    return toAssignment(row);
   }),
 
   get: endpoint({
@@ -103,13 +104,10 @@ export const assignments = {
     input: getInput,
     output: assignment,
     outputName: 'Assignment',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: example },
   }).query(async ({ ctx, input }) =>
-    toAssignment(
-      ctx.privacy,
-      await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id),
-    ),
+    toAssignment(await service.getAssignment(ctx.db, ctx.team.id, input.assignment_id)),
   ),
 
   update: endpoint({
@@ -125,11 +123,11 @@ export const assignments = {
     output: assignment,
     outputName: 'Assignment',
     bodyName: 'AssignmentUpdate',
+    privacy: { echoes: ['member_user_id'] },
     example: { body: { status: 'done' }, output: { ...example, status: 'done' } },
   }).mutation(async ({ ctx, input }) => {
     const { assignment_id, ...change } = input;
     return toAssignment(
-      ctx.privacy,
       await service.updateAssignment(ctx.db, changeContextOf(ctx), assignment_id, change),
     );
   }),

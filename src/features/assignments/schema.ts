@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DIMENSIONS } from '../../core/dimensions.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { detailOrNull } from '../../core/privacy.ts';
+import { personalOrNull, restricted } from '../../core/private-fields.ts';
 import {
   catalogId,
   dateInput,
@@ -25,11 +25,12 @@ export const assignment = z
     situation_id: catalogId,
     personality_id: catalogId,
     industry_id: catalogId,
-    member_user_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'The recipient as a person; null until their invitation is accepted.' }),
-    member_email: detailOrNull(
+    member_user_id: restricted(
+      z.string().nullable().meta({
+        description: 'The recipient as a person; null until their invitation is accepted.',
+      }),
+    ),
+    member_email: personalOrNull(
       z.string().nullable().meta({ description: "The recipient's address." }),
     ),
     note: z

@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import type { NewEvent } from '../../core/events.ts';
-import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { assignment } from './schema.ts';
 import type { AssignmentRow } from './store.ts';
 
-/** Fields in the specification's order. The email is null if the privacy switches hide it. */
-export function toAssignment(privacy: Privacy, row: AssignmentRow): z.input<typeof assignment> {
+/** Fields in the specification's order. */
+export function toAssignment(row: AssignmentRow): z.input<typeof assignment> {
   return {
     id: row.id,
     status: row.status,
@@ -14,7 +13,7 @@ export function toAssignment(privacy: Privacy, row: AssignmentRow): z.input<type
     personality_id: row.personality_id,
     industry_id: row.industry_id,
     member_user_id: row.member_user_id,
-    member_email: memberDetail(privacy, row.member_email) ?? null,
+    member_email: row.member_email,
     note: row.note,
     due_date: row.due_date,
     focus_dimension: row.focus_dimension,

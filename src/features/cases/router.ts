@@ -36,7 +36,7 @@ export const cases = {
     input: listInput,
     output: casePage,
     outputName: 'CasePage',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listCases(ctx.db, ctx.team.id, input);
@@ -55,6 +55,7 @@ export const cases = {
     output: trainingCase,
     outputName: 'Case',
     bodyName: 'CaseCreate',
+    privacy: { echoes: ['user_id'] },
     successStatus: 201,
     errors: ['not_found'],
     location: '/cases/{id}',
@@ -89,7 +90,7 @@ export const cases = {
     input: getInput,
     output: trainingCase,
     outputName: 'Case',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: example },
   }).query(async ({ ctx, input }) =>
     toCase(await service.getCase(ctx.db, ctx.team.id, input.case_id)),
@@ -108,6 +109,7 @@ export const cases = {
     output: trainingCase,
     outputName: 'Case',
     bodyName: 'CaseUpdate',
+    privacy: { echoes: ['user_id'] },
     example: {
       body: { title: 'Renewal, second round', fields: null },
       output: { ...example, title: 'Renewal, second round', fields: null },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { restricted } from '../../core/private-fields.ts';
 import { dateTime, freeContainer, freeObject, id } from '../../core/shapes.ts';
 
 const TEXT_MAX_CHARACTERS = 10_000;
@@ -7,7 +8,7 @@ const TEXT_MAX_CHARACTERS = 10_000;
 export const trainingCase = z
   .object({
     id: z.string().meta({ description: 'Id of the case.' }),
-    user_id: z.string().meta({ description: 'The person whose case it is.' }),
+    user_id: restricted(z.string().meta({ description: 'The person whose case it is.' })),
     title: z
       .string()
       .nullable()

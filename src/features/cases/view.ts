@@ -2,10 +2,7 @@ import type { z } from 'zod';
 import type { trainingCase } from './schema.ts';
 import type { CaseRow } from './store.ts';
 
-/**
- * Fields in the specification's order. The privacy switches do not change a case: they refuse
- * reading it as a whole.
- */
+/** Fields in the specification's order. */
 export function toCase(row: CaseRow): z.input<typeof trainingCase> {
   return {
     id: row.id,

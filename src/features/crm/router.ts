@@ -45,10 +45,11 @@ export const crm = {
     input: listInput,
     output: dealPage,
     outputName: 'CrmDealPage',
+    privacy: 'redact',
     example: { output: { data: [dealExample], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listDeals(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toDeal(ctx.privacy, row));
+    return pageResponse(page, toDeal);
   }),
 
   listObjections: endpoint({

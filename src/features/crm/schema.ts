@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { LANGUAGES } from '../../core/language.ts';
-import { detail } from '../../core/privacy.ts';
+import { personal } from '../../core/private-fields.ts';
 import { catalogId, dateTime, knownText } from '../../core/shapes.ts';
 
 /** The guesses of sync/objections.ts. */
@@ -40,7 +40,7 @@ export const deal = z
       .string()
       .nullable()
       .meta({ description: 'Why it was lost, as the CRM gave it.' }),
-    owner_user_id: detail(
+    owner_user_id: personal(
       z.string().nullable().meta({ description: 'The person who owns the deal.' }),
     ),
     last_activity_at: dateTime.nullable().meta({ description: 'In the CRM.' }),

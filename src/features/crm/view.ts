@@ -1,10 +1,9 @@
 import type { z } from 'zod';
-import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { deal, objection } from './schema.ts';
 import type { DealRow, ObjectionRow } from './store.ts';
 
-/** Fields in the specification's order, without the owner if the privacy switches hide them. */
-export function toDeal(privacy: Privacy, row: DealRow): z.input<typeof deal> {
+/** Fields in the specification's order. */
+export function toDeal(row: DealRow): z.input<typeof deal> {
   return {
     id: row.id,
     external_id: row.external_id,
@@ -18,7 +17,7 @@ export function toDeal(privacy: Privacy, row: DealRow): z.input<typeof deal> {
     stage_id: row.stage_id,
     industry_id: row.industry_id,
     lost_reason: row.lost_reason,
-    owner_user_id: memberDetail(privacy, row.owner_user_id),
+    owner_user_id: row.owner_user_id,
     last_activity_at: row.last_activity_at,
     synced_at: row.synced_at,
   };

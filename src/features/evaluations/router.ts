@@ -50,7 +50,7 @@ export const evaluations = {
     input: listInput,
     output: service.trainingPage,
     outputName: 'TrainingPage',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: { data: [service.trainingExample], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listEvaluated(ctx.db, ctx.team.id, input);
@@ -69,7 +69,7 @@ export const evaluations = {
     input: getInput,
     output: evaluation,
     outputName: 'Evaluation',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: example },
   }).query(async ({ ctx, input }) =>
     toEvaluation(await service.getEvaluation(ctx.db, ctx.team.id, input.training_id)),

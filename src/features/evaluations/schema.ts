@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageQuery } from '../../core/page.ts';
+import { restricted } from '../../core/private-fields.ts';
 import { catalogId, dateTimeInput, id, knownText } from '../../core/shapes.ts';
 
 /** The most tips that an evaluation may have. */
@@ -30,16 +31,20 @@ export const tip = z
 export const evaluation = z
   .object({
     training_id: z.string().meta({ description: 'The training that was scored.' }),
-    user_id: z.string().meta({ description: 'The person who trained.' }),
-    score,
-    tips: z
-      .array(tip)
-      .max(TIPS_MAX)
-      .meta({ description: `Up to ${TIPS_MAX}, the most important first.` }),
-    goal: knownText(['partial']).nullable().meta({ description: 'How far the goal was reached.' }),
+    user_id: restricted(z.string().meta({ description: 'The person who trained.' })),
+    score: restricted(score),
+    tips: restricted(
+      z
+        .array(tip)
+        .max(TIPS_MAX)
+        .meta({ description: `Up to ${TIPS_MAX}, the most important first.` }),
+    ),
+    goal: restricted(
+      knownText(['partial']).nullable().meta({ description: 'How far the goal was reached.' }),
+    ),
     methodology: catalogId.meta({ description: 'Id of the methodology in the catalog.' }),
-    strongest: z.string().nullable().meta({ description: 'What went best.' }),
-    biggest_lever: z.string().nullable().meta({ description: 'What would help most.' }),
+    strongest: restricted(z.string().nullable().meta({ description: 'What went best.' })),
+    biggest_lever: restricted(z.string().nullable().meta({ description: 'What would help most.' })),
   })
   .meta({ description: 'The result of a scored training.' });
 

@@ -2,10 +2,7 @@ import type { z } from 'zod';
 import type { evaluation } from './schema.ts';
 import type { EvaluationRow, Tip } from './store.ts';
 
-/**
- * The order of the fields is the specification's. Whether a person's score may be shown is checked
- * before, by `memberDetail` in the endpoint's declaration.
- */
+/** Fields in the specification's order. */
 export function toEvaluation(row: EvaluationRow): z.input<typeof evaluation> {
   return {
     training_id: row.training_id,

@@ -32,13 +32,14 @@ export const events = {
     summary: 'List events',
     description:
       'The events of the team, newest first, whether or not an endpoint subscribes to them. ' +
-      'They are kept for 30 days. Each is as it was when it happened: later changes of the ' +
-      'privacy switches do not change it. To follow the list, ask with `since` a minute before ' +
-      'the newest event that you have, and skip the ids that you know. ' +
+      'They are kept for 30 days. A personal field is shown only if the privacy switches ' +
+      'allowed it when the event happened, and allow it now. To follow the list, ask with ' +
+      '`since` a minute before the newest event that you have, and skip the ids that you know. ' +
       'This operation is an addition of this service to the specification of the API.',
     input: listInput,
     output: eventPage,
     outputName: 'EventPage',
+    privacy: 'redact',
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listEvents(ctx.db, ctx.team.id, input);

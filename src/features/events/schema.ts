@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from '../../core/events.ts';
+import { EVENT_TYPES, withholdEventData } from '../../core/events.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, knownText, nameInput } from '../../core/shapes.ts';
 
 /** An event as a webhook delivers it. */
@@ -11,11 +12,14 @@ export const event = z
     created_at: dateTime.meta({ description: 'When it happened.' }),
     api_version: z.string().meta({ description: 'Version of the event format, year and month.' }),
     tenant_id: z.string().meta({ description: 'The team.' }),
-    data: z.record(z.string(), z.unknown()).meta({
-      description:
-        'Depends on the type; see the event catalogue. Personal fields are present if ' +
-        '`member_detail_enabled` was on when the event happened.',
-    }),
+    data: personalParts(
+      z.record(z.string(), z.unknown()).meta({
+        description:
+          'Depends on the type; see the event catalogue. Personal fields are present if ' +
+          '`member_detail_enabled` is on, and was on when the event happened.',
+      }),
+      (data, { type }) => withholdEventData(String(type), data),
+    ),
   })
   .meta({ description: 'Something that happened in the team.' });
 

@@ -7,12 +7,13 @@ import { toMember } from './view.ts';
 
 /** Pending invitations, for the team's admins. */
 export const invitations = {
-  resend: appProcedure({ access: 'admins', input: removeInput, output: member }).mutation(
-    async ({ ctx, input }) =>
-      toMember(
-        ctx.privacy,
-        await service.resendInvitation(ctx.db, changeContextOf(ctx), input.member_id),
-      ),
+  resend: appProcedure({
+    access: 'admins',
+    input: removeInput,
+    output: member,
+    privacy: 'redact',
+  }).mutation(async ({ ctx, input }) =>
+    toMember(await service.resendInvitation(ctx.db, changeContextOf(ctx), input.member_id)),
   ),
 
   withdraw: appProcedure({ access: 'admins', input: removeInput, output: okOutput }).mutation(

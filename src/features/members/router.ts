@@ -39,10 +39,11 @@ export const members = {
     input: listInput,
     output: memberPage,
     outputName: 'MemberPage',
+    privacy: 'redact',
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listMembers(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toMember(ctx.privacy, row));
+    return pageResponse(page, toMember);
   }),
 
   create: endpoint({
@@ -59,6 +60,7 @@ export const members = {
     input: createInput,
     output: member,
     outputName: 'Member',
+    privacy: 'redact',
     bodyName: 'MemberCreate',
     successStatus: 201,
     errors: ['conflict', 'seat_limit_reached'],
@@ -68,7 +70,6 @@ export const members = {
   }).mutation(async ({ ctx, input }) => {
     const { email, role, lang } = input;
     return toMember(
-      ctx.privacy,
       await service.inviteMember(ctx.db, changeContextOf(ctx), {
         email,
         role,
@@ -87,9 +88,10 @@ export const members = {
     input: getInput,
     output: member,
     outputName: 'Member',
+    privacy: 'redact',
     example: { output: example },
   }).query(async ({ ctx, input }) =>
-    toMember(ctx.privacy, await service.getMember(ctx.db, ctx.team.id, input.member_id)),
+    toMember(await service.getMember(ctx.db, ctx.team.id, input.member_id)),
   ),
 
   update: endpoint({
@@ -104,14 +106,12 @@ export const members = {
     input: updateInput,
     output: member,
     outputName: 'Member',
+    privacy: 'redact',
     bodyName: 'MemberUpdate',
     errors: ['owner', 'last_admin'],
     example: { body: { role: 'admin' }, output: { ...example, role: 'admin' } },
   }).mutation(async ({ ctx, input }) =>
-    toMember(
-      ctx.privacy,
-      await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role),
-    ),
+    toMember(await service.changeRole(ctx.db, changeContextOf(ctx), input.member_id, input.role)),
   ),
 
   remove: endpoint({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { detail } from '../../core/privacy.ts';
+import { personal } from '../../core/private-fields.ts';
 import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
 
 /** A member as the API shows it. */
@@ -12,7 +12,7 @@ export const member = z
       .string()
       .nullable()
       .meta({ description: 'The person; null until an invitation is accepted.' }),
-    email: detail(z.string().nullable().meta({ description: "The person's address." })),
+    email: personal(z.string().nullable().meta({ description: "The person's address." })),
     role: knownText(['owner', 'admin', 'member']).meta({
       description: 'What the person may do in the app.',
     }),

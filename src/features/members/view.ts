@@ -1,15 +1,14 @@
 import type { z } from 'zod';
 import type { Language } from '../../core/language.ts';
 import type { Mail } from '../../core/mail.ts';
-import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { InvitationRow } from './invitation-store.ts';
 import type { member } from './schema.ts';
 import type { MemberRow } from './store.ts';
 
-/** The email is left out while `member_detail_enabled` is off. */
-export function toMember(privacy: Privacy, row: MemberRow): z.input<typeof member> {
-  const { id, user_id, role, status, joined_at } = row;
-  return { id, user_id, email: memberDetail(privacy, row.email), role, status, joined_at };
+/** A member as the API shows it. */
+export function toMember(row: MemberRow): z.input<typeof member> {
+  const { id, user_id, email, role, status, joined_at } = row;
+  return { id, user_id, email, role, status, joined_at };
 }
 
 const INVITATION: Record<Language, (team: string, url: string) => Omit<Mail, 'to'>> = {

@@ -25,9 +25,10 @@ export const teamSettings = {
     access: 'admins',
     input: schema.adminsInput,
     output: schema.adminPage,
+    privacy: 'redact',
   }).query(async ({ ctx, input }) => {
     const page = await service.listAdmins(ctx.db, ctx.team.id, input);
-    return pageResponse(page, (row) => toAdmin(ctx.privacy, row));
+    return pageResponse(page, toAdmin);
   }),
 
   grantRight: changeOfRight(service.grantRight),

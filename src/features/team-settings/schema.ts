@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SCHNITTSTELLEN } from '../../core/access.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { detail } from '../../core/privacy.ts';
+import { personal } from '../../core/private-fields.ts';
 import { id, listOf } from '../../core/shapes.ts';
 
 /** More than any catalog has, but few enough for one statement. */
@@ -19,7 +19,7 @@ export const nothing = z.object({});
 
 export const admin = z.object({
   member_id: z.string(),
-  email: detail(z.string()),
+  email: personal(z.string()),
   status: z.string().meta({ description: '`active` or `invited`.' }),
   rights,
 });

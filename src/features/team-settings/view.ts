@@ -1,14 +1,13 @@
 import type { z } from 'zod';
 import { LANGUAGES, type Language } from '../../core/language.ts';
-import { memberDetail, type Privacy } from '../../core/privacy.ts';
 import type { CatalogRow } from './catalog-store.ts';
 import type { admin, catalogPage, release } from './schema.ts';
 import type { AdminRow } from './store.ts';
 
-/** The email is left out while `member_detail_enabled` is off. */
-export function toAdmin(privacy: Privacy, row: AdminRow): z.input<typeof admin> {
+/** An admin as the app shows them. */
+export function toAdmin(row: AdminRow): z.input<typeof admin> {
   const { id, email, status, rights } = row;
-  return { member_id: id, email: memberDetail(privacy, email), status, rights: [...rights] };
+  return { member_id: id, email, status, rights: [...rights] };
 }
 
 /** An entry with its name in `language` or, without one, in any other language. */

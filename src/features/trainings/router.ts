@@ -24,7 +24,7 @@ export const trainings = {
     input: listInput,
     output: trainingPage,
     outputName: 'TrainingPage',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: { data: [example], next_cursor: null } },
   }).query(async ({ ctx, input }) => {
     const page = await service.listTrainings(ctx.db, ctx.team.id, input);
@@ -43,7 +43,7 @@ export const trainings = {
     input: getInput,
     output: training,
     outputName: 'Training',
-    memberDetail: true,
+    privacy: 'refuse',
     example: { output: example },
   }).query(async ({ ctx, input }) =>
     toTraining(await service.getTraining(ctx.db, ctx.team.id, input.training_id)),

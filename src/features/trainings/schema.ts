@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { restricted } from '../../core/private-fields.ts';
 import {
   catalogId,
   dateTime,
@@ -16,7 +17,7 @@ const STATUSES = ['started', 'aborted', 'completed', 'scored'];
 export const training = z
   .object({
     id: z.string().meta({ description: 'Id of the training.' }),
-    user_id: z.string().meta({ description: 'The person who trained.' }),
+    user_id: restricted(z.string().meta({ description: 'The person who trained.' })),
     status: knownText(STATUSES).meta({ description: 'Once there is an evaluation: `scored`.' }),
     source: knownText(['app']).meta({ description: 'Where it was held.' }),
     assignment_id: z

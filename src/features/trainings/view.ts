@@ -2,10 +2,7 @@ import type { z } from 'zod';
 import type { training } from './schema.ts';
 import type { TrainingRow } from './store.ts';
 
-/**
- * The order of the fields is the specification's. Whether a person's trainings may be shown is
- * checked before, by `memberDetail` in the endpoint's declaration.
- */
+/** Fields in the specification's order. */
 export function toTraining(row: TrainingRow): z.input<typeof training> {
   return {
     id: row.id,

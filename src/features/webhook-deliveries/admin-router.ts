@@ -34,11 +34,9 @@ export const adminDeliveries = {
     access: 'admins',
     input: getDeliveryInput,
     output: adminDeliveryDetail,
+    privacy: 'redact',
   }).query(async ({ ctx, input }) =>
-    toAdminDeliveryDetail(
-      ctx.privacy,
-      await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id),
-    ),
+    toAdminDeliveryDetail(await service.getDelivery(ctx.db, ctx.team.id, input.delivery_id)),
   ),
 
   countResend: appProcedure({

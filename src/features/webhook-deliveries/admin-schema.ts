@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { withholdEventData } from '../../core/events.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 import { webhookDelivery } from './schema.ts';
 
@@ -12,6 +14,11 @@ export const adminDelivery = webhookDelivery.extend({
 
 export const adminDeliveryPage = pageOf(adminDelivery);
 
+function holdsPersonal(body: string): boolean {
+  const { type, data } = JSON.parse(body) as { readonly type: string; readonly data: object };
+  return Object.keys(withholdEventData(type, data)).length < Object.keys(data).length;
+}
+
 export const adminDeliveryDetail = adminDelivery.extend({
   request: z.object({
     method: z.string(),
@@ -21,14 +28,17 @@ export const adminDeliveryDetail = adminDelivery.extend({
         'As they are sent. The signature is made for each attempt and not stored, ' +
         'so the header shows its form instead.',
     }),
-    body: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'The body that every attempt sends. It is null while `member_detail_enabled` is off ' +
-          'and the body contains a person or a score.',
-      }),
+    body: personalParts(
+      z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'The body that every attempt sends. It is null while `member_detail_enabled` is off ' +
+            'and the body contains a person or a score.',
+        }),
+      (body) => (body === null || holdsPersonal(body) ? null : body),
+    ),
   }),
   attempts: z
     .array(

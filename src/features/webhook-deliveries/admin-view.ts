@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { redactEventData, type Privacy } from '../../core/privacy.ts';
 import type { adminDelivery, adminDeliveryDetail, resend } from './admin-schema.ts';
 import type { AdminDeliveryRow, AttemptRow, DeliveryDetailRow } from './admin-store.ts';
 import type { ResendRow } from './resend-store.ts';
@@ -11,16 +10,13 @@ export function toAdminDelivery(row: AdminDeliveryRow): z.input<typeof adminDeli
   return { ...toDelivery(row), endpoint_id, event_id, last_attempt_at };
 }
 
-/** A delivery with its request and its attempts. `privacy` decides whether the body is shown. */
-export function toAdminDeliveryDetail(
-  privacy: Privacy,
-  detail: {
-    readonly row: DeliveryDetailRow;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-    readonly attempts: readonly AttemptRow[];
-  },
-): z.input<typeof adminDeliveryDetail> {
+/** A delivery with its request and its attempts. */
+export function toAdminDeliveryDetail(detail: {
+  readonly row: DeliveryDetailRow;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly attempts: readonly AttemptRow[];
+}): z.input<typeof adminDeliveryDetail> {
   const { row, headers, body, attempts } = detail;
   return {
     ...toAdminDelivery(row),
@@ -28,7 +24,7 @@ export function toAdminDeliveryDetail(
       method: 'POST',
       url: row.url,
       headers: { ...headers },
-      body: mayShow(privacy, row) ? body : null,
+      body,
     },
     attempts: attempts.map(({ attempt, ended_at, response_code, response_ms, error }) => ({
       attempt,
@@ -38,17 +34,6 @@ export function toAdminDeliveryDetail(
       error,
     })),
   };
-}
-
-/**
- * Whether the body may be shown under the current switches. It was built under those of the time of
- * the event.
- */
-function mayShow(privacy: Privacy, row: DeliveryDetailRow): boolean {
-  const data = JSON.parse(row.event_data) as object;
-  return (
-    Object.keys(redactEventData(privacy, row.event_type, data)).length === Object.keys(data).length
-  );
 }
 
 /** A bulk resend as the app shows it. */

@@ -1,0 +1,70 @@
+/**
+ * How an output is protected while the team's `member_detail_enabled` is off. What is personal in
+ * it is marked in its shape (`core/private-fields.ts`), so no work and no view reads the switch: a
+ * declaration says what becomes of the marks, and one that says nothing does not load.
+ */
+import type { z } from 'zod';
+import { requireMemberDetail, showsMemberDetail, type Privacy } from '../core/privacy.ts';
+import { privateFieldsOf, withholderFor, type HasPersonal } from '../core/private-fields.ts';
+
+/**
+ *  * `refuse`: the call is refused with `privacy_restricted`.
+ *  * `redact`: the personal fields are withheld.
+ *  * `echoes`: of a write. The personal fields are withheld but for these, which the contract
+ *    demands in its response. They are about a person whom the caller names.
+ */
+export type Protection = 'refuse' | 'redact' | { readonly echoes: readonly string[] };
+
+/** The part of a declaration that says how its output is protected. */
+export type ProtectionOf<O> =
+  HasPersonal<O> extends true
+    ? { readonly privacy: Protection }
+    : { readonly privacy?: Protection };
+
+export interface Protected {
+  /** Throws `privacy_restricted` while a call is to be refused. Runs before the work. */
+  readonly check: (privacy: Privacy) => void;
+  /** Returns what may be shown of an output. */
+  readonly show: (privacy: Privacy, output: unknown) => unknown;
+}
+
+interface Protectable {
+  /** For the message of an error. */
+  readonly name: string;
+  readonly isRead: boolean;
+  readonly output: z.ZodType;
+  readonly privacy?: Protection;
+}
+
+/** Throws, while the module loads, if the output is not protected as its marks demand. */
+export function protect(declaration: Protectable): Protected {
+  refuseUnprotected(declaration);
+  const { output: shape, privacy: protection } = declaration;
+  const withhold = withholderFor(shape, 'personal');
+  return {
+    check: (privacy) => {
+      if (protection === 'refuse') requireMemberDetail(privacy);
+    },
+    show: (privacy, output) =>
+      withhold && !showsMemberDetail(privacy) ? withhold(output) : output,
+  };
+}
+
+function refuseUnprotected({ name, isRead, output, privacy }: Protectable): void {
+  const fields = privateFieldsOf(output).filter(({ kind }) => kind === 'personal');
+  const fault = (reason: string): never => {
+    throw new Error(`${name} ${reason}`);
+  };
+  if (privacy === 'refuse') return;
+  if (fields.length === 0) return privacy && fault('protects fields, but shows no personal ones');
+  const all = fields.map(({ path }) => path).join(', ');
+  if (privacy === undefined)
+    return fault(`shows personal fields (${all}) and needs privacy: 'refuse' or 'redact'`);
+  const echoes = privacy === 'redact' ? [] : privacy.echoes;
+  if (isRead && echoes.length > 0) fault('is a read, which echoes nothing');
+  const shown = fields.filter(({ canBeWithheld }) => !canBeWithheld).map(({ path }) => path);
+  const open = shown.filter((path) => !echoes.includes(path));
+  if (open.length > 0) fault(`cannot withhold ${open.join(', ')} and needs privacy: 'refuse'`);
+  const idle = echoes.filter((path) => !shown.includes(path));
+  if (idle.length > 0) fault(`echoes ${idle.join(', ')}, which it would not withhold`);
+}
