@@ -160,3 +160,9 @@ export function isCancelled(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return codeOf(error) === '57014' || isCancelled(error.cause);
 }
+
+/** Whether the transaction's `lock_timeout` was over before it got a lock. */
+export function isLockTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return codeOf(error) === '55P03' || isLockTimeout(error.cause);
+}

@@ -38,6 +38,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   trace?.end(result);
   const recorded = recordOf(loop, flight.row, result);
   state.results.push(recorded);
+  queues.addUnwritten(flight.queue, 1);
   options.observe(recorded.status, result.responseMs / 1000);
   queues.land(flight, paceOf(result));
   fillSlots(loop.slots);

@@ -4,7 +4,7 @@ import type { WaitingStatus } from './waiting-store.ts';
 
 /**
  * Whether a queue can launch its next delivery, and when it has its turn:
- *  * `blocked`: nothing waits, or `cap` attempts are in flight.
+ *  * `blocked`: nothing waits, `cap` attempts are in flight, or UNWRITTEN_MAX results wait.
  *  * `first`: ready, with an urgent delivery or a first attempt at its head.
  *  * `retry`: ready, with a retry at its head.
  *  * `slow`: ready, but the endpoint's last attempts took long. It launches after all others.
@@ -24,6 +24,8 @@ export interface EndpointQueue {
   readonly waiting: WaitingDelivery[];
   /** Attempts in flight, parked ones included. Written by next and land; read like `waiting`. */
   inFlight: number;
+  /** Results that wait to be written. Written by addUnwritten; read like `waiting`. */
+  unwritten: number;
   /** How many attempts may be in flight. Written by land; read like `waiting`. */
   cap: number;
   /**
@@ -61,6 +63,12 @@ export type Pace = 'good' | 'failed' | 'timeout';
 /** An endpoint at its full cap may have this many times its cap in hand; see roomOf. */
 const IN_HAND_PER_CAP = 4;
 
+/**
+ * While so many results of an endpoint wait to be written, nothing is attempted there: somebody has
+ * locked its rows for long. Results that are not locked wait for 20 ms.
+ */
+const UNWRITTEN_MAX = 100;
+
 /** An empty queue. Its cap is one, so that its first attempt goes alone. */
 export function newQueue(teamId: string, endpointId: string): EndpointQueue {
   return {
@@ -68,6 +76,7 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
     endpointId,
     waiting: [],
     inFlight: 0,
+    unwritten: 0,
     cap: 1,
     isSlow: false,
     more: { pending: false, retrying: false },
@@ -83,9 +92,9 @@ export function insertWaiting({ waiting }: EndpointQueue, added: WaitingDelivery
 }
 
 /** The mode that follows from the other fields. */
-export function modeOf({ waiting, inFlight, cap, isSlow }: EndpointQueue): QueueMode {
+export function modeOf({ waiting, inFlight, unwritten, cap, isSlow }: EndpointQueue): QueueMode {
   const [head] = waiting;
-  if (!head || inFlight >= cap) return 'blocked';
+  if (!head || inFlight >= cap || unwritten >= UNWRITTEN_MAX) return 'blocked';
   if (isSlow && !head.row.urgent) return 'slow';
   return rankOf(head.row) < 2 ? 'first' : 'retry';
 }
@@ -111,7 +120,8 @@ export function capAfter(cap: number, pace: Pace, maxPerEndpoint: number): numbe
  * ready never wait for them.
  */
 export function roomOf(queue: EndpointQueue, maxPerEndpoint: number): number {
-  const { cap, isSlow, inFlight, waiting } = queue;
+  const { cap, isSlow, inFlight, unwritten, waiting } = queue;
+  if (unwritten >= UNWRITTEN_MAX) return 0;
   const wanted = cap === maxPerEndpoint && !isSlow ? cap * IN_HAND_PER_CAP : cap;
   return Math.max(0, wanted - inFlight - waiting.length);
 }

@@ -17,6 +17,7 @@
  *  * An attempt that is silent for a while is parked: it goes on, but gives its slot to another.
  *    So endpoints that hang do not take slots from those that answer. The number of parked
  *    attempts is limited, to bound memory.
+ *  * While very many results of an endpoint wait to be written, it has no turns.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
@@ -64,6 +65,8 @@ export interface EndpointQueues {
   park(sinceMs: number): boolean;
   /** Ends an attempt. */
   land(flight: Flight, pace: Pace): void;
+  /** Counts results of the queue's endpoint that wait to be written: 1 more, or -1. */
+  addUnwritten(queue: EndpointQueue, count: number): void;
   /** Takes out what was claimed before `sinceMs`, and what slow endpoints cannot launch now. */
   withdraw(sinceMs: number): ClaimedDelivery[];
   /** Notes that the database has more deliveries of this status for the queue. */
@@ -107,6 +110,10 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     next: (nowMs) => next(state, nowMs),
     park: (sinceMs) => park(state, sinceMs),
     land: (flight, pace) => land(state, flight, pace),
+    addUnwritten: (queue, count) => {
+      queue.unwritten += count;
+      reindex(state, queue);
+    },
     withdraw: (sinceMs) => withdraw(state, sinceMs),
     setMore: (queue, status) => setMore(state, queue, status),
     capacity: () => capacity(state),
@@ -204,8 +211,8 @@ function setMore(state: QueuesState, queue: EndpointQueue, status: WaitingStatus
 
 function forgetIdle({ queues }: QueuesState): void {
   if (queues.size <= QUEUES_REMEMBERED) return;
-  for (const [key, { inFlight, waiting, more }] of queues) {
+  for (const [key, { inFlight, unwritten, waiting, more }] of queues) {
     const hasMore = WAITING_STATUSES.some((status) => more[status]);
-    if (inFlight === 0 && waiting.length === 0 && !hasMore) queues.delete(key);
+    if (inFlight + unwritten + waiting.length === 0 && !hasMore) queues.delete(key);
   }
 }

@@ -148,10 +148,12 @@ export interface LoopState {
   /** Results to write, oldest first. attempts.ts adds, results.ts takes. */
   readonly results: RecordedAttempt[];
   /**
-   * Results of endpoints that somebody has locked. The next tick tries again. Written and read by
-   * results.ts.
+   * Results whose rows somebody has locked. The next tick tries again. Written and read by
+   * results.ts. `UNWRITTEN_MAX` bounds them.
    */
   readonly postponed: RecordedAttempt[];
+  /** Whether somebody has locked rows, as far as is known. Written and read by results.ts. */
+  skipsLocked: boolean;
   /** The writing of results that runs now, or null. Written by results.ts; awaited by stop. */
   flushing: Promise<void> | null;
 }
@@ -186,6 +188,7 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       unwritten: new Set(),
       results: [],
       postponed: [],
+      skipsLocked: false,
       flushing: null,
     },
   };

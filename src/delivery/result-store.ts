@@ -1,9 +1,7 @@
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
-import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
-import type { EndpointRef } from './waiting-store.ts';
 
 /**
  * Lets the transaction commit without waiting for the disk. A crash of the database can then lose a
@@ -169,7 +167,7 @@ function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]
 }
 
 /** What a batch of results says about one endpoint. */
-export interface EndpointOutcome {
+interface EndpointOutcome {
   readonly teamId: string;
   readonly endpointId: string;
   /** null if there was none in this batch. */
@@ -216,60 +214,88 @@ const RECORD_ENDPOINTS = statement(
    where w.team_id = n.team_id and w.id = n.endpoint_id ${ofTeams('w.team_id', '$1')}`,
 );
 
-// A transaction that locks many deliveries of an endpoint locks the endpoint before. So the results
-// of endpoints that are held here wait for nobody long. Those of the others are written later: a
-// batch has results of many teams, and none of them may wait for one.
-const HOLD_ENDPOINTS = statement<EndpointRef>(
-  'webhooks.holdEndpoints',
-  `select n.team_id, n.endpoint_id
-   from unnest($1::text[], $2::text[]) as n (team_id, endpoint_id)
-   cross join lateral (
-     select
-     from webhook_endpoint
-     where team_id = n.team_id and id = n.endpoint_id ${ofTeams('team_id', '$1')}
-     limit 1
-   ) w
-   ${holdUnlessLocked('webhook_endpoint', 'team_id = n.team_id and id = n.endpoint_id', '$1')}
-   where own.is_held is null`,
+/** Sums up a batch for each endpoint. Tests (pings) do not count. */
+function endpointOutcomes(attempts: readonly RecordedAttempt[]): EndpointOutcome[] {
+  const outcomes = new Map<TeamKey, EndpointOutcome>();
+  for (const { teamId, endpointId, isTest, status, at } of attempts) {
+    if (isTest) continue;
+    const key = teamKey(teamId, endpointId);
+    const before = outcomes.get(key);
+    const lastSuccessAt = before?.lastSuccessAt ?? null;
+    outcomes.set(
+      key,
+      status === 'ok'
+        ? { teamId, endpointId, lastSuccessAt: at, failingSince: null }
+        : { teamId, endpointId, lastSuccessAt, failingSince: before?.failingSince ?? at },
+    );
+  }
+  return [...outcomes.values()];
+}
+
+/** How long a batch waits for the rows that somebody has locked. Most locks take a few ms. */
+const LOCKS_WAIT_MS = 100;
+
+const WAIT_FOR_NOBODY = statement(
+  'webhooks.waitForNobody',
+  `set local lock_timeout = ${LOCKS_WAIT_MS}`,
+);
+
+/** SQL: somebody else has locked this row. Otherwise this transaction has, unless it is gone. */
+const isLocked = (table: 'webhook_endpoint' | 'webhook_delivery', id: string): string => {
+  const row = `select
+       from ${table}
+       where team_id = n.team_id and id = ${id} ${ofTeams('team_id', '$1')}`;
+  return `exists (
+       ${row}
+       limit 1
+     )
+     and not exists (
+       ${row}
+       limit 1
+       for no key update skip locked
+     )`;
+};
+
+const FIND_LOCKED = statement<{ readonly team_id: string; readonly id: string }>(
+  'webhooks.findLocked',
+  `select n.team_id, n.id
+   from unnest($1::text[], $2::text[], $3::text[]) as n (team_id, endpoint_id, id)
+   where ${isLocked('webhook_endpoint', 'n.endpoint_id')}
+     or ${isLocked('webhook_delivery', 'n.id')}`,
 );
 
 /**
- * Writes a batch of results and what they say about their endpoints. Returns the results that it
- * left out, because somebody has locked their endpoints. Opens a transaction.
+ * Writes a batch of results and what they say about their endpoints. A batch has results of many
+ * teams, and none of them may wait for one: if somebody has locked a row of it for LOCKS_WAIT_MS,
+ * nothing is written (`isLockTimeout`). With `skipsLocked` the others are written at once. Returns
+ * the results that it left out. Opens a transaction.
  */
 export async function recordAttempts(
   db: Db,
   worker: number,
   attempts: readonly RecordedAttempt[],
-  outcomes: readonly EndpointOutcome[],
+  { skipsLocked }: { readonly skipsLocked: boolean },
 ): Promise<readonly RecordedAttempt[]> {
   return db.transaction(async (tx) => {
     tx.send(NO_WAIT_FOR_DISK, []);
-    const refs = new Map([...attempts, ...outcomes].map((ref) => [keyOf(ref), ref]));
-    const locked = await tx.query(
-      HOLD_ENDPOINTS,
-      columnsOf([...refs.values()], ['teamId', 'endpointId']),
-    );
-    const busy = new Set(
-      locked.map((row) => keyOf({ teamId: row.team_id, endpointId: row.endpoint_id })),
-    );
-    const isFree = (ref: RecordedAttempt | EndpointOutcome): boolean => !busy.has(keyOf(ref));
-    recordHeld(tx, worker, attempts.filter(isFree), outcomes.filter(isFree));
-    return attempts.filter((attempt) => !isFree(attempt));
+    tx.send(WAIT_FOR_NOBODY, []);
+    const locked = skipsLocked ? await findLocked(tx, attempts) : new Set<RecordedAttempt>();
+    const free = attempts.filter((attempt) => !locked.has(attempt));
+    if (free.length === 0) return attempts;
+    keepFailed(tx, worker, free);
+    tx.send(RECORD, [worker, ...columnsOf(free, RECORD_COLUMNS)]);
+    const outcomes = endpointOutcomes(free);
+    if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
+    return [...locked];
   });
 }
 
-function recordHeld(
+/** Returns the results whose rows somebody has locked, and locks those of the others. */
+async function findLocked(
   tx: Tx,
-  worker: number,
   attempts: readonly RecordedAttempt[],
-  outcomes: readonly EndpointOutcome[],
-): void {
-  keepFailed(tx, worker, attempts);
-  if (attempts.length > 0) tx.send(RECORD, [worker, ...columnsOf(attempts, RECORD_COLUMNS)]);
-  if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
-}
-
-function keyOf({ teamId, endpointId }: Pick<EndpointOutcome, 'teamId' | 'endpointId'>): TeamKey {
-  return teamKey(teamId, endpointId);
+): Promise<ReadonlySet<RecordedAttempt>> {
+  const rows = await tx.query(FIND_LOCKED, columnsOf(attempts, ['teamId', 'endpointId', 'id']));
+  const keys = new Set(rows.map(({ team_id, id }) => teamKey(team_id, id)));
+  return new Set(attempts.filter(({ teamId, id }) => keys.has(teamKey(teamId, id))));
 }

@@ -1,9 +1,9 @@
 /** Writes the results of attempts, in batches. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { ProblemError } from '../core/problem.ts';
-import { teamKey, type TeamKey } from '../core/team-key.ts';
+import { teamKey } from '../core/team-key.ts';
+import { isCancelled, isLockTimeout, isUnavailable } from '../db/errors.ts';
 import type { Loop } from './loop.ts';
-import { recordAttempts, type EndpointOutcome, type RecordedAttempt } from './result-store.ts';
+import { recordAttempts, type RecordedAttempt } from './result-store.ts';
 
 const FLUSH_AFTER_MS = 10;
 const FLUSH_SIZE = 500;
@@ -20,7 +20,7 @@ export function flush(loop: Loop): void {
   });
 }
 
-/** Tries again to write the results whose endpoints were locked. Call it at each tick. */
+/** Tries again to write the results whose rows were locked. Call it at each tick. */
 export function writePostponed(loop: Loop): void {
   const { state } = loop;
   if (state.postponed.length === 0) return;
@@ -41,13 +41,19 @@ export async function drainResults(loop: Loop): Promise<void> {
 }
 
 async function flushBatch(loop: Loop): Promise<void> {
-  const { results, unwritten, postponed } = loop.state;
+  const { state, queues } = loop;
+  const { results, unwritten, postponed } = state;
   if (results.length < FLUSH_SIZE) await delay(FLUSH_AFTER_MS);
   const batch = results.splice(0, FLUSH_SIZE);
   const left = new Set(await write(loop, batch));
   postponed.push(...left);
+  // While something is locked, no further batch waits for it.
+  state.skipsLocked = postponed.length > 0;
   const written = batch.filter((result) => !left.has(result));
-  for (const { teamId, id } of written) unwritten.delete(teamKey(teamId, id));
+  for (const { id, teamId, endpointId } of written) {
+    unwritten.delete(teamKey(teamId, id));
+    queues.addUnwritten(queues.queueOf(teamId, endpointId), -1);
+  }
   noteDue(loop, written);
 }
 
@@ -61,7 +67,7 @@ function noteDue({ options, queues }: Loop, batch: readonly RecordedAttempt[]): 
 
 /**
  * Tries until it succeeds or, while the loop stops, LAST_TRIES times. Returns the results that must
- * be tried again later. Never rejects.
+ * be tried again later, because somebody has locked their rows. Never rejects.
  */
 async function write(
   loop: Loop,
@@ -71,9 +77,15 @@ async function write(
   const { db, lock, logger } = options;
   for (let tries = 1; state.mode === 'running' || tries <= LAST_TRIES; tries += 1) {
     try {
-      return await recordAttempts(db, lock.number, batch, endpointOutcomes(batch));
+      return await recordAttempts(db, lock.number, batch, state);
     } catch (error) {
-      if (!isUnavailable(error)) return writeApart(loop, batch, error);
+      if (isLockTimeout(error)) {
+        // Not a row is locked, but a whole table.
+        if (state.skipsLocked) return batch;
+        state.skipsLocked = true;
+        continue;
+      }
+      if (!isUnavailable(error) || isCancelled(error)) return writeApart(loop, batch, error);
       logger.warn({ err: error }, 'results of deliveries could not be written yet');
       await delay(RETRY_MS);
     }
@@ -82,8 +94,9 @@ async function write(
 }
 
 /**
- * Writes the halves of a batch that the database refused. If a single result is refused, drops it
- * and logs an error: one bad row must not block the others. That delivery is attempted again.
+ * Writes the halves of a batch that the database refused, or that took it too long. If a single
+ * result is refused, drops it and logs an error: one bad row must not block the others. That
+ * delivery is attempted again.
  */
 async function writeApart(
   loop: Loop,
@@ -97,27 +110,4 @@ async function writeApart(
   }
   const half = batch.length >> 1;
   return [...(await write(loop, batch.slice(0, half))), ...(await write(loop, batch.slice(half)))];
-}
-
-/** Whether the database is unavailable, so that the same statement may succeed later. */
-function isUnavailable(error: unknown): boolean {
-  return error instanceof ProblemError && error.code === 'unavailable';
-}
-
-/** Sums up a batch for each endpoint. Tests (pings) do not count. */
-function endpointOutcomes(batch: readonly RecordedAttempt[]): EndpointOutcome[] {
-  const outcomes = new Map<TeamKey, EndpointOutcome>();
-  for (const { teamId, endpointId, isTest, status, at } of batch) {
-    if (isTest) continue;
-    const key = teamKey(teamId, endpointId);
-    const before = outcomes.get(key);
-    const lastSuccessAt = before?.lastSuccessAt ?? null;
-    outcomes.set(
-      key,
-      status === 'ok'
-        ? { teamId, endpointId, lastSuccessAt: at, failingSince: null }
-        : { teamId, endpointId, lastSuccessAt, failingSince: before?.failingSince ?? at },
-    );
-  }
-  return [...outcomes.values()];
 }

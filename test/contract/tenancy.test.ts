@@ -85,7 +85,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'webhooks.keepFailed',
       'webhooks.keepFailedOfShard',
       'webhooks.dropOldFailed',
-      'webhooks.holdEndpoints',
+      'webhooks.findLocked',
       'webhooks.recordEndpoints',
     ],
     why: 'results of many teams are written in batches, by team and id',

@@ -3,11 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import {
-  recordAttempts,
-  type EndpointOutcome,
-  type RecordedAttempt,
-} from '../../src/delivery/result-store.ts';
+import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { addUsage } from '../../src/features/usage/store.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
@@ -18,9 +14,13 @@ import { startDeliveries } from '../support/deliveries.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { openLoopDatabase } from '../support/loop-database.ts';
 import { describeEvaluation, describeTraining, platformOf } from '../support/platform.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed, memberId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
+
+/** Of one endpoint. */
+const UNWRITTEN_MAX = 100;
+const IN_FLIGHT_MAX = 8;
 
 let api: TestApi;
 let receiver: Receiver;
@@ -100,6 +100,49 @@ describe('while all rows of a team are locked', () => {
     expect(receiver.requestsTo('/a')).toHaveLength(2);
   });
 
+  test.each([
+    ['the endpoint, as a PATCH does', `webhook_endpoint where id = 'whe_a'`],
+    ['the delivery, as its retry does', `webhook_delivery where team_id = 'team_a'`],
+  ])('results of others are written, if only %s', async (_case, rows) => {
+    const answer = held(status(200));
+    receiver.on('/a', answer.behaviour);
+    await startDeliveries(api, { clock: systemClock });
+    await assign('a');
+    await receiver.arrived('/a');
+    const unlock = await holdLock(api, `select from ${rows} for no key update`);
+    answer.open();
+    for (let count = 1; count <= 3; count += 1) {
+      await assign('b');
+      await until(async () => (await countDeliveries('team_b', 'ok')) === count);
+    }
+    expect(await countDeliveries('team_a', 'ok')).toBe(0);
+    await unlock();
+    await until(async () => (await countDeliveries('team_a', 'ok')) === 1);
+    expect(receiver.requestsTo('/a')).toHaveLength(1);
+  });
+
+  test('attempts stop before very many of its results wait, and go on after that', async () => {
+    await startDeliveries(api, { clock: systemClock });
+    const unlock = await holdLock(
+      api,
+      `select from webhook_endpoint where id = 'whe_a' for no key update`,
+    );
+    await query(
+      `insert into event (team_id, id, type, data, created_at)
+       select 'team_a', 'evt_' || i, 'member.joined', '{}', now()
+       from generate_series(1, 300) i`,
+    );
+    await receiver.arrived('/a', UNWRITTEN_MAX);
+    for (let count = 1; count <= 10; count += 1) {
+      await assign('b');
+      await until(async () => (await countDeliveries('team_b', 'ok')) === count);
+    }
+    expect(receiver.requestsTo('/a').length).toBeLessThan(UNWRITTEN_MAX + IN_FLIGHT_MAX);
+    await unlock();
+    await until(async () => (await countDeliveries('team_a', 'ok')) === 300);
+    expect(receiver.requestsTo('/a')).toHaveLength(300);
+  });
+
   test('usage of others is added, and its own is given back', async () => {
     const keys = await query(`select id, team_id from api_key where name = 'full'`);
     const counts = keys.map(({ id, team_id }) => ({
@@ -146,21 +189,14 @@ describe('a replacement', () => {
     onTestFinished(() => loop.close());
     return loop.db;
   };
-  /** Adds two deliveries that worker 7 has claimed. */
-  const addClaimed = async (): Promise<void> => {
+
+  test('leaves results that come meanwhile for later, instead of a deadlock', async () => {
     await addEvent('team_a', 'evt_1');
-    await addEvent('team_a', 'evt_2');
     await query(
       `insert into webhook_delivery
          (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at, claimed_by)
-       select team_id, replace(id, 'evt', 'whd'), 'whe_a', id, type, now(), now(), 7
-       from event
-       where id in ('evt_1', 'evt_2')`,
+       values ('team_a', 'whd_1', 'whe_a', 'evt_1', 'member.joined', now(), now(), 7)`,
     );
-  };
-
-  test('makes results wait that come meanwhile, instead of deadlocking with them', async () => {
-    await addClaimed();
     await query(
       `insert into webhook_resend
          (team_id, id, endpoint_id, since, total, has_more, created_at)
@@ -171,24 +207,11 @@ describe('a replacement', () => {
     const replacing = replace();
     await untilWaiting(api, 1);
     const result = resultOf('whd_1');
-    const writing = recordAttempts(loop, 7, [result], [healthy]);
-    await Promise.race([writing, untilWaiting(api, 2)]);
+    const write = () => recordAttempts(loop, 7, [result], { skipsLocked: true });
+    expect(await write()).toEqual([result]);
     await unlock();
-    expect(await Promise.all([writing, replacing])).toEqual([[result], 'replaced']);
-    expect(await recordAttempts(loop, 7, [result], [healthy])).toEqual([]);
-  });
-
-  test('waits for results that are being written, instead of deadlocking with them', async () => {
-    await addClaimed();
-    const loop = await openLoop();
-    const unlock = await holdLock(api, lockRow('webhook_delivery', 'whd_2'));
-    // The results lock the second delivery first, the removal of rows takes them as they come.
-    const writing = recordAttempts(loop, 7, [resultOf('whd_2'), resultOf('whd_1')], [healthy]);
-    await untilWaiting(api, 1);
-    const replacing = replace();
-    await untilWaiting(api, 2);
-    await unlock();
-    expect(await Promise.all([writing, replacing])).toEqual([[], 'replaced']);
+    expect(await replacing).toBe('replaced');
+    expect(await write()).toEqual([]);
   });
 
   test('leaves the fan-out alone, instead of deadlocking with it', async () => {
@@ -220,12 +243,6 @@ describe('a replacement', () => {
   });
 });
 
-const healthy: EndpointOutcome = {
-  teamId: 'team_a',
-  endpointId: 'whe_a',
-  lastSuccessAt: new Date(),
-  failingSince: null,
-};
 const resultOf = (id: string): RecordedAttempt => ({
   teamId: 'team_a',
   id,

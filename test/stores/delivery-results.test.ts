@@ -1,13 +1,9 @@
 // What the results of attempts write: rows of this worker's claims at this attempt, and the health
 // of their endpoints.
-import { Client } from 'pg';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import {
-  recordAttempts,
-  type EndpointOutcome,
-  type RecordedAttempt,
-} from '../../src/delivery/result-store.ts';
-import { untilWaiting } from '../support/locks.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { isLockTimeout } from '../../src/db/errors.ts';
+import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
+import { holdLock } from '../support/locks.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
@@ -49,15 +45,13 @@ const ok = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt => ({
 });
 const failed = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt =>
   ok({ status: 'retrying', responseCode: 502, nextTryAt: seconds(60), ...fields });
-const record = (attempts: RecordedAttempt[], endpoints: EndpointOutcome[] = []) =>
-  twins.changes(() => recordAttempts(twins.db, WORKER, attempts, endpoints));
-const outcome = (fields: Partial<EndpointOutcome>): EndpointOutcome => ({
-  teamId: 'team_a',
-  endpointId: 'whe_2',
-  lastSuccessAt: null,
-  failingSince: null,
-  ...fields,
-});
+const write = (attempts: RecordedAttempt[], skipsLocked = false) =>
+  recordAttempts(twins.db, WORKER, attempts, { skipsLocked });
+const record = (attempts: RecordedAttempt[]) => twins.changes(() => write(attempts));
+// Of these, only what they say about the endpoint is written.
+const succeededAt = (at: Date): RecordedAttempt => ok({ id: 'whd_gone', at });
+const failedAt = (at: Date, fields: Partial<RecordedAttempt> = {}): RecordedAttempt =>
+  failed({ id: 'whd_gone', at, ...fields });
 
 test('a success ends the delivery and leaves no attempt of its own', async () => {
   const changed = await record([ok()]);
@@ -140,7 +134,7 @@ test.each([
   await twins.pool.query(
     `update webhook_delivery set ${state} where team_id = 'team_a' and id = 'whd_2'`,
   );
-  expect(await record([failed()])).toEqual({});
+  expect(await record([failed({ isTest: true })])).toEqual({});
 });
 
 test('a request for one more attempt that came during this one stays', async () => {
@@ -160,49 +154,50 @@ test('a request for one more attempt ends with an attempt that it made, or a suc
   ]);
 });
 
-test('results wait while their endpoint is locked, and those of others do not', async () => {
+describe.each([
+  ['their endpoint', `webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`],
+  ['their delivery', `webhook_delivery where team_id = 'team_a' and id = 'whd_2'`],
+])('while somebody has locked %s', (_what, rows) => {
   const [busy, free] = [failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })];
-  let left: readonly RecordedAttempt[] = [];
-  const { webhook_attempt } = await twins.changes(() =>
-    twins.whileLocked(`webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`, async () => {
-      left = await recordAttempts(twins.db, WORKER, [busy, free], [outcome({})]);
-    }),
-  );
-  expect(left).toEqual([busy]);
+
+  test.each(['update', 'no key update'])('for %s, results do not wait', async (mode) => {
+    await twins.pool.query(`update webhook_endpoint set last_success_at = null`);
+    const release = await holdLock({ databaseUrl: twins.url }, `select from ${rows} for ${mode}`);
+    const refused = await write([busy, free]).catch((error: unknown) => error);
+    expect(isLockTimeout(refused)).toBe(true);
+    let left: readonly RecordedAttempt[] = [];
+    const { webhook_attempt } = await twins.changes(async () => {
+      left = await write([busy, free], true);
+    });
+    expect(left).toEqual([busy]);
+    expect(webhook_attempt).toEqual(['+ team_a whd_3 4']);
+    await release();
+    expect(await write([busy], true)).toEqual([]);
+  });
+});
+
+test('results wait for no endpoint and no delivery that was deleted', async () => {
+  await twins.pool.query(`delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`);
+  expect(await write([failed(), failed({ id: 'whd_gone' })], true)).toEqual([]);
+});
+
+test('a failure of a delivery that was removed is not kept', async () => {
+  await twins.pool.query(`delete from webhook_delivery where team_id = 'team_a' and id = 'whd_2'`);
+  const { webhook_attempt } = await record([
+    failed(),
+    failed({ id: 'whd_3', endpointId: 'whe_3' }),
+  ]);
   expect(webhook_attempt).toEqual(['+ team_a whd_3 4']);
 });
 
-test('results wait for no endpoint that was deleted', async () => {
-  await twins.pool.query(`delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`);
-  expect(await recordAttempts(twins.db, WORKER, [failed()], [])).toEqual([]);
-});
-
-test('the result of a delivery that is being removed is left out, the others are not', async () => {
-  const attempts = [failed(), failed({ id: 'whd_3', endpointId: 'whe_3' })];
-  const removal = new Client({ connectionString: twins.url });
-  await removal.connect();
-  onTestFinished(() => removal.end());
-  await removal.query(
-    `begin;
-     delete from webhook_delivery where team_id = 'team_a' and id = 'whd_2'`,
-  );
-  const changed = await twins.changes(async () => {
-    const recording = recordAttempts(twins.db, WORKER, attempts, []);
-    await untilWaiting(twins, 1);
-    await removal.query('commit');
-    await recording;
-  });
-  expect(changed['webhook_attempt']).toEqual(['+ team_a whd_3 4']);
-});
-
 test('endpoints are locked in the order of their keys', async () => {
-  const outcomes = ['team_b whe_1', 'team_a whe_2', 'team_a whe_1'].map((key) => {
+  const failures = ['team_b whe_1', 'team_a whe_2', 'team_a whe_1'].map((key) => {
     const [teamId = '', endpointId = ''] = key.split(' ');
-    return outcome({ teamId, endpointId, failingSince: AT });
+    return failedAt(AT, { teamId, endpointId });
   });
   const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`;
   const locked = await twins.lockedBefore(held, 'webhook_endpoint', () =>
-    recordAttempts(twins.db, WORKER, [], outcomes),
+    write(failures).catch(() => undefined),
   );
   expect(locked).toEqual(['team_a whe_1', 'team_a whe_2']);
 });
@@ -213,27 +208,27 @@ test('a success after failures, or more than a second after the last, is noted',
     `update webhook_endpoint set failing_since = $1 where (team_id, id) <> ('team_a', 'whe_2')`,
     [AT],
   );
-  expect(await record([], [outcome({ lastSuccessAt: seconds(1) })])).toEqual({});
-  expect(await record([], [outcome({ lastSuccessAt: seconds(2) })])).toEqual({
+  expect(await record([succeededAt(seconds(1))])).toEqual({});
+  expect(await record([succeededAt(seconds(2))])).toEqual({
     webhook_endpoint: [
       'team_a whe_2: last_success_at 2026-11-20T10:00:00+00:00 → 2026-11-20T10:00:02+00:00',
     ],
   });
   await twins.pool.query(`update webhook_endpoint set failing_since = $1`, [seconds(1)]);
-  expect(await record([], [outcome({ lastSuccessAt: seconds(2) })])).toEqual({
+  expect(await record([succeededAt(seconds(2))])).toEqual({
     webhook_endpoint: ['team_a whe_2: failing_since 2026-11-20T10:00:01+00:00 → null'],
   });
 });
 
 test('the first success of an endpoint is noted, and an older one never goes back', async () => {
   await twins.pool.query(`update webhook_endpoint set last_success_at = null`);
-  expect(await record([], [outcome({ lastSuccessAt: AT })])).toEqual({
+  expect(await record([succeededAt(AT)])).toEqual({
     webhook_endpoint: ['team_a whe_2: last_success_at null → 2026-11-20T10:00:00+00:00'],
   });
   await twins.pool.query(`update webhook_endpoint set last_success_at = $1, failing_since = $1`, [
     seconds(9),
   ]);
-  expect(await record([], [outcome({ lastSuccessAt: AT, failingSince: seconds(10) })])).toEqual({
+  expect(await record([succeededAt(AT), failedAt(seconds(10))])).toEqual({
     webhook_endpoint: [
       'team_a whe_2: failing_since 2026-11-20T10:00:09+00:00 → 2026-11-20T10:00:10+00:00',
     ],
@@ -241,8 +236,8 @@ test('the first success of an endpoint is noted, and an older one never goes bac
 });
 
 test('the first failure is noted, and later ones leave it', async () => {
-  expect(await record([], [outcome({ failingSince: seconds(1) })])).toEqual({
+  expect(await record([failedAt(seconds(1))])).toEqual({
     webhook_endpoint: ['team_a whe_2: failing_since null → 2026-11-20T10:00:01+00:00'],
   });
-  expect(await record([], [outcome({ failingSince: seconds(5) })])).toEqual({});
+  expect(await record([failedAt(seconds(5))])).toEqual({});
 });

@@ -17,6 +17,8 @@ export interface DeliveriesOptions {
   readonly clock: Clock;
   readonly lookup?: Lookup;
   readonly timeoutMs?: number;
+  /** The server ends a statement after this time. */
+  readonly statementTimeoutMs?: number;
   /** true by default, because the receivers of tests are on this machine. */
   readonly allowPrivateTargets?: boolean;
   /** Returns the URL by which the loop reaches the server of this one; by default the same. */
@@ -50,10 +52,11 @@ export async function startDeliveries(
   options: DeliveriesOptions,
 ): Promise<Deliveries> {
   const { clock, lookup, timeoutMs = PATIENCE_MS, allowPrivateTargets = true } = options;
+  const statementTimeoutMs = options.statementTimeoutMs ?? 4_500;
   const logged: string[] = [];
   const route = options.route ?? ((url: string) => url);
   const open = (url: string) =>
-    openDatabase({ url: route(url), poolMax: 4, onError: () => undefined });
+    openDatabase({ url: route(url), poolMax: 4, onError: () => undefined, statementTimeoutMs });
   const db = open(api.databaseUrl);
   const sender = createSender({ allowPrivateTargets, lookup, timeoutMs });
   const loops = await startLoops({

@@ -1,0 +1,66 @@
+// What happens to the results of attempts that the database refuses, or that take it too long.
+import { beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { startDeliveries } from '../support/deliveries.ts';
+import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+let api: TestApi;
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  // The first attempt of an endpoint goes alone, so a batch needs several.
+  const webhook_endpoints = ['whe_1', 'whe_2'].map((id) => ({
+    id,
+    url: `${receiver.url}/a`,
+    events: ['member.joined' as const],
+  }));
+  api = await startTestApi({
+    seed: makeSeed([makeFullTeam('a', { webhook_endpoints })]),
+    allowPrivateTargets: true,
+  });
+});
+
+const query = async (sql: string): Promise<Record<string, unknown>[]> =>
+  (await api.db.pool.query(sql)).rows;
+
+/** Has the database do this with the result of one delivery. */
+const onBadResult = (what: string) =>
+  query(
+    `create or replace function bad_result() returns trigger language plpgsql as $$
+     begin
+       ${what}
+       return new;
+     end $$`,
+  );
+
+test.each([
+  ['refuses', `raise exception 'refused';`],
+  ['takes too long for', `perform pg_sleep(60);`],
+])(
+  'a result that the database %s is at last alone, and others are written',
+  async (_case, what) => {
+    await onBadResult(what);
+    await query(
+      `create trigger bad_result before update of response_code on webhook_delivery for each row
+     when (new.endpoint_id = 'whe_2') execute function bad_result()`,
+    );
+    const answer = held(status(200));
+    receiver.on('/a', answer.behaviour);
+    const deliveries = await startDeliveries(api, { clock: systemClock, statementTimeoutMs: 500 });
+    await query(
+      `insert into event (team_id, id, type, data, created_at)
+     values ('team_a', 'evt_1', 'member.joined', '{}', now())`,
+    );
+    await receiver.arrived('/a', 2);
+    answer.open();
+    const notOk = () => query(`select from webhook_delivery where status <> 'ok'`);
+    await until(async () => (await notOk()).length === 1);
+    await until(() => deliveries.logged.some((line) => line.includes('refused the result')));
+    await onBadResult('');
+    await until(async () => (await notOk()).length === 0);
+    expect(receiver.requestsTo('/a').length).toBeGreaterThan(2);
+  },
+);
