@@ -8,10 +8,10 @@ import { NO_ANSWER, type AttemptResult } from './attempt-result.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { Flight, Pace } from './endpoint-queue.ts';
 import { deliveryHeaders, envelopeText, signingKeyOf, type SigningKey } from './envelope.ts';
-import type { Loop, OpenedSecrets } from './loop.ts';
+import type { DispatcherOptions, Loop, OpenedSecrets } from './loop.ts';
 import type { RecordedAttempt } from './result-store.ts';
 import { flush } from './results.ts';
-import { nextState } from './schedule.ts';
+import { nextState, type AttemptCause } from './schedule.ts';
 import { fillSlots } from './slots.ts';
 
 /** Queues claimed deliveries, and launches what it can. */
@@ -36,7 +36,7 @@ async function attempt(loop: Loop, flight: Flight): Promise<void> {
   const trace = traceOf(loop, flight.row);
   const result = await send(loop, flight, trace?.traceparent ?? flight.row.event_traceparent);
   trace?.end(result);
-  const recorded = recordOf(loop, flight.row, result);
+  const recorded = recordOf(options, flight.row, result);
   state.results.push(recorded);
   queues.addUnwritten(flight.queue, 1);
   options.observe(recorded.status, result.responseMs / 1000);
@@ -121,30 +121,40 @@ function openSecrets({ options, state }: Loop, { row, queue }: Flight): OpenedSe
   return opened;
 }
 
-/** Returns the delivery as it is after the attempt. */
-function recordOf({ options }: Loop, row: ClaimedDelivery, result: AttemptResult): RecordedAttempt {
-  const at = options.clock.now();
+/** Returns the delivery as it is after the attempt, which ends now. */
+export function recordOf(
+  { clock, retryDelaysS }: Pick<DispatcherOptions, 'clock' | 'retryDelaysS'>,
+  row: ClaimedDelivery,
+  result: AttemptResult,
+): RecordedAttempt {
+  const at = clock.now();
   const before = {
     status: row.status,
     attempt: row.attempt,
-    extraAttempts: row.extra_attempts,
+    scheduledAttempts: row.scheduled_attempts,
     nextTryAt: row.next_try_at === null ? null : new Date(row.next_try_at),
   };
   const { ok, responseCode, responseExcerpt, responseMs, error, retryAfterS } = result;
-  const isExtra = row.urgent && row.status !== 'pending';
   return {
     teamId: row.team_id,
     id: row.id,
     endpointId: row.endpoint_id,
     isTest: row.event_type === 'ping',
-    ...nextState(before, { ok, at, isExtra, retryAfterS }, options.retryDelaysS),
+    ...nextState(before, { ok, at, cause: causeOf(row), retryAfterS }, retryDelaysS),
     wasUrgent: row.urgent,
+    wasResent: row.resent,
     at,
     responseCode,
     responseExcerpt,
     responseMs,
     error,
   };
+}
+
+/** The first attempt of a test (`ping`) is its scheduled one. */
+function causeOf({ urgent, resent, status }: ClaimedDelivery): AttemptCause {
+  if (resent) return 'resent';
+  return urgent && status !== 'pending' ? 'requested' : 'scheduled';
 }
 
 function paceOf({ ok, error }: AttemptResult): Pace {

@@ -25,9 +25,11 @@ export interface ClaimedDelivery {
   readonly event_type: string;
   readonly status: DeliveryStatus;
   readonly attempt: number;
-  readonly extra_attempts: number;
+  readonly scheduled_attempts: number;
   readonly next_try_at: string | null;
   readonly urgent: boolean;
+  /** A resend asks for this attempt. */
+  readonly resent: boolean;
   readonly url: string;
   readonly api_version: string;
   readonly secret_encrypted: Buffer;
@@ -38,6 +40,14 @@ export interface ClaimedDelivery {
   /** The trace of the call that raised the event; null: it is not traced. */
   readonly event_traceparent: string | null;
 }
+
+/**
+ * SQL: how many attempts used up the schedule. Processes of the version before write no
+ * `scheduled_attempts`. They count `extra_attempts` for each of their own attempts, and for each of
+ * their resends in advance, which may be several for one attempt.
+ */
+const SCHEDULED_ATTEMPTS =
+  'greatest(d.attempt - d.extra_attempts, d.scheduled_attempts - 1, 0) as scheduled_attempts';
 
 /**
  * Claims the deliveries whose ctid `picked` selects, for the worker $1. The planner cannot know how
@@ -53,7 +63,7 @@ function claimText(picked: string, teams: string): string {
       returning d.*
     )
     select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
-      d.extra_attempts, d.next_try_at, d.urgent,
+      ${SCHEDULED_ATTEMPTS}, d.next_try_at, d.urgent, d.resent,
       w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
       e.data::text as event_data, e.created_at as event_created_at,
       e.traceparent as event_traceparent

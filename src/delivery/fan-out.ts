@@ -180,8 +180,9 @@ function firstAttempt(at: Date) {
   return {
     status: 'pending',
     attempt: 0,
-    extra_attempts: 0,
+    scheduled_attempts: 0,
     next_try_at: at.toISOString(),
     urgent: false,
+    resent: false,
   } as const;
 }

@@ -22,10 +22,12 @@ export interface RecordedAttempt {
   readonly isTest: boolean;
   readonly status: DeliveryStatus;
   readonly attempt: number;
-  readonly extraAttempts: number;
+  readonly scheduledAttempts: number;
   readonly nextTryAt: Date | null;
   /** Whether the delivery was urgent when this attempt began. */
   readonly wasUrgent: boolean;
+  /** Whether a resend had asked for this attempt. */
+  readonly wasResent: boolean;
   readonly at: Date;
   readonly responseCode: number | null;
   readonly responseExcerpt: string | null;
@@ -38,9 +40,10 @@ const RECORD_COLUMNS = [
   'id',
   'status',
   'attempt',
-  'extraAttempts',
+  'scheduledAttempts',
   'nextTryAt',
   'wasUrgent',
+  'wasResent',
   'at',
   'responseCode',
   'responseExcerpt',
@@ -48,16 +51,22 @@ const RECORD_COLUMNS = [
   'error',
 ] as const satisfies readonly (keyof RecordedAttempt)[];
 
+/** SQL: a resend was asked for during this attempt, which has failed. */
+const IS_RESENT_AGAIN = `d.resent and not n.was_resent and n.status <> 'ok'`;
+
 // Updates only rows that this worker still holds at this attempt. A row that was deleted, or that
-// another worker has claimed since, stays as it is.
+// another worker has claimed since, stays as it is. `extra_attempts` is for workers of the version
+// before.
 const RECORD = statement(
   'webhooks.record',
   `update webhook_delivery d
-   set status = n.status,
+   set status = case when ${IS_RESENT_AGAIN} then d.status else n.status end,
      attempt = n.attempt,
-     extra_attempts = n.extra_attempts,
-     next_try_at = n.next_try_at,
+     scheduled_attempts = n.scheduled_attempts,
+     extra_attempts = n.attempt - n.scheduled_attempts,
+     next_try_at = case when ${IS_RESENT_AGAIN} then n.at else n.next_try_at end,
      urgent = d.urgent and not n.was_urgent and n.status <> 'ok',
+     resent = ${IS_RESENT_AGAIN},
      last_attempt_at = n.at,
      response_code = n.response_code,
      response_excerpt = n.response_excerpt,
@@ -65,9 +74,10 @@ const RECORD = statement(
      error = n.error,
      claimed_by = null
    from unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::int[], $7::timestamptz[],
-       $8::boolean[], $9::timestamptz[], $10::int[], $11::text[], $12::int[], $13::text[])
-     as n (team_id, id, status, attempt, extra_attempts, next_try_at,
-       was_urgent, at, response_code, response_excerpt, response_ms, error)
+       $8::boolean[], $9::boolean[], $10::timestamptz[], $11::int[], $12::text[], $13::int[],
+       $14::text[])
+     as n (team_id, id, status, attempt, scheduled_attempts, next_try_at, was_urgent,
+       was_resent, at, response_code, response_excerpt, response_ms, error)
    where d.team_id = n.team_id
      and d.id = n.id
      and d.claimed_by = $1

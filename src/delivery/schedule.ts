@@ -5,8 +5,9 @@
  *   pending, retrying ── failed, waits left ──▶ retrying
  *   pending, retrying ── failed, no waits left ──▶ gave_up
  *
- * A requested attempt (…/retry) leads to ok as well. If it fails, nothing changes: a retrying
- * delivery keeps its next time, and one that gave up stays so.
+ * Attempts that somebody asked for lead to ok as well, and use up no wait. If a requested one
+ * (…/retry) fails, nothing changes: a retrying delivery keeps its next time, and one that gave up
+ * stays so. If a resent one fails, the last wait begins again; without waits left it gives up.
  *
  * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 can lengthen a wait up to
  * a day, and never shortens one.
@@ -16,19 +17,21 @@ export type DeliveryStatus = 'pending' | 'retrying' | 'ok' | 'gave_up';
 /** What the schedule knows of a delivery. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
-  /** Attempts made, requested ones included. */
+  /** Attempts made, those included that somebody asked for. */
   readonly attempt: number;
-  /** Those of the attempts that do not use up the schedule. */
-  readonly extraAttempts: number;
+  /** Those of the attempts that used up the schedule. Only `nextState` counts them. */
+  readonly scheduledAttempts: number;
   readonly nextTryAt: Date | null;
 }
+
+/** Why an attempt is made: it was due, or an admin or a client asked for it. */
+export type AttemptCause = 'scheduled' | 'requested' | 'resent';
 
 /** How an attempt ended, as far as the schedule is concerned. */
 export interface AttemptEnd {
   readonly ok: boolean;
   readonly at: Date;
-  /** Whether the attempt was requested, so that it does not use up the schedule. */
-  readonly isExtra: boolean;
+  readonly cause: AttemptCause;
   readonly retryAfterS: number | null;
 }
 
@@ -44,14 +47,15 @@ export function nextState(
   delaysS: readonly number[],
 ): DeliveryState {
   const attempt = state.attempt + 1;
-  const extraAttempts = state.extraAttempts + (end.isExtra ? 1 : 0);
-  if (end.ok) return { status: 'ok', attempt, extraAttempts, nextTryAt: null };
-  if (end.isExtra) return { ...state, attempt, extraAttempts };
-  const delayS = delaysS[attempt - extraAttempts - 1];
-  if (delayS === undefined) return { status: 'gave_up', attempt, extraAttempts, nextTryAt: null };
+  const scheduledAttempts = state.scheduledAttempts + (end.cause === 'scheduled' ? 1 : 0);
+  if (end.ok) return { status: 'ok', attempt, scheduledAttempts, nextTryAt: null };
+  if (end.cause === 'requested') return { ...state, attempt, scheduledAttempts };
+  const delayS = delaysS[Math.max(1, scheduledAttempts) - 1];
+  if (delayS === undefined)
+    return { status: 'gave_up', attempt, scheduledAttempts, nextTryAt: null };
   const waitS = Math.max(delayS, Math.min(end.retryAfterS ?? 0, RETRY_AFTER_MAX_S));
   const nextTryAt = new Date(end.at.getTime() + waitS * 1000);
-  return { status: 'retrying', attempt, extraAttempts, nextTryAt };
+  return { status: 'retrying', attempt, scheduledAttempts, nextTryAt };
 }
 
 /**

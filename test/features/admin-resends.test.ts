@@ -68,8 +68,8 @@ test('if a worker is killed during a batch, another one queues each delivery onc
     has_more: false,
     finished_at: expect.any(String),
   });
-  expect(await count(`id ~ '^g' and attempt = 9 and extra_attempts = 1`)).toBe(700);
-  expect(await count(`id ~ '^r' and attempt = 2 and extra_attempts = 1`)).toBe(500);
+  expect(await count(`id ~ '^g' and attempt = 9 and scheduled_attempts = 8`)).toBe(700);
+  expect(await count(`id ~ '^r' and attempt = 2 and scheduled_attempts = 1`)).toBe(500);
   expect(await rows(`select * from webhook_delivery where ${others} order by id`)).toEqual(before);
   expect(
     new Set(receiver.requestsTo('/whe_1').map(({ headers }) => headers['svc-event-id'])).size,
@@ -221,7 +221,7 @@ test('a resend waits while many deliveries are due, and takes at most 10,000', a
     sent: 10_000,
     reached_at: '2026-10-01T00:55:33.000Z',
   });
-  expect(await count(`status = 'gave_up' and extra_attempts = 0`)).toBe(20);
+  expect(await count(`status = 'gave_up' and not resent`)).toBe(20);
   await batch(id);
   expect(await get(id)).toEqual(done);
 });
@@ -247,25 +247,43 @@ test('deliveries that fail again keep their schedule, also if claimed meanwhile'
   await startDeliveries(api, { clock });
   await until(async () => (await count('attempt in (4, 9)')) === 4);
   const after = await rows(
-    `select id, status, attempt, extra_attempts as extra,
+    `select id, status, attempt, scheduled_attempts as scheduled, extra_attempts as extra,
        round(extract(epoch from next_try_at - $1))::int as wait_s
      from webhook_delivery
      order by id`,
     [clock.now()],
   );
   expect(after).toEqual([
-    { id: gaveUp, status: 'gave_up', attempt: 9, extra: 1, wait_s: null },
-    // It keeps its time.
-    {
-      id: inHand,
+    { id: gaveUp, status: 'gave_up', attempt: 9, scheduled: 8, extra: 1, wait_s: null },
+    ...[inHand, retrying].map((each) => ({
+      id: each,
       status: 'retrying',
       attempt: 4,
+      scheduled: 3,
       extra: 1,
-      wait_s: expect.toSatisfy((s) => s > 3500 && s <= 3600),
-    },
-    { id: retrying, status: 'retrying', attempt: 4, extra: 1, wait_s: RETRY_DELAYS_S[2] },
-    { id: asked, status: 'gave_up', attempt: 9, extra: 1, wait_s: null },
+      wait_s: RETRY_DELAYS_S[2],
+    })),
+    { id: asked, status: 'gave_up', attempt: 9, scheduled: 8, extra: 1, wait_s: null },
   ]);
+});
+
+test('a second resend before the first was attempted uses up no retry', async () => {
+  receiver.on('/whe_1', status(500));
+  await writeDeliveries({ prefix: 'r', count: 10, status: 'retrying', attempt: 2 });
+  for (let n = 0; n < 3; n += 1) {
+    const { id } = await start();
+    while ((await get(id)).state === 'running') await batch(id);
+  }
+  const clock = fixedClock(new Date());
+  await startDeliveries(api, { clock });
+  await until(async () => (await count('attempt = 3')) === 10);
+  expect(await count(`status = 'retrying'`)).toBe(10);
+  // Six retries are left: those after 5 min, 30 min, 2 h, 6 h, 12 h and 24 h.
+  for (const [index, waitS] of RETRY_DELAYS_S.slice(1).entries()) {
+    clock.advance(waitS * 1000);
+    await until(async () => (await count(`attempt = ${index + 4}`)) === 10);
+  }
+  expect(await count(`status = 'gave_up' and attempt = 9`)).toBe(10);
 });
 
 test('an endpoint has one resend at a time, and none while it is paused', async () => {

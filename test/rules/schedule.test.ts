@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   nextState,
   parseRetryAfter,
+  type AttemptCause,
   type AttemptEnd,
   type DeliveryState,
 } from '../../src/delivery/schedule.ts';
@@ -15,14 +16,14 @@ const DAY_S = 86_400;
 const NEW: DeliveryState = {
   status: 'pending',
   attempt: 0,
-  extraAttempts: 0,
+  scheduledAttempts: 0,
   nextTryAt: new Date(T0),
 };
 
 const end = (atS: number, fields: Partial<AttemptEnd> = {}): AttemptEnd => ({
   ok: false,
   at: new Date(T0 + atS * 1000),
-  isExtra: false,
+  cause: 'scheduled',
   retryAfterS: null,
   ...fields,
 });
@@ -49,7 +50,7 @@ describe('the schedule of a delivery that never succeeds', () => {
 
   test('gives up with the seventh retry, about 45 hours after the first attempt', () => {
     const { state, dueS: due } = walk();
-    expect(state).toEqual({ status: 'gave_up', attempt: 8, extraAttempts: 0, nextTryAt: null });
+    expect(state).toEqual({ status: 'gave_up', attempt: 8, scheduledAttempts: 8, nextTryAt: null });
     expect((due.at(-1) ?? 0) / 3600).toBeCloseTo(44.6);
   });
 
@@ -82,14 +83,14 @@ describe('a success', () => {
     expect(after(waiting, end(60, { ok: true }))).toMatchObject({
       ...ok,
       attempt: 2,
-      extraAttempts: 0,
+      scheduledAttempts: 2,
     });
-    expect(after(waiting, end(5, { ok: true, isExtra: true }))).toMatchObject({
+    expect(after(waiting, end(5, { ok: true, cause: 'requested' }))).toMatchObject({
       ...ok,
       attempt: 2,
-      extraAttempts: 1,
+      scheduledAttempts: 1,
     });
-    expect(after(walk().state, end(200_000, { ok: true, isExtra: true }))).toMatchObject({
+    expect(after(walk().state, end(200_000, { ok: true, cause: 'requested' }))).toMatchObject({
       ...ok,
       attempt: 9,
     });
@@ -100,8 +101,8 @@ describe('a requested attempt that fails', () => {
   test('leaves a retrying delivery its next time, and uses up no retry', () => {
     let state = after(NEW, end(0));
     for (let n = 1; n <= 20; n += 1)
-      state = after(state, end(n, { isExtra: true, retryAfterS: 3600 }));
-    expect(state).toMatchObject({ status: 'retrying', attempt: 21, extraAttempts: 20 });
+      state = after(state, end(n, { cause: 'requested', retryAfterS: 3600 }));
+    expect(state).toMatchObject({ status: 'retrying', attempt: 21, scheduledAttempts: 1 });
     expect(dueS(state)).toBe(60);
     const rest: number[] = [];
     for (let at = dueS(state); at !== null; at = dueS(state)) {
@@ -109,16 +110,35 @@ describe('a requested attempt that fails', () => {
       state = after(state, end(at));
     }
     expect(rest).toEqual(walk().dueS.slice(1));
-    expect(state).toMatchObject({ status: 'gave_up', attempt: 28, extraAttempts: 20 });
+    expect(state).toMatchObject({ status: 'gave_up', attempt: 28, scheduledAttempts: 8 });
   });
 
   test('does not change a delivery that gave up', () => {
     const { state } = walk();
-    expect(after(state, end(200_000, { isExtra: true }))).toEqual({
+    expect(after(state, end(200_000, { cause: 'requested' }))).toEqual({
       ...state,
       attempt: 9,
-      extraAttempts: 1,
     });
+  });
+});
+
+describe('a resent attempt that fails', () => {
+  test('begins the last wait again, and uses up no retry', () => {
+    let state = after(after(NEW, end(0)), end(60));
+    for (let n = 1; n <= 20; n += 1) state = after(state, end(100 + n, { cause: 'resent' }));
+    expect(state).toMatchObject({ status: 'retrying', attempt: 22, scheduledAttempts: 2 });
+    expect(dueS(state)).toBe(120 + 300);
+  });
+
+  test('leaves a delivery that gave up without a retry', () => {
+    const { state } = walk();
+    const resent: DeliveryState = { ...state, status: 'retrying', nextTryAt: new Date(T0) };
+    expect(after(resent, end(200_000, { cause: 'resent' }))).toEqual({ ...state, attempt: 9 });
+  });
+
+  test('has the first wait, whatever was counted before', () => {
+    const lost: DeliveryState = { ...NEW, status: 'retrying', attempt: 3, scheduledAttempts: 0 };
+    expect(dueS(after(lost, end(0, { cause: 'resent' })))).toBe(60);
   });
 });
 
@@ -160,13 +180,13 @@ describe('Retry-After', () => {
   });
 });
 
-// In any order of events, attempts are counted, requested ones use up no retry, and waits are never
-// shorter than the schedule says.
+// In any order of events, attempts are counted, only scheduled ones use up a retry, and waits are
+// never shorter than the schedule says.
 test('the rules hold for any sequence of attempts', () => {
   const step = fc.record({
     // Rarely, so that most runs get far.
     ok: fc.integer({ min: 0, max: 19 }).map((number) => number === 0),
-    isExtra: fc.boolean(),
+    cause: fc.constantFrom<AttemptCause>('scheduled', 'requested', 'resent'),
     retryAfterS: fc.option(fc.nat(200_000)),
     tookS: fc.nat(10),
   });
@@ -179,12 +199,14 @@ test('the rules hold for any sequence of attempts', () => {
       for (const { tookS, ...attempt } of steps) {
         const due = dueS(state);
         if (state.status === 'ok') break;
-        // The first attempt is never a requested one. After the last one, only those are left.
-        const isExtra =
-          state.status === 'gave_up' || (state.status !== 'pending' && attempt.isExtra);
+        // The first attempt is a scheduled one. After the last of these, only others are left.
+        const isFirst = state.status === 'pending';
+        const isLast = state.status === 'gave_up' && attempt.cause === 'scheduled';
+        const cause = isFirst ? 'scheduled' : isLast ? 'requested' : attempt.cause;
+        const isExtra = cause !== 'scheduled';
         nowS = (isExtra ? nowS : Math.max(nowS, due ?? nowS)) + tookS;
         const before = state;
-        state = after(state, end(nowS, { ...attempt, isExtra }));
+        state = after(state, end(nowS, { ...attempt, cause }));
         if (isExtra) extra += 1;
         else scheduled += 1;
         const leastS = Math.max(
@@ -196,10 +218,14 @@ test('the rules hold for any sequence of attempts', () => {
         const asBefore = { status: before.status, nextTryAt: before.nextTryAt };
         const outcome = attempt.ok
           ? { status: 'ok', nextTryAt: null }
-          : isExtra
+          : cause === 'requested'
             ? asBefore
             : failed;
-        expect(state).toEqual({ ...outcome, attempt: scheduled + extra, extraAttempts: extra });
+        expect(state).toEqual({
+          ...outcome,
+          attempt: scheduled + extra,
+          scheduledAttempts: scheduled,
+        });
       }
     }),
   );

@@ -18,7 +18,8 @@ beforeEach(async () => {
   await twins.pool.query(
     `update webhook_delivery
      set status = 'retrying', attempt = 3, claimed_by = $1, next_try_at = $2,
-       last_attempt_at = $2, response_code = 500, extra_attempts = 0, urgent = true`,
+       last_attempt_at = $2, response_code = 500, extra_attempts = 0, scheduled_attempts = 3,
+       urgent = true, resent = false`,
     [WORKER, AT],
   );
   await twins.pool.query(`update webhook_endpoint set last_success_at = $1, failing_since = null`, [
@@ -33,9 +34,10 @@ const ok = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt => ({
   isTest: false,
   status: 'ok',
   attempt: 4,
-  extraAttempts: 0,
+  scheduledAttempts: 4,
   nextTryAt: null,
   wasUrgent: true,
+  wasResent: false,
   at: AT,
   responseCode: 200,
   responseExcerpt: null,
@@ -62,6 +64,7 @@ test('a success ends the delivery and leaves no attempt of its own', async () =>
       'team_a whd_2: next_try_at 2026-11-20T10:00:00+00:00 → null',
       'team_a whd_2: response_code 500 → 200',
       expect.stringMatching(/^team_a whd_2: response_ms .* → 12$/),
+      'team_a whd_2: scheduled_attempts 3 → 4',
       'team_a whd_2: status retrying → ok',
       'team_a whd_2: urgent true → false',
     ],
@@ -81,8 +84,9 @@ const INDEXED = `
 test('a first attempt that succeeds within a minute changes no column of an index', async () => {
   await twins.pool.query(
     `update webhook_delivery
-     set status = 'pending', attempt = 0, urgent = false, last_attempt_at = null, created_at = $1,
-       next_try_at = $1, claimed_by = $2, first_worker = $2`,
+     set status = 'pending', attempt = 0, scheduled_attempts = null, urgent = false,
+       last_attempt_at = null, created_at = $1, next_try_at = $1,
+       claimed_by = $2, first_worker = $2`,
     [AT, WORKER],
   );
   const { rows } = await twins.pool.query<{ name: string }>(INDEXED);
@@ -99,7 +103,8 @@ test('a first attempt that succeeds within a minute changes no column of an inde
       )
     ).rows;
   const [before, other] = await read();
-  const first = ok({ attempt: 1, wasUrgent: false, at: seconds(60), responseExcerpt: 'thanks' });
+  const counted = { attempt: 1, scheduledAttempts: 1, wasUrgent: false };
+  const first = ok({ ...counted, at: seconds(60), responseExcerpt: 'thanks' });
   const late = ok({ ...first, id: 'whd_2', at: seconds(61) });
   await record([{ ...first, id: 'whd_1' }, late]);
   expect(await read()).toEqual([
@@ -151,6 +156,30 @@ test('a request for one more attempt ends with an attempt that it made, or a suc
   expect(webhook_delivery?.filter((line) => line.includes('urgent'))).toEqual([
     'team_a whd_2: urgent true → false',
     'team_a whd_3: urgent true → false',
+  ]);
+});
+
+test('a resend that came during an attempt stays, unless the attempt succeeded', async () => {
+  await twins.pool.query(`update webhook_delivery set resent = true`);
+  const ends = [
+    failed({ status: 'gave_up', nextTryAt: null, scheduledAttempts: 4 }),
+    failed({ id: 'whd_3', endpointId: 'whe_3', wasResent: true, scheduledAttempts: 3 }),
+    ok({ id: 'whd_4', endpointId: 'whe_4' }),
+  ];
+  await record(ends);
+  const { rows } = await twins.pool.query(
+    `select id, status, attempt, scheduled_attempts as scheduled, extra_attempts as extra, resent,
+       round(extract(epoch from next_try_at - $1))::int as wait_s
+     from webhook_delivery
+     where team_id = 'team_a' and id = any ('{whd_2,whd_3,whd_4}')
+     order by id`,
+    [AT],
+  );
+  const counted = { attempt: 4, scheduled: 4, extra: 0, resent: false };
+  expect(rows).toEqual([
+    { ...counted, id: 'whd_2', status: 'retrying', resent: true, wait_s: 0 },
+    { ...counted, id: 'whd_3', status: 'retrying', scheduled: 3, extra: 1, wait_s: 60 },
+    { ...counted, id: 'whd_4', status: 'ok', wait_s: null },
   ]);
 });
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
   await twins.pool.query(
     `update webhook_delivery
      set endpoint_id = 'whe_1', status = 'gave_up', claimed_by = null, urgent = false,
-       next_try_at = null, extra_attempts = 0,
+       next_try_at = null, resent = false,
        created_at = '2026-11-20T09:00:00Z'::timestamptz + interval '1 minute' * right(id, 1)::int`,
   );
 });
@@ -93,23 +93,26 @@ describe('queueBatch', () => {
     });
     expect(changed).toEqual({
       webhook_delivery: ['whd_1', 'whd_2'].flatMap((id) => [
-        `team_a ${id}: extra_attempts 0 → 1`,
         `team_a ${id}: next_try_at null → 2026-11-20T10:00:00+00:00`,
+        `team_a ${id}: resent false → true`,
         `team_a ${id}: status gave_up → retrying`,
       ]),
     });
     expect(batch).toEqual({ count: 2, last: { at: '2026-11-20T09:02:00.000Z', id: 'whd_2' } });
   });
 
-  test('lets a delivery that a worker has end its attempt first', async () => {
-    await set('whd_1', `status = 'retrying', claimed_by = 7, next_try_at = now()`);
-    const { webhook_delivery } = await twins.changes(() => queue({}, 1));
-    expect(webhook_delivery).toEqual(['team_a whd_1: urgent false → true']);
-    await set('whd_2', `claimed_by = 7`);
-    const position = { position_at: '2026-11-20T09:01:00.000Z', position_id: 'whd_1' };
-    const second = await twins.changes(() => queue(position as never, 1));
-    expect(second).toEqual({ webhook_delivery: ['team_a whd_2: urgent false → true'] });
-  });
+  test.each(['is claimed', 'was marked before'])(
+    'marks a delivery that %s, and counts nothing',
+    async (state) => {
+      await set('whd_1', state === 'is claimed' ? 'claimed_by = 7' : 'resent = true');
+      const { webhook_delivery } = await twins.changes(() => queue({}, 1));
+      expect(webhook_delivery).toEqual([
+        'team_a whd_1: next_try_at null → 2026-11-20T10:00:00+00:00',
+        ...(state === 'is claimed' ? ['team_a whd_1: resent false → true'] : []),
+        'team_a whd_1: status gave_up → retrying',
+      ]);
+    },
+  );
 
   test.each([
     ['was delivered', `status = 'ok'`],

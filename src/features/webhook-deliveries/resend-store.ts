@@ -222,10 +222,11 @@ export async function countDue(
   return row?.due ?? 0;
 }
 
-// A delivery that a worker has claimed becomes urgent: it is attempted once more after that
-// attempt. One that is urgent already stays as it is. `extra_attempts` counts the attempt in
-// advance, so that it does not use up the schedule. `picked` can hold fewer than $7 rows although
-// more follow: it leaves out a row that changed while the statement waited for its lock.
+// Marks the deliveries and makes them due; only the result of an attempt counts it. So it does not
+// matter how often a delivery is marked. One that a worker has claimed is attempted once more after
+// that attempt: its result leaves what was marked meanwhile. One that is urgent already stays as it
+// is. `picked` can hold fewer than $7 rows although more follow: it leaves out a row that changed
+// while the statement waited for its lock.
 const queueText = (isOfType: string): string => `
    with picked as materialized (
      select created_at, id
@@ -240,10 +241,7 @@ const queueText = (isOfType: string): string => `
      for no key update
    ), queued as (
      update webhook_delivery d
-     set status = case when claimed_by is null then 'retrying' else status end,
-       next_try_at = case when claimed_by is null then $8 else next_try_at end,
-       extra_attempts = extra_attempts + case when claimed_by is null then 1 else 0 end,
-       urgent = claimed_by is not null
+     set status = 'retrying', next_try_at = $8, resent = true
      from picked
      where d.team_id = $1 and d.id = picked.id and not d.urgent
    )
