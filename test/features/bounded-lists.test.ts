@@ -16,6 +16,7 @@ import { listEvaluatedTrainings, listTrainings } from '../../src/features/traini
 import { listUsage } from '../../src/features/usage/store.ts';
 import { listDeliveries } from '../../src/features/webhook-deliveries/admin-service.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
+import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
@@ -134,11 +135,12 @@ async function addDeliveries(count: number): Promise<void> {
   await client.query('set session_replication_role = replica');
   await client.query(
     `insert into webhook_delivery
-       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, last_attempt_at,
+        error)
      select $1, 'whd_' || n, 'whe_' || n % 2, 'evt_' || n,
        case when n <= 2 then 'member.removed' else 'assignment.created' end,
        case when n <= 2 then 'ok' else 'gave_up' end,
-       8, now() + n / 4 * interval '1 second'
+       8, now() + n / 4 * interval '1 second', now(), 'timeout'
      from generate_series(1, $2::int) n`,
     [TEAM, count],
   );
@@ -248,6 +250,15 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     const list = (db: Db) => deliveries.listDeliveries(db, TEAM, PAGE, { status: 'gave_up' });
     // Up to 201 of each endpoint, and the end of the share of the one that has none.
     expect(await read(list)).toBeLessThan(3 * PAGE_LIMIT_MAX);
+  });
+
+  test('the mail about a pause finds the last failure among the youngest ones', async () => {
+    const ids = { teamId: TEAM, memberId: 'mem_big_admin', endpointId: 'whe_0' };
+    await client.query(`update webhook_endpoint set status = 'disabled_failures' where id = $1`, [
+      ids.endpointId,
+    ]);
+    expect(await read((db) => findPauseMailRow(db, ids))).toBeLessThan(1_010);
+    expect(await findPauseMailRow(db, ids)).toMatchObject({ error: 'timeout' });
   });
 
   test('the usage of one key is its days', async () => {

@@ -126,6 +126,13 @@ export interface PauseMailRow {
   readonly error: string | null;
 }
 
+/**
+ * The last failure is looked for among as many of the youngest failed deliveries, which are a range
+ * of an index. To have all of them in the order of their attempts would take another index, which
+ * every failure would write.
+ */
+const FAILED_READ = 1_000;
+
 const FIND_PAUSE_MAIL = statement<PauseMailRow>(
   'webhooks.findPauseMail',
   `select m.email, coalesce(m.language, t.language) as language, t.name as team_name,
@@ -136,11 +143,14 @@ const FIND_PAUSE_MAIL = statement<PauseMailRow>(
      on w.team_id = m.team_id and w.id = $3 and w.status = 'disabled_failures'
    left join lateral (
      select response_code, error
-     from webhook_delivery
-     where team_id = $1 and endpoint_id = $3
-       and last_attempt_at is not null
-       and event_type <> 'ping'
-       and status <> 'ok'
+     from (
+       select id, event_type, last_attempt_at, response_code, error
+       from webhook_delivery
+       where team_id = $1 and endpoint_id = $3 and has_failed
+       order by created_at desc, id desc
+       limit ${FAILED_READ}
+     ) failed
+     where last_attempt_at is not null and event_type <> 'ping'
      order by last_attempt_at desc, id desc
      limit 1
    ) d on true
