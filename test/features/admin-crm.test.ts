@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
+import type { Removal } from '../../src/features/crm/sync/jobs.ts';
 import { removeRows } from '../../src/features/crm/sync/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
@@ -346,6 +347,29 @@ describe('a connection', () => {
          union all select 1 from crm_connection`,
       ),
     ).toEqual([]);
+  });
+
+  test('is removed further by the next run of the job, from where the one before stopped', async () => {
+    const { id } = await connect();
+    await api.db.pool.query(
+      `insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at)
+       select 'team_a', 'd' || n, $1, 'x' || n, 'open', now()
+       from generate_series(1001, 2200) n`,
+      [id],
+    );
+    await app.admin.crm.disconnect.mutate({ connection_id: id });
+    const ends: (string | undefined)[] = [];
+    for (;;) {
+      const { rows: taken } = await api.db.pool.query<{ payload: Removal }>(
+        `delete from pending_job where task = 'remove_crm_connection' returning payload`,
+      );
+      const [job] = taken;
+      if (!job) break;
+      await removeRows(api.db, job.payload, AbortSignal.abort());
+      ends.push(job.payload.after);
+    }
+    expect(ends).toEqual([undefined, 'x1500', 'x2000', 'x2200']);
+    expect(await rows('select id from crm_connection')).toEqual([]);
   });
 
   test('is not removed by a job while it is connected', async () => {

@@ -169,6 +169,29 @@ describe('the removal', () => {
     expect(await countOf('webhook_delivery')).toBe(0);
   });
 
+  test('goes on where the run before stopped, and ends with what was locked', async () => {
+    await writeDeliveries({ prefix: 'g', count: 1100 });
+    await remove();
+    /** Runs the job that waits, for one batch. */
+    const runNext = async (): Promise<string[]> => {
+      const [{ payload }] = await rows('delete from pending_job returning payload');
+      await removeDeletedEndpoint(api.db, payload, AbortSignal.abort());
+      return (await rows('select id from webhook_delivery order by id')).map(({ id }) => id);
+    };
+    const release = await holdLock(
+      api,
+      `select from webhook_delivery where team_id = 'team_a' and id = 'g01100' for update`,
+    );
+    expect((await runNext()).slice(-2)).toEqual(['g00599', 'g01100']);
+    await release();
+    // It does not look at the youngest again.
+    expect((await runNext()).slice(-2)).toEqual(['g00099', 'g01100']);
+    expect(await runNext()).toEqual(['g01100']);
+    // Behind the last one, then from the beginning.
+    expect(await runNext()).toEqual(['g01100']);
+    expect(await runNext()).toEqual([]);
+  });
+
   test('is made by a worker, and by another one if it is killed', async () => {
     await writeDeliveries({ prefix: 'g', count: 2000 });
     await rows(

@@ -7,26 +7,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../../db/client.ts';
 import { enqueue } from '../../db/outbox.ts';
-import { removalJob, type DeletedEndpoint } from './jobs.ts';
+import { removalJob, type Removal } from './jobs.ts';
 import * as store from './removal-store.ts';
 
 /** After this time a run lets the removals of others have their turn. */
 const RUN_MS = 5_000;
 
-/** Removes batches for a while. Enqueues the next run if something is left. */
+/**
+ * Removes batches for a while. Enqueues the next run if something is left. That one goes on where
+ * this one stopped: to pass what is removed already takes longer each time, and at last all of a
+ * run. Only when the end is reached, what was locked meanwhile is looked for from the beginning.
+ */
 export async function removeDeletedEndpoint(
   db: Db,
-  endpoint: DeletedEndpoint,
+  { teamId, endpointId, after: reached }: Removal,
   signal?: AbortSignal,
 ): Promise<void> {
+  const endpoint = { teamId, endpointId };
   const until = performance.now() + RUN_MS;
-  let after: Awaited<ReturnType<typeof store.removeDeliveries>> = null;
+  let after = reached ?? null;
+  let hasPassed = false;
   do {
     const startedAt = performance.now();
-    after = await store.removeDeliveries(db, endpoint, after);
-    if (after === null && (await store.removeResends(db, endpoint)) === 0) break;
+    if (hasPassed) {
+      if ((await store.removeResends(db, endpoint)) === 0) break;
+    } else {
+      after = await store.removeDeliveries(db, endpoint, after);
+      hasPassed = after === null;
+    }
     // Half of the time belongs to others.
     await delay(performance.now() - startedAt);
   } while (performance.now() < until && !signal?.aborted);
-  if (await store.hasRows(db, endpoint)) await enqueue(db, endpoint.teamId, removalJob(endpoint));
+  if (after !== null || (await store.hasRows(db, endpoint)))
+    await enqueue(db, teamId, removalJob({ ...endpoint, after: after ?? undefined }));
 }

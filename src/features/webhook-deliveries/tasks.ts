@@ -12,7 +12,11 @@ const resendPayload = z.object({
   resendId: z.string(),
 });
 
-const removalPayload = z.object({ teamId: z.string(), endpointId: z.string() });
+const removalPayload = z.object({
+  teamId: z.string(),
+  endpointId: z.string(),
+  after: z.object({ at: z.string(), id: z.string() }).optional(),
+});
 
 /** The feature's jobs: the next batch of a resend, or of a removal. */
 export function deliveryTasks(db: Db, clock: Clock): Record<string, Task> {

@@ -11,11 +11,17 @@ export interface ConnectionKey {
   readonly connectionId: string;
 }
 
+/** What is left to remove of a disconnected connection. */
+export interface Removal extends ConnectionKey {
+  /** The last deal that an earlier run has removed. Without: none is removed yet. */
+  readonly after?: string | undefined;
+}
+
 /** The job that removes the rows of a disconnected connection. */
-export function removalJob({ teamId, connectionId }: ConnectionKey) {
+export function removalJob({ teamId, connectionId, after }: Removal) {
   return {
     task: REMOVE_CONNECTION,
-    payload: { teamId, connectionId },
+    payload: { teamId, connectionId, after },
     key: `${REMOVE_CONNECTION}:${teamId}:${connectionId}`,
     queue: 'removals',
   };

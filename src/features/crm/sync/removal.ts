@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../../../db/client.ts';
 import { enqueue } from '../../../db/outbox.ts';
-import { removalJob, type ConnectionKey } from './jobs.ts';
+import { removalJob, type Removal } from './jobs.ts';
 import * as store from './removal-store.ts';
 
 /** After this time a removal lets those of others have their turn. */
@@ -10,21 +10,21 @@ const RUN_MS = 5_000;
 
 /**
  * Removes the deals of a disconnected connection in batches, then the connection. If that takes
- * long, it enqueues the next run.
+ * long, it enqueues the next run, which goes on where this one stopped.
  */
 export async function removeRows(
   db: Db,
-  connection: ConnectionKey,
+  { after: reached, ...connection }: Removal,
   signal?: AbortSignal,
 ): Promise<void> {
   const until = performance.now() + RUN_MS;
-  let after: string | null = '';
-  while (after !== null && performance.now() < until && !signal?.aborted) {
+  let after: string | null = reached ?? '';
+  do {
     const startedAt = performance.now();
     after = await store.removeDeals(db, connection, after);
     // Half of the time belongs to others.
     await delay(performance.now() - startedAt);
-  }
+  } while (after !== null && performance.now() < until && !signal?.aborted);
   if (after === null) await store.removeConnection(db, connection);
-  else await enqueue(db, connection.teamId, removalJob(connection));
+  else await enqueue(db, connection.teamId, removalJob({ ...connection, after }));
 }

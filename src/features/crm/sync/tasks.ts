@@ -13,6 +13,7 @@ import { syncConnection } from './sync-connection.ts';
 const TIMEOUT_MS = 20_000;
 
 const connectionPayload = z.object({ teamId: z.string(), connectionId: z.string() });
+const removalPayload = connectionPayload.extend({ after: z.string().optional() });
 
 /** The feature's jobs. Their payloads are ids only. */
 export function crmTasks({
@@ -45,7 +46,7 @@ export function crmTasks({
       if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock);
     },
     [REMOVE_CONNECTION]: async (payload, { abortSignal: signal }) => {
-      await removeRows(db, connectionPayload.parse(payload), signal);
+      await removeRows(db, removalPayload.parse(payload), signal);
     },
   };
 }
