@@ -47,9 +47,11 @@ export async function startWorker(config: Config): Promise<Part> {
       logger,
       onFailure: metrics.countJobFailure,
     });
-    const intake = startJobIntake(db, (error) =>
-      logger.warn({ err: error }, 'new jobs could not be handed to the job runner yet'),
-    );
+    const intake = startJobIntake(db, {
+      onError: (error) =>
+        logger.warn({ err: error }, 'new jobs could not be handed to the job runner yet'),
+      onRefused: (job, error) => logger.error({ err: error, job }, 'the job runner refuses a job'),
+    });
     const listener = startListener({
       databaseUrl: config.databaseUrl,
       channels: {
@@ -65,8 +67,8 @@ export async function startWorker(config: Config): Promise<Part> {
     return {
       stop: async () => {
         readiness.stop();
-        await Promise.all([listener.close(), intake.stop()]);
-        await Promise.all([jobs.stop(), deliveries.stop()]);
+        // At once: none waits until another one has had an answer of the database.
+        await Promise.all([listener.close(), intake.stop(), jobs.stop(), deliveries.stop()]);
         metricsServer?.close();
         await Promise.all([db.close(), tracing?.stop()]);
         logger.info('worker stopped');

@@ -132,6 +132,11 @@ export function isFollowUp(error: unknown): boolean {
   return error instanceof Error && [codeOf(error), prismaState(error)].includes('25P02');
 }
 
+/** Whether the database refused a value: its form or size, or a constraint of a table. */
+export function isValueRefused(error: unknown): boolean {
+  return error instanceof Error && /^2[23]/.test(codeOf(error));
+}
+
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -3,9 +3,14 @@
  * notifies, which no change may do in its own transaction (see `wake-ups.ts`), and it locks a job's
  * key, which several teams may share. Here both happen once for many jobs. A job is moved in one
  * transaction: it is never lost, and never added twice.
+ *
+ * A job that graphile-worker refuses (a key that is too long, for instance) would hold up all that
+ * are handed over with it. It is found by halves and set aside: it stays in `pending_job` with the
+ * time in `refused_at`, so it counts as waiting, and each hour it is tried again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { statement, type Db } from './client.ts';
+import { isValueRefused } from './errors.ts';
 import { groupByShard, knowsShards } from './shards.ts';
 
 /** Moves jobs until `stop`. */
@@ -24,8 +29,18 @@ const GATHER_MS = 25;
 const BATCH = 500;
 const JOB_MAX_ATTEMPTS = 25;
 
+/** Whom the intake tells about its failures. */
+export interface IntakeReports {
+  /** Called when jobs could not be moved. They are moved later. */
+  readonly onError: (error: unknown) => void;
+  /** Called when graphile-worker has refused a job. */
+  readonly onRefused: OnRefused;
+}
+
+type OnRefused = (job: PendingJob, error: unknown) => void;
+
 /** Starts to move jobs: at each wake-up and every half second. Any number of workers may do so. */
-export function startJobIntake(db: Db, onError: (error: unknown) => void): JobIntake {
+export function startJobIntake(db: Db, { onError, onRefused }: IntakeReports): JobIntake {
   let isWanted = false;
   let moving: Promise<void> | null = null;
   const moveAll = async (): Promise<void> => {
@@ -33,7 +48,7 @@ export function startJobIntake(db: Db, onError: (error: unknown) => void): JobIn
       await delay(GATHER_MS);
       isWanted = false;
       try {
-        if ((await movePendingJobs(db)) === BATCH) isWanted = true;
+        if ((await movePendingJobs(db, onRefused)) === BATCH) isWanted = true;
       } catch (error) {
         onError(error);
       }
@@ -77,6 +92,8 @@ const ADDED = `jobs as (
      where gathered.specs is not null
    )`;
 
+const IS_WAITING = `(refused_at is null or refused_at < now() - interval '1 hour')`;
+
 const MOVE = statement<{ readonly moved: number }>(
   'jobs.move',
   `with taken as (
@@ -84,6 +101,7 @@ const MOVE = statement<{ readonly moved: number }>(
      where ctid = any (array(
        select ctid
        from pending_job
+       where ${IS_WAITING}
        order by team_id, id
        limit ${BATCH}
        for update skip locked
@@ -95,26 +113,68 @@ const MOVE = statement<{ readonly moved: number }>(
    cross join added`,
 );
 
-/** Moves up to a batch of jobs. Returns how many. */
-export async function movePendingJobs(db: Db): Promise<number> {
-  if (await knowsShards(db)) return moveFromShards(db);
-  const [row] = await db.query(MOVE, []);
-  return row?.moved ?? 0;
+/** Moves up to a batch of jobs. Returns how many. Rejects if `onRefused` throws. */
+export async function movePendingJobs(
+  db: Db,
+  onRefused: OnRefused = (_job, error) => {
+    throw error;
+  },
+): Promise<number> {
+  try {
+    if (await knowsShards(db)) return await moveThese(db, await db.query(FIND, []));
+    const [row] = await db.query(MOVE, []);
+    return row?.moved ?? 0;
+  } catch (error) {
+    if (!isValueRefused(error)) throw error;
+  }
+  return moveApart(db, await db.query(FIND, []), onRefused);
 }
 
-interface JobKey {
+/** Moves jobs by halves, and sets those aside that are refused alone. Returns how many it moved. */
+async function moveApart(
+  db: Db,
+  jobs: readonly PendingJob[],
+  onRefused: OnRefused,
+): Promise<number> {
+  try {
+    return await moveThese(db, jobs);
+  } catch (error) {
+    if (!isValueRefused(error)) throw error;
+    const [first] = jobs;
+    if (first && jobs.length === 1) {
+      await db.query(SET_ASIDE, [first.team_id, first.id]);
+      onRefused(first, error);
+      return 0;
+    }
+  }
+  const half = jobs.length >> 1;
+  const moved = await moveApart(db, jobs.slice(0, half), onRefused);
+  return moved + (await moveApart(db, jobs.slice(half), onRefused));
+}
+
+const SET_ASIDE = statement(
+  'jobs.setAside',
+  `update pending_job
+   set refused_at = now()
+   where team_id = $1 and id = $2`,
+);
+
+/** A job that waits to be moved. */
+export interface PendingJob {
   readonly team_id: string;
   readonly id: string;
+  readonly task: string;
 }
 
-const FIND = statement<JobKey>(
+const FIND = statement<PendingJob>(
   'jobs.findPending',
-  `select team_id, id
+  `select team_id, id, task
    from pending_job
+   where ${IS_WAITING}
    order by team_id, id
    limit ${BATCH}`,
 );
-const TAKE = statement<JobKey>(
+const TAKE = statement<PendingJob>(
   'jobs.take',
   `delete from pending_job
    where team_id = any ($1::text[])
@@ -141,18 +201,15 @@ const ADD = statement(
 );
 
 /**
- * The same on a distributed database, whose shards hold the jobs of their teams: they are found in
- * all shards, taken from each, and added at the coordinator, in one transaction.
+ * Moves these jobs in one transaction. The shards of a distributed database hold the jobs of their
+ * teams: they are taken from each, and added at the coordinator.
  */
-async function moveFromShards(db: Db): Promise<number> {
-  const found = await db.query(FIND, []);
+async function moveThese(db: Db, found: readonly PendingJob[]): Promise<number> {
   if (found.length === 0) return 0;
-  const groups = await groupByShard(
-    db,
-    found.map(({ team_id }) => team_id),
-  );
+  const teams = found.map(({ team_id }) => team_id);
+  const groups = (await knowsShards(db)) ? await groupByShard(db, teams) : [teams];
   return db.transaction(async (tx) => {
-    const taken: JobKey[] = [];
+    const taken: PendingJob[] = [];
     for (const teams of groups) {
       const own = found.filter(({ team_id }) => teams.includes(team_id));
       taken.push(...(await tx.query(TAKE, [teams, own.map(({ id }) => id)])));

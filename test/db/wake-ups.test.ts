@@ -6,10 +6,11 @@ import { systemClock } from '../../src/core/clock.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { movePendingJobs, startJobIntake } from '../../src/db/job-intake.ts';
-import { startListener } from '../../src/db/listener.ts';
+import { startListener, type Listener } from '../../src/db/listener.ts';
 import { record, type ChangeRecord } from '../../src/db/outbox.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from '../../src/db/wake-ups.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 
 let database: TestDatabase;
@@ -175,6 +176,41 @@ describe('the listener', () => {
   });
 });
 
+describe('the listener ends at once although the database', () => {
+  let proxy: PostgresProxy;
+  beforeEach(async () => {
+    proxy = await startPostgresProxy(database.url);
+  });
+  afterEach(() => proxy.stop());
+  const listen = (wake: () => void) =>
+    startListener({
+      databaseUrl: proxy.url,
+      channels: { [WAKE_UP_CHANNELS.deliveries]: wake },
+      onError: () => undefined,
+    });
+  /** Whether it has ended in time. */
+  const closesSoon = (listener: Listener): Promise<boolean> =>
+    Promise.race([listener.close().then(() => true), delay(2_000, false)]);
+
+  test('has fallen silent', async () => {
+    let isHeard = false;
+    const listener = listen(() => (isHeard = true));
+    await until(async () => isHeard);
+    proxy.fallSilent();
+    expect(await closesSoon(listener)).toBe(true);
+  });
+
+  test.each([
+    ['the connection', '\0user\0'],
+    ['what to listen to', 'listen "wake_deliveries"'],
+  ])('does not answer to %s', async (_, text) => {
+    const silent = proxy.fallSilentAt(text);
+    const listener = listen(() => undefined);
+    await silent;
+    expect(await closesSoon(listener)).toBe(true);
+  });
+});
+
 describe('the job intake', () => {
   const jobs = async () =>
     (
@@ -221,6 +257,32 @@ describe('the job intake', () => {
     expect(await jobs()).toHaveLength(1);
   });
 
+  test('sets a job aside that the job runner refuses, and moves all others', async () => {
+    await client.query(
+      `insert into pending_job (team_id, id, task, payload, key)
+       select 'team_a', 'job_' || to_char(n, 'FM000'), 'send_invitation', '{"teamId":"team_a"}',
+         case when n in (7, 300) then repeat('x', 513) end
+       from generate_series(1, 500) n`,
+    );
+    const refused: string[] = [];
+    const move = () => movePendingJobs(db, ({ team_id, id }) => refused.push(`${team_id} ${id}`));
+    expect(await move()).toBe(498);
+    expect(refused).toEqual(['team_a job_007', 'team_a job_300']);
+    expect(await jobs()).toHaveLength(498);
+    expect(await countOf('pending_job where refused_at is not null')).toBe(2);
+    // It is not in front of the others again.
+    await change(withJob());
+    expect(await move()).toBe(1);
+    expect(refused).toHaveLength(2);
+    await client.query(
+      `update pending_job
+       set refused_at = now() - interval '1 hour', key = 'x'
+       where id = 'job_007'`,
+    );
+    expect(await move()).toBe(1);
+    expect(await countOf('pending_job')).toBe(1);
+  });
+
   test('tells the job runner, but not while there is nothing to tell', async () => {
     await movePendingJobs(db);
     await hearAll();
@@ -232,7 +294,10 @@ describe('the job intake', () => {
 
   test('finds jobs without a wake-up', async () => {
     const errors: unknown[] = [];
-    const intake = startJobIntake(db, (error) => errors.push(error));
+    const intake = startJobIntake(db, {
+      onError: (error) => errors.push(error),
+      onRefused: (_job, error) => errors.push(error),
+    });
     await delay(0);
     await change(withJob());
     await until(async () => (await jobs()).length === 1);

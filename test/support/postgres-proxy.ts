@@ -6,8 +6,11 @@ export interface PostgresProxy {
   readonly url: string;
   /** Drops what both sides send. Connections stay open, and new ones are accepted. */
   fallSilent(): void;
-  /** Falls silent as soon as the service sends this text, which Postgres does not get. */
-  fallSilentAt(text: string): void;
+  /**
+   * Falls silent as soon as the service sends this text, which Postgres does not get. Resolves
+   * then.
+   */
+  fallSilentAt(text: string): Promise<void>;
   /** Breaks the connections of the silent time and forwards again. */
   recover(): void;
   /** Breaks all connections. New ones lead to this database. */
@@ -30,8 +33,11 @@ export async function startPostgresProxy(
   const sockets = new Set<Socket>();
   let isSilent = false;
   let silentAt: string | null = null;
-  const server = createServer((service) => {
-    const postgres = connect(Number(target.port), target.hostname);
+  let onSilent = (): void => undefined;
+  // A lost host does not close its side, either.
+  const allowHalfOpen = true;
+  const server = createServer({ allowHalfOpen }, (service) => {
+    const postgres = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen });
     services.add(service);
     service.on('close', () => services.delete(service));
     for (const [socket, peer] of [
@@ -47,8 +53,14 @@ export async function startPostgresProxy(
           service.end(refusalOf(refused));
           return;
         }
-        isSilent ||= silentAt !== null && socket === service && chunk.includes(silentAt);
+        if (!isSilent && silentAt !== null && socket === service && chunk.includes(silentAt)) {
+          isSilent = true;
+          onSilent();
+        }
         if (!isSilent) peer.write(chunk);
+      });
+      socket.on('end', () => {
+        if (!isSilent) peer.end();
       });
       socket.on('close', () => {
         peer.destroy();
@@ -69,6 +81,9 @@ export async function startPostgresProxy(
     },
     fallSilentAt: (text) => {
       silentAt = text;
+      return new Promise((resolve) => {
+        onSilent = resolve;
+      });
     },
     recover: () => {
       breakAll();
