@@ -4,6 +4,7 @@ import { PrimaryClient } from './primary-client.ts';
 
 /** Listens to channels of the database's NOTIFY. */
 export interface Listener {
+  /** Ends at once, whatever the server does. */
   close(): Promise<void>;
 }
 
@@ -44,7 +45,7 @@ export function startListener({ databaseUrl, channels, onError }: ListenerOption
   };
 }
 
-/** Resolves after `signal`. Rejects when the connection breaks. */
+/** Resolves at once after `signal`. Rejects when the connection breaks. */
 async function listenOnce(
   databaseUrl: string,
   channels: ListenerOptions['channels'],
@@ -53,22 +54,35 @@ async function listenOnce(
   const client = new PrimaryClient({
     connectionString: databaseUrl,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
   });
+  let stop = (): void => undefined;
   const ended = new Promise<void>((resolve, reject) => {
+    stop = resolve;
     client.on('error', reject);
     client.on('end', () => reject(new Error('the connection of the listener ended')));
-    signal.addEventListener('abort', () => resolve(), { once: true });
   });
-  // It may reject before it is awaited.
-  ended.catch(() => undefined);
+  signal.addEventListener('abort', stop);
   client.on('notification', ({ channel, payload }) => channels[channel]?.(payload ?? ''));
+  const listening = subscribe(client, channels, signal);
   try {
-    await client.connect();
-    const names = Object.keys(channels);
-    await client.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; '));
-    for (const wake of Object.values(channels)) wake('');
-    await ended;
+    await Promise.race([ended, listening.then(() => ended)]);
   } finally {
-    await client.end().catch(() => undefined);
+    signal.removeEventListener('abort', stop);
+    // Not `end`, which waits until the server has closed its side, too.
+    client.break(new Error('nobody listens any more'));
   }
+}
+
+async function subscribe(
+  client: PrimaryClient,
+  channels: ListenerOptions['channels'],
+  signal: AbortSignal,
+): Promise<void> {
+  await client.connect();
+  const names = Object.keys(channels);
+  // The search for the primary may have gone on after the end.
+  if (signal.aborted) return client.break(new Error('nobody listens any more'));
+  await client.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; '));
+  for (const wake of Object.values(channels)) wake('');
 }

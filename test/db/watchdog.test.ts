@@ -96,7 +96,7 @@ describe('a silent database', () => {
     const proxy = await startPostgresProxy(database.url);
     onTestFinished(() => proxy.stop());
     const db = as(open(LIMIT_MS, proxy.url));
-    proxy.fallSilentAt(question);
+    void proxy.fallSilentAt(question);
     expect((await outcomeOf(db.query(ECHO, ['silent']))).end).toBe('unavailable');
     proxy.recover();
     expect((await outcomeOf(db.query(ECHO, ['heard']))).end).toBe('answered');
