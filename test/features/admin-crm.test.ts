@@ -349,7 +349,7 @@ describe('a connection', () => {
     ).toEqual([]);
   });
 
-  test('is removed further by the next run of the job, from where the one before stopped', async () => {
+  test('is removed further by the next job, from where the one before stopped', async () => {
     const { id } = await connect();
     await api.db.pool.query(
       `insert into crm_deal (team_id, id, connection_id, external_id, outcome, created_at)

@@ -135,7 +135,8 @@ async function addDeliveries(count: number): Promise<void> {
   await client.query('set session_replication_role = replica');
   await client.query(
     `insert into webhook_delivery
-       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, last_attempt_at,
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at,
+        last_attempt_at,
         error)
      select $1, 'whd_' || n, 'whe_' || n % 2, 'evt_' || n,
        case when n <= 2 then 'member.removed' else 'assignment.created' end,
