@@ -4,8 +4,9 @@
  * needs the public API and nothing else: no tunnel, no public address.
  */
 import { readOptions, USAGE, UsageError } from './command-options.ts';
+import { ApiError } from './ask.ts';
 import { makeSecret } from './forward.ts';
-import { ApiError, listen } from './listen.ts';
+import { listen } from './listen.ts';
 import { trigger } from './trigger.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -4,28 +4,13 @@
  * a minute before the newest known event, and known ids are skipped.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { forward, reasonOf, type ApiEvent } from './forward.ts';
+import { ask, Unavailable } from './ask.ts';
+import { forward, type ApiEvent } from './forward.ts';
 import type { Options } from './command-options.ts';
 
 const WAIT_MS = 2_000;
 const WAIT_MAX_MS = 30_000;
 const OVERLAP_MS = 60_000;
-const TIMEOUT_MS = 30_000;
-
-/** The API refused a request for good. */
-export class ApiError extends Error {
-  override readonly name = 'ApiError';
-}
-
-/** The API cannot answer now. */
-class Unavailable extends Error {
-  readonly waitMs: number | null;
-
-  constructor(message: string, waitMs: number | null) {
-    super(message);
-    this.waitMs = waitMs;
-  }
-}
 
 /** What `listen` needs besides the options. */
 export interface Terminal {
@@ -45,15 +30,16 @@ export async function listen(
   while (!signal.aborted) {
     try {
       if (position.since === null) {
-        position.since = await readTime(options);
+        position.since = (await readEvents(options, 'limit=1', signal)).date;
         print(`Waiting for events since ${position.since.toISOString()}`);
       }
-      for (const event of await readNew(options, position.since, position.known)) {
+      for (const event of await readNew(options, position.since, position.known, signal)) {
         if (signal.aborted) return;
         print(await forward(event, options.forwardTo, secret));
       }
       waitMs = WAIT_MS;
     } catch (error) {
+      if (signal.aborted) return;
       if (!(error instanceof Unavailable)) throw error;
       waitMs = error.waitMs ?? Math.min(waitMs * 2, WAIT_MAX_MS);
       print(`${error.message}; asking again in ${Math.round(waitMs / 1000)} s`);
@@ -61,12 +47,6 @@ export async function listen(
     // The signal ends the wait with an error, and the loop with its condition.
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
   }
-}
-
-/** The time of the API: the clock of this machine may be wrong. */
-async function readTime(options: Options): Promise<Date> {
-  const { date } = await ask(options, '/events?limit=1');
-  return date;
 }
 
 /**
@@ -77,6 +57,7 @@ async function readNew(
   options: Options,
   since: Date,
   known: Map<string, number>,
+  signal: AbortSignal,
 ): Promise<ApiEvent[]> {
   const start = since.getTime();
   const newest = [...known.values()].reduce((latest, at) => Math.max(latest, at), start);
@@ -87,7 +68,7 @@ async function readNew(
   if (only !== undefined && others.length === 0) query.set('type', only);
   for (let cursor: string | null = ''; cursor !== null;) {
     if (cursor !== '') query.set('cursor', cursor);
-    const { page } = await ask(options, `/events?${query.toString()}`);
+    const { page } = await readEvents(options, query.toString(), signal);
     found.push(...page.data.filter(({ id }) => !known.has(id)));
     cursor = page.next_cursor;
   }
@@ -109,24 +90,13 @@ interface EventPage {
   readonly next_cursor: string | null;
 }
 
-async function ask(
+async function readEvents(
   { apiUrl, apiKey }: Options,
-  path: string,
+  query: string,
+  signal: AbortSignal,
 ): Promise<{ readonly page: EventPage; readonly date: Date }> {
-  const response = await fetch(apiUrl + path, {
-    headers: { authorization: `Bearer ${apiKey}` },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error: unknown) => {
-    throw new Unavailable(`The API does not answer (${reasonOf(error)})`, null);
-  });
-  if (response.ok) {
-    const date = new Date(response.headers.get('date') ?? Date.now());
-    return { page: (await response.json()) as EventPage, date };
-  }
-  const text = await response.text();
-  if (response.status !== 429 && response.status < 500)
-    throw new ApiError(`The API refused: ${text}`);
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const waitMs = Number.isFinite(seconds) ? Math.max(seconds, 1) * 1000 : null;
-  throw new Unavailable(`The API responded with ${response.status}`, waitMs);
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const { body, date } = await ask(`${apiUrl}/events?${query}`, { headers, signal });
+  if (!Array.isArray(body['data'])) throw new Unavailable('The response is no list of events');
+  return { page: body as unknown as EventPage, date };
 }

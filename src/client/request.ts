@@ -80,10 +80,13 @@ async function attemptOnce(
   { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch }: ClientOptions,
   signal: AbortSignal | undefined,
 ): Promise<Outcome> {
-  const ended = AbortSignal.timeout(timeoutMs);
-  const signals = signal === undefined ? [ended] : [ended, signal];
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
-    const request = new Request(url, { method, headers, body, signal: AbortSignal.any(signals) });
+    // The API has none. Following one would make a GET of a POST, and take its answer for it.
+    const redirect = 'manual';
+    const ended = AbortSignal.any(signals);
+    const request = new Request(url, { method, headers, body, redirect, signal: ended });
     const response = await fetch(request);
     const text = await response.text();
     const retryAfterS = secondsOf(response.headers.get('retry-after'));

@@ -1,0 +1,84 @@
+/** How the command asks the API: one GET, whose answer is JSON, or an error to print. */
+import { reasonOf } from './forward.ts';
+
+const TIMEOUT_MS = 30_000;
+const EXCERPT_MAX_CHARACTERS = 1000;
+
+/** The command cannot go on. Its message is for the terminal. */
+export class ApiError extends Error {
+  override readonly name: string = 'ApiError';
+}
+
+/** The API cannot answer now. */
+export class Unavailable extends ApiError {
+  /** What the API asks for; null if it does not say. */
+  readonly waitMs: number | null;
+
+  constructor(message: string, waitMs: number | null = null) {
+    super(message);
+    this.waitMs = waitMs;
+  }
+}
+
+export interface Answer {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The time of the API: the clock of this machine may be wrong. */
+  readonly date: Date;
+}
+
+/**
+ * Throws {@link Unavailable} for what another try may change: no answer, half of one, one of a
+ * gateway, 429, 5xx. Throws another {@link ApiError} for a refusal.
+ */
+export async function ask(
+  url: string,
+  {
+    headers = {},
+    timeoutMs = TIMEOUT_MS,
+    signal,
+  }: {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly timeoutMs?: number;
+    readonly signal?: AbortSignal;
+  },
+): Promise<Answer> {
+  const { response, text } = await get(url, headers, timeoutMs, signal);
+  const { ok, status } = response;
+  const body = parse(text);
+  if (status === 429 || status >= 500) {
+    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+    const waitMs = Number.isFinite(seconds) ? Math.max(seconds, 1) * 1000 : null;
+    throw new Unavailable(`The API responded with ${status}`, waitMs);
+  }
+  if (body === null)
+    throw new Unavailable(`The response is none of the API; its status is ${status}`);
+  if (!ok) throw new ApiError(`The API refused: ${text.slice(0, EXCERPT_MAX_CHARACTERS)}`);
+  return { body, date: new Date(response.headers.get('date') ?? Date.now()) };
+}
+
+async function get(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly response: Response; readonly text: string }> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signals = signal === undefined ? [timeout] : [timeout, signal];
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.any(signals) });
+    return { response, text: await response.text() };
+  } catch (error) {
+    throw new Unavailable(`The API does not answer (${reasonOf(error)})`);
+  }
+}
+
+/** null: it is no object, so it is none of the API. */
+function parse(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    // A gateway's page.
+    return null;
+  }
+}

@@ -1,0 +1,307 @@
+// The client package and its command before a server that loses, delays or replaces its answers:
+// each kind of loss for each kind of call. What was asked for is done once, or a clear error says
+// that it is not known.
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ask, Unavailable } from '../../src/client/ask.ts';
+import type { Options } from '../../src/client/command-options.ts';
+import { ApiError, ConnectionError, createClient, type Client } from '../../src/client/index.ts';
+import { listen } from '../../src/client/listen.ts';
+import { trigger } from '../../src/client/trigger.ts';
+import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { LOSSES, startLossyProxy, type Loss, type LossyProxy } from '../support/lossy-proxy.ts';
+import { findFreePort } from '../support/ports.ts';
+import { startReceiver, status, type Receiver } from '../support/receiver.ts';
+import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
+import { until } from '../support/until.ts';
+
+/** So short that the test is, so long that a busy machine answers in time. */
+const TIMEOUT_MS = 3_000;
+const SECRET = 'whsec_c2VjcmV0IG9mIHRoZSBleGFtcGxlLCBvZiAzMyBieXRlcyEh';
+
+let api: TestApi;
+let receiver: Receiver;
+beforeAll(async () => {
+  const leavers = LOSSES.map((_, n) => makeMember('lost', `leaver_${n}`));
+  const cases = [1, 2, 3].map((n) => ({
+    id: `cas_${n}`,
+    user_id: userId('lost', 'member'),
+    title: 'A case',
+  }));
+  api = await startTestApi({
+    seed: makeSeed([makeTeam('lost', { members: leavers, cases }), makeTeam('heard')]),
+  });
+  receiver = await startReceiver();
+  return () => receiver.stop();
+});
+
+/** Looks at every loss at once: most of the time they wait. Returns what came of each. */
+async function ofEach<T>(losses: readonly Loss[], look: (loss: Loss) => Promise<T>) {
+  const found = await Promise.all(losses.map(async (loss) => [loss, await look(loss)] as const));
+  return Object.fromEntries(found);
+}
+const same = <T>(losses: readonly Loss[], value: (loss: Loss) => T) =>
+  Object.fromEntries(losses.map((loss) => [loss, value(loss)]));
+
+/** A client of a proxy of its own. `refused` losses shut the proxy for that attempt. */
+async function clientFor(
+  maxRetries?: number,
+): Promise<{ client: Client; proxy: LossyProxy; attempts: () => number }> {
+  const proxy = await startLossyProxy(api.url);
+  let attempts = 0;
+  const client = createClient({
+    apiKey: api.key('team_lost'),
+    baseUrl: proxy.url + BASE_PATH,
+    timeoutMs: TIMEOUT_MS,
+    ...(maxRetries !== undefined && { maxRetries }),
+    fetch: async (request) => {
+      attempts += 1;
+      const isRefused = proxy.losses[0] === 'refused';
+      if (isRefused) await proxy.shut();
+      try {
+        return await fetch(request);
+      } finally {
+        if (isRefused) {
+          proxy.losses.shift();
+          await proxy.open();
+        }
+      }
+    },
+  });
+  return { client, proxy, attempts: () => attempts };
+}
+
+const countMembers = async (email: string): Promise<number> => {
+  const { rows } = await api.db.pool.query<{ n: number }>(
+    'select count(*)::int as n from member where email = $1',
+    [email],
+  );
+  return rows[0]?.n ?? 0;
+};
+
+describe('a call whose answer is lost once', { concurrent: true }, () => {
+  test('of a read', async () => {
+    const seen = await ofEach(LOSSES, async (loss) => {
+      const { client, proxy, attempts } = await clientFor();
+      proxy.losses.push(loss);
+      const { id } = await client.members.get({ member_id: memberId('lost', 'member') });
+      return [id, attempts()];
+    });
+    expect(seen).toEqual(same(LOSSES, () => [memberId('lost', 'member'), 2]));
+  });
+
+  test('of a POST acts once, with one key', async () => {
+    const seen = await ofEach(LOSSES, async (loss) => {
+      const { client, proxy, attempts } = await clientFor();
+      const email = `${loss.replaceAll(' ', '-')}@once.test`;
+      proxy.losses.push(loss);
+      const member = await client.members.create({ email });
+      const keys = [...new Set(proxy.requests.map(({ key }) => key))];
+      return [member.email, attempts(), await countMembers(email), keys];
+    });
+    const key = expect.stringMatching(/^[\w-]{36}$/);
+    expect(seen).toEqual(
+      same(LOSSES, (loss) => [`${loss.replaceAll(' ', '-')}@once.test`, 2, 1, [key]]),
+    );
+  });
+
+  test('of a PATCH, and of a DELETE that has worked already', async () => {
+    const seen = await ofEach(LOSSES, async (loss) => {
+      const { client, proxy } = await clientFor();
+      const member_id = memberId('lost', `leaver_${LOSSES.indexOf(loss)}`);
+      proxy.losses.push(loss);
+      const { role } = await client.members.update({ member_id, role: 'admin' });
+      proxy.losses.push(loss);
+      return [role, await client.members.remove({ member_id })];
+    });
+    expect(seen).toEqual(same(LOSSES, () => ['admin', { ok: true }]));
+  });
+
+  test('of a later page gives each entry once', async () => {
+    const seen = await ofEach(LOSSES, async (loss) => {
+      const { client, proxy, attempts } = await clientFor();
+      const ids: string[] = [];
+      for await (const { id } of client.cases.list({ limit: 1 }))
+        if (ids.push(id) === 1) proxy.losses.push(loss);
+      return [ids.toSorted(), attempts()];
+    });
+    expect(seen).toEqual(same(LOSSES, () => [['cas_1', 'cas_2', 'cas_3'], 4]));
+  });
+});
+
+describe('a call whose answers are all lost', { concurrent: true }, () => {
+  const noResponse = { name: 'ConnectionError', message: expect.stringMatching(/^No response of/) };
+  const noneOfTheApi = (code: number) => ({
+    name: 'ConnectionError',
+    message: `The response is none of the API; its status is ${code}.`,
+  });
+  const EXPECTED: Readonly<Record<Loss, object>> = {
+    refused: noResponse,
+    'reset before the request was passed on': noResponse,
+    'reset before the headers': noResponse,
+    'half of the headers': noResponse,
+    'half of the body': noResponse,
+    'too late': { ...noResponse, cause: expect.objectContaining({ name: 'TimeoutError' }) },
+    '500': { status: 500, code: 'internal', requestId: 'req_of_the_test' },
+    '502 with a page': noneOfTheApi(502),
+    '503': { status: 503, code: 'unavailable' },
+    '429': { status: 429, code: 'rate_limited' },
+    '200 with a page': noneOfTheApi(200),
+  };
+
+  test('says so, and has acted once at most', async () => {
+    const seen = await ofEach(LOSSES, async (loss) => {
+      const { client, proxy, attempts } = await clientFor(1);
+      const email = `${loss.replaceAll(' ', '-')}@never.test`;
+      proxy.losses.push(loss, loss);
+      const error = await client.members.create({ email }).catch((thrown: unknown) => thrown);
+      const isOurs = error instanceof ApiError || error instanceof ConnectionError;
+      return { error, isOurs, attempts: attempts(), acted: (await countMembers(email)) < 2 };
+    });
+    expect(seen).toMatchObject(
+      same(LOSSES, (loss) => ({ error: EXPECTED[loss], isOurs: true, attempts: 2, acted: true })),
+    );
+  });
+
+  test('follows no redirect: a POST would become a GET, whose answer is another one', async () => {
+    receiver.on('/moved/users', status(301, '', { location: `${api.base}/users` }));
+    const apiKey = api.key('team_lost');
+    const client = createClient({ apiKey, baseUrl: `${receiver.url}/moved`, maxRetries: 0 });
+    await expect(client.members.create({ email: 'moved@lost.test' })).rejects.toMatchObject({
+      message: 'The response is none of the API; its status is 301.',
+    });
+  });
+});
+
+const optionsFor = (command: Options['command'], proxy: LossyProxy, path: string): Options => ({
+  command,
+  apiUrl: proxy.url + BASE_PATH,
+  apiKey: api.key('team_heard'),
+  forwardTo: receiver.url + path,
+  secret: SECRET,
+  events: command === 'trigger' ? ['ping'] : [],
+  since: new Date(Date.now() - 3_600_000),
+});
+
+const store = (id: string): Promise<unknown> =>
+  api.db.pool.query(
+    `insert into event (team_id, id, type, data, created_at)
+     values ('team_heard', $1, 'member.joined', '{}', now() - interval '1 minute')
+     on conflict do nothing`,
+    [id],
+  );
+
+/** The command would look for longer than a test lasts. What is too late is tested by `ask`. */
+const OF_COMMANDS: readonly Loss[] = LOSSES.filter((loss) => loss !== 'too late');
+
+describe('the command', { concurrent: true }, () => {
+  test('listen says it, goes on, and posts each event once', async () => {
+    await store('evt_heard');
+    const seen = await ofEach(OF_COMMANDS, async (loss) => {
+      const proxy = await startLossyProxy(api.url);
+      const path = `/listen/${OF_COMMANDS.indexOf(loss)}`;
+      if (loss === 'refused') await proxy.shut();
+      else proxy.losses.push(loss);
+      const ended = new AbortController();
+      const lines: string[] = [];
+      const print = (line: string): void => {
+        lines.push(line);
+        if (loss === 'refused' && lines.length === 1) void proxy.open();
+      };
+      const options = optionsFor('listen', proxy, path);
+      const done = listen(options, SECRET, { print, signal: ended.signal });
+      const posted = receiver.arrived(path, 1).then(() => until(() => lines.length === 2));
+      const thrown = await Promise.race([posted, done]).then(() => null, String);
+      ended.abort();
+      if (thrown === null) await done;
+      return { thrown, lines, posted: receiver.requestsTo(path).length };
+    });
+    const lines = [
+      expect.stringMatching(/^The (API|response) .*; asking again in \d s$/),
+      expect.stringContaining(' member.joined evt_heard -> 200 in '),
+    ];
+    expect(seen).toEqual(same(OF_COMMANDS, () => ({ thrown: null, lines, posted: 1 })));
+  });
+
+  test('trigger says it and ends', async () => {
+    const seen = await ofEach(OF_COMMANDS, async (loss) => {
+      const proxy = await startLossyProxy(api.url);
+      const options = optionsFor('trigger', proxy, '/trigger');
+      if (loss === 'refused') await proxy.shut();
+      else proxy.losses.push(loss);
+      const lines: string[] = [];
+      const terminal = {
+        print: (line: string) => lines.push(line),
+        signal: new AbortController().signal,
+      };
+      const error = await trigger(options, SECRET, terminal).catch((thrown: unknown) => thrown);
+      if (loss === 'refused') await proxy.open();
+      await trigger(options, SECRET, terminal);
+      return { error, lines };
+    });
+    expect(seen).toMatchObject(
+      same(OF_COMMANDS, () => ({
+        error: { name: 'ApiError', message: expect.stringMatching(/^The (API|response) /) },
+        lines: [expect.stringMatching(/ ping evt_example_\d+ -> 200 in /)],
+      })),
+    );
+  });
+
+  test('listen ends at once while the API is silent', async () => {
+    const proxy = await startLossyProxy(api.url);
+    proxy.losses.push('too late');
+    const ended = new AbortController();
+    const lines: string[] = [];
+    const terminal = { print: (line: string) => lines.push(line), signal: ended.signal };
+    const done = listen(optionsFor('listen', proxy, '/silent'), SECRET, terminal);
+    await until(() => proxy.requests.length === 1);
+    ended.abort();
+    await done;
+    expect(lines).toEqual([]);
+  });
+
+  test('what is too late is no answer', async () => {
+    const proxy = await startLossyProxy(api.url);
+    proxy.losses.push('too late');
+    const asked = ask(`${proxy.url}${BASE_PATH}/openapi.v1.json`, { timeoutMs: 200 });
+    await expect(asked).rejects.toThrow(new Unavailable('The API does not answer (no answer)'));
+  });
+
+  test('listen tells what became of an event, and goes on with the next one', async () => {
+    await store('evt_heard');
+    const proxy = await startLossyProxy(api.url);
+    const forwarded = await startLossyProxy(receiver.url);
+    const losses = OF_COMMANDS.filter((loss) => loss !== 'refused');
+    const options = optionsFor('trigger', proxy, '');
+    const lines: string[] = [];
+    const terminal = {
+      print: (line: string) => lines.push(line),
+      signal: new AbortController().signal,
+    };
+    const to = { ...options, forwardTo: `${forwarded.url}/forwarded` };
+    for (const loss of losses) {
+      forwarded.losses.push(loss);
+      await trigger(to, SECRET, terminal);
+    }
+    await trigger(
+      { ...to, forwardTo: `http://127.0.0.1:${await findFreePort()}/` },
+      SECRET,
+      terminal,
+    );
+    const outcomes = lines.map((line) => / -> (\S.*) in \d+ ms/.exec(line)?.[1]);
+    expect(forwarded.requests).toHaveLength(losses.length);
+    expect(outcomes.map((one) => (/^\d{3}$/.test(one ?? '') ? one : typeof one))).toEqual([
+      'string',
+      'string',
+      'string',
+      'string',
+      '500',
+      '502',
+      '503',
+      '429',
+      '200',
+      'string',
+    ]);
+    expect(outcomes.at(-1)).toBe('ECONNREFUSED');
+  });
+});
