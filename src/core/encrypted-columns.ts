@@ -4,8 +4,8 @@ export interface EncryptedColumn {
   readonly column: string;
   /** The column that identifies a row within its team. */
   readonly key: string;
-  /** A boolean column that says whether the value is encrypted. null: every value but null is. */
-  readonly flag: string | null;
+  /** SQL that says whether the value of the row `t` is encrypted. null: every value but null is. */
+  readonly isEncrypted: string | null;
   /**
    * Returns the context that a value is bound to: table, column, team and row (see `encrypt` in
    * core/encryption.ts).
@@ -24,28 +24,36 @@ export const ENCRYPTED_COLUMNS = {
     table: 'webhook_endpoint',
     column: 'secret_encrypted',
     key: 'id',
-    flag: null,
+    isEncrypted: null,
     context: (teamId, endpointId) => `webhook_endpoint.secret:${teamId}/${endpointId}`,
   },
   earlierWebhookSecrets: {
     table: 'webhook_endpoint',
     column: 'earlier_secrets_encrypted',
     key: 'id',
-    flag: null,
+    isEncrypted: null,
     context: (teamId, endpointId) => `webhook_endpoint.earlier_secrets:${teamId}/${endpointId}`,
   },
   keptResponse: {
     table: 'idempotency_record',
     column: 'body',
     key: 'key',
-    flag: 'encrypted',
+    isEncrypted: 't.encrypted',
     context: (teamId, key) => `idempotency_record.body ${teamId} ${key}`,
+  },
+  fingerprint: {
+    table: 'idempotency_record',
+    column: 'fingerprint',
+    key: 'key',
+    // Some are plain hashes of 32 bytes (http/api/idempotency.ts).
+    isEncrypted: 'octet_length(t.fingerprint) > 32',
+    context: (teamId, key) => `idempotency_record.fingerprint ${teamId} ${key}`,
   },
   crmCredentials: {
     table: 'crm_connection',
     column: 'credentials_encrypted',
     key: 'id',
-    flag: null,
+    isEncrypted: null,
     context: (teamId, connectionId) =>
       `crm_connection.credentials_encrypted:${teamId}:${connectionId}`,
   },

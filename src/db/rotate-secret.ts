@@ -134,8 +134,9 @@ const TARGETS = Object.values(ENCRYPTED_COLUMNS).map(declareTarget);
  * code that locks several rows, and changes only rows that still have the value that was read.
  */
 function declareTarget(encrypted: EncryptedColumn): Target {
-  const { table, column, key, flag } = encrypted;
-  const sealed = flag === null ? `t.${column}` : `case when t.${flag} then t.${column} end`;
+  const { table, column, key, isEncrypted } = encrypted;
+  const sealed =
+    isEncrypted === null ? `t.${column}` : `case when ${isEncrypted} then t.${column} end`;
   return {
     column: encrypted,
     read: statement(

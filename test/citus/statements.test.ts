@@ -56,6 +56,7 @@ const ENCRYPTED = [
   'webhook_endpoint.secret_encrypted',
   'webhook_endpoint.earlier_secrets_encrypted',
   'idempotency_record.body',
+  'idempotency_record.fingerprint',
   'crm_connection.credentials_encrypted',
 ];
 

@@ -142,6 +142,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
         'webhook_endpoint.secret_encrypted',
         'webhook_endpoint.earlier_secrets_encrypted',
         'idempotency_record.body',
+        'idempotency_record.fingerprint',
         'crm_connection.credentials_encrypted',
       ].map((column) => `rotation.${step}.${column}`),
     ),
@@ -196,6 +197,7 @@ const WAITING: Readonly<Record<string, string>> = {
   'rotation.write.webhook_endpoint.secret_encrypted': BY_THE_OPERATOR,
   'rotation.write.webhook_endpoint.earlier_secrets_encrypted': BY_THE_OPERATOR,
   'rotation.write.idempotency_record.body': BY_THE_OPERATOR,
+  'rotation.write.idempotency_record.fingerprint': BY_THE_OPERATOR,
   'rotation.write.crm_connection.credentials_encrypted': BY_THE_OPERATOR,
 };
 

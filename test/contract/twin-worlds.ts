@@ -193,6 +193,7 @@ const RANDOM_COLUMNS = [
   'secret_encrypted',
   'earlier_secrets_encrypted',
   'credentials_encrypted',
+  'fingerprint',
   'body',
   'open_body',
   'run_at',
@@ -229,7 +230,7 @@ async function lockTeamRows({ db }: TestApi, tables: Tables, side: Side): Promis
   await client.query(
     [
       'begin',
-      `select from begin_idempotent(${team}, '${SHARED_IDEMPOTENCY_KEY}', now())`,
+      `select from begin_idempotent_call(${team}, '${SHARED_IDEMPOTENCY_KEY}', now())`,
       `select from team where id = ${team} for update`,
       ...tables.lockable.map((name) => `select from ${name} where team_id = ${team} for update`),
     ].join('; '),

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { fingerprintOf } from '../../src/http/api/idempotency.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -172,10 +173,11 @@ describe('Idempotency-Key', () => {
     const release = await holdLock(api, `select from team where id = 'team_race' for update`);
     const refused = post(key, { ...body, ...change }, 'race');
     await untilWaiting(api, 1);
-    await api.db.pool.query('update idempotency_record set key = $1 where key = $2', [
-      key,
-      `${key} before`,
-    ]);
+    // As the version before wrote it: an encrypted fingerprint is bound to its key.
+    await api.db.pool.query(
+      'update idempotency_record set key = $1, fingerprint = $3 where key = $2',
+      [key, `${key} before`, fingerprintOf('POST', '/users', body)],
+    );
     await release();
     const second = await refused;
     const third = await post(key, body, 'race');
@@ -208,6 +210,61 @@ describe('Idempotency-Key', () => {
     clock.set(START);
   });
 
+  test('no address can be confirmed by a kept record, once it is no longer stored', async () => {
+    const email = 'forgotten@a.test';
+    const invited = await post('forgotten', { email });
+    const { id } = invited.body as { id: string };
+    expect(await post('forgotten refusal', { email })).toMatchObject({ status: 409 });
+    expect((await api.call(api.key('team_a'), 'DELETE', `/users/${id}`)).status).toBe(200);
+    const guesses = [{ email }, { email, role: 'member' }].map((body) =>
+      fingerprintOf('POST', '/users', body),
+    );
+    const { rows } = await api.db.pool.query<{ fingerprint: Buffer }>(
+      `select fingerprint from idempotency_record where key like 'forgotten%'`,
+    );
+    expect(rows).toHaveLength(2);
+    for (const { fingerprint } of rows)
+      for (const guess of guesses) expect(fingerprint.includes(guess)).toBe(false);
+    // The same call has another fingerprint in each row.
+    expect(new Set(rows.map(({ fingerprint }) => fingerprint.toString('hex'))).size).toBe(2);
+    expect(replayed(await post('forgotten', { email }))).toBe(true);
+  });
+
+  describe('during an upgrade', () => {
+    /** What a process of the version before reads of a call without `prepare`. */
+    const beginBefore = async (key: string) => {
+      const { rows } = await api.db.pool.query<{ locked: boolean; fingerprint: Buffer }>(
+        `select * from begin_idempotent('team_a', $1, $2)`,
+        [key, new Date(START.getTime() - 24 * HOUR_MS)],
+      );
+      return rows[0];
+    };
+
+    test('a call that the version before kept is replayed', async () => {
+      const first = await post('upgrade', { email: 'upgrade@a.test' });
+      await api.db.pool.query('update idempotency_record set fingerprint = $1 where key = $2', [
+        fingerprintOf('POST', '/users', { email: 'upgrade@a.test' }),
+        'upgrade',
+      ]);
+      expect(await post('upgrade', { email: 'upgrade@a.test' })).toMatchObject({
+        status: 201,
+        text: first.text,
+      });
+      expect(await post('upgrade', { email: 'other@a.test' })).toMatchObject({
+        status: 422,
+        body: { code: 'idempotency_mismatch' },
+      });
+      expect(await beginBefore('upgrade')).toMatchObject({ locked: true });
+    });
+
+    test('a call that this version kept is no mismatch for the version before', async () => {
+      await post('newer', { email: 'newer@a.test' });
+      // Then it answers 409 with Retry-After.
+      expect(await beginBefore('newer')).toMatchObject({ locked: false });
+      expect(await beginBefore('new to both')).toMatchObject({ locked: true, fingerprint: null });
+    });
+  });
+
   test('a kept response with a secret is encrypted in the database', async () => {
     const body = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
     const lax = await startTestApi({ seed: makeSeed([makeTeam('w')]), allowPrivateTargets: true });
@@ -219,8 +276,12 @@ describe('Idempotency-Key', () => {
     const first = await call();
     const { secret } = first.body as { secret: string };
     expect(first.status).toBe(201);
-    const { rows } = await lax.db.pool.query('select body, encrypted from idempotency_record');
+    const { rows } = await lax.db.pool.query(
+      'select body, encrypted, fingerprint from idempotency_record',
+    );
     expect(rows[0].encrypted).toBe(true);
+    // The version before reads this record without the function that hides newer ones from it.
+    expect(rows[0].fingerprint).toEqual(fingerprintOf('POST', '/webhook-endpoints', body));
     expect((rows[0].body as Buffer).toString('latin1')).not.toContain(secret);
     expect((await call()).text).toBe(first.text);
   });

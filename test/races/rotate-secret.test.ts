@@ -89,6 +89,13 @@ describe('a new APP_SECRET', () => {
     const created = await create(createCall(before.url));
     expect(created.status).toBe(201);
     const { id, secret } = created.body as { id: string; secret: string };
+    const invite = (call: ReturnType<typeof createCall>): Promise<ApiResponse> =>
+      call(key, 'POST', '/users', {
+        body: { email: 'new@a.test' },
+        headers: { 'idempotency-key': 'invitation' },
+      });
+    const invited = await invite(createCall(before.url));
+    expect(invited.status).toBe(201);
     await before.kill('SIGTERM');
 
     /** Expects processes with these secrets to replay the response with the secret, and to sign. */
@@ -101,6 +108,11 @@ describe('a new APP_SECRET', () => {
         text: created.text,
         headers: { 'idempotency-replayed': 'true' },
       });
+      expect(await invite(call)).toMatchObject({
+        status: 201,
+        text: invited.text,
+        headers: { 'idempotency-replayed': 'true' },
+      });
       const count = receiver.requests.length + 1;
       expect((await call(key, 'POST', `/webhook-endpoints/${id}/test`)).status).toBe(202);
       const delivery = (await receiver.arrived('/hook', count)).at(-1);
@@ -111,11 +123,14 @@ describe('a new APP_SECRET', () => {
       await api.kill('SIGTERM');
     };
 
+    // In the order of the README: with the new secret to read, to write, and alone.
+    await expectUsable({ APP_SECRET: OLD, APP_SECRET_PREVIOUS: NEW });
     await expectUsable(ROTATING);
     const script = runScript(database.url, ['rotate-secret'], ROTATING);
     expect(await script.exited).toMatchObject({ code: 0 });
     expect(script.output()).toContain('webhook_endpoint.secret_encrypted: 1 encrypted anew');
     expect(script.output()).toContain('idempotency_record.body: 1 encrypted anew');
+    expect(script.output()).toContain('idempotency_record.fingerprint: 1 encrypted anew');
     expect(script.output()).not.toMatch(/whsec_|secret that/);
     await expectUsable({ APP_SECRET: NEW });
   });
@@ -258,7 +273,6 @@ describe('the rotation', () => {
 const OTHERS = [
   'app_secret_canary.sealed',
   'api_key.secret_hash',
-  'idempotency_record.fingerprint',
   'idempotency_record.open_body',
   'team.creation_hash',
 ];

@@ -2,6 +2,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 
 /** A stored response. */
 export interface IdempotencyRecord {
+  /** Of the call, encrypted or plain. */
   readonly fingerprint: Buffer;
   readonly status: number;
   readonly body: Buffer;
@@ -35,7 +36,8 @@ type Beginning =
 
 const BEGIN = statement<Beginning>(
   'idempotency.begin',
-  'select * from begin_idempotent($1, $2, $3)',
+  `select locked, fingerprint, status, body, encrypted, location, open_body, key_id
+   from begin_idempotent_call($1, $2, $3)`,
 );
 
 /** Locks the key until the transaction ends, then looks for its record. Never waits for a lock. */

@@ -9,6 +9,10 @@
  *    the same response without the secret, as every later read shows it.
  *  * When the member or the webhook endpoint goes that the fields belong to, they go from the kept
  *    response (`db/kept-responses.ts`). The rest stays, so that a repeated call still acts once.
+ *
+ * What the call was is kept as a fingerprint, encrypted: whoever reads the table could otherwise
+ * try addresses until one has the same hash, after the address itself is gone. It is encrypted, and
+ * no keyed hash, because `npm run rotate-secret` can then do without the secret of before.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
@@ -68,11 +72,13 @@ export interface IdempotentOutcome {
 }
 
 const VALID_MS = 24 * 60 * 60 * 1000;
+/** A fingerprint that is not encrypted; an encrypted one is longer. */
+const PLAIN_BYTES = 32;
 
 /** These say nothing about the operation itself, so a repeated call must run again. */
 const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 'rate_limited']);
 
-/** A key is bound to the method, the path and the parsed JSON body. */
+/** A key is bound to the method, the path and the parsed JSON body. 32 bytes. */
 export function fingerprintOf(method: string, path: string, body: unknown): Buffer {
   return createHash('sha256')
     .update(`${method}\n${path}\n`)
@@ -100,9 +106,15 @@ export async function runOnce<P>(
     if (record) return toOutcome(call, { kind: 'found', record });
   }
   const prepared = await prepare?.();
-  const result = await claim(call, (tx) => perform(tx, prepared)).catch((error: unknown) => {
+  // A process of the version before reads the record of a call with `prepare` itself, and would
+  // call an encrypted fingerprint a mismatch. Of other records it is told that their call is
+  // running (`begin_idempotent`). What is prepared is a URL, no person's address.
+  const fingerprint = prepare ? call.fingerprint : sealFingerprint(call);
+  const claimWith = (produce: (tx: Tx) => Promise<KeptResponse>): Promise<ClaimResult> =>
+    claim(call, fingerprint, produce);
+  const result = await claimWith((tx) => perform(tx, prepared)).catch((error: unknown) => {
     if (!isKept(error)) throw error;
-    return claim(call, async () => refuse(error));
+    return claimWith(async () => refuse(error));
   });
   return toOutcome(call, result);
 }
@@ -119,6 +131,7 @@ type ClaimResult =
  */
 async function claim(
   call: IdempotentCall,
+  fingerprint: Buffer,
   produce: (tx: Tx) => Promise<KeptResponse>,
 ): Promise<ClaimResult> {
   const recordKey = recordKeyOf(call);
@@ -127,22 +140,21 @@ async function claim(
     if (!found?.locked) return { kind: 'running' };
     if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
-    insertRecord(tx, recordKey, toRecord(call, response));
+    insertRecord(tx, recordKey, { fingerprint, ...toRecord(call, response) });
     return { kind: 'performed', response };
   });
 }
 
-function toRecord(call: IdempotentCall, response: KeptResponse): NewRecord {
+function toRecord(call: IdempotentCall, response: KeptResponse): Omit<NewRecord, 'fingerprint'> {
   const { status, body, location, withheld } = response;
   const openBody = withheld && JSON.stringify(withheld.output);
   // The switches may have withheld all private fields already.
   const isPrivate = withheld !== null && openBody !== body;
   const isSecret = isPrivate && withheld.kind === 'secret';
   return {
-    fingerprint: call.fingerprint,
     status,
     body: isSecret
-      ? encrypt(body, call.secrets.current, encryptionContextOf(call))
+      ? encrypt(body, call.secrets.current, contextOf(call, 'keptResponse'))
       : Buffer.from(body),
     encrypted: isSecret,
     location,
@@ -179,7 +191,7 @@ function toOutcome(call: IdempotentCall, result: ClaimResult): IdempotentOutcome
 
 /** Throws `idempotency_mismatch` when the record belongs to another call. */
 function toResponse(call: IdempotentCall, record: IdempotencyRecord): ApiResponse {
-  if (!call.fingerprint.equals(record.fingerprint)) throw new ProblemError('idempotency_mismatch');
+  if (!isOf(call, record.fingerprint)) throw new ProblemError('idempotency_mismatch');
   return { status: record.status, body: bodyFor(call, record), location: record.location };
 }
 
@@ -188,7 +200,7 @@ function bodyFor(call: IdempotentCall, record: IdempotencyRecord): string {
   if (open_body === null) return body.toString();
   const mayShow = key_id === null ? showsMemberDetail(call.privacy) : key_id === call.keyId;
   if (!mayShow) return open_body.toString();
-  return encrypted ? decrypt(body, call.secrets, encryptionContextOf(call)) : body.toString();
+  return encrypted ? decrypt(body, call.secrets, contextOf(call, 'keptResponse')) : body.toString();
 }
 
 function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {
@@ -196,8 +208,20 @@ function recordKeyOf({ teamId, key, clock }: IdempotentCall): RecordKey {
   return { teamId, key, now, validFrom: new Date(now.getTime() - VALID_MS) };
 }
 
-function encryptionContextOf(call: IdempotentCall): string {
-  return ENCRYPTED_COLUMNS.keptResponse.context(call.teamId, call.key);
+function sealFingerprint(call: IdempotentCall): Buffer {
+  const text = call.fingerprint.toString('base64');
+  return encrypt(text, call.secrets.current, contextOf(call, 'fingerprint'));
+}
+
+/** Whether a stored fingerprint is that of the call. */
+function isOf(call: IdempotentCall, stored: Buffer): boolean {
+  if (stored.length <= PLAIN_BYTES) return stored.equals(call.fingerprint);
+  const text = decrypt(stored, call.secrets, contextOf(call, 'fingerprint'));
+  return text === call.fingerprint.toString('base64');
+}
+
+function contextOf(call: IdempotentCall, column: 'keptResponse' | 'fingerprint'): string {
+  return ENCRYPTED_COLUMNS[column].context(call.teamId, call.key);
 }
 
 function isKept(error: unknown): error is ProblemError {
