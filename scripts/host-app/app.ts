@@ -52,7 +52,10 @@ export function createHostApp(options: HostAppOptions): Server {
   });
 }
 
-/** The `jti` is used up by a link; a token of the frame needs none. */
+/**
+ * A token with a `jti` that lives for a minute at most is one for a link, and opens nothing else.
+ * That of the frame lives longer.
+ */
 function issueToken({ authSecret, userId, teamId }: HostAppOptions, lifetimeS: number) {
   return new SignJWT({ kind: 'user', team_id: teamId })
     .setProtectedHeader({ alg: 'HS256' })

@@ -38,6 +38,7 @@ export const TENANT_TABLES = {
   catalog_release: { entry_id: 'text' },
   team_catalog_entry: { id: 'text' },
   team_counter: { bucket: 'text' },
+  spent_token: { id: 'text' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, KeyType>>>>;
 
 export type TenantTable = keyof typeof TENANT_TABLES;

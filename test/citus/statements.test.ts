@@ -50,6 +50,7 @@ const RETENTIONS = [
   'usage',
   'resends',
   'invitation_resends',
+  'spent_tokens',
   'audit',
 ];
 const ENCRYPTED = [

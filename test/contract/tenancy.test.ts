@@ -129,6 +129,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'usage',
       'resends',
       'invitation_resends',
+      'spent_tokens',
       'audit',
       'teamCounters',
       ...RETENTIONS.map(({ name }) => `teams.${name}`),

@@ -40,9 +40,10 @@ const COUNTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'a key': alone,
   'keys together': (db) => authenticateTogether(db, terms, [{ ...knownKey(), calls: 1 }]),
   'a stranger': (db) => authenticateRequest(db, { ...terms, ...knownKey(), keyPrefix: null }),
-  'a person of the app': (db) => authenticateCaller(db, { person, ip }, { calls: 1, ...limits }),
+  'a person of the app': (db) =>
+    authenticateCaller(db, { person, tokenId: 'x', ip }, { calls: 1, ...limits }),
   'a stranger of the app': (db) =>
-    authenticateCaller(db, { person: null, ip }, { calls: 1, ...limits }),
+    authenticateCaller(db, { person: null, tokenId: null, ip }, { calls: 1, ...limits }),
 };
 
 test.each(Object.keys(COUNTS))('%s is counted by an index, with an old plan, too', async (who) => {

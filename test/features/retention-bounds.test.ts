@@ -95,6 +95,9 @@ const MANY_ROWS: Readonly<Record<string, string>> = {
   invitation_resends: `insert into invitation_resend (team_id, id, member_id, sent_at)
      select team_id, 'inv_' || n, id, '2020-01-01'
      from (select * from member limit 1) m, generate_series(1, $1::int) n`,
+  spent_tokens: `insert into spent_token (team_id, id, expires_at)
+     select 'team_a', n, '2020-01-01'
+     from generate_series(1, $1::int) n`,
   counters: `insert into rate_counter (bucket, minute, count)
      select 'ip:' || n, 1, 1
      from generate_series(1, $1::int) n`,

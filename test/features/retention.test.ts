@@ -257,6 +257,7 @@ describe('the removal', () => {
       usage: 0,
       resends: 0,
       invitation_resends: 0,
+      spent_tokens: 0,
       audit: 0,
       counters: 0,
       teamCounters: 0,

@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { request } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { TOKEN_AUDIENCE, TOKEN_ISSUER } from '../../src/http/app/token.ts';
 import { startTestApi, TEST_APP_AUTH_SECRET, type TestApi } from '../support/api.ts';
 import {
   appAs,
@@ -14,6 +12,7 @@ import {
   tokenOf,
 } from '../support/app.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { followLink, HOST, linkToken, sent } from '../support/session-links.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -228,8 +227,7 @@ describe('the session of the admin page', () => {
 });
 
 describe('the session of somebody who comes by a link', () => {
-  const HOST = 'https://app.example.com';
-  const owner = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
+  const owner = { userId: userId('a', 'owner'), teamId: 'team_a' } as const;
   let linked: TestApi;
   beforeAll(async () => {
     linked = await startTestApi({
@@ -238,35 +236,9 @@ describe('the session of somebody who comes by a link', () => {
     });
   });
 
-  /** A token as the host application makes it, with other claims where a test needs them. */
-  const linkToken = (claims: Record<string, unknown> = {}, { userId: sub } = owner) => {
-    const now = Math.floor(Date.now() / 1000);
-    return new SignJWT({
-      kind: 'user',
-      iss: TOKEN_ISSUER,
-      aud: TOKEN_AUDIENCE,
-      sub,
-      team_id: owner.teamId,
-      jti: randomUUID(),
-      iat: now,
-      exp: now + 60,
-      ...claims,
-    })
-      .setProtectedHeader({ alg: 'HS256' })
-      .sign(new TextEncoder().encode(TEST_APP_AUTH_SECRET));
-  };
-  const follow = async (token: string, { back = '', origin = HOST } = {}) => {
-    const response = await fetch(`${linked.url}/trpc-session/link`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { origin },
-      body: new URLSearchParams({ token, return: back }),
-    });
-    const [cookie = ''] = response.headers.getSetCookie();
-    return { status: response.status, to: response.headers.get('location'), cookie };
-  };
+  const follow = (token: string, how = {}) => followLink(linked, token, how);
   const sessionOf = (cookie: string) =>
-    fetch(`${linked.url}/trpc-session`, { headers: { cookie: cookie.split(';')[0] ?? '' } });
+    fetch(`${linked.url}/trpc-session`, { headers: sent(cookie) });
 
   test('leads to the page with a cookie of this host, which is a session of an hour', async () => {
     const { status, to, cookie } = await follow(await linkToken());
@@ -326,7 +298,7 @@ describe('the session of somebody who comes by a link', () => {
       linkToken({ jti: '' }),
       linkToken({ jti: 'x'.repeat(201) }),
       linkToken({ kind: 'platform' }),
-      linkToken({}, { ...owner, userId: userId('a', 'gone') as typeof owner.userId }),
+      linkToken({ sub: userId('a', 'gone') }),
       Promise.resolve(session),
       Promise.resolve('nothing'),
     ];

@@ -12,6 +12,7 @@ test('rows are kept for so many days', () => {
     usage: 90,
     resends: 30,
     invitation_resends: 1,
+    spent_tokens: 1 / 24,
     audit: 400,
   });
 });

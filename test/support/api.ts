@@ -95,6 +95,8 @@ export interface TestApiOptions {
   readonly services?: Partial<AppOptions['services']>;
   readonly connectionLimits?: Partial<ConnectionLimits>;
   readonly developmentTeamId?: string;
+  /** Gets every line that the API logs; by default only errors are kept. */
+  readonly onLog?: (line: string) => void;
   /** By default that of a process. A busy machine may take longer for a statement of any kind. */
   readonly quickStatementMs?: number;
   /** Options that a real process gets from its environment or its own code. */
@@ -357,7 +359,9 @@ function appOptions(
 ): AppOptions {
   return {
     db,
-    logger: pino({ level: 'error' }, { write: (line) => loggedErrors.push(line) }),
+    logger: options.onLog
+      ? pino({}, { write: options.onLog })
+      : pino({ level: 'error' }, { write: (line) => loggedErrors.push(line) }),
     publicUrl: url,
     services: {
       clock: options.clock ?? systemClock,

@@ -429,6 +429,10 @@ function twinRows(side: Side): Rows {
         TWINS_NOW.getTime() - (index + (side === 'a' ? 1 : 100)) * 1000,
       ).toISOString(),
     })),
+    spent_token: [1, 2, side === 'a' ? 3 : 4].map((number) => ({
+      id: `spent_${number}`,
+      expires_at: `2026-11-18T1${number}:00:00.000Z`,
+    })),
     request_log: TWIN_IDS.request_id.map((id, index) => ({
       slot: slotOf(timeOfRequest(id) ?? TWINS_NOW),
       id,

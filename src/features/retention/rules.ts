@@ -8,13 +8,16 @@
  *  * A resend is deleted 30 days after its end.
  *  * An idempotency record, and the record of an invitation that was mailed again, are kept for a
  *    day.
+ *  * A spent token is remembered until it has expired, and for another hour: the clock that it is
+ *    verified by is not the one that it is removed by.
  *  * A rate counter counts one minute. An hour later, nobody reads it, unless it is that of a key:
  *    it tells when the key was last used, and stays as long as the key.
  *
  * Each statement reads and deletes at most {@link BATCH_MAX} rows, from where the last one ended,
  * by an index that holds only rows that can go. A kind that fails does not stop the others.
  */
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** The most rows that one statement reads. It takes tens of milliseconds. */
 export const BATCH_MAX = 1_000;
@@ -95,6 +98,13 @@ export const RETENTIONS: readonly Retention[] = [
     // The hourly limit reads the last hour only.
     keepMs: DAY_MS,
     at: 'sent_at',
+    type: 'timestamptz',
+  },
+  {
+    name: 'spent_tokens',
+    table: 'spent_token',
+    keepMs: HOUR_MS,
+    at: 'expires_at',
     type: 'timestamptz',
   },
   {

@@ -20,7 +20,7 @@ import {
   type ProblemBody,
 } from '../api/problem-response.ts';
 import { findCaller, type Caller } from './caller.ts';
-import type { Identity, TokenKey } from './token.ts';
+import type { Opens, TokenKey, VerifiedToken, VerifyToken } from './token.ts';
 
 export interface TrpcOptions {
   readonly db: Database;
@@ -43,7 +43,7 @@ export interface TrpcOptions {
 /** A request of the app with its response. */
 export interface AppExchange {
   readonly options: TrpcOptions;
-  readonly verify: (token: string) => Promise<Identity | null>;
+  readonly verify: VerifyToken;
   readonly request: Request;
   readonly response: Response;
   readonly requestId: string;
@@ -67,21 +67,38 @@ export function beginExchange(
   return { ...given, requestId, language, trace, told };
 }
 
+/** The token of a request. */
+export interface Presented {
+  /** As it came; null: there is none. */
+  readonly text: string | null;
+  /** null: it does not open what it was shown for. */
+  readonly verified: VerifiedToken | null;
+}
+
+/** Reads the token of a request, which must open what is wanted. */
+export async function present(
+  { verify }: AppExchange,
+  text: string | null,
+  wanted: Opens,
+): Promise<Presented> {
+  return { text, verified: text === null ? null : await verify(text, wanted) };
+}
+
 /**
  * Finds the caller of a token and counts the calls of the request. Throws `rate_limited`, and
  * `unauthorized` if nobody is signed in. Nothing of the body has been read yet.
  */
 export async function admit(
   exchange: AppExchange,
-  token: string | null,
+  { text, verified }: Presented,
   calls: number,
 ): Promise<Caller> {
-  const { options, verify, request, response } = exchange;
-  const identity = token === null ? null : await verify(token);
+  const { options, request, response } = exchange;
+  const identity = verified?.identity;
   const askedAt = performance.now();
   const db = options.db.forTeam(identity?.kind === 'user' ? identity.teamId : null);
   const { caller, rate, counted } = await findCaller(db, {
-    identity,
+    token: verified,
     ip: options.ipOf(request),
     calls,
     limits: options.limits,
@@ -98,7 +115,7 @@ export async function admit(
     response.setHeader('RateLimit-Reset', rate.resetS);
   }
   if (rate && !counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
-  if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(token) });
+  if (!caller) throw new ProblemError('unauthorized', { detail: refusalOf(text) });
   return caller;
 }
 

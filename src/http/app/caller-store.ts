@@ -23,13 +23,15 @@ type CallerRow = RateRow & (MemberRow | { readonly member_id: null });
 
 const AUTHENTICATE = statement<CallerRow>(
   'http.authenticateCaller',
-  'select * from authenticate_caller($1, $2, $3, $4, $5, $6, $7)',
+  'select * from authenticate_caller($1, $2, $3, $4, $5, $6, $7, $8)',
 );
 
 /** Who sends the calls of a request. */
 export interface CallerKey {
   /** The person of a verified token; null without one. */
   readonly person: { readonly teamId: string; readonly userId: string } | null;
+  /** Nobody is known by this token if it is spent. null: whoever uses it decides. */
+  readonly tokenId: string | null;
   readonly ip: string | null;
 }
 
@@ -39,7 +41,7 @@ export interface CallerKey {
  */
 export async function authenticateCaller(
   db: Queries,
-  { person, ip }: CallerKey,
+  { person, tokenId, ip }: CallerKey,
   counting: {
     readonly calls: number;
     readonly personPerMinute: number;
@@ -50,7 +52,13 @@ export async function authenticateCaller(
 ): Promise<CallerRow> {
   const { calls, personPerMinute, ipPerMinute, now } = counting;
   const values = [person?.teamId ?? null, person?.userId ?? null, calls, ip];
-  const [row] = await db.query(AUTHENTICATE, [...values, personPerMinute, ipPerMinute, now]);
+  const [row] = await db.query(AUTHENTICATE, [
+    ...values,
+    personPerMinute,
+    ipPerMinute,
+    now,
+    tokenId,
+  ]);
   if (!row) throw new Error('authenticate_caller returned no row');
   return row;
 }

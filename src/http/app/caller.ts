@@ -6,7 +6,7 @@ import type { TeamFacts } from '../../trpc/context.ts';
 import type { RateLimits, RateState } from '../api/authenticate.ts';
 import { teamFactsOf } from '../api/team-facts.ts';
 import { authenticateCaller, type MemberRow } from './caller-store.ts';
-import type { Identity } from './token.ts';
+import type { VerifiedToken } from './token.ts';
 
 /** The caller of the tRPC API, with the current facts from the database. */
 export interface Caller {
@@ -18,7 +18,10 @@ export interface Caller {
 }
 
 export interface CallerAuthentication {
-  /** null: nobody is signed in, or the person is not an active member of the token's team. */
+  /**
+   * null: nobody is signed in, the token is spent, or the person is not an active member of its
+   * team.
+   */
   readonly caller: Caller | null;
   /** null for a service of the host application, whose calls are not counted. */
   readonly rate: RateState | null;
@@ -35,14 +38,15 @@ export async function findCaller(
   db: Queries,
   request: {
     /** null: without a valid token. */
-    readonly identity: Identity | null;
+    readonly token: VerifiedToken | null;
     readonly ip: string | null;
     readonly calls: number;
     readonly limits: RateLimits;
     readonly clock: Clock;
   },
 ): Promise<CallerAuthentication> {
-  const { identity, ip, calls, limits, clock } = request;
+  const { token, ip, calls, limits, clock } = request;
+  const identity = token?.identity ?? null;
   if (identity?.kind === 'platform') {
     const actor = { kind: 'platform', id: identity.service } as const;
     const caller = { actor, team: null, privacy: null, enabled: true };
@@ -51,7 +55,7 @@ export async function findCaller(
   const { personPerMinute, ipPerMinute } = limits;
   const row = await authenticateCaller(
     db,
-    { person: identity, ip },
+    { person: identity, tokenId: token?.opens === 'app' ? token.id : null, ip },
     { calls, personPerMinute, ipPerMinute, now: clock.override() },
   );
   return {

@@ -5,21 +5,20 @@
  * log. What the page says when the token is refused, it says itself: the answer leads there without
  * a session.
  */
-import { createHash } from 'node:crypto';
-import { urlencoded, type RequestHandler, type Router } from 'express';
-import { decodeJwt } from 'jose';
+import { urlencoded, type Request, type Response, type Router } from 'express';
 import { ProblemError } from '../../core/problem.ts';
 import {
   admit,
   beginExchange,
   beginRefusal,
   describeProblem,
+  present,
   type AppExchange,
 } from './admission.ts';
-import { useLink } from './link-store.ts';
 import { cookieOf, cookieOptions, SESSION_MAX_AGE_MS } from './session-cookie.ts';
+import { logSession } from './session-log.ts';
 import { issueSessionToken } from './session-token.ts';
-import type { Identity } from './token.ts';
+import { spendToken } from './spent-token-store.ts';
 
 export const LINK_PATH = '/trpc-session/link';
 /** Tells the page that the reader has just come from the host application. */
@@ -27,8 +26,14 @@ const FROM_HOST = '#from-host';
 /** A token has less than a kilobyte, and a path of the page not much more. */
 const FORM_MAX = '16kb';
 const FORM_MAX_FIELDS = 10;
-const TOKEN_MAX_AGE_S = 60;
-const JTI_MAX_LENGTH = 200;
+
+/** How far a link has come. It tells the log why one was refused. */
+interface Opening {
+  /** Why nobody is signed in, if nobody is. */
+  reason: 'not_valid' | 'not_a_member' | 'used';
+  team?: string;
+  member?: string;
+}
 
 /** `hostOrigins`: whose pages may send the form. */
 export function addLinkRoute(
@@ -36,24 +41,34 @@ export function addLinkRoute(
   given: Pick<AppExchange, 'options' | 'verify'>,
   hostOrigins: readonly string[],
 ): void {
-  const form = urlencoded({ extended: false, limit: FORM_MAX, parameterLimit: FORM_MAX_FIELDS });
-  router.post(LINK_PATH, requireHost(hostOrigins), form, async (request, response) => {
+  const { publicUrl } = given.options;
+  router.post(LINK_PATH, async (request, response) => {
     const exchange = beginExchange({ ...given, request, response });
-    const { publicUrl } = given.options;
-    const { token, return: wanted } = (request.body ?? {}) as Record<string, unknown>;
+    const opening: Opening = { reason: 'not_valid' };
+    let place: unknown;
     try {
-      await openByLink(exchange, typeof token === 'string' ? token : '');
+      requireHost(request, hostOrigins);
+      const form = await readForm(request, response);
+      place = form['return'];
+      const session = await openByLink(exchange, form['token'], opening);
+      const cookie = { ...cookieOptions(publicUrl), maxAge: SESSION_MAX_AGE_MS };
+      response.cookie(cookieOf(publicUrl), session, cookie);
+      const { team, member } = opening;
+      logSession(exchange, 'signed in', { team, member, way: 'link' });
     } catch (error) {
       const problem = await beginRefusal(exchange, error);
-      if (problem.code !== 'unauthorized') {
-        const { title, request_id } = describeProblem(exchange, problem);
-        response.type('text/plain').send(`${title}\n${request_id}\n`);
+      const isNobody = problem.code === 'unauthorized';
+      const reason = isNobody ? opening.reason : problem.code;
+      logSession(exchange, 'link refused', { ...opening, reason });
+      if (!isNobody) {
+        const { title, detail = title, request_id } = describeProblem(exchange, problem);
+        response.type('text/plain').send(`${String(detail)}\n${request_id}\n`);
         return;
       }
       // An older session may be another person's.
       response.clearCookie(cookieOf(publicUrl), cookieOptions(publicUrl));
     }
-    response.redirect(303, placeOf(publicUrl, wanted) + FROM_HOST);
+    response.redirect(303, placeOf(publicUrl, place) + FROM_HOST);
   });
 }
 
@@ -61,51 +76,58 @@ export function addLinkRoute(
  * Refuses forms of other sites: they could sign somebody in as another person, who then reads what
  * is entered.
  */
-function requireHost(hostOrigins: readonly string[]): RequestHandler {
-  return (request, response, next) => {
-    const { origin = 'null' } = request.headers;
-    if (hostOrigins.includes(origin)) next();
-    else
-      response
-        .status(403)
-        .type('text/plain')
-        .send(
-          `Forms of the origin ${origin} are refused: ADMIN_HOST_ORIGINS does not list it. ` +
-            'If it is null, the Referrer-Policy of the page hides it; let that be ' +
-            'strict-origin.\n',
-        );
-  };
+function requireHost({ headers }: Request, hostOrigins: readonly string[]): void {
+  const { origin = 'null' } = headers;
+  if (hostOrigins.includes(origin)) return;
+  throw new ProblemError('forbidden', {
+    detail:
+      `Forms of the origin ${origin} are refused: ADMIN_HOST_ORIGINS does not list it. ` +
+      'If it is null, the Referrer-Policy of the page hides it; let that be strict-origin.',
+  });
 }
 
-/** Opens a session. Throws `unauthorized`, `rate_limited`. */
-async function openByLink(exchange: AppExchange, token: string): Promise<void> {
-  const { options, verify, response } = exchange;
+const parseForm = urlencoded({
+  extended: false,
+  limit: FORM_MAX,
+  parameterLimit: FORM_MAX_FIELDS,
+});
+
+/** Throws `bad_request` for what is no form. */
+async function readForm(request: Request, response: Response): Promise<Record<string, unknown>> {
+  const error = await new Promise<unknown>((done) => parseForm(request, response, done));
+  if (error === undefined) return (request.body ?? {}) as Record<string, unknown>;
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 500;
+  if (status >= 500) throw new Error('the form was not read', { cause: error });
+  throw new ProblemError('bad_request', { status, detail: 'The form cannot be read.' });
+}
+
+/** Returns the token of a new session. Throws `unauthorized`, `rate_limited`, `api_disabled`. */
+async function openByLink(
+  exchange: AppExchange,
+  given: unknown,
+  opening: Opening,
+): Promise<string> {
+  const { options } = exchange;
   const { clock, secrets } = options.services;
-  const identity = await verify(token);
-  await admit({ ...exchange, verify: async () => identity }, token, 1);
-  if (identity?.kind !== 'user') throw new ProblemError('unauthorized');
-  const hash = hashOfUse(identity, token);
+  const token = await present(exchange, typeof given === 'string' ? given : '', 'link');
+  const { verified } = token;
+  if (verified?.identity.kind === 'user') {
+    opening.reason = 'not_a_member';
+    opening.team = verified.identity.teamId;
+  }
+  const caller = await admit(exchange, token, 1);
+  if (verified?.identity.kind !== 'user') throw new ProblemError('unauthorized');
+  opening.reason = 'used';
+  opening.member = caller.actor.id;
+  if (!caller.enabled) throw new ProblemError('api_disabled');
+  const { identity } = verified;
   const db = options.db.forCaller({ share: identity.teamId });
-  if (hash === null || !(await useLink(db, hash, clock.now())))
-    throw new ProblemError('unauthorized');
-  const session = await issueSessionToken(identity, {
+  if (!(await spendToken(db, identity.teamId, verified))) throw new ProblemError('unauthorized');
+  return issueSessionToken(identity, {
     secret: secrets.current,
     now: clock.now(),
     lifetimeS: SESSION_MAX_AGE_MS / 1000,
   });
-  const { publicUrl } = options;
-  const cookie = { ...cookieOptions(publicUrl), maxAge: SESSION_MAX_AGE_MS };
-  response.cookie(cookieOf(publicUrl), session, cookie);
-}
-
-/** Stands for the one use of a verified token; null: it is none for a link. */
-function hashOfUse({ teamId }: Extract<Identity, { kind: 'user' }>, token: string): string | null {
-  const { jti, iat = 0, exp = Infinity } = decodeJwt(token);
-  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_MAX_LENGTH) return null;
-  if (exp - iat > TOKEN_MAX_AGE_S) return null;
-  return createHash('sha256')
-    .update(JSON.stringify([teamId, jti]))
-    .digest('base64url');
 }
 
 /** The address in the admin page that the form names, or its first page. */

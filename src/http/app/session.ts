@@ -14,11 +14,14 @@ import {
   beginExchange,
   beginRefusal,
   describeProblem,
+  present,
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
 import { findTeamName, listDevelopmentPeople } from './caller-store.ts';
 import { cookieOf, cookieOptions, SESSION_MAX_AGE_MS } from './session-cookie.ts';
+import { logSession } from './session-log.ts';
+import { spendToken } from './spent-token-store.ts';
 import { issueToken } from './token.ts';
 
 const CSRF_HEADER = 'x-csrf-token';
@@ -31,12 +34,7 @@ export function addSessionRoutes(
   const { options } = given;
   router.post('/trpc-session', handle(given, openSession));
   router.get('/trpc-session', handle(given, describeSession));
-  router.delete('/trpc-session', (_request, response) => {
-    response
-      .clearCookie(cookieOf(options.publicUrl), cookieOptions(options.publicUrl))
-      .status(204)
-      .end();
-  });
+  router.delete('/trpc-session', handle(given, closeSession));
   if (options.developmentTeamId === null) return;
   const teamId = options.developmentTeamId;
   router.get(
@@ -53,21 +51,54 @@ export function addSessionRoutes(
 export function tokenOf(options: TrpcOptions, request: Request): string | null {
   const bearer = bearerTokenOf(request.headers.authorization);
   if (bearer !== null) return bearer;
-  const cookie = readCookie(cookieOf(options.publicUrl), request.headers.cookie ?? '');
+  const cookie = sessionOf(options, request);
   if (cookie === null) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead || isCsrfToken(options, request.headers[CSRF_HEADER], cookie) ? cookie : null;
 }
 
+/** The token of the cookie. */
+function sessionOf({ publicUrl }: TrpcOptions, { headers }: Request): string | null {
+  return readCookie(cookieOf(publicUrl), headers.cookie ?? '');
+}
+
 async function openSession(exchange: AppExchange): Promise<void> {
   const { options, request, response } = exchange;
   const token = bearerTokenOf(request.headers.authorization);
-  const caller = await admit(exchange, token, 1);
+  const caller = await admit(exchange, await present(exchange, token, 'app'), 1);
   if (token === null || caller.actor.kind !== 'user') throw new ProblemError('unauthorized');
   if (!caller.enabled) throw new ProblemError('api_disabled');
   const cookie = { ...cookieOptions(options.publicUrl), maxAge: SESSION_MAX_AGE_MS };
   response.cookie(cookieOf(options.publicUrl), token, cookie);
+  logSession(exchange, 'signed in', {
+    team: caller.team?.id,
+    member: caller.actor.id,
+    way: 'token',
+  });
   response.status(200).json({ csrf_token: csrfTokenOf(options.services.secrets.current, token) });
+}
+
+/**
+ * Ends the token of the cookie, on all processes. It needs no CSRF token: browsers ask before they
+ * send DELETE to another origin, and are refused. Whoever has no session gets the same answer.
+ */
+async function closeSession(exchange: AppExchange): Promise<void> {
+  const { options, request, response } = exchange;
+  const token = await present(exchange, sessionOf(options, request), 'app');
+  const caller = await admit(exchange, token, 1).catch((error: unknown) => {
+    if (error instanceof ProblemError && error.code === 'unauthorized') return null;
+    throw error;
+  });
+  const { verified } = token;
+  if (caller && verified?.identity.kind === 'user') {
+    const { teamId } = verified.identity;
+    const isNew = await spendToken(options.db.forCaller({ share: teamId }), teamId, verified);
+    if (isNew) logSession(exchange, 'signed out', { team: teamId, member: caller.actor.id });
+  } else await options.entrance.refused(request);
+  response
+    .clearCookie(cookieOf(options.publicUrl), cookieOptions(options.publicUrl))
+    .status(204)
+    .end();
 }
 
 /**
@@ -77,7 +108,8 @@ async function openSession(exchange: AppExchange): Promise<void> {
 async function describeSession(exchange: AppExchange): Promise<void> {
   const { options, request, response } = exchange;
   const token = tokenOf(options, request);
-  const { actor, team, enabled } = await admit(exchange, token, 1);
+  const presented = await present(exchange, token, 'app');
+  const { actor, team, enabled } = await admit(exchange, presented, 1);
   if (token === null || actor.kind !== 'user' || !team) throw new ProblemError('unauthorized');
   if (!enabled) throw new ProblemError('api_disabled');
   const isBearer = bearerTokenOf(request.headers.authorization) !== null;
@@ -108,7 +140,8 @@ async function logIn(exchange: AppExchange, teamId: string): Promise<void> {
   if (tokenKey?.kind !== 'secret') throw new ProblemError('not_found');
   const identity = { kind: 'user', userId: String(request.params['userId']), teamId } as const;
   const token = await issueToken(identity, tokenKey.secret, services.clock.now());
-  await admit(exchange, token, 1).catch((error: unknown) => {
+  const presented = await present(exchange, token, 'app');
+  await admit(exchange, presented, 1).catch((error: unknown) => {
     const isUnknown = error instanceof ProblemError && error.code === 'unauthorized';
     throw isUnknown ? new ProblemError('not_found') : error;
   });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   createRemoteJWKSet,
   errors,
@@ -20,6 +21,28 @@ export type Identity =
   | { readonly kind: 'user'; readonly userId: string; readonly teamId: string }
   | { readonly kind: 'platform'; readonly service: string };
 
+/**
+ * What a token opens: the app, or one session by a link, once. A token of the host application for
+ * a user is one for a link if it has a `jti` and a life of a minute at most. That is what the route
+ * of links has always demanded of it, so host applications need not mark it in another way.
+ */
+export type Opens = 'app' | 'link';
+
+/** A token that is valid now. */
+export interface VerifiedToken {
+  readonly identity: Identity;
+  readonly opens: Opens;
+  /** A hash that stands for the token in its team: it is marked when the token is spent. */
+  readonly id: string;
+  readonly expiresAt: Date;
+}
+
+/**
+ * Reads a token. Resolves with null for one that is not valid now or opens something else than what
+ * is wanted, whatever the reason.
+ */
+export type VerifyToken = (token: string, wanted: Opens) => Promise<VerifiedToken | null>;
+
 /** How tokens of the host application are verified: a shared secret, or its published keys. */
 export type TokenKey =
   | { readonly kind: 'secret'; readonly secret: string }
@@ -39,7 +62,10 @@ export const TOKEN_AUDIENCE = 'team-customer-api';
 
 /** Tokens must be short-lived. An older one is refused, whatever its `exp` says. */
 const MAX_AGE_S = 3600;
+/** For clocks that go wrong. */
 const CLOCK_TOLERANCE_S = 5;
+const LINK_MAX_AGE_S = 60;
+const JTI_MAX_LENGTH = 200;
 const JWKS_TIMEOUT_MS = 3_000;
 /**
  * A new key is accepted at most this long after it is published. Tokens with invented key ids cause
@@ -55,13 +81,10 @@ const claims = z.discriminatedUnion('kind', [
 ]);
 
 /**
- * Returns the function that reads a token. It resolves with null for a token that is not valid now,
- * whatever the reason. It throws `unavailable` when the published keys cannot be fetched.
+ * Returns the function that reads a token of the host application. It throws `unavailable` when the
+ * published keys cannot be fetched.
  */
-export function createTokenVerifier(
-  key: TokenKey,
-  clock: Clock,
-): (token: string) => Promise<Identity | null> {
+export function createTokenVerifier(key: TokenKey, clock: Clock): VerifyToken {
   const options: JWTVerifyOptions = {
     issuer: TOKEN_ISSUER,
     audience: TOKEN_AUDIENCE,
@@ -70,9 +93,12 @@ export function createTokenVerifier(
     clockTolerance: CLOCK_TOLERANCE_S,
   };
   const verify = verifierOf(key);
-  return async (token) => {
+  return async (token, wanted) => {
+    const now = clock.now();
     try {
-      return toIdentity(await verify(token, { ...options, currentDate: clock.now() }));
+      const payload = await verify(token, { ...options, currentDate: now });
+      const verified = toVerified(token, payload);
+      return verified?.opens === wanted && isInTime(verified, now) ? verified : null;
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       // jose throws many errors for an invalid token. The caller need not tell them apart.
@@ -136,6 +162,40 @@ function isTokensFault(error: unknown): boolean {
     error instanceof errors.JWKSMultipleMatchingKeys ||
     error instanceof errors.JOSENotSupported
   );
+}
+
+function toVerified(token: string, payload: JWTPayload): VerifiedToken | null {
+  const identity = toIdentity(payload);
+  if (identity === null) return null;
+  const { jti, iat = 0, exp = 0 } = payload;
+  const isForLink = identity.kind === 'user' && jti !== undefined && exp - iat <= LINK_MAX_AGE_S;
+  const id = isForLink ? idOfLink(jti) : idOfToken(token);
+  if (id === null) return null;
+  const opens = isForLink ? 'link' : 'app';
+  return { identity, opens, id, expiresAt: new Date(exp * 1000) };
+}
+
+/** A minute is a minute: the tolerance for clocks does not make the life of a link longer. */
+function isInTime({ opens, expiresAt }: VerifiedToken, now: Date): boolean {
+  return opens === 'app' || now < expiresAt;
+}
+
+/** Tokens with the same `jti` are one. null: it is no id. */
+function idOfLink(jti: unknown): string | null {
+  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_MAX_LENGTH) return null;
+  return digest(`link ${JSON.stringify(jti)}`);
+}
+
+/**
+ * Of what is signed. A signature has several spellings: the last character has bits that count for
+ * nothing, and of one with ECDSA anybody can make a second one.
+ */
+export function idOfToken(token: string): string {
+  return digest(`token ${token.slice(0, token.lastIndexOf('.'))}`);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 function toIdentity(payload: JWTPayload): Identity | null {

@@ -20,14 +20,14 @@ import {
   beginExchange,
   beginRefusal,
   describeProblem,
+  present,
   setProblemHeaders,
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
 import { addLinkRoute } from './link.ts';
-import { isSessionToken, verifySessionToken } from './session-token.ts';
 import { addSessionRoutes, tokenOf } from './session.ts';
-import { createTokenVerifier } from './token.ts';
+import { createVerifier } from './verify.ts';
 
 export type { TrpcOptions } from './admission.ts';
 
@@ -40,15 +40,10 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 /** `hostOrigins`: the origins of the host application, whose links open a session. */
 export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[]): Router {
   const router = Router();
-  const { services } = options;
-  const verifyOfHost = options.tokenKey
-    ? createTokenVerifier(options.tokenKey, services.clock)
-    : async () => null;
-  const verify: AppExchange['verify'] = (token) =>
-    isSessionToken(token) ? verifySessionToken(token, services) : verifyOfHost(token);
+  const verify = createVerifier(options);
   router.use(['/trpc', '/trpc-session'], helmet());
   addSessionRoutes(router, { options, verify });
-  addLinkRoute(router, { options, verify: verifyOfHost }, hostOrigins);
+  addLinkRoute(router, { options, verify }, hostOrigins);
   router.use('/trpc', async (request, response) => {
     const { traceparent } = request.headers;
     const trace = options.tracing?.request(traceparent, performance.now()) ?? null;
@@ -75,7 +70,9 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
   try {
     requireMethod(exchange);
     const path = request.path.slice(request.path.lastIndexOf('/') + 1);
-    const caller = await admit(exchange, tokenOf(options, request), countCalls(request, path));
+    const calls = countCalls(request, path);
+    const token = await present(exchange, tokenOf(options, request), 'app');
+    const caller = await admit(exchange, token, calls);
     // tRPC parses a body that is a text. Without one it would read the body itself.
     const owner = caller.team?.id ?? `service ${caller.actor.id}`;
     const body =

@@ -1,0 +1,19 @@
+import type { AppExchange } from './admission.ts';
+
+/** What a log line says besides. Never a token, nor what it was made of. */
+export interface SessionFacts {
+  readonly team?: string | undefined;
+  readonly member?: string | undefined;
+  readonly way?: 'token' | 'link';
+  /** Why a link was refused. */
+  readonly reason?: string;
+}
+
+/** Writes one log line about a session. */
+export function logSession(
+  { options, request, requestId }: AppExchange,
+  what: 'signed in' | 'signed out' | 'link refused',
+  facts: SessionFacts,
+): void {
+  options.logger.info({ requestId, ...facts, ip: options.ipOf(request) }, what);
+}

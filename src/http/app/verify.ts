@@ -1,0 +1,15 @@
+import type { TrpcOptions } from './admission.ts';
+import { isSessionToken, verifySessionToken } from './session-token.ts';
+import { createTokenVerifier, type VerifyToken } from './token.ts';
+
+/** Returns the function that reads every token: of the host application, or the service's own. */
+export function createVerifier({
+  tokenKey,
+  services,
+}: Pick<TrpcOptions, 'tokenKey' | 'services'>): VerifyToken {
+  const verifyOfHost = tokenKey ? createTokenVerifier(tokenKey, services.clock) : async () => null;
+  return async (token, wanted) => {
+    if (!isSessionToken(token)) return verifyOfHost(token, wanted);
+    return wanted === 'app' ? verifySessionToken(token, services) : null;
+  };
+}

@@ -1,0 +1,232 @@
+// What a token opens, and until when: signing in, links, and signing out on all processes.
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { removeOld } from '../../src/features/retention/service.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAs, appWith, codeOf, openSession, tokenOf } from '../support/app.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { followLink, HOST, linkToken, sent } from '../support/session-links.ts';
+
+let api: TestApi;
+/** Another process: it shares nothing but the database. */
+let other: TestApi;
+const logged: Record<string, string>[] = [];
+/** The API's clock, in milliseconds ahead of the time. */
+let ahead = 0;
+const clock = { now: () => new Date(Date.now() + ahead), override: () => null };
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  const onLog = (line: string) => logged.push(JSON.parse(line) as Record<string, string>);
+  const shared = { database, clock, onLog, app: { adminHostOrigins: [HOST] } };
+  const gone = makeMember('a', 'gone', { status: 'ended' });
+  const seed = makeSeed([makeTeam('a', { members: [gone] }), makeTeam('b'), makeTeam('closing')]);
+  api = await startTestApi({ ...shared, seed });
+  const kept = { ...database, drop: async () => undefined };
+  other = await startTestApi({ ...shared, database: kept, seed: makeSeed([]) });
+});
+beforeEach(() => {
+  logged.length = 0;
+  ahead = 0;
+});
+
+const ownerToken = (lifetimeS = 900, team = 'a') =>
+  tokenOf(
+    { kind: 'user', userId: userId(team, 'owner'), teamId: `team_${team}` },
+    clock.now(),
+    lifetimeS,
+  );
+const me = (token: string, on = api) => codeOf(appAs(on, token).v1.me.get.query({}));
+const sessionStatus = async (cookie: string, on = api) =>
+  (await fetch(`${on.url}/trpc-session`, { headers: sent(cookie) })).status;
+const signOut = async (headers: Record<string, string>, on = api) => {
+  const response = await fetch(`${on.url}/trpc-session`, { method: 'DELETE', headers });
+  return { status: response.status, cookie: response.headers.getSetCookie()[0] };
+};
+const said = () =>
+  logged
+    .filter(({ msg }) => msg !== 'request')
+    .map(({ msg, team, member, way, reason, requestId }) => {
+      expect(requestId).toMatch(/^[\da-f-]{36}$/);
+      return [msg, team, member, way, reason].filter((part) => part !== undefined).join(' ');
+    });
+
+describe('a token for a link', () => {
+  test('opens the route of links and nothing else', async () => {
+    const token = await linkToken();
+    expect(await me(token)).toBe('unauthorized');
+    expect(await openSession(api, token)).toMatchObject({ status: 401, headers: {} });
+    expect(await sessionStatus(`svc_session=${token}`)).toBe(401);
+    const { status, cookie } = await followLink(api, token);
+    expect([status, await sessionStatus(cookie)]).toEqual([303, 200]);
+    expect(await me(token)).toBe('unauthorized');
+  });
+
+  test('is one by its id and its short life, whatever its id is', async () => {
+    for (const jti of ['x'.repeat(201), '', 7]) {
+      const token = await linkToken({ jti });
+      expect(await me(token)).toBe('unauthorized');
+      expect(await sessionStatus((await followLink(api, token)).cookie)).toBe(401);
+    }
+    const now = Math.floor(Date.now() / 1000);
+    for (const claims of [{ exp: now + 61 }, { jti: undefined }]) {
+      const token = await linkToken(claims);
+      expect(await me(token)).toBe('ok');
+      expect(await sessionStatus((await followLink(api, token)).cookie)).toBe(401);
+    }
+  });
+
+  test('is valid for 60 s: the tolerance for clocks does not make it longer', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const after = async (s: number) => {
+      const token = await linkToken({ iat: now, exp: now + 60 });
+      ahead = now * 1000 + s * 1000 - Date.now();
+      return sessionStatus((await followLink(api, token)).cookie);
+    };
+    expect(await after(-4.5)).toBe(200);
+    expect(await after(57)).toBe(200);
+    expect(await after(60)).toBe(401);
+    expect(await after(64)).toBe(401);
+  });
+
+  test('works once on all processes, for each team with the same id', async () => {
+    const jti = 'the same';
+    const first = await linkToken({ jti });
+    const both = await Promise.all([followLink(api, first), followLink(other, first)]);
+    const open = await Promise.all(both.map(({ cookie }) => sessionStatus(cookie)));
+    expect(open.toSorted((a, b) => a - b)).toEqual([200, 401]);
+    const again = await followLink(other, await linkToken({ jti }));
+    expect(await sessionStatus(again.cookie)).toBe(401);
+    const ofB = await followLink(api, await linkToken({ jti }, 'b'));
+    expect(await sessionStatus(ofB.cookie)).toBe(200);
+  });
+
+  test.each(['suspended', 'ended'])('of a team that is %s is refused, unused', async (status) => {
+    const set = (to: string) =>
+      api.db.pool.query(`update team set status = $1 where id = 'team_closing'`, [to]);
+    const token = await linkToken({}, 'closing');
+    await set(status);
+    const { cookie, ...refused } = await followLink(api, token);
+    expect([refused.status, refused.to, cookie]).toEqual([403, null, '']);
+    await set('active');
+    expect(await sessionStatus((await followLink(api, token)).cookie)).toBe(200);
+  });
+});
+
+describe('signing out', () => {
+  test('ends the token of the session on all processes, and no other', async () => {
+    const [token, another] = [await ownerToken(), await ownerToken(901)];
+    const { headers } = await openSession(api, token);
+    expect(await signOut(headers)).toMatchObject({ status: 204 });
+    for (const process of [api, other]) {
+      expect(await me(token, process)).toBe('unauthorized');
+      expect(await codeOf(appWith(process, headers).v1.me.get.query({}))).toBe('unauthorized');
+      expect(await openSession(process, token)).toMatchObject({ status: 401, headers: {} });
+      expect(await me(another, process)).toBe('ok');
+    }
+  });
+
+  test('ends a session that a link opened, and no other of the same second', async () => {
+    const links = await Promise.all(
+      [linkToken(), linkToken()].map(async (token) => followLink(api, await token)),
+    );
+    const [one, two] = links.map(({ cookie }) => cookie);
+    expect((await signOut(sent(one ?? ''), other)).status).toBe(204);
+    expect(await sessionStatus(one ?? '')).toBe(401);
+    expect(await sessionStatus(two ?? '')).toBe(200);
+  });
+
+  // The last character of a signature has bits that no verifier reads.
+  test('ends every spelling of the token', async () => {
+    const token = await ownerToken(902);
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const last = letters.indexOf(token.at(-1) ?? '');
+    const twin = token.slice(0, -1) + (letters[last ^ 1] ?? '');
+    expect(await me(twin)).toBe('ok');
+    await signOut((await openSession(api, token)).headers);
+    expect(await me(twin)).toBe('unauthorized');
+  });
+
+  test('is 204 for whoever has no session, again and again', async () => {
+    const token = await ownerToken(903);
+    const { headers } = await openSession(api, token);
+    for (const given of [headers, headers, { cookie: 'svc_session=nothing' }, {}]) {
+      const { status, cookie } = await signOut(given);
+      expect(status).toBe(204);
+      expect(cookie).toMatch(/^svc_session=; /);
+    }
+  });
+
+  test('is a matter of the team of the token', async () => {
+    const token = await ownerToken(904);
+    await api.db.pool.query('delete from spent_token');
+    await signOut((await openSession(api, token)).headers);
+    expect(await me(token)).toBe('unauthorized');
+    await api.db.pool.query(`update spent_token set team_id = 'team_b'`);
+    expect(await me(token)).toBe('ok');
+  });
+
+  test('holds after old rows were removed, until the token has expired', async () => {
+    const token = await ownerToken(905);
+    const link = await linkToken();
+    await signOut((await openSession(api, token)).headers);
+    expect((await followLink(api, link)).status).toBe(303);
+    for (ahead of [0, 30_000, 890_000]) {
+      await removeOld(api.db, clock);
+      expect(await me(token)).toBe('unauthorized');
+      expect(await sessionStatus((await followLink(api, link)).cookie)).toBe(401);
+    }
+    ahead = 3 * 3_600_000;
+    expect(await removeOld(api.db, clock)).toMatchObject({
+      spent_tokens: expect.any(Number),
+    });
+    const { rows } = await api.db.pool.query('select id from spent_token');
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('the log', () => {
+  test('tells who signed in and out, and by which way', async () => {
+    const { headers } = await openSession(api, await ownerToken(906));
+    const { cookie } = await followLink(api, await linkToken());
+    await signOut(headers);
+    await signOut(sent(cookie));
+    expect(said()).toEqual([
+      'signed in team_a mem_a_owner token',
+      'signed in team_a mem_a_owner link',
+      'signed out team_a mem_a_owner',
+      'signed out team_a mem_a_owner',
+    ]);
+  });
+
+  test('tells why a link was refused', async () => {
+    const used = await linkToken();
+    await followLink(api, used);
+    logged.length = 0;
+    await followLink(api, used);
+    await followLink(api, await ownerToken(907));
+    await followLink(api, await linkToken({ sub: userId('a', 'gone') }));
+    await followLink(api, await linkToken(), { origin: 'https://evil.example' });
+    await api.db.pool.query(`update team set status = 'ended' where id = 'team_closing'`);
+    await followLink(api, await linkToken({}, 'closing'));
+    await api.db.pool.query(`update team set status = 'active' where id = 'team_closing'`);
+    expect(said()).toEqual([
+      'link refused team_a mem_a_owner used',
+      'link refused not_valid',
+      'link refused team_a not_a_member',
+      'link refused forbidden',
+      'link refused team_closing mem_closing_owner api_disabled',
+    ]);
+  });
+
+  test('holds no token', async () => {
+    const tokens = [await ownerToken(908), await linkToken()];
+    const { headers } = await openSession(api, tokens[0] ?? '');
+    const { cookie } = await followLink(api, tokens[1] ?? '');
+    await followLink(api, tokens[1] ?? '');
+    await signOut(headers);
+    const text = JSON.stringify(logged);
+    for (const token of [...tokens, sent(cookie).cookie.split('=')[1] ?? ''])
+      for (const part of token.split('.')) expect(text).not.toContain(part);
+  });
+});
