@@ -11,7 +11,7 @@ import { openNodeConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
 import type { Shard } from './shards.ts';
 import { createSlowReport, type SlowStatement } from './slow-statements.ts';
-import { ask, withFirst, type Observe, type Statement } from './statement.ts';
+import { ask, withFirst, type Observe, type Statement, type Wire } from './statement.ts';
 import { createTeamNodes } from './team-nodes.ts';
 import { alsoTrace } from './traced-statements.ts';
 import { openTransactions } from './transactions.ts';
@@ -35,7 +35,7 @@ export interface Db {
   readonly prisma: PrismaClient;
   /**
    * Runs `work` in a transaction. A nested call joins the outer one. Commits only if `work`
-   * resolves. Never wait for HTTP inside.
+   * resolves. Never wait for HTTP inside. Afterwards `tx` refuses everything.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** The part of a distributed database that it leads to (shards.ts). Otherwise it is the whole. */
@@ -156,7 +156,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   const scope = new AsyncLocalStorage<PrismaScope>();
   const prisma = openPrisma({
     pool: connections.pool,
-    watchdog,
     scope,
     runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
   });
@@ -169,21 +168,21 @@ export function openDatabase(options: DatabaseOptions): Database {
   );
   const askBy =
     (observe: Observe) =>
-    <Row>(client: pg.PoolClient, what: Statement<Row>, values: readonly unknown[]) =>
-      watchdog.guard(client, ask(client, { what, values, observe }));
+    <Row>(wire: Wire, what: Statement<Row>, values: readonly unknown[]) =>
+      ask(wire, { what, values, observe });
   const queryFor = (caller: Caller): Db['query'] => {
     const askOn = askBy(observeFor(caller));
-    return (what, values) => statements.run(caller, (client) => askOn(client, what, values));
+    return (what, values) => statements.run(caller, (wire) => askOn(wire, what, values));
   };
   const askCommon = askBy(observeFor(THE_PROCESS));
   const sendCommon =
     (node: string | null) =>
     <T>(send: Send<T>): Promise<T> =>
-      common.run(node, (client) => runLimited(limits, client, () => send(client)));
+      common.run(node, (client) => runLimited(limits, client, send));
   const queryBy =
     (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
-      run((client) => askCommon(client, what, values));
+      run((wire) => askCommon(wire, what, values));
   const sendAlone = sendCommon(null);
   const own = withFirst(queryBy(sendAlone));
   const nodes = createTeamNodes(own);
@@ -215,7 +214,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return {
         ...withFirst(queryFor(caller)),
         get prisma() {
-          return prismaFor(prisma, scope, caller);
+          return prismaFor(prisma, scope, { caller });
         },
         transaction: (work) => transactions.run(caller, work),
       };
@@ -234,7 +233,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       hasLostStatement = await common.run(
         null,
         async (client) =>
-          connections.isPooled(client) && (await askCommon(client, FIND_OWN_NAME, [])).length > 0,
+          connections.isPooled(client) &&
+          (await runLimited(limits, client, (wire) => askCommon(wire, FIND_OWN_NAME, []))).length >
+            0,
       );
       return hasLostStatement;
     },

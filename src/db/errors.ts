@@ -12,16 +12,18 @@ import { ProblemError } from '../core/problem.ts';
  *   caller this is the same as our own limit on the time of an answer.
  * - 58: the server's own system failed, for instance a disk.
  * - 25006: the server is read-only after a failover.
+ * - 25P03: the server has ended a transaction that waited for this process for too long.
  * - 26000, 42P05: a pooler does not follow prepared statements (`poolers.ts`).
  * - 40001, 40P01: a serialization failure, a deadlock.
  */
-const UNAVAILABLE_STATE = /^(?:(?:08|28|3D|53|57|58)[0-9A-Z]{3}|25006|26000|40001|40P01|42P05)$/;
+const UNAVAILABLE_STATE =
+  /^(?:(?:08|28|3D|53|57|58)[0-9A-Z]{3}|25006|25P03|26000|40001|40P01|42P05)$/;
 /**
- * Those after which the connection is of no use: it failed, the server has ended it (57P), it
- * leads to a server that cannot write, or its prepared statements are lost. After all others it can
- * go on.
+ * Those after which the connection is of no use: it failed, the server has ended it (57P, 25P03),
+ * it leads to a server that cannot write, or its prepared statements are lost. After all others it
+ * can go on.
  */
-const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006|26000|42P05)$/;
+const BROKEN_STATE = /^(?:08[0-9A-Z]{3}|57P[0-9A-Z]{2}|25006|25P03|26000|42P05)$/;
 /** Our own code for a connection that leads to a node in recovery. */
 const STANDBY = 'ERR_DATABASE_STANDBY';
 /**
@@ -36,6 +38,11 @@ const IN_RECOVERY = /\bduring recovery\b|\brecovery is in progress\b|\bin a hot 
  * The text of the error may be in another language.
  */
 const REFUSES_UNLOGGED = 'get_relation_info';
+/**
+ * The function of Postgres that refuses a prepared statement whose result has other columns or
+ * types than when it was planned (0A000). Planned again it works.
+ */
+const REFUSES_STALE_PLAN = 'RevalidateCachedQuery';
 /**
  * What Citus says, as an internal error, when a shard is split or a kept connection to a node has
  * broken. The next attempt finds the new shard, or makes a new connection.
@@ -90,7 +97,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (UNAVAILABLE_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
-  if (hasShardChanged(error)) return true;
+  if (hasShardChanged(error) || isStalePlan(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (PRISMA_CODES.has(code) || UNAVAILABLE_STATE.test(prismaState(error))) return true;
   return BROKEN_CONNECTION.test(error.message) || isUnavailable(error.cause);
@@ -104,6 +111,7 @@ export function isConnectionBroken(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (BROKEN_STATE.test(code) || NETWORK_CODES.has(code) || isStandby(error)) return true;
+  if (isStalePlan(error)) return true;
   return BROKEN_CONNECTION.test(error.message) || isConnectionBroken(error.cause);
 }
 
@@ -119,6 +127,12 @@ export function isStandby(error: Error): boolean {
 function hasShardChanged(error: Error): boolean {
   const isInternal = [codeOf(error), prismaState(error)].includes(INTERNAL_STATE);
   return isInternal && SHARD_HAS_CHANGED.test(error.message);
+}
+
+/** Whether a migration has changed what a statement returns since it was planned. */
+export function isStalePlan(error: Error | null): boolean {
+  if (error === null || !('routine' in error)) return false;
+  return error.routine === REFUSES_STALE_PLAN && codeOf(error) === '0A000';
 }
 
 /** The error of a connection that leads to a node in recovery. */

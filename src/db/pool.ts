@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { rethrow, standbyError } from './errors.ts';
 import { isPooled, watchStatements } from './poolers.ts';
+import { describeAlways, PreparedQuery, type WireQuery } from './prepared-query.ts';
 import { poolToPrimary } from './primary-client.ts';
+import { statement } from './statement.ts';
 import { textTypes } from './types.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -17,14 +19,12 @@ export interface ConnectionPool {
   /** Allows one connection more. */
   readonly grow: () => void;
   /**
-   * Whether the server limits the time of each statement on this connection by itself. If not, a
-   * statement needs a transaction that begins with `beginLimited`.
+   * What must come before the statements of each transaction on this connection, a single statement
+   * included. Nothing, if the server limits the time of its statements by itself.
    */
-  isLimited(client: pg.PoolClient): boolean;
+  limitsFor(client: pg.PoolClient, statementTimeoutMs?: number): readonly WireQuery[];
   /** Whether the connection leads to a pooler. */
   isPooled(client: pg.PoolClient): boolean;
-  /** Returns SQL that begins a transaction with the limits, for connections without. */
-  beginLimited(statementTimeoutMs?: number): string;
 }
 
 export interface PoolOptions {
@@ -54,7 +54,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
  * The server limits the time of statements, so that it also ends those of a process that no longer
  * exists. The limits are parameters of the session. PgBouncer's transaction mode has no sessions:
  * it refuses such parameters, or ignores them, and a `SET` would reach other clients. There each
- * transaction sets them for itself, and a single statement becomes a transaction.
+ * transaction sets them for itself, and a single statement shares a Sync with them.
  */
 export function openPool(options: PoolOptions): ConnectionPool {
   const { url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;
@@ -68,7 +68,10 @@ export function openPool(options: PoolOptions): ConnectionPool {
     const session = await watchdog.guard(client, readSession(client));
     // A pooler's report of it may be old.
     if (session.isStandby) throw standbyError();
-    if (isPooled(client, session.pid)) pooled.add(client);
+    if (isPooled(client, session.pid)) {
+      pooled.add(client);
+      describeAlways(client);
+    }
     if (session.limitMs > 0 && session.limitMs <= statementTimeoutMs) limited.add(client);
   };
   const pool = new pg.Pool({
@@ -109,16 +112,21 @@ export function openPool(options: PoolOptions): ConnectionPool {
     grow: () => {
       pool.options.max += 1;
     },
-    isLimited: (client) => limited.has(client),
-    isPooled: (client) => pooled.has(client),
-    beginLimited: (ms = statementTimeoutMs) => {
-      const settings = Object.entries({ ...limits, statement_timeout: ms });
-      return ['BEGIN', ...settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`)].join(
-        '; ',
-      );
+    limitsFor: (client, ms = statementTimeoutMs) => {
+      if (limited.has(client)) return [];
+      const values = [ms, IDLE_IN_TRANSACTION_TIMEOUT_MS];
+      // If it fails, so does what comes behind it.
+      return [new PreparedQuery(LIMIT, values, () => undefined)];
     },
+    isPooled: (client) => pooled.has(client),
   };
 }
+
+const LIMIT = statement(
+  'pool.limit',
+  `select set_config('statement_timeout', $1, true),
+     set_config('idle_in_transaction_session_timeout', $2, true)`,
+);
 
 /** What the server says about a session, in one round trip. */
 interface Session {

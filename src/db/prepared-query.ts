@@ -1,28 +1,26 @@
+import { createRequire } from 'node:module';
 import pg from 'pg';
-import { rowReaderOf, type Column, type RowReader } from './row-reader.ts';
+import { shapeOf, type Column, type Shape } from './row-reader.ts';
+
+/** pg's form of a value on the wire: a text, bytes or null. Throws if it has none. */
+const { prepareValue } = createRequire(import.meta.url)('pg/lib/utils.js') as {
+  readonly prepareValue: (value: unknown) => unknown;
+};
 
 /**
- * A prepared statement that is described once on each connection.
- *
- * pg asks the server for the columns of the result at every execution, and reads them again. They
- * do not change while the statement is prepared, so the second execution goes without. A statement
- * without a name is planned, and described, at each call. What is used of pg here is not in its
- * types.
+ * A statement as it goes on the wire, alone or in a group (`query-group.ts`). What is used of pg
+ * here is not in its types. Throws if one of its values cannot be sent: nothing is on its way then.
  */
-export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
-  #readers: StatementReaders | undefined;
-  #known: RowReader | undefined;
-  /** The size of the rows that have come. */
-  bytes = 0;
+export class WireQuery extends (pg.Query as unknown as QueryClass) {
   /** When it was sent, as `performance.now()` says. */
   sentAt = 0;
-  /** True as soon as one of its values cannot be sent, or the server has refused it. */
-  hasFailed = false;
 
-  constructor({ name, text }: Named, values: readonly unknown[], callback: Callback) {
-    // As a text: pg copies a configuration property by property at each execution.
-    super(text, values, callback);
-    this.name = name;
+  constructor(config: string | pg.QueryConfig, values: readonly unknown[], callback: Callback) {
+    super(
+      config,
+      values.map((value) => prepareValue(value)),
+      callback,
+    );
   }
 
   /** As `client.query` takes it. */
@@ -30,34 +28,81 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
     return this as unknown as pg.Submittable;
   }
 
-  /** Whether the connection has executed the statement before. */
-  isKnownOn(connection: Connection): boolean {
-    return knownOn(connection).readers.has(this.name);
+  /** Writes it without a Sync. */
+  write(connection: Connection): void {
+    this.sentAt = performance.now();
+    connection.parse({ name: '', text: this.text });
+    this.execute(connection, '', true);
   }
 
+  /** Always the extended protocol. */
+  override requiresPreparation(): boolean {
+    return true;
+  }
+
+  /** pg sends a statement that stands alone by this. */
   override prepare(connection: Connection): void {
-    this.sentAt = performance.now();
-    if (this.name === undefined) return super.prepare(connection);
-    const { undescribed } = this.#lookUp(connection);
-    super.prepare(this.#known ? undescribed : connection);
+    this.write(connection);
+    connection.sync();
   }
 
-  /** Like `prepare`, for a known statement whose answer comes with that of a later one. */
-  prepareUnsynced(connection: Connection): void {
+  protected execute(connection: Connection, statement: string, isDescribed: boolean): void {
+    connection.bind({ statement, values: this.values });
+    if (isDescribed) connection.describe({ type: 'P', name: '' });
+    connection.execute();
+  }
+}
+
+/**
+ * A prepared statement that is described once on each connection.
+ *
+ * pg asks the server for the columns of the result at every execution, and reads them again. They
+ * do not change while the statement is prepared: Postgres refuses it if they would. So the second
+ * execution goes without. A statement without a name is planned, and described, at each call.
+ *
+ * Whether Postgres has prepared a statement is known when its columns come, or its result. Until
+ * then it is sent under no name by whoever else needs it. After an error nobody knows, so the name
+ * is closed before it is used again. To close what does not exist is no error.
+ */
+export class PreparedQuery extends WireQuery {
+  #statements: Map<string, Progress> | undefined;
+  #shape: Shape | undefined;
+  /** The size of the rows that have come. */
+  bytes = 0;
+
+  constructor({ name, text }: Named, values: readonly unknown[], callback: Callback) {
+    // As a text: pg copies a configuration property by property at each execution.
+    super(text, values, callback);
+    this.name = name;
+  }
+
+  override write(connection: Connection): void {
+    const { name } = this;
+    const { statements, describesAlways } = knownOn(connection);
+    const progress = name === undefined ? 'asked' : statements.get(name);
+    if (name === undefined || progress === 'asked') return super.write(connection);
     this.sentAt = performance.now();
-    super.prepare(this.#lookUp(connection).unsynced);
+    if (typeof progress === 'object') {
+      this.#shape = progress;
+      return this.execute(connection, name, describesAlways);
+    }
+    if (progress === 'unsure') connection.close({ type: 'S', name });
+    statements.set(name, 'asked');
+    this.#statements = statements;
+    connection.parse({ name, text: this.text });
+    this.execute(connection, name, true);
   }
 
   override handleRowDescription({ fields }: { readonly fields: readonly Column[] }): void {
-    this.#learn(rowReaderOf(fields));
+    this.#learn(shapeOf(fields));
   }
 
   override handleDataRow({ fields: texts, length }: DataRow): void {
     this.bytes += length;
-    const toRow = this.#known;
-    if (!toRow || this._canceledDueToError) return;
+    const shape = this.#shape;
+    if (!shape || this._canceledDueToError) return;
     try {
-      this._result.rows.push(toRow(texts));
+      this._result.rows.push(shape.read(texts));
     } catch (error) {
       this._canceledDueToError = error as Error;
     }
@@ -65,26 +110,22 @@ export class PreparedQuery extends (pg.Query as unknown as QueryClass) {
 
   override handleCommandComplete(message: object, connection: Connection): void {
     // A statement without a result has no description.
-    if (!this.#known) this.#learn(rowReaderOf([]));
+    if (!this.#shape) this.#learn(shapeOf([]));
     super.handleCommandComplete(message, connection);
   }
 
-  override handleError(error: Error, connection: Connection): void {
-    this.hasFailed = true;
-    this.#readers?.delete(this.name);
+  override handleError(error: Error, connection?: Connection): void {
+    if (!this.#shape && this.name !== undefined) this.#statements?.set(this.name, 'unsure');
     super.handleError(error, connection);
   }
 
-  #lookUp(connection: Connection): Known {
-    const known = knownOn(connection);
-    this.#readers = known.readers;
-    this.#known = known.readers.get(this.name);
-    return known;
-  }
-
-  #learn(reader: RowReader): void {
-    this.#known = reader;
-    this.#readers?.set(this.name, reader);
+  #learn(shape: Shape): void {
+    this.#shape = shape;
+    if (this.name === undefined) return;
+    this.#statements?.set(this.name, shape);
+    const names = declared.get(this.name) ?? shape.names;
+    if (names === shape.names) declared.set(this.name, names);
+    else this._canceledDueToError = new Error(`the columns of ${this.name} have changed`);
   }
 }
 
@@ -96,16 +137,19 @@ interface Named {
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
-/** Name of a statement → what reads its rows. */
-type StatementReaders = Map<string | undefined, RowReader>;
+/**
+ * How far a statement is on a connection: asked for, unsure after an error, or known by the shape
+ * of its rows.
+ */
+type Progress = 'asked' | 'unsure' | Shape;
+
+/** Name of a statement → the names of its columns, as they came first in this process. */
+const declared = new Map<string, string>();
 
 /** What is known on a connection. */
 interface Known {
-  readonly readers: StatementReaders;
-  /** The same connection for a query that needs no description of its result. */
-  readonly undescribed: Connection;
-  /** The same one for such a query that is followed by another one. */
-  readonly unsynced: Connection;
+  readonly statements: Map<string, Progress>;
+  describesAlways: boolean;
 }
 
 const knownByConnection = new WeakMap<Connection, Known>();
@@ -113,20 +157,32 @@ const knownByConnection = new WeakMap<Connection, Known>();
 function knownOn(connection: Connection): Known {
   const known = knownByConnection.get(connection);
   if (known) return known;
-  const nothing = { value: () => undefined };
-  const undescribed = Object.create(connection, { describe: nothing });
-  // If a value cannot be sent, pg would also close the statement, which is known as open here.
-  const unsynced = Object.create(undescribed, { sync: nothing, close: nothing });
-  const made = { readers: new Map(), undescribed, unsynced };
+  const made = { statements: new Map(), describesAlways: false };
   knownByConnection.set(connection, made);
   return made;
 }
 
+/**
+ * Makes statements ask for their columns at each execution. For a pooler, behind which each may
+ * meet another connection, that has prepared it at another time.
+ */
+export function describeAlways(client: pg.ClientBase): void {
+  knownOn((client as unknown as { readonly connection: Connection }).connection).describesAlways =
+    true;
+}
+
 /** pg's connection, as a query uses it. */
 export interface Connection {
+  readonly stream: { cork(): void; uncork(): void };
+  readonly parse: (message: { readonly name: string; readonly text: string }) => void;
+  readonly bind: (message: {
+    readonly statement: string;
+    readonly values: readonly unknown[];
+  }) => void;
   readonly describe: (message: object) => void;
-  readonly sync: () => void;
+  readonly execute: () => void;
   readonly close: (message: object) => void;
+  readonly sync: () => void;
 }
 
 export interface DataRow {
@@ -135,17 +191,28 @@ export interface DataRow {
   readonly length: number;
 }
 
-/** pg's query with the methods that its client calls. */
-interface Query {
-  name: string | undefined;
-  readonly _result: { readonly rows: object[] };
-  _canceledDueToError: Error | false;
-  prepare(connection: Connection): void;
+/** What pg's client calls when the answers to a query come. */
+export interface Answered {
   handleRowDescription(message: { readonly fields: readonly Column[] }): void;
   handleDataRow(message: DataRow): void;
   handleCommandComplete(message: object, connection: Connection): void;
   handleReadyForQuery(connection: Connection): void;
-  handleError(error: Error, connection: Connection): void;
+  handleError(error: Error, connection?: Connection): void;
 }
 
-type QueryClass = new (text: string, values: readonly unknown[], callback: Callback) => Query;
+/** pg's query with the methods that its client calls. */
+interface Query extends Answered {
+  name: string | undefined;
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly _result: { readonly rows: object[] };
+  _canceledDueToError: Error | false;
+  requiresPreparation(): boolean;
+  prepare(connection: Connection): void;
+}
+
+type QueryClass = new (
+  text: string | pg.QueryConfig,
+  values: readonly unknown[],
+  callback: Callback,
+) => Query;

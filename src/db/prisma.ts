@@ -3,38 +3,38 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import type { Caller } from './fair-queue.ts';
 import { PrismaClient } from './generated/client.ts';
+import { WireQuery } from './prepared-query.ts';
+import type { Send } from './single-statements.ts';
+import type { Sendable } from './statement.ts';
 import { traced } from './traced-statements.ts';
-import type { Watchdog } from './watchdog.ts';
 
 /** What Prisma's statements belong to: a caller, and perhaps a transaction. */
 export interface PrismaScope {
   readonly caller: Caller;
-  /** Returns the connection of the transaction, after all that was to be sent before. */
-  readonly takeClient?: () => pg.PoolClient;
+  /** Asks in the transaction. */
+  readonly ask?: (statement: Sendable<pg.QueryResult>) => Promise<pg.QueryResult>;
 }
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
 export function openPrisma({
   pool,
-  watchdog,
   scope,
   runAlone,
 }: {
   readonly pool: pg.Pool;
-  readonly watchdog: Watchdog;
   readonly scope: AsyncLocalStorage<PrismaScope>;
   /** Runs a statement outside a transaction. Without a caller it is the process's own. */
-  readonly runAlone: <T>(
-    caller: Caller | undefined,
-    send: (client: pg.PoolClient) => Promise<T>,
-  ) => Promise<T>;
+  readonly runAlone: <T>(caller: Caller | undefined, send: Send<T>) => Promise<T>;
 }): PrismaClient {
-  const query = (config: pg.QueryConfig): Promise<pg.QueryResult> => {
+  const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const current = scope.getStore();
-    const send = (client: pg.PoolClient): Promise<pg.QueryResult> =>
-      traced(current?.caller, config.text, watchdog.guard(client, client.query(config)));
-    if (current?.takeClient) return send(current.takeClient());
-    return runAlone(current?.caller, send);
+    const what = toSendable(config);
+    const send: Send<pg.QueryResult> = (wire) => {
+      wire(what.query);
+      return what.result;
+    };
+    const asked = current?.ask ? current.ask(what) : runAlone(current?.caller, send);
+    return traced(current?.caller, config.text, asked);
   };
   // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.
   const routed = Object.create(pool, { query: { value: query } }) as pg.Pool;
@@ -47,16 +47,25 @@ export function openPrisma({
   }) as unknown as PrismaClient;
 }
 
-/** Returns Prisma for the statements of a caller outside a transaction. */
+/** Returns Prisma for the statements of one scope, whoever calls it. */
 export function prismaFor(
   prisma: PrismaClient,
-  scope: AsyncLocalStorage<PrismaScope>,
-  caller: Caller,
+  scopes: AsyncLocalStorage<PrismaScope>,
+  scope: PrismaScope,
 ): PrismaClient {
   return prisma.$extends({
     query: {
       // Prisma begins to work when somebody waits, which must happen inside the scope.
-      $allOperations: ({ args, query }) => scope.run({ caller }, async () => await query(args)),
+      $allOperations: ({ args, query }) => scopes.run(scope, async () => await query(args)),
     },
   }) as unknown as PrismaClient;
+}
+
+/** A statement of Prisma's, which is planned at each call. */
+function toSendable(config: pg.QueryConfig): Sendable<pg.QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+  const query = new WireQuery(config, config.values ?? [], (error, result) =>
+    error ? reject(error) : resolve(result),
+  );
+  return { query, result: promise };
 }

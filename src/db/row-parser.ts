@@ -30,10 +30,16 @@ interface MessageParser {
 }
 
 const DATA_ROW = 'D'.charCodeAt(0);
+const ROW_DESCRIPTION = 'T'.charCodeAt(0);
+/** More than there are statements; a process for tests or for a moved shard may see others. */
+const MAX_DESCRIPTIONS = 2_000;
 /** `length` counts itself. */
 const LENGTH_BYTES = 4;
 /** A longer row has few values for its size: to look through it would cost more than it saves. */
 const ROW_MAX_BYTES = 4_096;
+
+/** Message → what it says. Nobody changes that. */
+const descriptions = new Map<string, BackendMessage>();
 
 class RowParser extends (Parser as unknown as new () => MessageParser) {
   override handlePacket(
@@ -42,11 +48,25 @@ class RowParser extends (Parser as unknown as new () => MessageParser) {
     length: number,
     bytes: Buffer,
   ): BackendMessage {
+    if (code === ROW_DESCRIPTION)
+      return sameAsBefore(bytes.toString('latin1', offset, offset + length - LENGTH_BYTES), () =>
+        super.handlePacket(offset, code, length, bytes),
+      );
     if (code !== DATA_ROW || length > ROW_MAX_BYTES)
       return super.handlePacket(offset, code, length, bytes);
     const end = offset + length - LENGTH_BYTES;
     return new DataRowMessage(length, readTexts(bytes, offset, end) as string[]);
   }
+}
+
+/** Reads a description of columns once: behind a pooler one comes with each result. */
+function sameAsBefore(bytes: string, read: () => BackendMessage): BackendMessage {
+  const known = descriptions.get(bytes);
+  if (known) return known;
+  if (descriptions.size >= MAX_DESCRIPTIONS) descriptions.clear();
+  const made = read();
+  descriptions.set(bytes, made);
+  return made;
 }
 
 /**

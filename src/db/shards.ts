@@ -139,11 +139,15 @@ type Translate = <Row>(what: Statement<Row>) => Statement<Row>;
 
 function inShard(tx: Tx, shard: Shard, translate: Translate): Tx {
   const own: Tx = {
-    ...tx,
+    get prisma() {
+      return tx.prisma;
+    },
+    trace: tx.trace,
+    wakeAfterCommit: (what) => tx.wakeAfterCommit(what),
     shard,
     ...withFirst((what, values) => tx.query(translate(what), values)),
     send: (what, values) => tx.send(translate(what), values),
-    transaction: (work) => work(own),
+    transaction: (work) => tx.transaction(() => work(own)),
   };
   return own;
 }

@@ -9,15 +9,17 @@
  */
 import type pg from 'pg';
 import { cancelOnHangUp } from './cancel.ts';
-import { isCancelled, isConnectionBroken, rethrow } from './errors.ts';
+import { isCancelled, isConnectionBroken } from './errors.ts';
 import { createFairQueue, halfOf, hungUp, isPatient, type Caller } from './fair-queue.ts';
 import type { ConnectionPool } from './pool.ts';
 import { streamOf } from './primary-client.ts';
+import { wireTo } from './query-group.ts';
 import { openNodeConnections } from './shared-connections.ts';
+import type { Wire } from './statement.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** Sends a statement. May be called a second time, on another connection. */
-export type Send<T> = (client: pg.PoolClient) => Promise<T>;
+export type Send<T> = (wire: Wire) => Promise<T>;
 
 export interface SingleStatements {
   run<T>(caller: Caller, send: Send<T>): Promise<T>;
@@ -58,7 +60,7 @@ export function openSingleStatements({
   const runQuick = <T>(caller: Caller, send: Send<T>): Promise<T> =>
     shared.run(caller.node ?? null, (client) => {
       const run = <R>(one: Send<R>): Promise<R> =>
-        runLimited({ connections, watchdog, ms: quickMs }, client, () => one(client));
+        runLimited({ connections, watchdog, ms: quickMs }, client, one);
       const { companion } = caller;
       if (!companion) return run(send);
       return inOnePacket(client, () => {
@@ -96,7 +98,11 @@ export function openSingleStatements({
   };
 }
 
-type Limits = Parameters<typeof runLimited>[0];
+interface Limits {
+  readonly connections: ConnectionPool;
+  readonly watchdog: Watchdog;
+  readonly ms?: number;
+}
 
 /** Runs a statement on a connection of its own, and cancels it when the caller hangs up. */
 async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): Promise<T> {
@@ -104,7 +110,7 @@ async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): P
   const hangUp = cancelOnHangUp(client, signal);
   let broken = false;
   try {
-    return await runLimited(limits, client, () => send(client));
+    return await runLimited(limits, client, send);
   } catch (error) {
     broken = isConnectionBroken(error);
     throw signal?.aborted ? hungUp() : error;
@@ -118,22 +124,12 @@ async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): P
  * Runs a single statement so that the server limits its time to `ms`, on any connection. Without
  * `ms` it is the process's limit.
  */
-export async function runLimited<T>(
-  limits: {
-    readonly connections: ConnectionPool;
-    readonly watchdog: Watchdog;
-    readonly ms?: number;
-  },
+export function runLimited<T>(
+  { connections, watchdog, ms }: Limits,
   client: pg.PoolClient,
-  send: () => Promise<T>,
+  send: Send<T>,
 ): Promise<T> {
-  const { connections, watchdog, ms } = limits;
-  if (connections.isLimited(client)) return send();
-  const add = (sql: string): Promise<unknown> =>
-    watchdog.guard(client, client.query(sql)).catch(rethrow);
-  // All three travel together.
-  const [, result] = await Promise.all([add(connections.beginLimited(ms)), send(), add('COMMIT')]);
-  return result;
+  return watchdog.guard(client, send(wireTo(client, connections.limitsFor(client, ms))));
 }
 
 /** Remembers which teams have had a slow statement lately. */

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Db } from './client.ts';
-import { rethrow } from './errors.ts';
-import { PreparedQuery } from './prepared-query.ts';
+import { isStalePlan, rethrow } from './errors.ts';
+import { PreparedQuery, type WireQuery } from './prepared-query.ts';
 import { LARGE_BYTES, takeTurn } from './turns.ts';
 
 /** Exists only as a type. It carries `Row`, and only `statement` can make an object that has it. */
@@ -119,33 +119,52 @@ export interface Result<Row> {
   readonly rows: Row[];
 }
 
-/**
- * Sends the statement on the connection. Throws `unavailable` when the database cannot be reached.
- */
-export function ask<Row>(client: pg.PoolClient, question: Question<Row>): Promise<Row[]> {
+/** Sends a statement: on a connection, perhaps behind the limits that this one lacks. */
+export type Wire = (query: WireQuery) => void;
+
+/** Sends the statement. Throws `unavailable` when the database cannot be reached. */
+export function ask<Row>(wire: Wire, question: Question<Row>): Promise<Row[]> {
   const { query, result } = toQuery(question);
-  client.query(query.toSubmit());
+  wire(query);
   return result.then(({ rows }) => rows);
 }
 
+/** A statement to send, and what will come of it. */
+export interface Sendable<T> {
+  readonly query: WireQuery;
+  readonly result: Promise<T>;
+}
+
 /**
- * Makes what sends the statement, and its result, as `ask` says. Uses a callback: pg's own promise
- * keeps the rows alive until the next full garbage collection.
+ * How often the plan of a statement has become stale, by its name: a migration has changed the type
+ * of a column. Under another text it is planned anew on all connections of the process, behind a
+ * pooler, too, which knows statements by their texts.
  */
-export function toQuery<Row>({ what, values, observe }: Question<Row>): {
-  readonly query: PreparedQuery;
-  readonly result: Promise<Result<Row>>;
-} {
+const revisions = new Map<string, number>();
+
+function current({ name, text, isSearch }: Statement<unknown>) {
+  if (isSearch) return { name: undefined, text };
+  const revision = revisions.get(name);
+  if (revision === undefined) return { name, text };
+  return { name: `${name}#${revision}`, text: `/* ${revision} */ ${text}` };
+}
+
+/**
+ * Makes what sends the statement, and its result, as `ask` says. Throws if a value cannot be sent.
+ * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
+ */
+export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
+  const { what, values, observe } = question;
   const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
-  const { name, text, isSearch } = what;
+  const revision = revisions.get(what.name) ?? 0;
   const onEnd = (error: Error | null, result: pg.QueryResult): void => {
     observe(what, query.sentAt, error);
+    if (isStalePlan(error)) revisions.set(what.name, revision + 1);
     if (error) reject(error);
     else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
     else resolve(result as Result<Row>);
   };
-  const named = { name: isSearch ? undefined : name, text };
-  const query = new PreparedQuery(named, values, onEnd);
+  const query = new PreparedQuery(current(what), values, onEnd);
   return { query, result: promise.catch(rethrow) };
 }
 

@@ -1,22 +1,14 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
-import type pg from 'pg';
-import { cancelOnHangUp, type HangUp } from './cancel.ts';
+import { cancelOnHangUp } from './cancel.ts';
 import type { Tx } from './client.ts';
 import { isFollowUp, rethrow } from './errors.ts';
 import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
-import { openPackets } from './packet.ts';
 import type { ConnectionPool } from './pool.ts';
-import type { PrismaScope } from './prisma.ts';
+import { prismaFor, type PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
-import {
-  ask,
-  statement,
-  withFirst,
-  type Observe,
-  type Result,
-  type Statement,
-} from './statement.ts';
+import { ask, toQuery, withFirst, type Observe, type Sendable } from './statement.ts';
+import { openTransaction, type Transaction } from './transaction.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -60,99 +52,106 @@ async function runOnConnection<T>(
   caller: Caller,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const client = await context.connections.connect();
+  const { connections, watchdog, wakeUps, observeFor } = context;
+  const client = await connections.connect();
   const hangUp = cancelOnHangUp(client, caller.signal);
-  const connection: Connection = { client, hangUp, caller, told: null };
-  let broken: Error | undefined;
+  const limits = connections.limitsFor(client);
+  const transaction = openTransaction(client, { watchdog, limits });
+  const { tx, wanted, requireSent } = createTx(context, caller, transaction);
+  /** Ends when the workers have been told. null: they are not told on this connection. */
+  let told: Promise<void> | null = null;
   try {
-    return await commit(context, connection, work);
-  } catch (error) {
-    await context.watchdog.guard(client, client.query('ROLLBACK')).catch((fault: Error) => {
-      broken = fault;
+    const result = await work(tx);
+    await transaction.commit({
+      observe: observeFor(caller),
+      before: () => {
+        requireSent();
+        // From here on, hanging up comes too late.
+        void hangUp?.settle();
+      },
+      behind: () => {
+        const observe = observeFor({ share: null });
+        told = wakeUps.follow(wanted, (what, values) =>
+          runLimited({ connections, watchdog }, client, (wire) =>
+            ask(wire, { what, values, observe }),
+          ),
+        );
+      },
     });
-    throw caller.signal?.aborted ? hungUp() : error;
+    requireSent();
+    if (!told) wakeUps.add(wanted);
+    return result;
+  } catch (error) {
+    await transaction.rollback();
+    if (caller.signal?.aborted) throw hungUp();
+    if (isFollowUp(error)) rethrow(transaction.fault() ?? error);
+    throw error;
   } finally {
     await hangUp?.settle();
     // The next transaction must not wait behind a NOTIFY, which may wait for others.
-    if (connection.told) void connection.told.then(() => client.release(broken));
-    else client.release(broken);
+    const release = (): void => client.release(!transaction.isClean());
+    if (told) void (told as Promise<void>).then(release);
+    else release();
   }
 }
 
-interface Connection {
-  readonly client: pg.PoolClient;
-  readonly hangUp: HangUp | null;
-  readonly caller: Caller;
-  /** Ends when the workers have been told. null: they are not told on this connection. */
-  told: Promise<void> | null;
+interface Work {
+  readonly tx: Tx;
+  /** What workers are told after the commit. */
+  readonly wanted: ReadonlySet<WakeUp>;
+  /** Throws if a statement has failed that nobody waits for, or the caller has hung up. */
+  readonly requireSent: () => void;
 }
 
-const BEGIN = statement('transactions.begin', 'BEGIN');
-const COMMIT = statement('transactions.commit', 'COMMIT');
-
-/** Begins a transaction, runs `work` in it, and commits. After an error a ROLLBACK must follow. */
-async function commit<T>(
-  { connections, watchdog, scope, prisma, wakeUps, observeFor }: Context,
-  connection: Connection,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  const { client, hangUp, caller } = connection;
-  const { signal } = caller;
+/** Makes what the work gets. It refuses everything as soon as the transaction has ended. */
+function createTx(
+  { scope, prisma, observeFor }: Context,
+  caller: Caller,
+  transaction: Transaction,
+): Work {
   const observe = observeFor(caller);
-  const packets = openPackets(client, watchdog);
-  const unawaited: Promise<unknown>[] = [];
   const wanted = new Set<WakeUp>();
-  const keep = (result: Promise<unknown>): void => {
-    // The rejection is handled before COMMIT. This only avoids Node's unhandled rejection.
-    result.catch(() => undefined);
-    unawaited.push(result);
+  let failure: { readonly error: unknown } | null = null;
+  let own: PrismaClient | null = null;
+  const keep = (error: unknown): void => {
+    failure ??= { error };
   };
-  const add = <Row>(what: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> =>
-    signal?.aborted ? Promise.reject(hungUp()) : packets.add({ what, values, observe });
-  const query: Tx['query'] = async (what, values) => {
-    const result = add(what, values);
-    packets.send();
-    return (await result).rows;
+  const askInside = <R>(what: Sendable<R>): Promise<R> => {
+    if (caller.signal?.aborted) throw hungUp();
+    const result = transaction.add(what);
+    transaction.send();
+    return result;
   };
   const tx: Tx = {
-    prisma,
-    ...withFirst(query),
+    ...withFirst(
+      async (what, values) => (await askInside(toQuery({ what, values, observe }))).rows,
+    ),
+    get prisma() {
+      transaction.requireOpen();
+      own ??= prismaFor(prisma, scope, { caller, ask: askInside });
+      return own;
+    },
     trace: caller.trace ?? null,
-    send: (what, values) => keep(add(what, values)),
-    wakeAfterCommit: (what) => void wanted.add(what),
-    transaction: (inner) => inner(tx),
+    send: (what, values) => {
+      try {
+        transaction.add(toQuery({ what, values, observe })).catch(keep);
+      } catch (error) {
+        keep(error);
+        throw error;
+      }
+    },
+    wakeAfterCommit: (what) => {
+      transaction.requireOpen();
+      wanted.add(what);
+    },
+    transaction: async (inner) => {
+      transaction.requireOpen();
+      return inner(tx);
+    },
   };
-  if (connections.isLimited(client))
-    keep(packets.add({ what: BEGIN, values: [], observe: () => undefined }));
-  else keep(watchdog.guard(client, client.query(connections.beginLimited())).catch(rethrow));
-  const takeClient = (): pg.PoolClient => {
-    packets.send();
-    return client;
+  const requireSent = (): void => {
+    if (caller.signal?.aborted) throw hungUp();
+    if (failure) throw failure.error;
   };
-  try {
-    const result = await scope.run({ caller, takeClient }, () => work(tx));
-    if (signal?.aborted) throw hungUp();
-    // From here on, hanging up comes too late.
-    void hangUp?.settle();
-    const committed = packets.add({ what: COMMIT, values: [], observe });
-    committed.catch(() => undefined);
-    packets.send();
-    connection.told = wakeUps.follow(wanted, (what, values) =>
-      runLimited({ connections, watchdog }, client, () =>
-        watchdog.guard(client, ask(client, { what, values, observe: observeFor({ share: null }) })),
-      ),
-    );
-    await Promise.all(unawaited);
-    // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
-    if ((await committed).command !== 'COMMIT')
-      throw new Error('the transaction was rolled back by the database');
-    if (!connection.told) wakeUps.add(wanted);
-    return result;
-  } catch (error) {
-    packets.send();
-    const outcomes = await Promise.allSettled(unawaited);
-    if (!isFollowUp(error)) throw error;
-    const cause = outcomes.find((outcome) => outcome.status === 'rejected');
-    throw cause?.reason ?? error;
-  }
+  return { tx, wanted, requireSent };
 }

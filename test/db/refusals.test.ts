@@ -42,6 +42,7 @@ describe('a statement refused because', () => {
     ['the disk fails', '58030', true],
     ['of a deadlock', '40P01', true],
     ['the server shuts down', '57P01', false],
+    ['its transaction waited for its process for too long', '25P03', false],
     ['the connection failed', '08006', false],
   ])('%s (%s) is unavailable; its connection is kept: %s', async (_why, state, isKept) => {
     const pid = async () => (await db.query(PID, []))[0]?.pid;

@@ -1,6 +1,7 @@
 // Rows that are decoded at once. Every text arrives as Postgres has it.
 import type pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
+import { wireTo } from '../../src/db/query-group.ts';
 import { ask, statement } from '../../src/db/statement.ts';
 import { openTestConnection } from '../support/connection.ts';
 
@@ -22,7 +23,7 @@ type Texts = readonly [string | null, string | null, string | null];
 /** Sends the rows to Postgres and back, twice: the second time their columns are known. */
 async function echoTwice(rows: readonly Texts[]): Promise<Texts[]> {
   const values = [0, 1, 2].map((place) => rows.map((row) => row[place]));
-  const echo = () => ask(client, { what: ECHO, values, observe: () => undefined });
+  const echo = () => ask(wireTo(client), { what: ECHO, values, observe: () => undefined });
   return [...(await echo()), ...(await echo())].map(({ a, b, c }) => [a, b, c]);
 }
 
