@@ -2,30 +2,42 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ProblemError } from '../../src/core/problem.ts';
 import { createBodies } from '../../src/http/api/bodies.ts';
 import { BODY_MAX_BYTES } from '../../src/http/api/request-body.ts';
 
 const OWNER_MAX = 4;
 const TOTAL_MAX = 32;
 const WAIT = { timeout: 60_000 };
+/** A little more than what needs no room. */
+const MIDDLE = Buffer.from(JSON.stringify('x'.repeat(18_000)));
+const SMALL = Buffer.from('"twenty bytes long"');
 const LARGE = Buffer.from(JSON.stringify('x'.repeat(BODY_MAX_BYTES - 2)));
 
 /** A server that reads bodies. Requests name their owner and themselves: `/<owner>/<name>`. */
 async function serve() {
-  const { readText } = createBodies();
+  const clock = { ms: 1_000_000 };
+  const { readText } = createBodies(() => clock.ms);
   const begun: string[] = [];
   const read: string[] = [];
   const refused: string[] = [];
+  const codes: string[] = [];
+  const sizes = new Map<string, () => number>();
   const server = createServer((request, response) => {
     const [, owner = '', name = ''] = request.url?.split('/') ?? [];
     begun.push(name);
+    sizes.set(name, () => request.socket.bytesRead);
     readText(request, owner).then(
       (text) => {
         read.push(name);
         response.end(String(text?.length));
       },
-      () => refused.push(name),
+      (error: unknown) => {
+        refused.push(name);
+        if (error instanceof ProblemError) codes.push(error.code);
+        response.destroy();
+      },
     );
   });
   server.listen(0, '127.0.0.1');
@@ -34,73 +46,180 @@ async function serve() {
     server.closeAllConnections();
     server.close();
   });
-  /** Sends a request with its headers and the first bytes of its body. */
-  const begin = async (owner: string, name: string, body = LARGE, size = 1): Promise<Socket> => {
+  /** Sends a request with its headers and the first bytes of its body, all but one by default. */
+  const begin = async (
+    owner: string,
+    name: string,
+    { body = LARGE, size = LARGE.length - 1, isChunked = false } = {},
+  ): Promise<Socket> => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
     onTestFinished(() => void socket.destroy());
-    const head = [`POST /${owner}/${name} HTTP/1.1`, 'Host: x', 'Content-Type: application/json'];
-    socket.write(`${[...head, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n`);
-    socket.write(body.subarray(0, size));
+    const length = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`;
+    const lines = [`POST /${owner}/${name} HTTP/1.1`, 'Host: x', 'Content-Type: application/json'];
+    const head = `${[...lines, length].join('\r\n')}\r\n\r\n`;
+    const first = body.subarray(0, size);
+    const sent = isChunked ? `${first.length.toString(16)}\r\n${first.toString()}\r\n` : first;
+    socket.write(head);
+    socket.write(sent);
     await vi.waitUntil(() => begun.includes(name), WAIT);
     return socket;
   };
-  const beginMany = (owner: string, count: number): Promise<Socket[]> =>
-    Promise.all(Array.from({ length: count }, (_, index) => begin(owner, `${owner}${index}`)));
-  const isRead = (name: string): Promise<unknown> => vi.waitUntil(() => read.includes(name), WAIT);
-  return { begin, beginMany, isRead, read, refused };
+  const send = (owner: string, name: string, body = LARGE): Promise<Socket> =>
+    begin(owner, name, { body, size: body.length });
+  /** Resolves when all that was sent has arrived, so that room is taken for it. */
+  const fill = async (owner: string, count: number): Promise<Socket[]> => {
+    const names = Array.from({ length: count }, (_, index) => `${owner}${index}`);
+    const sockets = await Promise.all(names.map((name) => begin(owner, name)));
+    const hasCome = (name: string): boolean => (sizes.get(name)?.() ?? 0) > LARGE.length;
+    await vi.waitUntil(() => names.every(hasCome), WAIT);
+    return sockets;
+  };
+  const fillAll = async (): Promise<Socket[]> => {
+    const owners = Array.from({ length: TOTAL_MAX / OWNER_MAX }, (_, index) => `o${index}-`);
+    return (await Promise.all(owners.map((owner) => fill(owner, OWNER_MAX)))).flat();
+  };
+  const isRead = (...names: string[]): Promise<unknown> =>
+    vi.waitUntil(() => names.every((name) => read.includes(name)), WAIT);
+  return { clock, begin, send, fill, fillAll, isRead, read, refused, codes };
 }
 
 test('a large body waits for those of its owner, and not for those of others', async () => {
-  const { begin, beginMany, isRead, read } = await serve();
-  const [first] = await beginMany('a', OWNER_MAX);
-  await begin('a', 'late', LARGE, LARGE.length);
-  await begin('b', 'other', LARGE, LARGE.length);
+  const { send, fill, isRead, read } = await serve();
+  const [first] = await fill('a', OWNER_MAX);
+  await send('a', 'late');
+  await send('b', 'other');
   await isRead('other');
   expect(read).not.toContain('late');
-  first?.write(LARGE.subarray(1));
-  await isRead('a0');
-  await isRead('late');
+  first?.write(LARGE.subarray(-1));
+  await isRead('a0', 'late');
 });
 
 test('a small body waits for nobody', async () => {
-  const { begin, beginMany, isRead, read } = await serve();
-  await beginMany('a', OWNER_MAX);
-  const small = Buffer.from('"small"');
-  await begin('a', 'small', small, small.length);
+  const { begin, send, fill, isRead, read } = await serve();
+  await fill('a', OWNER_MAX);
+  await send('a', 'small', SMALL);
   await isRead('small');
-  expect(read).toEqual(['small']);
+  const chunked = await begin('a', 'chunked', { body: SMALL, size: SMALL.length, isChunked: true });
+  chunked.write('0\r\n\r\n');
+  await isRead('chunked');
+  expect(read).toEqual(['small', 'chunked']);
+});
+
+test('an announced length takes no room', async () => {
+  const { begin, send, isRead, read } = await serve();
+  for (let index = 0; index < TOTAL_MAX; index += 1)
+    await begin(`o${Math.floor(index / OWNER_MAX)}`, `${index}`, { size: 1 });
+  await send('ninth', 'ninth', MIDDLE);
+  await isRead('ninth');
+  expect(read).toEqual(['ninth']);
 });
 
 test('large bodies of all owners together have a limit', async () => {
-  const { begin, beginMany, isRead, read } = await serve();
-  const owners = Array.from({ length: TOTAL_MAX / OWNER_MAX }, (_, index) => `o${index}-`);
-  const [[first] = []] = await Promise.all(owners.map((owner) => beginMany(owner, OWNER_MAX)));
-  await begin('late', 'late', LARGE, LARGE.length);
-  await begin('small', 'small', Buffer.from('1'));
+  const { send, fillAll, isRead, read } = await serve();
+  const [first] = await fillAll();
+  await send('late', 'late');
+  await send('small', 'small', SMALL);
   await isRead('small');
   expect(read).not.toContain('late');
   first?.destroy();
   await isRead('late');
 });
 
+test('a body that finds no room does not hold up a smaller one', async () => {
+  const { send, fillAll, isRead, read } = await serve();
+  await fillAll();
+  await send('late', 'late');
+  await send('later', 'later', MIDDLE);
+  await isRead('later');
+  expect(read).toEqual(['later']);
+});
+
+test('however many large bodies come together, all of them are read', async () => {
+  const { begin, isRead, refused } = await serve();
+  const names = Array.from({ length: 2 * TOTAL_MAX }, (_, index) => `x${index}`);
+  const half = LARGE.length / 2;
+  const sockets = await Promise.all(
+    names.map((name, index) => begin(`o${index % 3}`, name, { size: half })),
+  );
+  for (const socket of sockets) socket.write(LARGE.subarray(half));
+  await isRead(...names);
+  expect(refused).toEqual([]);
+});
+
+describe('while a body waits for room', () => {
+  test('those in its way that are slow are refused', async () => {
+    const { clock, send, fillAll, isRead, refused, codes } = await serve();
+    await fillAll();
+    clock.ms += 10_000;
+    await send('late', 'late');
+    await isRead('late');
+    expect(refused).toHaveLength(TOTAL_MAX);
+    expect(new Set(codes)).toEqual(new Set(['unavailable']));
+  });
+
+  test('those that become slow are refused, and not those that are fast', async () => {
+    const { clock, send, fillAll, isRead, read, refused } = await serve();
+    await fillAll();
+    clock.ms += 1_900;
+    await send('late', 'late');
+    await send('small', 'small', SMALL);
+    await isRead('small');
+    expect([read, refused]).toEqual([['small'], []]);
+    clock.ms += 200;
+    await isRead('late');
+    expect(refused).toHaveLength(TOTAL_MAX);
+  });
+
+  test('those of others are in its way only if all of the room is taken', async () => {
+    const { clock, send, fill, isRead, refused } = await serve();
+    await fill('b', 1);
+    await fill('a', OWNER_MAX);
+    clock.ms += 10_000;
+    await send('a', 'late');
+    await isRead('late');
+    expect(refused.toSorted()).toEqual(['a0', 'a1', 'a2', 'a3']);
+  });
+
+  test('its own wait does not make it slow', async () => {
+    const { clock, send, fill, isRead, refused } = await serve();
+    const sockets = await fill('a', OWNER_MAX);
+    await send('a', 'late');
+    await send('a', 'later');
+    for (const socket of sockets) socket.write(LARGE.subarray(-1));
+    clock.ms += 900;
+    await isRead('a0', 'a1', 'a2', 'a3', 'late', 'later');
+    expect(refused).toEqual([]);
+  });
+});
+
+test('a slow body is read while nobody waits', async () => {
+  const { clock, fill, isRead, refused } = await serve();
+  const sockets = await fill('a', OWNER_MAX);
+  clock.ms += 20_000;
+  for (const socket of sockets) socket.write(LARGE.subarray(-1));
+  await isRead('a0', 'a1', 'a2', 'a3');
+  expect(refused).toEqual([]);
+});
+
 test('a client that goes makes room, whether it was read or waited', async () => {
-  const { begin, beginMany, isRead, read, refused } = await serve();
-  const [first] = await beginMany('a', OWNER_MAX);
+  const { begin, send, fill, isRead, read, refused } = await serve();
+  const sockets = await fill('a', OWNER_MAX);
   const waiting = await begin('a', 'waiting');
-  await begin('a', 'patient', LARGE, LARGE.length);
-  waiting.destroy();
-  await vi.waitUntil(() => refused.includes('waiting'), WAIT);
-  first?.destroy();
+  await send('a', 'patient');
+  for (const socket of [waiting, ...sockets]) socket.destroy();
   await isRead('patient');
-  expect([read, refused]).toEqual([['patient'], ['waiting', 'a0']]);
-  await begin('a', 'next', LARGE, LARGE.length);
+  await vi.waitUntil(() => refused.includes('waiting'), WAIT);
+  expect(read).toEqual(['patient']);
+  expect(refused.toSorted()).toEqual(['a0', 'a1', 'a2', 'a3', 'waiting']);
+  await send('a', 'next');
   await isRead('next');
 });
 
 test('a body may come in chunks of one byte', async () => {
   const { begin, isRead, refused } = await serve();
   const body = Buffer.from(JSON.stringify('x'.repeat(30_000)));
-  const socket = await begin('a', 'slow', body);
+  const socket = await begin('a', 'slow', { body, size: 1 });
   for (const byte of body.subarray(1)) socket.write(Buffer.of(byte));
   await isRead('slow');
   expect(refused).toEqual([]);

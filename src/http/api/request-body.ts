@@ -2,10 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
 import { invalidInput, ProblemError } from '../../core/problem.ts';
+import type { BodyRoom } from './body-room.ts';
 
 /** The largest accepted body, in both APIs. */
 export const BODY_MAX_BYTES = 1024 * 1024;
-const SMALL_BYTES = 16 * 1024;
+/** So much of each body needs no room. */
+export const SMALL_BYTES = 16 * 1024;
 
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -45,33 +47,61 @@ export function requireJson(request: IncomingMessage): void {
 }
 
 /**
- * Reads the body to its end. Copies it into one buffer: kept as they come, chunks of one byte each
- * would take a hundred times their size. Throws `bad_request` (400 or 413).
+ * Reads the body to its end, in the room of its owner. Copies it into one buffer: kept as they
+ * come, chunks of one byte each would take a hundred times their size. `bytes` rejects with
+ * `bad_request` (400 or 413) or with the room's refusal. Call `end` in any case: it gives the room
+ * back.
  */
-export function readBytes(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let bytes = Buffer.allocUnsafe(lengthOf(request) ?? SMALL_BYTES);
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      if (size + chunk.length > BODY_MAX_BYTES) {
-        request.pause();
-        reject(tooLarge());
-        return;
-      }
-      if (size + chunk.length > bytes.length) {
-        const larger = Buffer.allocUnsafe(Math.min(BODY_MAX_BYTES, 2 * (size + chunk.length)));
-        bytes.copy(larger, 0, 0, size);
-        bytes = larger;
-      }
+export function readBytes(
+  request: IncomingMessage,
+  owner: string,
+  enter: BodyRoom,
+): { readonly bytes: Promise<Buffer>; readonly end: () => void } {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const lengthMax = lengthOf(request) ?? BODY_MAX_BYTES;
+  let bytes = Buffer.allocUnsafe(Math.min(lengthMax, SMALL_BYTES));
+  let size = 0;
+  const stop = (error: Error): void => {
+    request.pause();
+    request.off('data', receive);
+    reject(error);
+  };
+  const place = enter({ owner, received: () => size, refuse: stop });
+  const receive = (chunk: Buffer): void => {
+    const needed = size + chunk.length;
+    if (needed > BODY_MAX_BYTES) {
+      stop(tooLarge());
+      return;
+    }
+    const append = (): void => {
       size += chunk.copy(bytes, size);
-    });
-    request.on('end', () => resolve(bytes.subarray(0, size)));
-    request.on('error', reject);
-    request.on('close', () => {
-      if (!request.readableEnded) reject(incompleteBody());
-    });
-    if (request.destroyed) reject(incompleteBody());
+    };
+    if (needed <= bytes.length) {
+      append();
+      return;
+    }
+    const capacity = Math.max(needed, Math.min(2 * bytes.length, lengthMax));
+    const grow = (): void => {
+      const larger = Buffer.allocUnsafe(capacity);
+      bytes.copy(larger, 0, 0, size);
+      bytes = larger;
+      append();
+    };
+    const growLater = (): void => {
+      grow();
+      request.resume();
+    };
+    if (place.take(capacity - bytes.length, growLater)) grow();
+    else request.pause();
+  };
+  request.on('data', receive);
+  request.on('end', () => resolve(bytes.subarray(0, size)));
+  request.on('error', reject);
+  request.on('close', () => {
+    if (!request.readableEnded) reject(incompleteBody());
   });
+  if (request.destroyed) reject(incompleteBody());
+  return { bytes: promise, end: place.leave };
 }
 
 /** Throws a `ZodError` if the bytes are not UTF-8. */

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { BASE_PATH } from '../../../src/http/api/exchange.ts';
-import { memberId } from '../../support/seed.ts';
+import { makeTeam, memberId } from '../../support/seed.ts';
 import { ATTACKER, fill, fire, type Attack, type World } from '../world.ts';
 import { LARGE_CASES } from './lists.ts';
 
@@ -72,6 +72,35 @@ async function trickle(socket: Socket, key: string): Promise<void> {
   }
 }
 
+const EIGHT = Array.from({ length: 8 }, (_, index) => `slow${index}`);
+
+/** Sends as much of a body of 1 MB, over four connections of each of eight teams, and no more. */
+function stall(bytes: number): Attack['run'] {
+  return async (world) => {
+    const length = `Content-Type: application/json\r\nContent-Length: ${MEGABYTE}\r\n\r\n`;
+    const part = ' '.repeat(bytes);
+    const attacks = EIGHT.map((team) =>
+      hold(world, 4, (socket) => {
+        socket.write(head(world.key(`team_${team}`), 'POST', '/cases') + length + part);
+        socket.resume();
+      }),
+    );
+    await Promise.all([...attacks, sendMiddling(world)]);
+  };
+}
+
+/** Another team's body of 18 KB, which needs little room. Throws if it waits for long. */
+async function sendMiddling({ call, key, end }: World): Promise<void> {
+  const body = { user_id: 'usr_unknown', fields: { a: 'x'.repeat(18_000) } };
+  while (!end.aborted) {
+    const beganAt = performance.now();
+    const { status } = await call(key('team_ninth'), 'POST', '/cases', { body });
+    const ms = Math.round(performance.now() - beganAt);
+    if (status >= 500 || ms > 1_000) throw new Error(`18 KB took ${ms} ms: ${status}`);
+    await delay(50);
+  }
+}
+
 export const byCallers: readonly Attack[] = [
   {
     name: 'a key that sends as many requests as it can',
@@ -86,6 +115,16 @@ export const byCallers: readonly Attack[] = [
   {
     name: '500 bodies of a key that come byte by byte',
     run: (world) => hold(world, 500, (socket) => void trickle(socket, world.key())),
+  },
+  {
+    name: 'eight teams that announce bodies of 1 MB and send a byte',
+    teams: [...EIGHT, 'ninth'].map((team) => makeTeam(team)),
+    run: stall(1),
+  },
+  {
+    name: 'eight teams that send all but a byte of bodies of 1 MB',
+    teams: [...EIGHT, 'ninth'].map((team) => makeTeam(team)),
+    run: stall(MEGABYTE - 1),
   },
   {
     name: '100 connections of a key that read none of their large pages',
