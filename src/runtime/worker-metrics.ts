@@ -64,28 +64,36 @@ function addInFlightGauge(
 }
 
 function addBacklogGauges(registry: Registry, readBacklog: () => Promise<Backlog>): void {
-  const gauge = (name: string, help: string): Gauge =>
-    new Gauge({ name, help, registers: [registry] });
-  const oldestDue = gauge(
+  let reading: Promise<Backlog> | null = null;
+  // All gauges of a scrape are collected at once. Each waits for the same reading: one that another
+  // gauge sets would show the figure of the scrape before.
+  const read = (): Promise<Backlog> =>
+    (reading ??= readBacklog().finally(() => {
+      reading = null;
+    }));
+  const add = (name: string, help: string, valueOf: (backlog: Backlog) => number): void => {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: async () => gauge.set(valueOf(await read())),
+    });
+  };
+  add(
     'webhook_oldest_due_seconds',
     'Age of the oldest delivery that is due and that no worker has claimed; 0: none.',
+    ({ oldestDueAt }) =>
+      oldestDueAt === null ? 0 : Math.max(0, (Date.now() - Date.parse(oldestDueAt)) / 1000),
   );
-  const fanOutLag = gauge(
+  add(
     'webhook_fan_out_lag_seconds',
     'Age of the oldest event that has no deliveries yet; 0: none.',
+    ({ fanOutLagS }) => fanOutLagS,
   );
-  const paused = gauge('webhook_endpoints_paused', 'Endpoints that were paused after failures.');
-  const jobs = new Gauge({
-    name: 'job_queue_depth',
-    help: 'Jobs that are due.',
-    registers: [registry],
-    collect: async () => {
-      const { oldestDueAt, ...backlog } = await readBacklog();
-      const ageS = oldestDueAt === null ? 0 : (Date.now() - Date.parse(oldestDueAt)) / 1000;
-      oldestDue.set(Math.max(0, ageS));
-      fanOutLag.set(backlog.fanOutLagS);
-      paused.set(backlog.pausedEndpoints);
-      jobs.set(backlog.jobs);
-    },
-  });
+  add(
+    'webhook_endpoints_paused',
+    'Endpoints that were paused after failures.',
+    ({ pausedEndpoints }) => pausedEndpoints,
+  );
+  add('job_queue_depth', 'Jobs that are due.', ({ jobs }) => jobs);
 }

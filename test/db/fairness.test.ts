@@ -245,6 +245,25 @@ test('tells how much waits for its turn, by kind', async () => {
   expect(busy.waiting().transactions).toBe(0);
 });
 
+test.each([
+  ['statements', 0.3, { quickStatementMs: 60_000 }],
+  ['slowStatements', 60, {}],
+] as const)('tells how many %s wait, and nothing else', async (kind, seconds, options) => {
+  const busy = open(options);
+  const calling = new AbortController();
+  const team = busy.forCaller({ share: 'a', signal: calling.signal });
+  const many = repeat(20, () => team.query(SLEEP, [seconds]).catch(() => undefined));
+  const none = { statements: 0, slowStatements: 0, transactions: 0 };
+  await until(() => {
+    const { [kind]: waiting, ...others } = busy.waiting();
+    return waiting > 0 && Object.values(others).every((other) => other === 0);
+  });
+  calling.abort();
+  await Promise.all(many);
+  expect(busy.waiting()).toEqual(none);
+  await busy.close();
+});
+
 test('reports slow statements by name and team, each name once a second', async () => {
   const reports: (SlowStatement & { readonly at: number })[] = [];
   const onSlow = (slow: SlowStatement) => reports.push({ ...slow, at: performance.now() });

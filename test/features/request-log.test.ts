@@ -5,10 +5,11 @@ import type { Db } from '../../src/db/client.ts';
 import type { AnsweredCall } from '../../src/core/answered-call.ts';
 import { startRequestLog } from '../../src/features/requests/log.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
+import { removeOldRequests } from '../../src/features/requests/service.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
-import { holdLock, lockWhole } from '../support/locks.ts';
+import { holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { until } from '../support/until.ts';
 
@@ -235,6 +236,28 @@ describe('the log', () => {
     expect(left).not.toContain(expired);
     expect(left).toContain(kept);
   });
+});
+
+test('a day that somebody reads is emptied later, and nobody else waits for that', async () => {
+  const at = new Date('2026-11-15T12:00:00Z');
+  const days = (n: number): Date => new Date(at.getTime() + n * DAY_MS);
+  await insertAt(at, '/read');
+  const third = await insertAt(days(1), '/third');
+  const release = await holdLock(api, `select from request_log where slot = ${slotOf(at)}`);
+  const emptying = removeOldRequests(api.db, days(8)).catch((error: unknown) => error);
+  await untilWaiting(api, 1, '%truncate%');
+  // They ask for the same day, behind the one who waits to empty it.
+  const read = api.db.pool.query(`select id from request_log where slot = $1`, [slotOf(at)]);
+  expect((await read).rowCount).toBe(1);
+  // It has given up by its own limit, which is short, not by that of every statement.
+  expect(await emptying).toMatchObject({ code: '55P03' });
+  await release();
+  await removeOldRequests(api.db, days(8));
+  const { rows } = await api.db.pool.query(`select id, route from request_log where key_id = $1`, [
+    keyIds['team_a full'],
+  ]);
+  expect(rows.map(({ route }) => route)).not.toContain('/read');
+  expect(rows.map(({ id }) => id)).toContain(third);
 });
 
 describe('while the log cannot be written', () => {

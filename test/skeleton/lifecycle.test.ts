@@ -81,6 +81,18 @@ async function statusOf(url: string): Promise<number | 'refused'> {
   );
 }
 
+/** Asks for a connection and for nothing else, which is quick. */
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return new Promise((resolve) => {
+    socket.once('error', () => resolve(true));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+  });
+}
+
 async function query(
   text: string,
   values: unknown[] = [],
@@ -207,6 +219,22 @@ describe('SIGTERM to an API process', () => {
     await until(() => answered > 100);
     expect((await api.kill('SIGTERM')).code).toBe(0);
     expect(await Promise.all(clients)).toEqual(Array(8).fill('ECONNREFUSED'));
+  });
+
+  test('answers a request that comes right afterwards over a kept connection', async () => {
+    const api = await startApiProcess(database.url);
+    const kept = new Client(api.url);
+    const headers = { authorization: `Bearer ${key}` };
+    const ask = () => kept.request({ path: `${PATH}/me`, method: 'GET', headers });
+    await (await ask()).body.dump();
+    const exited = api.kill('SIGTERM');
+    // Nothing is in flight. A client that has not been told otherwise sends its next request.
+    await until(() => isRefused(Number(new URL(api.url).port)));
+    const { statusCode, headers: answered, body } = await ask();
+    expect([statusCode, answered['connection']]).toEqual([200, 'close']);
+    expect(await body.json()).toMatchObject({ tenant_id: 'team_a' });
+    expect(await exited).toEqual({ code: 0, signal: null });
+    await kept.destroy();
   });
 
   test('does not wait for connections that never sent a request', async () => {
