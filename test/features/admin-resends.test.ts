@@ -6,7 +6,7 @@ import { resendBatch } from '../../src/features/webhook-deliveries/resend-servic
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
-import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
+import { holdLock, lockWhole, untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { hang, status } from '../support/receiver.ts';
 import {
   api,
@@ -316,6 +316,17 @@ test('a resend is deleted with its endpoint', async () => {
   );
   await batch(id);
   expect(await codeOf(get(id))).toBe('not_found');
+});
+
+test('while the failed deliveries are counted, no endpoint is locked', async () => {
+  await writeDeliveries({ prefix: 'g', count: 3 });
+  const release = await holdLock(api, lockWhole('webhook_delivery'));
+  const starting = start();
+  await untilWaiting(api, 1);
+  const free = await rows(`select id from webhook_endpoint for update skip locked`);
+  expect(free).toHaveLength(4);
+  await release();
+  expect(await starting).toMatchObject({ total: 3 });
 });
 
 test('a resend is counted before it starts, and listed afterwards', async () => {

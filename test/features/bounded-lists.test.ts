@@ -16,6 +16,7 @@ import { listEvaluatedTrainings, listTrainings } from '../../src/features/traini
 import { listUsage } from '../../src/features/usage/store.ts';
 import { listDeliveries } from '../../src/features/webhook-deliveries/admin-service.ts';
 import * as deliveries from '../../src/features/webhook-deliveries/admin-store.ts';
+import * as resends from '../../src/features/webhook-deliveries/resend-store.ts';
 import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -260,6 +261,31 @@ describe.each<Mode>(['generic', 'custom'])('with a %s plan', (mode) => {
     ]);
     expect(await read((db) => findPauseMailRow(db, ids))).toBeLessThan(1_010);
     expect(await findPauseMailRow(db, ids)).toMatchObject({ error: 'timeout' });
+  });
+
+  // Once with deliveries that have all failed since Postgres last looked.
+  test.each([
+    ['2020-01-01', null],
+    ['2020-01-01', 'assignment.created'],
+    ['2900-01-01', null],
+    ['2900-01-01', 'assignment.created'],
+  ])('the count of a resend since %s of type %s reads no more than it says', async (...what) => {
+    const [since, eventType] = what;
+    const wanted = { endpointId: 'whe_1', since, until: null, eventType };
+    const counted = { ...wanted, at: new Date('2999-01-01'), countMax: 1_000 };
+    await client.query('begin');
+    await client.query('set local session_replication_role = replica');
+    await client.query(
+      `insert into webhook_delivery
+         (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+       select $1, 'whd_new_' || n, 'whe_1', 'evt_new_' || n, 'assignment.created', 'gave_up', 8,
+         '2900-01-02'::timestamptz + n * interval '1 second'
+       from generate_series(1, 5000) n`,
+      [TEAM],
+    );
+    const rows = await read((db) => resends.countFailed(db, TEAM, counted));
+    await client.query('rollback');
+    expect(rows).toBeLessThanOrEqual(1_010);
   });
 
   test('the usage of one key is its days', async () => {

@@ -153,14 +153,22 @@ const WANTED = {
   countMax: 10,
 };
 
-describe('readStartFacts', () => {
-  const factsOf = (endpointId: string | null, until: string | null = null) =>
-    inTransaction((tx) => resends.readStartFacts(tx, 'team_a', { ...WANTED, endpointId, until }));
-  const facts = async () => (await factsOf('whe_1'))[0];
+test('the start of a resend locks its endpoints, in their order', async () => {
+  const locks = (tx: Tx) => resends.readStartFacts(tx, 'team_a', null);
+  const all = [1, 2, 3, 4, 5].map((number) => `team_a whe_${number}`);
+  expect(await twins.lockedBy('webhook_endpoint', locks)).toEqual(all);
+});
 
-  test('counts the failed deliveries of the time, and finds a running resend', async () => {
+describe('what a resend starts with', () => {
+  const countsOf = async (endpointId: string | null, until: string | null = null) => [
+    ...(await resends.countFailed(twins.db, 'team_a', { ...WANTED, endpointId, until })),
+  ];
+  const facts = async () =>
+    (await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', 'whe_1')))[0];
+
+  test('is whether a resend of the endpoint runs', async () => {
     await twins.pool.query(`update webhook_resend set state = 'done', finished_at = now()`);
-    const idle = { endpoint_id: 'whe_1', status: 'active', is_running: false, failed: 3 };
+    const idle = { endpoint_id: 'whe_1', status: 'active', is_running: false };
     expect(await facts()).toEqual(idle);
     const run = (id: string, team: string) =>
       twins.pool.query(
@@ -182,27 +190,25 @@ describe('readStartFacts', () => {
     `endpoint_id = 'whe_2'`,
     `created_at = '2026-11-20T08:59:59Z'`,
     `created_at = '2026-11-20T10:00:01Z'`,
-  ])('does not count a delivery with %s', async (state) => {
+  ])('is not a delivery with %s', async (state) => {
+    expect(await countsOf('whe_1')).toEqual([['whe_1', 3]]);
     await set('whd_2', state);
-    expect(await facts()).toMatchObject({ failed: 2 });
+    expect(await countsOf('whe_1')).toEqual([['whe_1', 2]]);
   });
 
-  test('does not count what came at the end of the time or later', async () => {
-    expect(await factsOf('whe_1', '2026-11-20T09:02:00.000Z')).toMatchObject([{ failed: 1 }]);
+  test('is not what came at the end of the time or later', async () => {
+    expect(await countsOf('whe_1', '2026-11-20T09:02:00.000Z')).toEqual([['whe_1', 1]]);
   });
 
-  test('without an endpoint, it counts at each of the team, in their order', async () => {
+  test('without an endpoint, is counted at each of the team', async () => {
     await set('whd_2', `endpoint_id = 'whe_2'`);
-    expect((await factsOf(null)).map(({ endpoint_id, failed }) => [endpoint_id, failed])).toEqual([
+    expect((await countsOf(null)).toSorted()).toEqual([
       ['whe_1', 2],
       ['whe_2', 1],
       ['whe_3', 0],
       ['whe_4', 0],
       ['whe_5', 0],
     ]);
-    const locks = (tx: Tx) => resends.readStartFacts(tx, 'team_a', WANTED);
-    const all = [1, 2, 3, 4, 5].map((number) => `team_a whe_${number}`);
-    expect(await twins.lockedBy('webhook_endpoint', locks)).toEqual(all);
   });
 });
 
@@ -418,8 +424,7 @@ describe('a resend', () => {
   });
 
   test('locks its endpoint to start, and for a batch', async () => {
-    const wanted = { ...WANTED, endpointId: 'whe_1' };
-    const start = (tx: Tx) => resends.readStartFacts(tx, 'team_a', wanted);
+    const start = (tx: Tx) => resends.readStartFacts(tx, 'team_a', 'whe_1');
     expect(await twins.lockedBy('webhook_endpoint', start)).toEqual(['team_a whe_1']);
     const lock = (tx: Tx) => resends.lockEndpoint(tx, 'team_a', 'whe_3');
     expect(await twins.lockedBy('webhook_endpoint', lock)).toEqual(['team_a whe_3']);
@@ -428,8 +433,7 @@ describe('a resend', () => {
 
   test('cannot start at an endpoint that was deleted', async () => {
     await deleteEndpoint('whe_1');
-    const wanted = { ...WANTED, endpointId: 'whe_1' };
-    expect(await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', wanted))).toEqual([]);
+    expect(await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', 'whe_1'))).toEqual([]);
     expect(await inTransaction((tx) => resends.lockEndpoint(tx, 'team_a', 'whe_1'))).toBeNull();
   });
 
@@ -540,14 +544,17 @@ describe('pauseEndpoints', () => {
   const pause = () =>
     pauses.pauseEndpoints(twins.db, {
       failingUntil: new Date(SINCE),
+      failedAfter: new Date(SINCE),
       now: AT,
       auditId: 'aud_new',
       requestId: '01900000-0000-7000-8000-000000000001',
     });
   const failSince = (at: string, ...keys: string[]) =>
     twins.pool.query(
-      `update webhook_endpoint set failing_since = $1 where team_id || ' ' || id = any ($2)`,
-      [at, keys],
+      `update webhook_endpoint
+       set failing_since = $1, hourly_failures = array[$1::timestamptz, $3]
+       where team_id || ' ' || id = any ($2)`,
+      [at, keys, SINCE],
     );
   const paused = (key: string) => `${key}: status active → disabled_failures`;
 

@@ -62,12 +62,15 @@ export async function startResends(
 ): Promise<ResendRow[]> {
   const { teamId, at } = context;
   const what = whatOf(wanted, at);
+  // Nobody waits for the count: the endpoints are locked after it.
+  const counts = await store.countFailed(db, teamId, what);
   return db.transaction(async (tx) => {
-    const found = await store.readStartFacts(tx, teamId, what);
+    const facts = await store.readStartFacts(tx, teamId, wanted.endpointId);
+    const found = withCounts(facts, counts);
     if (wanted.endpointId !== null) requireStart(found);
     const startable = wanted.endpointId === null ? found.filter(hasWork) : found;
-    return startable.map((facts) => {
-      const row = newResend(facts, what);
+    return startable.map((start) => {
+      const row = newResend(start, what);
       store.insertResend(tx, teamId, row);
       const { id: resendId, endpoint_id: endpointId, since, until, event_type, total } = row;
       record(tx, context, {
@@ -93,7 +96,18 @@ function requireStart([facts]: readonly StartFacts[]): void {
     });
 }
 
-function hasWork({ status, is_running, failed }: StartFacts): boolean {
+interface CountedFacts extends StartFacts {
+  readonly failed: number;
+}
+
+function withCounts(
+  facts: readonly StartFacts[],
+  counts: ReadonlyMap<string, number>,
+): readonly CountedFacts[] {
+  return facts.map((each) => ({ ...each, failed: counts.get(each.endpoint_id) ?? 0 }));
+}
+
+function hasWork({ status, is_running, failed }: CountedFacts): boolean {
   return status === 'active' && !is_running && failed > 0;
 }
 
@@ -106,7 +120,9 @@ export async function countResend(
   { teamId, at }: Pick<ChangeContext, 'teamId' | 'at'>,
   wanted: WantedResend,
 ): Promise<{ readonly total: number; readonly hasMore: boolean }> {
-  const found = await store.findStartFacts(db, teamId, whatOf(wanted, at));
+  const facts = await store.findStartFacts(db, teamId, wanted.endpointId);
+  const counted = await store.countFailed(db, teamId, whatOf(wanted, at));
+  const found = withCounts(facts, counted);
   const isAll = wanted.endpointId === null;
   if (!isAll && found.length === 0) throw unknownId('endpoint_id');
   const counts = (isAll ? found.filter(hasWork) : found).map(({ failed }) => failed);
@@ -134,7 +150,7 @@ export function listResends(db: Db, teamId: string): Promise<ResendRow[]> {
 
 /** A resend of `failed` deliveries. Without any, it is done at once. */
 function newResend(
-  { endpoint_id, failed }: StartFacts,
+  { endpoint_id, failed }: CountedFacts,
   { since, until, eventType, at }: Wanted,
 ): ResendRow {
   const isEmpty = failed === 0;

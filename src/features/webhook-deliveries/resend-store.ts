@@ -34,7 +34,7 @@ const HAS_ENDPOINT = `exists (
 /** Failed deliveries that can be resent. Pings cannot: a new test shows the same. */
 const HAS_FAILED = `has_failed and event_type <> 'ping'`;
 
-// A batch locks the same row. This mode does not block results and new deliveries.
+// A batch locks the same row. This mode does not block new deliveries.
 const LOCK_FOR_START = statement(
   'webhooks.resend.lockForStart',
   `select
@@ -49,19 +49,50 @@ export interface StartFacts {
   readonly endpoint_id: string;
   readonly status: string;
   readonly is_running: boolean;
+}
+
+const START_FACTS = statement<StartFacts>(
+  'webhooks.resend.facts',
+  `select w.id as endpoint_id, w.status,
+     exists (
+       select
+       from webhook_resend
+       where team_id = $1 and endpoint_id = w.id and state = 'running'
+     ) as is_running
+   from webhook_endpoint w
+   where w.team_id = $1 and w.id = coalesce($2, w.id)
+   order by w.id`,
+);
+
+/** Reads what a start depends on, of one endpoint or of all (null). */
+export function findStartFacts(
+  db: Db | Tx,
+  teamId: string,
+  endpointId: string | null,
+): Promise<StartFacts[]> {
+  return db.query(START_FACTS, [teamId, endpointId]);
+}
+
+/** Locks the endpoints against other starts, and does the same as `findStartFacts`. */
+export function readStartFacts(
+  tx: Tx,
+  teamId: string,
+  endpointId: string | null,
+): Promise<StartFacts[]> {
+  tx.send(LOCK_FOR_START, [teamId, endpointId]);
+  return findStartFacts(tx, teamId, endpointId);
+}
+
+interface FailedRow {
+  readonly endpoint_id: string;
   readonly failed: number;
 }
 
 // Each of these is two statements: for failed deliveries of any type, and for those of one. One
 // statement for both would have one plan, which suits neither.
 
-const factsText = (isOfType: string): string => `
-   select w.id as endpoint_id, w.status,
-     exists (
-       select
-       from webhook_resend
-       where team_id = $1 and endpoint_id = w.id and state = 'running'
-     ) as is_running,
+const countFailedText = (isOfType: string): string => `
+   select w.id as endpoint_id,
      (
        select count(*)::int
        from (
@@ -76,12 +107,14 @@ const factsText = (isOfType: string): string => `
        ) found
      ) as failed
    from webhook_endpoint w
-   where w.team_id = $1 and w.id = coalesce($2, w.id)
-   order by w.id`;
+   where w.team_id = $1 and w.id = coalesce($2, w.id)`;
 
-const START_FACTS = {
-  any: statement<StartFacts>('webhooks.resend.facts', factsText('')),
-  one: statement<StartFacts>('webhooks.resend.factsOfType', factsText('and event_type = $7')),
+const COUNT_FAILED = {
+  any: statement<FailedRow>('webhooks.resend.countFailed', countFailedText('')),
+  one: statement<FailedRow>(
+    'webhooks.resend.countFailedOfType',
+    countFailedText('and event_type = $7'),
+  ),
 };
 
 /** Which deliveries a resend is about. */
@@ -95,22 +128,20 @@ export interface Wanted {
   readonly countMax: number;
 }
 
-/** Reads what a start at each of the endpoints depends on. Counts `failed` up to `countMax`. */
-export function findStartFacts(
-  db: Db | Tx,
+/**
+ * Counts the failed deliveries of each endpoint, up to `countMax`, and reads no more than these.
+ * Those of 50 endpoints take a second, so hold no lock meanwhile.
+ */
+export async function countFailed(
+  db: Db,
   teamId: string,
   { endpointId, since, until, eventType, at, countMax }: Wanted,
-): Promise<StartFacts[]> {
+): Promise<ReadonlyMap<string, number>> {
   const values = [teamId, endpointId, since, at, until, countMax];
-  return eventType === null
-    ? db.query(START_FACTS.any, values)
-    : db.query(START_FACTS.one, [...values, eventType]);
-}
-
-/** Locks the endpoints against other starts, and does the same as `findStartFacts`. */
-export function readStartFacts(tx: Tx, teamId: string, wanted: Wanted): Promise<StartFacts[]> {
-  tx.send(LOCK_FOR_START, [teamId, wanted.endpointId]);
-  return findStartFacts(tx, teamId, wanted);
+  const rows = await (eventType === null
+    ? db.query(COUNT_FAILED.any, values)
+    : db.query(COUNT_FAILED.one, [...values, eventType]));
+  return new Map(rows.map(({ endpoint_id, failed }) => [endpoint_id, failed]));
 }
 
 const INSERT = statement(
@@ -177,19 +208,19 @@ export function findResendForUpdate(
   return tx.queryFirst(FIND_FOR_UPDATE, [teamId, resendId]);
 }
 
-// Locks the endpoint before its deliveries, as results do (HOLD_ENDPOINTS), or the two could
-// deadlock.
+// Locks the endpoint before its deliveries, as whoever deletes or replaces them does, or the two
+// could deadlock. Results of its deliveries do not wait for a batch: they come later.
 const LOCK_FOR_BATCH = statement<{ status: string }>(
   'webhooks.resend.lockForBatch',
   `select status
    from webhook_endpoint
    where team_id = $1 and id = $2
-   for update`,
+   for no key update`,
 );
 
 /**
- * Locks the endpoint until the transaction ends, so that no other transaction writes its
- * deliveries. Returns its status, or null if it was deleted.
+ * Locks the endpoint until the transaction ends, so that no other start or batch runs. Returns its
+ * status, or null if it was deleted.
  */
 export async function lockEndpoint(
   tx: Tx,
