@@ -1,4 +1,4 @@
-import { teamKey, type TeamKey } from '../core/team-key.ts';
+import { teamKey } from '../core/team-key.ts';
 import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
@@ -176,71 +176,70 @@ function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]
   if (old.length > 0) tx.send(DROP_OLD_FAILED, columnsOf(old, ['teamId', 'id', 'attempt']));
 }
 
-/** What a batch of results says about one endpoint. */
-interface EndpointOutcome {
-  readonly teamId: string;
-  readonly endpointId: string;
-  /** null if there was none in this batch. */
-  readonly lastSuccessAt: Date | null;
-  /** The first failure after the last success; null if there was none in this batch. */
-  readonly failingSince: Date | null;
-}
-
-const ENDPOINT_COLUMNS = [
+const OUTCOME_COLUMNS = [
   'teamId',
   'endpointId',
-  'lastSuccessAt',
-  'failingSince',
-] as const satisfies readonly (keyof EndpointOutcome)[];
+  'at',
+  'status',
+] as const satisfies readonly (keyof RecordedAttempt)[];
 
-// Updates a row only when the outcome adds something, so a busy endpoint's row is written once a
-// second and not for each delivery. Locks in the order of the keys: two workers that report on the
-// same endpoints wait for each other instead of deadlocking.
+/** More than three days of hours. Whoever pauses later has the newest of them. */
+const HOURS_MAX = 1_000;
+
+const hourOf = (at: string): string => `date_trunc('hour', ${at}, 'UTC')`;
+
+// Results are written in any order, so this is a merge: whatever was written before which, the same
+// attempts lead to the same row. A failure counts from the hour (UTC) after the last success on,
+// and of each hour the first one is kept, so a success that is written late leaves the failures
+// behind it. `activated_at` ends whatever failed before. A row is updated only when something is
+// added: for a failing endpoint once an hour, for a busy one once a second. Locks in the order of
+// the keys: two workers that report on the same endpoints wait for each other instead of
+// deadlocking.
 const RECORD_ENDPOINTS = statement(
   'webhooks.recordEndpoints',
   `update webhook_endpoint w
-   set last_success_at =
-       coalesce(greatest(w.last_success_at, n.last_success_at), w.last_success_at),
-     failing_since =
-       case
-         when n.last_success_at is not null then n.failing_since
-         else coalesce(w.failing_since, n.failing_since)
-       end
+   set last_success_at = n.last_success_at,
+     hourly_failures = n.failures,
+     failing_since = n.failures[1]
    from (
-     select n.*
-     from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[])
-       as n (team_id, endpoint_id, last_success_at, failing_since)
+     select n.team_id, n.endpoint_id, success.at as last_success_at, failed.failures
+     from (
+       select team_id, endpoint_id, max(at) filter (where status = 'ok') as success_at,
+         array_agg(at) filter (where status <> 'ok') as failures
+       from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[])
+         as n (team_id, endpoint_id, at, status)
+       group by team_id, endpoint_id
+     ) n
      join webhook_endpoint w on w.team_id = n.team_id and w.id = n.endpoint_id
        ${ofTeams('w.team_id', '$1')}
-     where (n.last_success_at is not null
-         and (w.failing_since is not null
-           or w.last_success_at is null
-           or w.last_success_at < n.last_success_at - interval '1 second'))
-       or (n.failing_since is not null
-         and (w.failing_since is null or n.last_success_at is not null))
+     cross join lateral (select greatest(w.last_success_at, n.success_at) as at) success
+     cross join lateral (
+       select case
+         when n.failures is null and w.failing_since is null then '{}'
+         else (
+           select coalesce(array_agg(at order by at), '{}')
+           from (
+             select min(at) as at
+             from unnest(w.hourly_failures || w.failing_since || n.failures) as failure (at)
+             where ${hourOf('at')} > coalesce(${hourOf('success.at')}, '-infinity')
+               and at >= coalesce(w.activated_at, '-infinity')
+             group by ${hourOf('at')}
+             order by min(at) desc
+             limit ${HOURS_MAX}
+           ) by_hour
+         )
+       end as failures
+     ) failed
+     where failed.failures <> w.hourly_failures
+       or failed.failures[1] is distinct from w.failing_since
+       or w.last_success_at is null and success.at is not null
+       or w.last_success_at < success.at - interval '1 second'
+       or ${hourOf('w.last_success_at')} < ${hourOf('success.at')}
      order by n.team_id, n.endpoint_id
      for no key update of w
    ) n
    where w.team_id = n.team_id and w.id = n.endpoint_id ${ofTeams('w.team_id', '$1')}`,
 );
-
-/** Sums up a batch for each endpoint. Tests (pings) do not count. */
-function endpointOutcomes(attempts: readonly RecordedAttempt[]): EndpointOutcome[] {
-  const outcomes = new Map<TeamKey, EndpointOutcome>();
-  for (const { teamId, endpointId, isTest, status, at } of attempts) {
-    if (isTest) continue;
-    const key = teamKey(teamId, endpointId);
-    const before = outcomes.get(key);
-    const lastSuccessAt = before?.lastSuccessAt ?? null;
-    outcomes.set(
-      key,
-      status === 'ok'
-        ? { teamId, endpointId, lastSuccessAt: at, failingSince: null }
-        : { teamId, endpointId, lastSuccessAt, failingSince: before?.failingSince ?? at },
-    );
-  }
-  return [...outcomes.values()];
-}
 
 /** How long a batch waits for the rows that somebody has locked. Most locks take a few ms. */
 const LOCKS_WAIT_MS = 100;
@@ -294,8 +293,8 @@ export async function recordAttempts(
     if (free.length === 0) return attempts;
     keepFailed(tx, worker, free);
     tx.send(RECORD, [worker, ...columnsOf(free, RECORD_COLUMNS)]);
-    const outcomes = endpointOutcomes(free);
-    if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, ENDPOINT_COLUMNS));
+    const outcomes = free.filter(({ isTest }) => !isTest);
+    if (outcomes.length > 0) tx.send(RECORD_ENDPOINTS, columnsOf(outcomes, OUTCOME_COLUMNS));
     return [...locked];
   });
 }

@@ -156,8 +156,16 @@ describe.skipIf(skipped !== null)(`on Citus${because(skipped)}`, () => {
   });
 
   test('silent endpoints of all teams are paused, once, and their admins are mailed', async () => {
-    await rows(`update webhook_endpoint set failing_since = '2026-01-01'`);
-    const pause = { failingUntil: NOW, now: NOW, auditId: 'aud', requestId: 'r' };
+    await rows(
+      `update webhook_endpoint set failing_since = '2026-01-01', hourly_failures = '{2026-01-01}'`,
+    );
+    const pause = {
+      failingUntil: NOW,
+      failedAfter: new Date(0),
+      now: NOW,
+      auditId: 'aud',
+      requestId: 'r',
+    };
     expect(await pauseEndpoints(db, pause)).toBe(IDS.length);
     expect(await pauseEndpoints(db, pause)).toBe(0);
     expect(await count(`webhook_endpoint where status = 'disabled_failures'`)).toBe(IDS.length);

@@ -176,8 +176,19 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     const team = 'team_t1';
     const now = new Date();
     const db = openDatabase({ url, poolMax: 4, onError: () => undefined });
-    await query(`update webhook_endpoint set failing_since = $2 where team_id = $1`, [team, now]);
-    const pause = { failingUntil: now, now, auditId: 'aud_pause', requestId: 'r' };
+    await query(
+      `update webhook_endpoint
+       set failing_since = $2, hourly_failures = array[$2::timestamptz]
+       where team_id = $1`,
+      [team, now],
+    );
+    const pause = {
+      failingUntil: now,
+      failedAfter: now,
+      now,
+      auditId: 'aud_pause',
+      requestId: 'r',
+    };
     expect(await pauseEndpoints(db, pause)).toBe(1);
     expect(await pauseEndpoints(db, pause)).toBe(0);
     await db.close();
@@ -199,7 +210,9 @@ describe.skipIf(skipped !== null)(`webhooks on Citus${because(skipped)}`, () => 
     );
     expect(found).toEqual([{ status: 'disabled_failures', entry: 'aud_pause_1', mails: 2 }]);
     await query(
-      `update webhook_endpoint set status = 'active', failing_since = null where team_id = $1`,
+      `update webhook_endpoint
+       set status = 'active', failing_since = null, hourly_failures = '{}'
+       where team_id = $1`,
       [team],
     );
   });

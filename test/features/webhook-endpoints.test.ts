@@ -85,7 +85,8 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
     expect((await patch(id, { status: 'disabled' })).body.status).toBe('disabled');
     await api.db.pool.query(
       `update webhook_endpoint
-       set status = 'disabled_failures', failing_since = now()
+       set status = 'disabled_failures', failing_since = now(),
+         hourly_failures = array[now()]
        where id = $1`,
       [id],
     );
@@ -156,7 +157,9 @@ describe('PATCH /webhook-endpoints/{endpoint_id}', () => {
 
   async function failingSince(id: string): Promise<unknown> {
     const { rows } = await api.db.pool.query(
-      'select failing_since from webhook_endpoint where id = $1',
+      `select coalesce(failing_since, hourly_failures[1]) as failing_since
+       from webhook_endpoint
+       where id = $1`,
       [id],
     );
     return rows[0].failing_since;

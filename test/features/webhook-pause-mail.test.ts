@@ -11,6 +11,7 @@ import {
   call,
   clock,
   deliver,
+  failAgainAfter,
   failing,
   findEndpoint,
   isPaused,
@@ -47,6 +48,7 @@ describe('the mail about a pause', () => {
     clock.set(
       new Date(Date.parse((await findEndpoint(endpoint)).failing_since ?? '') + THREE_DAYS_MS),
     );
+    await attempted(endpoint, 4);
     const since = (await findEndpoint(endpoint)).failing_since?.slice(0, 16).replace('T', ' ');
     await pause();
     const received = await runJobs();
@@ -149,7 +151,7 @@ describe('the mail about a pause', () => {
     await setActive(endpoint);
     await deliver(endpoint);
     await until(async () => (await findEndpoint(endpoint)).failing_since);
-    clock.advance(THREE_DAYS_MS);
+    await failAgainAfter(endpoint, THREE_DAYS_MS);
     await pause();
     expect(recipients(await runJobs())).toEqual(['admin', 'english', 'owner']);
   });

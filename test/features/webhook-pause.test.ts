@@ -1,6 +1,6 @@
 // The pause of an endpoint whose deliveries all fail: the clock is the test's, all else is real.
 import { describe, expect, test } from 'vitest';
-import { hang, inTurn, status } from '../support/receiver.ts';
+import { hang, held, inTurn, status } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 import {
   attempted,
@@ -9,6 +9,7 @@ import {
   createEndpoint,
   DAY_MS,
   deliver,
+  failAgainAfter,
   failing,
   findEndpoint,
   isPaused,
@@ -26,7 +27,7 @@ useWebhookPause();
 
 /** Expects the endpoint to be paused after three more days, and not 1 ms earlier. */
 async function expectPauseInThreeDays(endpoint: Endpoint): Promise<void> {
-  clock.advance(THREE_DAYS_MS - 1);
+  await failAgainAfter(endpoint, THREE_DAYS_MS - 1);
   await pause();
   expect(await isPaused(endpoint)).toBe(false);
   clock.advance(1);
@@ -52,14 +53,14 @@ describe('an endpoint without a successful delivery', () => {
     clock.advance(DAY_MS);
     await deliver(endpoint);
     expect((await findEndpoint(endpoint)).failing_since).toBe(since);
-    clock.advance(2 * DAY_MS);
+    await failAgainAfter(endpoint, 2 * DAY_MS);
     await pause();
     expect(await isPaused(endpoint)).toBe(true);
   });
 
   test('leaves one audit entry of the system', async () => {
     const endpoint = await failing();
-    clock.advance(THREE_DAYS_MS);
+    await failAgainAfter(endpoint, THREE_DAYS_MS);
     await pause();
     await pause();
     const audit = `select actor_kind, created_at
@@ -92,6 +93,19 @@ describe('an endpoint stays active', () => {
     await pause();
     expect(await findEndpoint(never)).toEqual({ status: 'active', failing_since: null });
     expect(await findEndpoint(once)).toEqual({ status: 'active', failing_since: null });
+  });
+
+  test('after an outage of all workers, until a new attempt has failed', async () => {
+    const answer = held(status(500));
+    const endpoint = await failing(inTurn(status(500), answer.behaviour));
+    // An attempt that has not ended yet is none, like those of workers that do not run.
+    clock.advance(THREE_DAYS_MS);
+    await pause();
+    expect(await isPaused(endpoint)).toBe(false);
+    answer.open();
+    await attempted(endpoint, 2);
+    await pause();
+    expect(await isPaused(endpoint)).toBe(true);
   });
 
   test('if only test events fail', async () => {
@@ -127,7 +141,7 @@ describe('an endpoint stays active', () => {
 describe('the reactivation of an endpoint', () => {
   test('restarts the three days', async () => {
     const endpoint = await failing();
-    clock.advance(THREE_DAYS_MS);
+    await failAgainAfter(endpoint, THREE_DAYS_MS);
     await pause();
     await setActive(endpoint);
     await pause();

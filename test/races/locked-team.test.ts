@@ -169,10 +169,18 @@ describe('while all rows of a team are locked', () => {
   });
 
   test('failing endpoints of others are paused, and its own later', async () => {
-    await query(`update webhook_endpoint set failing_since = '2026-01-01'`);
+    await query(
+      `update webhook_endpoint set failing_since = '2026-01-01', hourly_failures = '{2026-01-01}'`,
+    );
     const pause = (auditId: string) => {
       const now = new Date();
-      return pauseEndpoints(api.db, { failingUntil: now, now, auditId, requestId: 'r' });
+      return pauseEndpoints(api.db, {
+        failingUntil: now,
+        failedAfter: new Date(0),
+        now,
+        auditId,
+        requestId: 'r',
+      });
     };
     const unlock = await holdLock(api, lockRowsOf('team_a'));
     expect(await pause('aud_1')).toBe(1);

@@ -1,6 +1,8 @@
 // What the results of attempts write: rows of this worker's claims at this attempt, and the health
 // of their endpoints.
+import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Db, Tx } from '../../src/db/client.ts';
 import { isLockTimeout } from '../../src/db/errors.ts';
 import { recordAttempts, type RecordedAttempt } from '../../src/delivery/result-store.ts';
 import { holdLock } from '../support/locks.ts';
@@ -12,7 +14,7 @@ const WORKER = 7;
 
 let twins: TwinStores;
 /** Every delivery of both teams waits for its fourth attempt, claimed by this worker. */
-beforeEach(async () => {
+async function prepare(): Promise<void> {
   twins = await openTwinStores();
   await twins.pool.query(`delete from webhook_attempt`);
   await twins.pool.query(
@@ -22,10 +24,13 @@ beforeEach(async () => {
        urgent = true, resent = false`,
     [WORKER, AT],
   );
-  await twins.pool.query(`update webhook_endpoint set last_success_at = $1, failing_since = null`, [
-    AT,
-  ]);
-});
+  await twins.pool.query(
+    `update webhook_endpoint set last_success_at = $1, failing_since = null,
+       hourly_failures = '{}'`,
+    [AT],
+  );
+}
+beforeEach(prepare);
 
 const ok = (fields: Partial<RecordedAttempt> = {}): RecordedAttempt => ({
   teamId: 'team_a',
@@ -219,54 +224,152 @@ test('a failure of a delivery that was removed is not kept', async () => {
   expect(webhook_attempt).toEqual(['+ team_a whd_3 4']);
 });
 
+/** Waits for locks for as long as it takes. */
+const patient = {
+  transaction: (work: (tx: Tx) => Promise<unknown>) =>
+    twins.db.transaction((tx) =>
+      work({
+        ...tx,
+        send: (what, values) => {
+          if (what.name !== 'webhooks.waitForNobody') tx.send(what, values);
+        },
+      }),
+    ),
+} as Db;
+
 test('endpoints are locked in the order of their keys', async () => {
   const failures = ['team_b whe_1', 'team_a whe_2', 'team_a whe_1'].map((key) => {
     const [teamId = '', endpointId = ''] = key.split(' ');
-    return failedAt(AT, { teamId, endpointId });
+    return failedAt(seconds(3_600), { teamId, endpointId });
   });
   const held = `webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`;
   const locked = await twins.lockedBefore(held, 'webhook_endpoint', () =>
-    write(failures).catch(() => undefined),
+    recordAttempts(patient, WORKER, failures, { skipsLocked: false }),
   );
   expect(locked).toEqual(['team_a whe_1', 'team_a whe_2']);
 });
 
-test('a success after failures, or more than a second after the last, is noted', async () => {
-  // Other endpoints, in both teams, have failed meanwhile.
-  await twins.pool.query(
-    `update webhook_endpoint set failing_since = $1 where (team_id, id) <> ('team_a', 'whe_2')`,
-    [AT],
+const HOUR_S = 3_600;
+const health = (last_success_at: Date | null, hourly_failures: readonly Date[] = []) =>
+  twins.pool.query(
+    `update webhook_endpoint
+     set last_success_at = $1, hourly_failures = $2, failing_since = $3
+     where team_id = 'team_a' and id = 'whe_2'`,
+    [last_success_at, hourly_failures, hourly_failures[0] ?? null],
   );
+
+test('a success more than a second after the last one is noted', async () => {
   expect(await record([succeededAt(seconds(1))])).toEqual({});
   expect(await record([succeededAt(seconds(2))])).toEqual({
     webhook_endpoint: [
       'team_a whe_2: last_success_at 2026-11-20T10:00:00+00:00 → 2026-11-20T10:00:02+00:00',
     ],
   });
-  await twins.pool.query(`update webhook_endpoint set failing_since = $1`, [seconds(1)]);
-  expect(await record([succeededAt(seconds(2))])).toEqual({
-    webhook_endpoint: ['team_a whe_2: failing_since 2026-11-20T10:00:01+00:00 → null'],
-  });
 });
 
 test('the first success of an endpoint is noted, and an older one never goes back', async () => {
-  await twins.pool.query(`update webhook_endpoint set last_success_at = null`);
+  await health(null);
   expect(await record([succeededAt(AT)])).toEqual({
     webhook_endpoint: ['team_a whe_2: last_success_at null → 2026-11-20T10:00:00+00:00'],
   });
-  await twins.pool.query(`update webhook_endpoint set last_success_at = $1, failing_since = $1`, [
-    seconds(9),
-  ]);
-  expect(await record([succeededAt(AT), failedAt(seconds(10))])).toEqual({
+  await health(seconds(9), [seconds(2 * HOUR_S)]);
+  expect(await record([succeededAt(AT)])).toEqual({});
+});
+
+test('the first failure of each hour is noted, and later ones leave it', async () => {
+  expect(await record([failedAt(seconds(HOUR_S + 5))])).toEqual({
     webhook_endpoint: [
-      'team_a whe_2: failing_since 2026-11-20T10:00:09+00:00 → 2026-11-20T10:00:10+00:00',
+      'team_a whe_2: failing_since null → 2026-11-20T11:00:05+00:00',
+      'team_a whe_2: hourly_failures [] → ["2026-11-20T11:00:05+00:00"]',
     ],
+  });
+  expect(await record([failedAt(seconds(HOUR_S + 9))])).toEqual({});
+});
+
+test('a failure of before the last success is not noted, however late it is written', async () => {
+  await health(seconds(2 * HOUR_S));
+  expect(await record([failedAt(seconds(HOUR_S))])).toEqual({});
+});
+
+test('a success that is written late leaves the failures after it', async () => {
+  await health(AT, [seconds(HOUR_S), seconds(3 * HOUR_S)]);
+  await record([succeededAt(seconds(2 * HOUR_S))]);
+  expect(await readHealth()).toMatchObject({
+    failing_since: seconds(3 * HOUR_S).toISOString(),
   });
 });
 
-test('the first failure is noted, and later ones leave it', async () => {
-  expect(await record([failedAt(seconds(1))])).toEqual({
-    webhook_endpoint: ['team_a whe_2: failing_since null → 2026-11-20T10:00:01+00:00'],
-  });
-  expect(await record([failedAt(seconds(5))])).toEqual({});
+test('a failure of before the endpoint was set to active is not noted', async () => {
+  await twins.pool.query(`update webhook_endpoint set activated_at = $1`, [seconds(2 * HOUR_S)]);
+  expect(await record([failedAt(seconds(2 * HOUR_S - 1))])).toEqual({});
+});
+
+test('a failure that a process of the version before has noted stays', async () => {
+  await twins.pool.query(`update webhook_endpoint set failing_since = $1`, [seconds(HOUR_S)]);
+  await record([failedAt(seconds(3 * HOUR_S))]);
+  expect(await readHealth()).toMatchObject({ failing_since: seconds(HOUR_S).toISOString() });
+});
+
+const readHealth = async () =>
+  (
+    await twins.pool.query<{ last_success_at: string; failing_since: string }>(
+      `select last_success_at, failing_since
+       from webhook_endpoint
+       where team_id = 'team_a' and id = 'whe_2'`,
+    )
+  ).rows[0];
+
+/** Everything that results write, as text. */
+const readAll = async () => {
+  const read = async (table: string) =>
+    (
+      await twins.pool.query<{ row: string }>(
+        `select to_jsonb(t)::text as row from ${table} t order by 1`,
+      )
+    ).rows.map(({ row }) => row);
+  return [
+    ...(await read('webhook_endpoint')),
+    ...(await read('webhook_delivery')),
+    ...(await read('webhook_attempt')),
+  ];
+};
+
+// Of a team and a delivery there is one result; those of 'whd_gone…' are about the endpoint only.
+const anyResults = fc.uniqueArray(
+  fc
+    .record({
+      teamId: fc.constantFrom('team_a', 'team_b'),
+      id: fc.constantFrom('whd_1', 'whd_2', 'whd_3', ...'abcdef'.split('').map((x) => `gone_${x}`)),
+      endpointId: fc.constantFrom('whe_1', 'whe_2'),
+      isOk: fc.boolean(),
+      isTest: fc.constantFrom(false, false, false, true),
+      wasUrgent: fc.boolean(),
+      attempt: fc.constantFrom(4, 4, 4, 5, 12),
+      // Two seconds apart, since a second success within one second is not noted.
+      at: fc.nat(3 * HOUR_S).map((at) => seconds(at * 2)),
+    })
+    .map(({ isOk, ...fields }) => (isOk ? ok : failed)(fields)),
+  { selector: ({ teamId, id }) => `${teamId} ${id}`, maxLength: 12 },
+);
+const anyOrders = anyResults.chain((results) =>
+  fc.record({
+    results: fc.constant(results),
+    order: fc.shuffledSubarray(results, { minLength: results.length }),
+  }),
+);
+
+test('one batch writes what its results write one by one, in any order, and again', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyOrders, async ({ results, order }) => {
+      await prepare();
+      if (results.length > 0) await write(results);
+      const together = await readAll();
+      await write(results);
+      expect(await readAll()).toEqual(together);
+      await prepare();
+      for (const result of order) await write([result]);
+      expect(await readAll()).toEqual(together);
+    }),
+    { numRuns: 40 },
+  );
 });

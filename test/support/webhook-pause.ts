@@ -134,6 +134,13 @@ export async function deliver(endpoint: Endpoint): Promise<void> {
   });
 }
 
+/** Advances the clock, and waits for the retry that is due then to have failed. */
+export async function failAgainAfter(endpoint: Endpoint, ms: number): Promise<void> {
+  const [newest] = await list(endpoint);
+  clock.advance(ms);
+  await attempted(endpoint, newest.attempt + 1);
+}
+
 /** Creates an endpoint whose first failure is now. */
 export async function failing(behaviour: Behaviour = status(500)): Promise<Endpoint> {
   const endpoint = await createEndpoint(behaviour);
@@ -144,7 +151,7 @@ export async function failing(behaviour: Behaviour = status(500)): Promise<Endpo
 /** Creates an endpoint, and advances the clock until it is paused. */
 export async function paused(behaviour?: Behaviour): Promise<Endpoint> {
   const endpoint = await failing(behaviour);
-  clock.advance(THREE_DAYS_MS);
+  await failAgainAfter(endpoint, THREE_DAYS_MS);
   await pause();
   expect(await isPaused(endpoint)).toBe(true);
   return endpoint;

@@ -107,7 +107,8 @@ const countFailedText = (isOfType: string): string => `
        ) found
      ) as failed
    from webhook_endpoint w
-   where w.team_id = $1 and w.id = coalesce($2, w.id)`;
+   where w.team_id = $1 and w.id = coalesce($2, w.id)
+   order by w.id`;
 
 const COUNT_FAILED = {
   any: statement<FailedRow>('webhooks.resend.countFailed', countFailedText('')),

@@ -6,6 +6,11 @@ import { SEND_PAUSE_MAIL } from './jobs.ts';
 
 const JOB_MAX_ATTEMPTS = 25;
 
+/** SQL: an active endpoint that has failed since the first time or longer, and at the second. */
+const hasFailed = (since: string, still: string): string =>
+  `status = 'active' and failing_since <= ${since}
+       and hourly_failures[cardinality(hourly_failures)] >= ${still}`;
+
 // Status, audit entries and mail jobs are one statement, so each admin is mailed once about a
 // pause. An endpoint that somebody has locked is paused a minute later, because the others must not
 // wait for it.
@@ -14,7 +19,7 @@ const PAUSE = statement<{ team_id: string; id: string }>(
   `with due as materialized (
      select team_id, id
      from webhook_endpoint
-     where status = 'active' and failing_since <= $1
+     where ${hasFailed('$1', '$5')}
      order by team_id, id
      for no key update skip locked
    ), paused as (
@@ -46,20 +51,23 @@ const PAUSE = statement<{ team_id: string; id: string }>(
 /** The failures after which endpoints are paused, and what the audit entries say. */
 interface Pause {
   readonly failingUntil: Date;
+  /** Endpoints without a failure since then stay as they are. */
+  readonly failedAfter: Date;
   readonly now: Date;
   readonly auditId: string;
   readonly requestId: string;
 }
 
 /**
- * Pauses the active endpoints that have been failing since `failingUntil` or longer, writes the
- * audit entries and enqueues the mails. Returns how many were paused. The ids of the audit entries
- * are `auditId` with a number.
+ * Pauses the active endpoints that have been failing since `failingUntil` or longer, and still did
+ * at `failedAfter` or later, writes the audit entries and enqueues the mails. Returns how many were
+ * paused. The ids of the audit entries are `auditId` with a number.
  */
 export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
   if (await knowsShards(db)) return pauseOneByOne(db, pause);
-  const { failingUntil, now, auditId, requestId } = pause;
-  const rows = await db.query(PAUSE, [failingUntil, now, auditId, requestId]);
+  const { failingUntil, failedAfter, now, auditId, requestId } = pause;
+  const values = [failingUntil, now, auditId, requestId, failedAfter];
+  const rows = await db.query(PAUSE, values);
   return rows.length;
 }
 
@@ -67,7 +75,7 @@ const FIND_FAILING = statement<{ team_id: string; id: string }>(
   'webhooks.findFailing',
   `select team_id, id
    from webhook_endpoint
-   where status = 'active' and failing_since <= $1`,
+   where ${hasFailed('$1', '$2')}`,
 );
 
 const PAUSE_ONE = statement<{ id: string }>(
@@ -77,7 +85,7 @@ const PAUSE_ONE = statement<{ id: string }>(
    where team_id = $1 and id = (
      select id
      from webhook_endpoint
-     where team_id = $1 and id = $2 and status = 'active' and failing_since <= $3
+     where team_id = $1 and id = $2 and ${hasFailed('$3', '$4')}
      for no key update skip locked
    )
    returning id`,
@@ -99,11 +107,11 @@ const FIND_ADMINS = statement<{ id: string }>(
 
 /** On a distributed database each endpoint is paused in a transaction within its team's shard. */
 async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
-  const { failingUntil, now, auditId, requestId } = pause;
+  const { failingUntil, failedAfter, now, auditId, requestId } = pause;
   let paused = 0;
-  for (const { team_id: teamId, id } of await db.query(FIND_FAILING, [failingUntil]))
+  for (const { team_id: teamId, id } of await db.query(FIND_FAILING, [failingUntil, failedAfter]))
     await db.transaction(async (tx) => {
-      if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil]))) return;
+      if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil, failedAfter]))) return;
       paused += 1;
       tx.send(ADD_PAUSE_ENTRY, [teamId, `${auditId}_${paused}`, now, id, requestId]);
       for (const { id: memberId } of await tx.query(FIND_ADMINS, [teamId]))

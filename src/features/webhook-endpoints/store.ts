@@ -89,8 +89,8 @@ export interface EndpointChange {
 }
 
 /**
- * Changes the endpoint and returns it, or null if there is none. The status `active` clears
- * `failing_since` and makes workers look for deliveries that waited.
+ * Changes the endpoint and returns it, or null if there is none. The status `active` clears the
+ * failures and makes workers look for deliveries that waited.
  */
 export async function updateEndpoint(
   tx: Tx,
@@ -106,7 +106,7 @@ export async function updateEndpoint(
       ...(description !== undefined && { description }),
       ...(events !== undefined && { events: [...events] }),
       ...(status !== undefined && { status }),
-      ...(status === 'active' && { failingSince: null, activatedAt: at }),
+      ...(status === 'active' && { failingSince: null, hourlyFailures: [], activatedAt: at }),
     },
     select: SELECT,
   });
