@@ -5,5 +5,13 @@ export interface Mail {
   readonly text: string;
 }
 
+/**
+ * Returns the subject as it may be sent. A team chooses its name, which must neither end the header
+ * nor hold an encoded word (RFC 2047): a mail program would show another text than we have sent.
+ */
+export function subjectOf(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ').replaceAll('=?', '= ?');
+}
+
 /** Sends a mail. Rejects if the mail server did not accept it, so that the job is retried. */
 export type Mailer = (mail: Mail) => Promise<void>;

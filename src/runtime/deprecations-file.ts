@@ -28,11 +28,20 @@ const contents = z.strictObject({
 /** Reads the file when the environment is parsed. Its faults are those of the variable. */
 export const deprecationsFile = z.string().transform((path, context): Deprecations => {
   let json: unknown;
+  let isNamedAsPrototype = false;
   try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
+    json = JSON.parse(readFileSync(path, 'utf8'), (key, value: unknown) => {
+      isNamedAsPrototype ||= key === '__proto__';
+      return value;
+    });
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error;
     context.addIssue(isMissing ? 'names a file that cannot be read' : 'names a file without JSON');
+    return z.NEVER;
+  }
+  // zod would leave it out without a word, and what ends would not be announced.
+  if (isNamedAsPrototype) {
+    context.addIssue('has a fault: it knows no __proto__');
     return z.NEVER;
   }
   const result = contents.safeParse(json);

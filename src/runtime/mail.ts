@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { newRequestId } from '../core/ids.ts';
-import type { Mailer } from '../core/mail.ts';
+import { subjectOf, type Mailer } from '../core/mail.ts';
 
 const SMTP_TIMEOUT_MS = 20_000;
 
@@ -25,12 +25,16 @@ export function createMailer(
     };
     const transport = createTransport({ url: config.smtpUrl, ...limits });
     return async (mail) => {
-      await transport.sendMail({ from, ...mail }).catch(refuse);
+      await transport.sendMail({ from, ...mail, subject: subjectOf(mail.subject) }).catch(refuse);
     };
   }
   const transport = createTransport({ streamTransport: true, buffer: true });
   return async (mail) => {
-    const { message } = await transport.sendMail({ from, ...mail });
+    const { message } = await transport.sendMail({
+      from,
+      ...mail,
+      subject: subjectOf(mail.subject),
+    });
     const file = path.resolve(config.mailDir, `${newRequestId()}.eml`);
     await mkdir(config.mailDir, { recursive: true, mode: 0o700 });
     // Rename the complete file, so that a program that watches the folder never reads half a mail.

@@ -126,12 +126,14 @@ const DISTRIBUTED =
   'The tables were distributed ("npm run migrate -- --distribute") while this process ran. It ' +
   'ends, because it works as on one Postgres. Start it again.';
 
-/** Returns the function that looks once. It checks APP_SECRET until it was found to be right. */
+/**
+ * Returns the function that looks once. It checks APP_SECRET at each look: it may be rotated while
+ * the process runs.
+ */
 function createLook(
   { db, migrations, secrets }: ReadinessOptions,
   suspicion: { disk: boolean },
 ): () => Promise<Seen> {
-  let isSecretChecked = false;
   let isNodeChecked = false;
   /** As it was when the process became ready, and as the process uses it. */
   let wasDistributed: boolean | null = null;
@@ -145,9 +147,8 @@ function createLook(
       const distributed = await isDistributed(db);
       if (distributed !== (wasDistributed ?? distributed))
         return { reason: 'database_distributed', error: new Error(DISTRIBUTED) };
-      const fault = isSecretChecked ? null : await findAppSecretFault(db, secrets);
+      const fault = await findAppSecretFault(db, secrets);
       if (fault !== null) return { reason: 'wrong_app_secret', error: new Error(fault) };
-      isSecretChecked = true;
       if (suspicion.disk) await tryDiskSpace(db);
       suspicion.disk = false;
       wasDistributed = distributed;

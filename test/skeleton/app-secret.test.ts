@@ -3,11 +3,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pino from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { encrypt } from '../../src/core/encryption.ts';
-import { findAppSecretFault } from '../../src/db/app-secret.ts';
+import { findAppSecretFault, rotateCanary } from '../../src/db/app-secret.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
+import { expectedMigrations } from '../../src/db/migrations.ts';
+import { startReadiness } from '../../src/runtime/readiness.ts';
 import { loadTestSeed, runEntry, runScript, TEST_APP_SECRET as RIGHT } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';
@@ -128,5 +131,26 @@ describe('a change of APP_SECRET', () => {
     expect(await faultWith(NEW)).toBeNull();
     expect(await faultWith(RIGHT, NEW)).toBeNull();
     expect(await faultWith(RIGHT)).toMatch(/^APP_SECRET is not/);
+  });
+
+  test('ends the processes that know only the old one, as soon as they look', async () => {
+    const logger = pino({ level: 'silent' });
+    const migrations = await expectedMigrations();
+    const faults: string[] = [];
+    const start = (current: string, previous: string | null) =>
+      startReadiness({
+        db,
+        migrations,
+        secrets: { current, previous },
+        logger,
+        onFault: ({ message }) => faults.push(message),
+      });
+    const [old, both] = [await start(RIGHT, null), await start(RIGHT, NEW)];
+    onTestFinished(() => [old, both].forEach((readiness) => readiness.stop()));
+    expect([await old.check(), await both.check()]).toEqual([null, null]);
+    const secrets = { current: NEW, previous: RIGHT };
+    await rotateCanary(db, secrets);
+    expect([await old.check(), await both.check()]).toEqual(['wrong_app_secret', null]);
+    expect(faults.at(-1)).toMatch(/^APP_SECRET is not/);
   });
 });

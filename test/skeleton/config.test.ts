@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { requireOperations } from '../../src/core/deprecation.ts';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
 import { parseConfig } from '../../src/runtime/config.ts';
 
@@ -325,10 +326,27 @@ describe('the file of deprecations', () => {
       'GET /me',
     ],
     ['a link to nowhere', { version: { ...dates, link: '/docs' } }, 'version > link'],
+    [
+      'a name that objects have',
+      `{"operations":{"__proto__":${JSON.stringify(dates)}}}`,
+      '__proto__',
+    ],
+    ['it at the top', '{"__proto__":{}}', '__proto__'],
+    ['it in a deprecation', '{"operations":{"GET /me":{"__proto__":{}}}}', '__proto__'],
   ])('is refused with %s', (_what, contents, says) => {
     const file = write(typeof contents === 'string' ? contents : JSON.stringify(contents));
     expect(faultsOf({ DEPRECATIONS_FILE: file })).toEqual([
       expect.stringMatching(new RegExp(`^DEPRECATIONS_FILE .*${says}`)),
     ]);
   });
+
+  it.each(['constructor', 'toString', 'hasOwnProperty', 'GET /users ', '', '0'])(
+    'is refused with the operation %j, which does not exist',
+    (name) => {
+      const file = write(`{"operations":{${JSON.stringify(name)}:${JSON.stringify(dates)}}}`);
+      const { deprecations } = parseConfig({ ...valid, DEPRECATIONS_FILE: file });
+      const existing = [{ method: 'GET', path: '/users' }];
+      expect(() => requireOperations(deprecations, existing)).toThrow(/no operation of v1/);
+    },
+  );
 });

@@ -4,6 +4,7 @@
  *    result and changes nothing, even if the team has changed since. With other input it throws
  *    `conflict`. So does a creation of a team that was created in another way, for instance from a
  *    seed file.
+ *  * A team's name is one line without control characters, because it stands in subjects of mails.
  *  * The owner is the team's first member, active from the start, with the right `schnittstellen`.
  *  * An update sets the given fields. One that changes nothing writes no audit entry. A team may
  *    have more members than seats, because it may switch to a smaller plan.

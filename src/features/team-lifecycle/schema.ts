@@ -5,9 +5,14 @@ import { hostCount, hostEmail, hostId, teamInput } from '../../core/platform-sha
 
 const STATUSES = ['active', 'suspended', 'ended'] as const;
 const NAME_MAX_CHARACTERS = 200;
+const IN_ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u;
 
 const facts = {
-  name: z.string().min(1).max(NAME_MAX_CHARACTERS),
+  name: z
+    .string()
+    .min(1)
+    .max(NAME_MAX_CHARACTERS)
+    .regex(IN_ONE_LINE, { error: 'The name must have no line breaks or control characters.' }),
   plan: z.enum(PLANS),
   seats: hostCount,
   language: z.enum(LANGUAGES),
