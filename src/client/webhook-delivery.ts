@@ -114,7 +114,7 @@ export interface WebhookEventData {
      */
     user_id?: string | null;
   };
-  /** A CRM sync attempt failed. */
+  /** A CRM sync attempt failed. Each automatic retry is an attempt, too. */
   'crm.sync.failed': {
     /** The team, same as `tenant_id`. */
     team_id: string;

@@ -143,7 +143,7 @@ export const EVENTS = {
     fields: memberFields,
   }),
   'crm.sync.failed': event({
-    trigger: 'A CRM sync attempt failed.',
+    trigger: 'A CRM sync attempt failed. Each automatic retry is an attempt, too.',
     subscribable: true,
     raisedBy: ANY_ACTOR,
     fields: {

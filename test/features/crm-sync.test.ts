@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JobHelpers } from 'graphile-worker';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/client.ts';
+import { SYNC_CONNECTION } from '../../src/features/crm/sync/jobs.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
-import { startWorkerProcess } from '../support/api.ts';
+import { crmTasks } from '../../src/features/crm/sync/tasks.ts';
+import { startWorkerProcess, TEST_APP_SECRET } from '../support/api.ts';
 import { useCrmSync } from '../support/crm-sync.ts';
 import { ago, expected, makeDeals, MINUTE, NOW, startWith } from '../support/crm/deals.ts';
+import { answer } from '../support/crm/fake.ts';
 
 const { api, clock, connect, list, signIn, stored, sync, syncLater } = useCrmSync();
 
@@ -80,6 +84,71 @@ describe('one at a time', () => {
     expect(await sync(id)).toBe('done');
     expect(open.length).toBeGreaterThan(8);
     expect(new Set(open)).toEqual(new Set([0]));
+  });
+
+  test('what is asked for during a run follows it once, and reads what it has passed', async () => {
+    const crm = await startWith('hubspot');
+    const id = await connect(crm);
+    const app = await signIn();
+    const askAtPage2 = async () => {
+      if (crm.pages().length !== 2) return false;
+      crm.put({ id: 1, title: 'Changed behind the run', modified: ago(-1) });
+      for (let times = 0; times < 2; times += 1)
+        expect(await app.admin.crm.syncNow.mutate({ connection_id: id })).toMatchObject({
+          syncing: true,
+        });
+      return false;
+    };
+    crm.intercept = askAtPage2;
+    const { [SYNC_CONNECTION]: task } = crmTasks({
+      db: api().db,
+      clock,
+      secrets: { current: TEST_APP_SECRET, previous: null },
+      allowBaseUrl: true,
+    });
+    await task?.({ teamId: 'team_a', connectionId: id }, {} as JobHelpers);
+    crm.intercept = null;
+    const { rows: jobs } = await api().db.pool.query(
+      `select from graphile_worker.jobs where task_identifier = '${SYNC_CONNECTION}'`,
+    );
+    expect(jobs).toHaveLength(1);
+    clock.advance(1);
+    expect(await sync(id)).toBe('done');
+    expect((await stored(id))[0]).toMatchObject({ title: 'Changed behind the run' });
+    expect(await sync(id)).toBe('skipped');
+  });
+
+  test('what is asked for during a run that fails follows it at once', async () => {
+    const crm = await startWith('hubspot');
+    const id = await connect(crm);
+    const app = await signIn();
+    crm.intercept = async (_request, response) => {
+      if (crm.pages().length !== 2) return false;
+      await app.admin.crm.syncNow.mutate({ connection_id: id });
+      crm.intercept = null;
+      answer(response, 503, {});
+      return true;
+    };
+    expect(await sync(id)).toBe('failed');
+    crm.token = 'another';
+    expect(await sync(id)).toBe('failed');
+    // It was asked for once.
+    expect(await sync(id)).toBe('skipped');
+  });
+
+  test('what is asked for before a round goes on follows the round, too', async () => {
+    const crm = await startWith('pipedrive');
+    const id = await connect(crm);
+    crm.intercept = () => {
+      clock.advance(40_000);
+      return false;
+    };
+    expect(await sync(id)).toBe('yielded');
+    crm.intercept = null;
+    await (await signIn()).admin.crm.syncNow.mutate({ connection_id: id });
+    clock.advance(1);
+    expect(await sync(id)).toBe('again');
+    expect(await sync(id)).toBe('done');
   });
 
   test('a long run lets others go first and continues later', async () => {

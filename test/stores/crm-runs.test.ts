@@ -53,7 +53,8 @@ describe.each([
   },
   {
     name: 'endRound',
-    write: (tx: Tx) => runs.endRound(tx, RUN, { state: STATE, next: LATER, at: AT }),
+    write: async (tx: Tx) =>
+      (await runs.endRound(tx, RUN, { state: STATE, next: LATER, at: AT })) !== 'lost',
     columns: [
       'failure_streak',
       'last_synced_at',
@@ -178,7 +179,7 @@ test.each([
   {
     name: 'makeDue',
     write: (tx: Tx) => connections.makeDue(tx, 'team_a', { connectionId: 'crm_3', at: LATER }),
-    columns: ['next_sync_at'],
+    columns: ['next_sync_at', 'sync_requested_at'],
   },
   {
     name: 'resumeConnection',

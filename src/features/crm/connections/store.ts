@@ -180,10 +180,12 @@ export function resumeConnection(
 
 const MAKE_DUE = statement(
   'crm.makeConnectionDue',
-  'update crm_connection set next_sync_at = $3 where team_id = $1 and id = $2',
+  `update crm_connection
+   set next_sync_at = $3, sync_requested_at = $3
+   where team_id = $1 and id = $2`,
 );
 
-/** The connection is due at once. */
+/** The connection is due at once. During a round another one is due at its end. */
 export function makeDue(
   tx: Tx,
   teamId: string,

@@ -10,7 +10,7 @@ import { continuationAt, nextRetry } from './schedule.ts';
 
 /**
  * Ends a run with an error. It yields if `continuationAt` says when to continue, or else fails.
- * The first failure of a streak emits `crm.sync.failed`. `lost`: another run has the connection, or
+ * Each failure emits `crm.sync.failed`. `lost`: another run has the connection, or
  * it was paused or disconnected. Opens a transaction.
  */
 export function giveUp(
@@ -33,8 +33,7 @@ export function giveUp(
       run,
       nextRetry(at, failed.failure_streak, { retryAfterMs, random: random() }),
     );
-    if (failed.failure_streak === 1)
-      recordFailure(tx, run, { at, reason, provider: failed.provider });
+    recordFailure(tx, run, { at, reason, provider: failed.provider });
     return 'failed';
   });
 }

@@ -20,10 +20,15 @@ export interface ClaimedConnection {
   readonly sync_state: unknown;
 }
 
+// Whoever begins a round does what was asked for before. A round that goes on has read some of its
+// pages earlier.
 const CLAIM = statement<ClaimedConnection>(
   'crm.claimSync',
   `update crm_connection c
-   set sync_token = $4, sync_lease_until = $5
+   set sync_token = $4, sync_lease_until = $5,
+     sync_requested_at = case
+       when jsonb_typeof(sync_state -> 'round') = 'object' then sync_requested_at
+     end
    where ${IS_DUE}
      and c.team_id = $2
      and c.id = $3
@@ -73,23 +78,29 @@ export async function holdRun(
   return (await tx.query(HOLD, values)).length > 0;
 }
 
-const END = statement<{ id: string }>(
+const END = statement<{ is_due: boolean }>(
   'crm.endSync',
   `update crm_connection
-   set sync_state = $4, sync_token = null, sync_lease_until = null, next_sync_at = $5,
+   set sync_state = $4, sync_token = null, sync_lease_until = null,
+     next_sync_at = coalesce(sync_requested_at, $5), sync_requested_at = null,
      last_synced_at = $6, last_error = null, failure_streak = 0
    where ${IS_HELD}
-   returning id`,
+   returning next_sync_at < $5 as is_due`,
 );
 
-/** The round is complete. False if the run has lost the connection. */
+/**
+ * The round is complete. `again`: another one was asked for meanwhile, and is due. `lost`: the run
+ * has lost the connection.
+ */
 export async function endRound(
   tx: Tx,
   run: RunKey,
   end: { state: SyncState; next: Date; at: Date },
-): Promise<boolean> {
+): Promise<'done' | 'again' | 'lost'> {
   const values = [...keyOf(run), JSON.stringify(end.state), end.next, end.at];
-  return (await tx.query(END, values)).length > 0;
+  const ended = await tx.queryFirst(END, values);
+  if (!ended) return 'lost';
+  return ended.is_due ? 'again' : 'done';
 }
 
 const RELEASE = statement(
@@ -130,10 +141,12 @@ export function failRun(
 
 const SET_NEXT = statement(
   'crm.setNextSync',
-  'update crm_connection set next_sync_at = $3 where team_id = $1 and id = $2',
+  `update crm_connection
+   set next_sync_at = coalesce(sync_requested_at, $3), sync_requested_at = null
+   where team_id = $1 and id = $2`,
 );
 
-/** Sets when the connection is due next. */
+/** Sets when the connection is due next: at once, if that was asked for during the run. */
 export function setNext(tx: Tx, run: RunKey, next: Date): void {
   tx.send(SET_NEXT, [run.teamId, run.connectionId, next]);
 }

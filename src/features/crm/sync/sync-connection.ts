@@ -48,10 +48,11 @@ export interface SyncDependencies {
 /**
  * How a run ended.
  *  * `skipped`: the connection is not due, or another run has it.
+ *  * `again`: the round is complete, and another one was asked for meanwhile.
  *  * `yielded`: the round is not complete; the next run continues it.
  *  * `lost`: the connection was paused, disconnected or taken over during the run.
  */
-export type RunOutcome = 'skipped' | 'done' | 'yielded' | 'lost' | 'failed';
+export type RunOutcome = 'skipped' | 'done' | 'again' | 'yielded' | 'lost' | 'failed';
 
 /** Longer than a page takes: two calls, and all the waiting that a run may do. */
 const LEASE_MS = 120_000;
@@ -62,8 +63,8 @@ const WAIT_MAX_MS = 10_000;
 const WAITS_MAX = 5;
 
 /**
- * Synchronizes a connection if it is due. Opens transactions. Emits `crm.sync.failed` with the
- * first failure after a success. Throws unexpected errors, after they were recorded as `internal`.
+ * Synchronizes a connection if it is due. Opens transactions. Emits `crm.sync.failed` if it fails
+ * (../rules.ts). Throws unexpected errors, after they were recorded as `internal`.
  */
 export async function syncConnection(
   dependencies: SyncDependencies,
@@ -211,7 +212,7 @@ async function endRound(
 ): Promise<RunOutcome> {
   const at = clock.now();
   const end = { state, at, next: nextRegular(at, random()) };
-  return (await db.transaction((tx) => store.endRound(tx, run, end))) ? 'done' : 'lost';
+  return db.transaction((tx) => store.endRound(tx, run, end));
 }
 
 /** Waits for rate limits that end soon, a few times per run. */

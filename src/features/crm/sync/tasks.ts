@@ -43,7 +43,8 @@ export function crmTasks({
         key,
       );
       // Continue now, not at the next minute.
-      if (outcome === 'yielded' && !signal?.aborted) await scheduleDue(db, clock);
+      const hasMore = outcome === 'yielded' || outcome === 'again';
+      if (hasMore && !signal?.aborted) await scheduleDue(db, clock);
     },
     [REMOVE_CONNECTION]: async (payload, { abortSignal: signal }) => {
       await removeRows(db, removalPayload.parse(payload), signal);
