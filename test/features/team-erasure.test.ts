@@ -1,12 +1,14 @@
 // oxlint-disable vitest/valid-expect -- the second argument names the failing case of a loop
 // Whole teams are erased: nothing of them is left in any table, and nothing of others is touched.
 import { beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.ts';
 import { movePendingJobs } from '../../src/db/job-intake.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { ERASE_TEAMS } from '../../src/features/team-lifecycle/jobs.ts';
 import { TEAM_CRON } from '../../src/features/team-lifecycle/tasks.ts';
 import { loadTestSeed, startTestApi, startWorkerProcess, type TestApi } from '../support/api.ts';
 import { appAs, codeOf, tokenOf } from '../support/app.ts';
+import { startDeliveries } from '../support/deliveries.ts';
 import { holdLock } from '../support/locks.ts';
 import { platformOf, type Platform } from '../support/platform.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
@@ -158,6 +160,43 @@ test('is refused unless the team has ended; then it is unknown at once', async (
   }
   expect(codes).toEqual(new Set(['api_disabled', 'not_found', 'unauthorized']));
   expect((await me()).status).toBe(401);
+});
+
+test('nothing is sent for it from then on, not even an attempt that was requested', async () => {
+  const attempts = async (where: string): Promise<number> => {
+    const { rows } = await api.db.pool.query<{ n: number }>(
+      `select coalesce(sum(attempt), 0)::int as n from webhook_delivery where ${where}`,
+    );
+    return rows[0]?.n ?? -1;
+  };
+  const isOther = `id = 'whd_of_other'`;
+  await api.db.pool.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     values ('team_other', 'evt_of_other', 'member.joined', '{}', now(), now())`,
+  );
+  await api.db.pool.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, created_at, next_try_at)
+     select team_id, 'whd_of_other', id, 'evt_of_other', 'member.joined', now(), now()
+     from webhook_endpoint
+     where team_id = 'team_other'
+     limit 1`,
+  );
+  await api.db.pool.query(
+    `update webhook_delivery
+     set status = 'retrying', next_try_at = now(), urgent = true, claimed_by = null`,
+  );
+  const before = await attempts(`team_id = '${TEAM}'`);
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  const deliveries = await startDeliveries(api, {
+    clock: systemClock,
+    timeoutMs: 1,
+    allowPrivateTargets: false,
+  });
+  await until(async () => (await attempts(isOther)) > 0);
+  await deliveries.stop();
+  expect(await attempts(`team_id = '${TEAM}'`)).toBe(before);
 });
 
 test('frees the id of the team for another one', async () => {

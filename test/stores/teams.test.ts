@@ -136,7 +136,7 @@ describe('the erasure of a team', () => {
       // `crm_4` is disconnected already.
       ...[1, 2, 3, 5].map((number) => `crm_connection team_a crm_${number}`),
       'team team_a',
-      ...[1, 2, 4, 5].map((number) => `webhook_endpoint team_a whe_${number}`),
+      ...[1, 2, 3, 4, 5].map((number) => `webhook_endpoint - team_a whe_${number}`),
     ]);
     expect(changed).toContain('team team_a: creation_hash');
     expect(await erasure.listErasing(twins.db, 9)).toEqual(['team_a']);

@@ -1,9 +1,9 @@
 /**
  * Decisions about synchronizations that the specification leaves open:
- *  * `crm.sync.failed` is raised "when a CRM sync attempt failed". An attempt is one run, whether
- *    it is a regular one, an automatic retry or was asked for. So while a CRM refuses us there is an
- *    event for each retry: after 1, 2, 4 and 8 minutes, then every 15. No attempt has failed if the
- *    run only waits for a rate limit after some pages, or if an admin has taken the connection from
+ *  * `crm.sync.failed` is raised when "a CRM sync attempt failed". An attempt is one run: a regular
+ *    one, an automatic retry, or one that was asked for. While a CRM refuses us there is an event
+ *    for each retry: after 1, 2, 4 and 8 minutes, then every 15. No attempt has failed if the run
+ *    only waits for a rate limit after some pages, or if an admin has taken the connection from
  *    it.
  *  * Whoever asks for a synchronization while one goes on gets another one after it, because the
  *    first has read some lists already. If they ask several times meanwhile, it is one. After a run

@@ -27,7 +27,8 @@ const MARK = statement(
    set erasing_since = $2, creation_hash = null
    where id = $1`,
 );
-// In the order of their keys, as the delivery loop locks them.
+// Deliveries of no endpoint are not sent, those of a disabled one are if somebody has requested an
+// attempt. In the order of their keys, as the delivery loop locks them.
 const STOP_WEBHOOKS = statement(
   'erasure.stopWebhooks',
   `with found as materialized (
@@ -35,11 +36,10 @@ const STOP_WEBHOOKS = statement(
      from webhook_endpoint
      where team_id = $1
      order by id
-     for no key update
+     for update
    )
-   update webhook_endpoint w
-   set status = 'disabled'
-   from found
+   delete from webhook_endpoint w
+   using found
    where w.team_id = $1 and w.id = found.id`,
 );
 // A synchronization that runs finds another token in the row, and applies no page any more.
