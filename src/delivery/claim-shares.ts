@@ -4,7 +4,7 @@
  */
 import { roomOf, type EndpointQueue } from './endpoint-queue.ts';
 import { countActive, reindex, type QueuesState } from './queues-state.ts';
-import type { WaitingStatus } from './waiting-store.ts';
+import { WAITING_STATUSES, type WaitingStatus } from './waiting-store.ts';
 
 /** How many deliveries of an endpoint to claim at most. */
 export interface Share {
@@ -23,24 +23,13 @@ export function capacity(state: QueuesState): number {
   return slots.taken < slots.count || left >= inHandMax / 4 ? left : 0;
 }
 
-/**
- * How many urgent deliveries to claim now. All that wait take a quarter of what may be in hand, so
- * a team that requests very many attempts leaves room for the deliveries of all others.
- */
-export function urgentCapacity({ inHandMax, queues }: QueuesState): number {
-  let waiting = 0;
-  for (const queue of queues.values()) {
-    // Urgent ones are first.
-    const others = queue.waiting.findIndex(({ row }) => !row.urgent);
-    waiting += others < 0 ? queue.waiting.length : others;
-  }
-  return Math.max(0, Math.ceil(inHandMax / 4) - waiting);
-}
-
 /** Whether `takeShares` has shares to return. */
 export function canClaim(state: QueuesState): boolean {
-  const { pending, retrying } = state.claimable;
-  return (pending.size > 0 || retrying.size > 0) && capacity(state) > 0;
+  return hasClaimable(state, WAITING_STATUSES) && capacity(state) > 0;
+}
+
+function hasClaimable({ claimable }: QueuesState, statuses: readonly WaitingStatus[]): boolean {
+  return statuses.some((status) => claimable[status].size > 0);
 }
 
 /** So many are few: the fan-out tells the database of each of their queues. */
@@ -68,7 +57,9 @@ export function fewRooms(state: QueuesState): Share[] | null {
  */
 export function takeShares(state: QueuesState, status: WaitingStatus): Share[] {
   const { claimable, limits } = state;
-  let left = capacity(state);
+  // Many requested attempts leave half of the room to all others.
+  const isShared = status === 'requested' && hasClaimable(state, ['pending', 'retrying']);
+  let left = Math.ceil(capacity(state) / (isShared ? 2 : 1));
   const each = Math.max(1, Math.floor(left / Math.max(1, claimable[status].size)));
   const shares: Share[] = [];
   for (const queue of claimable[status]) {

@@ -80,55 +80,13 @@ function claimText(picked: string, teams: string): string {
       where team_id = d.team_id and id = d.event_id ${ofTeams('team_id', teams)}
       limit 1
     ) e
-    order by d.urgent desc, d.id`;
-}
-
-// `offset 0` keeps the planner from beginning with the endpoints.
-const IS_URGENT = `urgent and claimed_by is null
-        and exists (
-          select
-          from webhook_endpoint
-          where team_id = d.team_id and id = d.endpoint_id ${ofTeams('team_id', '$3')}
-          offset 0
-        )`;
-
-const CLAIM_URGENT = statement<ClaimedDelivery>(
-  'webhooks.claimUrgent',
-  claimText(
-    `
-      select ctid
-      from webhook_delivery d
-      where ${IS_URGENT} ${ofTeams('team_id', '$3')}
-      order by id
-      limit $2
-      for update skip locked`,
-    '$3',
-  ),
-);
-
-const FIND_URGENT_TEAMS = statement<TeamRow>(
-  'webhooks.findUrgentTeams',
-  `select distinct team_id
-   from (
-     select team_id
-     from webhook_delivery d
-     where ${IS_URGENT}
-     order by id
-     limit $1
-   ) urgent`,
-  { readsShard: true },
-);
-
-/** Claims urgent deliveries: tests and requested retries, even those of paused endpoints. */
-export function claimUrgent(db: Db, worker: number, limit: number): Promise<ClaimedDelivery[]> {
-  const hint = { what: FIND_URGENT_TEAMS, values: [limit] };
-  return askTeams(db, { what: CLAIM_URGENT, values: [worker, limit] }, hint);
+    order by d.id`;
 }
 
 // Each endpoint is one range of the index of waiting deliveries, and only its share is read. So a
 // backlog of 100,000 costs what one of ten does.
 function claimDueText(status: WaitingStatus): string {
-  const { isWaiting, order } = WAITING[status];
+  const { isWaiting, order, endpoint, isDue } = WAITING[status];
   return claimText(
     `
       select d.ctid
@@ -136,7 +94,7 @@ function claimDueText(status: WaitingStatus): string {
       cross join lateral (
         select
         from webhook_endpoint
-        where team_id = share.team_id and id = share.endpoint_id and status = 'active'
+        where team_id = share.team_id and id = share.endpoint_id and ${endpoint}
           ${ofTeams('team_id', '$2')}
         limit 1
       ) w
@@ -144,7 +102,7 @@ function claimDueText(status: WaitingStatus): string {
         select ctid
         from webhook_delivery
         where team_id = share.team_id and endpoint_id = share.endpoint_id
-          and ${isWaiting} and due_at <= $5
+          and ${isWaiting} and ${isDue('due_at', '$5')}
           ${ofTeams('team_id', '$2')}
         order by ${order}
         limit share.room
@@ -155,6 +113,7 @@ function claimDueText(status: WaitingStatus): string {
 }
 
 const CLAIM_DUE = {
+  requested: statement<ClaimedDelivery>('webhooks.claimRequested', claimDueText('requested')),
   pending: statement<ClaimedDelivery>('webhooks.claimPending', claimDueText('pending')),
   retrying: statement<ClaimedDelivery>('webhooks.claimRetrying', claimDueText('retrying')),
 };
@@ -170,7 +129,7 @@ export interface ClaimOptions {
   readonly now: Date;
 }
 
-/** Claims due first attempts, or due retries, of those of the endpoints that are active. */
+/** Claims due deliveries of the endpoints, those that wait in the given way. */
 export function claimDue(
   db: Db,
   status: WaitingStatus,
@@ -218,9 +177,10 @@ export async function releaseClaims(
   return (await db.query(RELEASE, [worker, teamIds, ids])).length === claims.length;
 }
 
-/** A released delivery's endpoint, and its status. */
+/** A released delivery's endpoint, and what it waits for. */
 export interface ReleasedClaim extends EndpointRef {
   readonly status: DeliveryStatus;
+  readonly urgent: boolean;
 }
 
 /** SQL: the deliveries of the event in hand `h` that its worker still has. */
@@ -260,7 +220,7 @@ const RELEASE_CLAIMS = statement<ReleasedClaim>(
      for no key update skip locked
    ))
      ${ofTeams('team_id', '$3')}
-   returning team_id, endpoint_id, status`,
+   returning team_id, endpoint_id, status, urgent`,
 );
 
 const FIND_CLAIMS = statement<TeamRow>(

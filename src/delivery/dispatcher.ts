@@ -34,7 +34,7 @@ import { fillSlots, type Launcher } from './slots.ts';
 
 /** A running delivery loop. */
 export interface Dispatcher {
-  /** Looks at once for new events, and for urgent deliveries unless there are only events. */
+  /** Looks at once for new events, and for requested attempts unless there are only events. */
   wake(what: 'events' | 'all'): void;
   /** Looks for everything at once. */
   tick(): void;
@@ -67,7 +67,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     wake: (what) => {
       state.wanted.events = true;
-      if (what === 'all') state.wanted.urgent = true;
+      if (what === 'all') state.wanted.requested = true;
       startRounds(loop);
     },
     tick: () => tick(loop),
@@ -86,7 +86,7 @@ function tick(loop: Loop): void {
   const { state } = loop;
   state.ticks += 1;
   state.wanted.events = true;
-  state.wanted.urgent = true;
+  state.wanted.requested = true;
   state.wanted.tick = true;
   startRounds(loop);
   writePostponed(loop);

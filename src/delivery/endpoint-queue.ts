@@ -1,11 +1,11 @@
 /** The deliveries to one endpoint that this worker has in hand. */
 import type { ClaimedDelivery } from './claim-store.ts';
-import type { WaitingStatus } from './waiting-store.ts';
+import { WAITING_STATUSES, waitsAs, type WaitingStatus } from './waiting-store.ts';
 
 /**
  * Whether a queue can launch its next delivery, and when it has its turn:
  *  * `blocked`: nothing waits, `cap` attempts are in flight, or UNWRITTEN_MAX results wait.
- *  * `first`: ready, with an urgent delivery or a first attempt at its head.
+ *  * `first`: ready, with a requested or a first attempt at its head.
  *  * `retry`: ready, with a retry at its head.
  *  * `slow`: ready, but the endpoint's last attempts took long. It launches after all others.
  */
@@ -18,7 +18,7 @@ export interface EndpointQueue {
   readonly teamId: string;
   readonly endpointId: string;
   /**
-   * Claimed and not launched, in launch order: urgent ones, first attempts, retries.
+   * Claimed and not launched, in launch order: requested ones, first attempts, retries.
    * Written by accept, next and withdraw; read by modeOf and roomOf.
    */
   readonly waiting: WaitingDelivery[];
@@ -79,7 +79,7 @@ export function newQueue(teamId: string, endpointId: string): EndpointQueue {
     unwritten: 0,
     cap: 1,
     isSlow: false,
-    more: { pending: false, retrying: false },
+    more: { requested: false, pending: false, retrying: false },
     mode: 'blocked',
   };
 }
@@ -96,13 +96,12 @@ export function modeOf({ waiting, inFlight, unwritten, cap, isSlow }: EndpointQu
   const [head] = waiting;
   if (!head || inFlight >= cap || unwritten >= UNWRITTEN_MAX) return 'blocked';
   if (isSlow && !head.row.urgent) return 'slow';
-  return rankOf(head.row) < 2 ? 'first' : 'retry';
+  return waitsAs(head.row) === 'retrying' ? 'retry' : 'first';
 }
 
-/** The order within an endpoint: urgent deliveries, first attempts, retries. */
+/** The order within an endpoint. */
 function rankOf(row: ClaimedDelivery): number {
-  if (row.urgent) return 0;
-  return row.attempt === 0 ? 1 : 2;
+  return WAITING_STATUSES.indexOf(waitsAs(row));
 }
 
 /** The cap after an attempt: a success doubles it, a failure halves it, a timeout makes it one. */
@@ -138,7 +137,7 @@ export function withdrawFrom(queue: EndpointQueue, sinceMs: number): ClaimedDeli
   if (kept.length === waiting.length) return [];
   const staying = new Set(kept);
   const taken = waiting.filter((each) => !staying.has(each)).map(({ row }) => row);
-  for (const { status } of taken) queue.more[status === 'pending' ? 'pending' : 'retrying'] = true;
+  for (const row of taken) queue.more[waitsAs(row)] = true;
   waiting.splice(0, waiting.length, ...kept);
   return taken;
 }

@@ -21,14 +21,7 @@
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
-import {
-  canClaim,
-  capacity,
-  fewRooms,
-  takeShares,
-  urgentCapacity,
-  type Share,
-} from './claim-shares.ts';
+import { canClaim, capacity, fewRooms, takeShares, type Share } from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
@@ -73,8 +66,6 @@ export interface EndpointQueues {
   setMore(queue: EndpointQueue, status: WaitingStatus): void;
   /** How many deliveries to claim now, over all endpoints. */
   capacity(): number;
-  /** How many urgent deliveries to claim now, over all endpoints. */
-  urgentCapacity(): number;
   /**
    * Returns the queues with attempts in flight, and how many new deliveries of each to claim. All
    * others have room for one at least. null: there are many, or older deliveries wait.
@@ -82,7 +73,7 @@ export interface EndpointQueues {
   fewRooms(): Share[] | null;
   /** How many more deliveries of this endpoint to claim at most. */
   roomOf(queue: EndpointQueue): number;
-  /** Whether `takeShares` has shares to return, for either status. */
+  /** Whether `takeShares` has shares to return, for any status. */
   canClaim(): boolean;
   /**
    * Returns the shares to claim. From then on, each of these queues counts as having no more in the
@@ -117,7 +108,6 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     withdraw: (sinceMs) => withdraw(state, sinceMs),
     setMore: (queue, status) => setMore(state, queue, status),
     capacity: () => capacity(state),
-    urgentCapacity: () => urgentCapacity(state),
     fewRooms: () => fewRooms(state),
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     canClaim: () => canClaim(state),

@@ -23,21 +23,12 @@ const EVENTS_PER_FAN_OUT = { least: 5, most: 50 };
 const WAIT_MAX_MS = 250;
 
 /**
- * Whether to look for new deliveries now, events or urgent ones: they are wanted, and either the
- * queues have room or the last fan-out was long enough ago.
+ * Whether to fan out now: it is wanted, and either the queues have room or the last fan-out was
+ * long enough ago.
  */
 export function mayFanOut({ queues, state }: Loop): boolean {
-  if (!state.wanted.events && !state.wanted.urgent) return false;
+  if (!state.wanted.events) return false;
   return queues.capacity() > 0 || performance.now() - state.fannedOutAtMs > WAIT_MAX_MS;
-}
-
-/** Returns what is wanted, events or urgent deliveries, and notes that it is looked for now. */
-export function takeWanted({ state }: Loop): { events: boolean; urgent: boolean } {
-  const { events, urgent } = state.wanted;
-  state.wanted.events = false;
-  state.wanted.urgent = false;
-  state.fannedOutAtMs = performance.now();
-  return { events, urgent };
 }
 
 /**
@@ -56,6 +47,8 @@ function eventsToTake({ options, queues, state }: Loop): number {
  * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them.
  */
 export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
+  loop.state.wanted.events = false;
+  loop.state.fannedOutAtMs = performance.now();
   const rooms = loop.state.fanOutNext === 'oldest' ? loop.queues.fewRooms() : null;
   // In a shard, the teams of a statement must be known before.
   const claimed =

@@ -77,7 +77,7 @@ export type LoopMode = 'running' | 'draining' | 'stopped';
 export interface LoopState {
   /** See LoopMode. Written by `enter`, which dispatcher.ts calls; read by all parts. */
   mode: LoopMode;
-  /** What the next round has to do. Read by rounds.ts and fan-out.ts. */
+  /** What the next round has to do. Read by rounds.ts, search.ts and fan-out.ts. */
   readonly wanted: {
     /**
      * Fan out events. Set by dispatcher.ts (tick, wake), by fan-out.ts (there are more events) and
@@ -85,10 +85,9 @@ export interface LoopState {
      */
     events: boolean;
     /**
-     * Claim urgent deliveries. Set by dispatcher.ts (tick, wake) and by rounds.ts (there are more
-     * of them, and after a failure); cleared by fan-out.ts.
+     * Look for requested attempts. Set by dispatcher.ts (tick, wake); cleared by search.ts.
      */
-    urgent: boolean;
+    requested: boolean;
     /**
      * Do what only a tick does: release claims, find due deliveries. Set by dispatcher.ts at each
      * tick and by rounds.ts after a failure; cleared by rounds.ts.
@@ -168,13 +167,17 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
     startRounds: () => startRounds(loop),
     state: {
       mode: 'running',
-      wanted: { events: true, urgent: true, tick: true, release: false },
+      wanted: { events: true, requested: true, tick: true, release: false },
       rounds: null,
       ticks: 0,
       isInDoubt: false,
       hasEvents: false,
       search: {
-        after: { pending: FIRST_ENDPOINT, retrying: FIRST_ENDPOINT },
+        after: {
+          requested: FIRST_ENDPOINT,
+          pending: FIRST_ENDPOINT,
+          retrying: FIRST_ENDPOINT,
+        },
         unfinished: new Set(WAITING_STATUSES),
         afterDue: null,
         hasMoreDue: false,

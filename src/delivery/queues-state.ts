@@ -73,7 +73,7 @@ export function newQueuesState(
     slots,
     queues: new Map(),
     ready: { first: new Set(), retry: new Set(), slow: new Set() },
-    claimable: { pending: new Set(), retrying: new Set() },
+    claimable: { requested: new Set(), pending: new Set(), retrying: new Set() },
     flights: new Set(),
     queued: 0,
     parked: 0,
@@ -110,10 +110,9 @@ export function reindex({ ready, claimable, limits }: QueuesState, queue: Endpoi
   }
 }
 
-/** First attempts are claimed before retries. */
+/** Requested attempts are claimed before first ones, and these before retries. */
 function nextStatusOf({ more }: EndpointQueue): WaitingStatus | null {
-  if (more.pending) return 'pending';
-  return more.retrying ? 'retrying' : null;
+  return WAITING_STATUSES.find((status) => more[status]) ?? null;
 }
 
 /** Counts this loop's attempts that hold a slot. */

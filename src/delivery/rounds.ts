@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../core/team-key.ts';
 import { accept } from './attempts.ts';
 import {
-  claimUrgent,
   forgetEvents,
   releaseClaims,
   releaseDead,
@@ -11,10 +10,10 @@ import {
   type ReleasedClaim,
 } from './claim-store.ts';
 import { claim } from './claims.ts';
-import { fanOut, mayFanOut, takeWanted } from './fan-out.ts';
+import { fanOut, mayFanOut } from './fan-out.ts';
 import type { Loop } from './loop.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
-import { WAITING_STATUSES } from './waiting-store.ts';
+import { WAITING_STATUSES, waitsAs } from './waiting-store.ts';
 
 const RETRY_MS = 250;
 /**
@@ -64,7 +63,6 @@ async function runRounds(loop: Loop): Promise<void> {
       options.logger.warn({ err: error }, 'the delivery loop could not use the database');
       state.isInDoubt = true;
       wanted.events = true;
-      wanted.urgent = true;
       wanted.tick = true;
       // What it has taken to claim is not noted any more.
       searchAll(loop);
@@ -79,33 +77,9 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
     await recover(loop);
   }
   if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
-  if (mayFanOut(loop)) {
-    const { events, urgent } = takeWanted(loop);
-    // At once: neither must wait for the other one's round trip.
-    await all([...(urgent ? [acceptUrgent(loop)] : []), ...(events ? [acceptNew(loop)] : [])]);
-  }
+  if (mayFanOut(loop)) accept(loop, await fanOut(loop));
   await search(loop, isTick);
   for (const status of WAITING_STATUSES) await claim(loop, status);
-}
-
-async function acceptUrgent(loop: Loop): Promise<void> {
-  const { db, lock } = loop.options;
-  const limit = loop.queues.urgentCapacity();
-  // The next tick looks again.
-  if (limit === 0) return;
-  const rows = await claimUrgent(db, lock.number, limit);
-  accept(loop, rows);
-  if (rows.length === limit) loop.state.wanted.urgent = true;
-}
-
-async function acceptNew(loop: Loop): Promise<void> {
-  accept(loop, await fanOut(loop));
-}
-
-/** Waits for all, even if one fails: what others claim must be in hand before the next round. */
-async function all(each: readonly Promise<void>[]): Promise<void> {
-  const outcomes = await Promise.allSettled(each);
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /**
@@ -127,9 +101,8 @@ async function recover(loop: Loop): Promise<void> {
     state.hasEvents = keysInHand(loop).length > 0;
     await forgetEvents(db, lock.number);
   }
-  for (const status of WAITING_STATUSES)
-    for (const { team_id, endpoint_id } of released.filter((row) => row.status === status))
-      queues.setMore(queues.queueOf(team_id, endpoint_id), status);
+  for (const row of released)
+    queues.setMore(queues.queueOf(row.team_id, row.endpoint_id), waitsAs(row));
 }
 
 /** Returns the keys of the deliveries that wait in the queues, or whose result is not written. */

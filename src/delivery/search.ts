@@ -8,6 +8,8 @@
  *  * what another worker knew of and did not finish. When a worker has gone, when this one starts,
  *    and when a round of its own has failed, it looks at all endpoints with something waiting.
  *
+ *  * requested attempts. A wake-up and each tick look at all endpoints that have some.
+ *
  * Whoever makes a delivery waiting while it is due notes its endpoint in memory (`setMore`). As a
  * safety net, each tick also looks at some of all endpoints, in turn, for what has been due for two
  * seconds. What has not is left to the worker that knows of it: workers that claim what others have
@@ -45,12 +47,19 @@ export function searchAll({ state }: Loop): void {
 
 /** Whether the search must go on before the next tick. */
 export function hasSearch({ state }: Loop): boolean {
-  return state.search.unfinished.size > 0 || state.search.hasMoreDue;
+  const { unfinished, hasMoreDue } = state.search;
+  return state.wanted.requested || unfinished.size > 0 || hasMoreDue;
 }
 
 /** Searches for a while. Call it in each round. */
 export async function search(loop: Loop, isTick: boolean): Promise<void> {
-  const { unfinished, hasMoreDue } = loop.state.search;
+  const { wanted, search: own } = loop.state;
+  const { unfinished, hasMoreDue } = own;
+  if (wanted.requested) {
+    wanted.requested = false;
+    own.after.requested = FIRST_ENDPOINT;
+    unfinished.add('requested');
+  }
   if (isTick || hasMoreDue) await searchNewlyDue(loop);
   if (isTick) await searchActivated(loop);
   for (const status of WAITING_STATUSES)

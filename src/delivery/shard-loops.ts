@@ -76,7 +76,7 @@ interface Node {
   isSilent: boolean;
 }
 
-/** At a wake-up only new events and urgent deliveries are looked for. */
+/** At a wake-up only new events and requested attempts are looked for. */
 type Look = 'wake' | 'tick';
 
 interface Worker {

@@ -6,7 +6,7 @@ import { WAITING } from './waiting-store.ts';
 /** What there is to do in a shard. */
 export interface ShardWork {
   readonly shard: string;
-  /** Events without deliveries, or urgent deliveries. */
+  /** Events without deliveries, or requested attempts. */
   readonly has_new: boolean;
   /** Due deliveries, or claimed ones, whose workers may have died. */
   readonly has_more: boolean;
@@ -22,7 +22,7 @@ const FIND = statement<Omit<ShardWork, 'shard'>>(
      ) or exists (
        select
        from webhook_delivery
-       where urgent and claimed_by is null
+       where ${WAITING.requested.isWaiting}
      ) as has_new,
      exists (
        select

@@ -4,19 +4,42 @@
  * the number of waiting deliveries.
  */
 import { statement, type Db } from '../db/client.ts';
-
-/** The statuses of waiting deliveries: `pending` has had no attempt yet, `retrying` has. */
-export const WAITING_STATUSES = ['pending', 'retrying'] as const;
-export type WaitingStatus = (typeof WAITING_STATUSES)[number];
+import type { DeliveryStatus } from './schedule.ts';
 
 /**
- * Deliveries that wait and that no worker has claimed, and the order in which they are claimed.
- * `due_at` is when such a delivery is due.
+ * How deliveries wait, in the order in which an endpoint's are attempted: somebody has requested an
+ * attempt (`urgent`); no attempt was made yet; one has failed.
+ */
+export const WAITING_STATUSES = ['requested', 'pending', 'retrying'] as const;
+export type WaitingStatus = (typeof WAITING_STATUSES)[number];
+
+const OF_ACTIVE_ENDPOINT = {
+  endpoint: `status = 'active'`,
+  isDue: (dueAt: string, now: string): string => `${dueAt} <= ${now}`,
+};
+
+/**
+ * SQL of deliveries that wait and that no worker has claimed: the order in which they are claimed,
+ * which endpoints get them, and when. Requested attempts are made at once, even of endpoints that
+ * are paused; a delivery may wait in another way, too, and is claimed once.
  */
 export const WAITING = {
-  pending: { isWaiting: `waits_as = 'pending'`, order: 'id' },
-  retrying: { isWaiting: `waits_as = 'retrying'`, order: 'due_at' },
+  requested: {
+    isWaiting: 'urgent and claimed_by is null',
+    order: 'id',
+    endpoint: 'status is not null',
+    // A statement must know the type of each of its parameters.
+    isDue: (_dueAt: string, now: string): string => `${now}::timestamptz is not null`,
+  },
+  pending: { isWaiting: `waits_as = 'pending'`, order: 'id', ...OF_ACTIVE_ENDPOINT },
+  retrying: { isWaiting: `waits_as = 'retrying'`, order: 'due_at', ...OF_ACTIVE_ENDPOINT },
 } as const;
+
+/** As what a delivery waits that a worker releases. */
+export function waitsAs({ status, urgent }: { status: DeliveryStatus; urgent: boolean }) {
+  if (urgent) return 'requested';
+  return status === 'pending' ? 'pending' : 'retrying';
+}
 
 /** An endpoint by its key. */
 export interface EndpointRef {
@@ -32,7 +55,7 @@ export const FIRST_ENDPOINT: EndpointRef = { team_id: '', endpoint_id: '' };
  * `place`, each with its first waiting delivery. All arguments are SQL.
  */
 function endpointsText(status: WaitingStatus, after: string, limit: string): string {
-  const { isWaiting, order } = WAITING[status];
+  const { isWaiting, order, endpoint } = WAITING[status];
   const next = (than: string): string => `
       select team_id, endpoint_id
       from webhook_delivery
@@ -48,7 +71,7 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
       cross join lateral (${next('e.team_id, e.endpoint_id')}) found
       where e.place < ${limit}
     )
-    select e.team_id, e.endpoint_id, e.place, w.status = 'active' as is_active, d.due_at
+    select e.team_id, e.endpoint_id, e.place, w.${endpoint} as is_open, d.due_at
     from endpoint e
     left join lateral (
       select status
@@ -67,9 +90,10 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
 
 // The row at the limit is returned even if nothing is due there: the next search begins after it.
 function findWaitingText(status: WaitingStatus): string {
-  return `select team_id, endpoint_id, place, is_active and due_at <= $4 as is_due
+  const isDue = `is_open and ${WAITING[status].isDue('due_at', '$4')}`;
+  return `select team_id, endpoint_id, place, ${isDue} as is_due
     from (${endpointsText(status, '$1, $2', '$3')}) found
-    where is_active and due_at <= $4 or place = $3
+    where ${isDue} or place = $3
     order by place`;
 }
 
@@ -79,6 +103,9 @@ interface WaitingRow extends EndpointRef {
 }
 
 const FIND_WAITING = {
+  requested: statement<WaitingRow>('webhooks.findRequested', findWaitingText('requested'), {
+    readsShard: true,
+  }),
   pending: statement<WaitingRow>('webhooks.findPending', findWaitingText('pending'), {
     readsShard: true,
   }),
@@ -88,9 +115,8 @@ const FIND_WAITING = {
 };
 
 /**
- * Looks at the next `limit` endpoints with something waiting. Returns the active ones with
- * something due, and where the next search begins: after the last endpoint, or at the first one
- * again.
+ * Looks at the next `limit` endpoints with something waiting. Returns those with something due,
+ * and where the next search begins: after the last endpoint, or at the first one again.
  */
 export async function findWaiting(
   db: Db,
@@ -114,7 +140,7 @@ const OLDEST_DUE = statement<{ readonly at: string | null }>(
      union all
      (${endpointsText('retrying', `'', ''`, '1000000')})
    ) found
-   where is_active`,
+   where is_open`,
   { readsShard: true },
 );
 

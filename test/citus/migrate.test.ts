@@ -251,7 +251,6 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     for (const column of ['waits_as', 'due_at', 'held_by', 'has_failed', 'kept_from'])
       await runSql(url, `alter table webhook_delivery drop column ${column}`);
     await runSql(url, 'alter table webhook_delivery drop column first_worker');
-    await runSql(url, 'drop index webhook_delivery_urgent_idx');
     for (const kind of [
       'pending',
       'retrying',

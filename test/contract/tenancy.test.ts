@@ -43,12 +43,12 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   { names: ['webhooks.markFannedOut'], why: 'the fan-out marks its batch by team and id' },
   {
     names: [
+      'webhooks.findRequested',
       'webhooks.findPending',
       'webhooks.findRetrying',
       'webhooks.findNewlyDue',
       'webhooks.findActivated',
       'webhooks.oldestDue',
-      'webhooks.findUrgentTeams',
       'webhooks.findTeamsOfEvents',
       'webhooks.findTeamsOfOldestEvents',
       'webhooks.findTeamsOfNewestEvents',
@@ -61,7 +61,7 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
     apart: 'each answer is whether there is anything',
   },
   {
-    names: ['webhooks.claimUrgent', 'webhooks.claimPending', 'webhooks.claimRetrying'],
+    names: ['webhooks.claimRequested', 'webhooks.claimPending', 'webhooks.claimRetrying'],
     why: 'a worker claims deliveries of many teams in one round trip',
   },
   {

@@ -177,7 +177,7 @@ describe('a claim', () => {
     await client.query('rollback');
   });
 
-  test('of requested attempts takes the oldest, due or not, of any endpoint', async () => {
+  test('takes the oldest requested attempts of each endpoint, due or not', async () => {
     await writeDeliveries({ endpoint: 'a', from: 1, to: 2, dueForS: 1 });
     await writeDeliveries({
       endpoint: 'a',
@@ -188,8 +188,8 @@ describe('a claim', () => {
       dueForS: -100,
     });
     await writeDeliveries({ endpoint: 'b', from: 1, to: 2, urgent: true });
-    expect(idsOf(await store.claimUrgent(loop.db, WORKER, 4))).toEqual(['a3', 'a4', 'a5', 'b1']);
-    expect(idsOf(await store.claimUrgent(loop.db, WORKER, 4))).toEqual(['b2']);
+    expect(await claimDue('requested', { a: 2, b: 9 })).toEqual(['a3', 'a4', 'b1', 'b2']);
+    expect(await claimDue('requested', { a: 2, b: 9 })).toEqual(['a5']);
   });
 });
 

@@ -165,7 +165,7 @@ const allDone = (deliveries: number) =>
 test.each([
   ['first attempts', 'webhooks.claimPending', { attempt: 0, urgent: false }],
   ['retries', 'webhooks.claimRetrying', { attempt: 1, urgent: false }],
-  ['requested attempts', 'webhooks.claimUrgent', { attempt: 1, urgent: true }],
+  ['requested attempts', 'webhooks.claimRequested', { attempt: 1, urgent: true }],
 ])(
   'the worker notices a lost claim of %s, and makes each attempt once',
   async (_what, name, fields) => {

@@ -3,13 +3,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { statement, type Tx } from '../../src/db/client.ts';
-import { claimUrgent, releaseClaims, releaseForgotten } from '../../src/delivery/claim-store.ts';
+import { claimDue, releaseClaims, releaseForgotten } from '../../src/delivery/claim-store.ts';
 import {
   findWaitingTeams,
   insertDeliveries,
   takeEvents,
 } from '../../src/delivery/fan-out-store.ts';
-import { findWaiting, FIRST_ENDPOINT } from '../../src/delivery/waiting-store.ts';
+import { findWaiting, FIRST_ENDPOINT, WAITING_STATUSES } from '../../src/delivery/waiting-store.ts';
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { codeOf } from '../support/app.ts';
@@ -64,9 +64,13 @@ describe('a deleted endpoint', () => {
     const { getResend, cancelResend } = app.admin.deliveries;
     expect(await codeOf(getResend.query({ resend_id: resend.id }))).toBe('not_found');
     expect(await codeOf(cancelResend.mutate({ resend_id: resend.id }))).toBe('not_found');
-    expect(await claimUrgent(loop.db, WORKER, 10)).toEqual([]);
-    const search = { after: FIRST_ENDPOINT, limit: 10, now: new Date('2099-01-01') };
-    expect((await findWaiting(loop.db, 'retrying', search)).due).toEqual([]);
+    const now = new Date('2099-01-01');
+    const shares = [{ queue: { teamId: 'team_a', endpointId: 'whe_1' }, room: 10 }];
+    for (const waits of WAITING_STATUSES) {
+      expect(await claimDue(loop.db, waits, { worker: WORKER, shares, now })).toEqual([]);
+      const search = { after: FIRST_ENDPOINT, limit: 10, now };
+      expect((await findWaiting(loop.db, waits, search)).due).toEqual([]);
+    }
     expect(await jobs()).toEqual([
       { task: 'remove_deliveries', key: 'remove_deliveries:team_a:whe_1', queue: 'removals' },
     ]);

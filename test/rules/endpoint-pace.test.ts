@@ -107,8 +107,8 @@ describe('given back', () => {
     queues.accept(again, 1);
     expect(queues.withdraw(2).map(({ id }) => id)).toEqual([first, again.id]);
     const moreOf = (endpoint: string) => queues.queueOf('team_a', endpoint).more;
-    expect(moreOf('a')).toEqual({ pending: true, retrying: false });
-    expect(moreOf('b')).toEqual({ pending: false, retrying: true });
+    expect(moreOf('a')).toEqual({ requested: false, pending: true, retrying: false });
+    expect(moreOf('b')).toEqual({ requested: false, pending: false, retrying: true });
   });
 
   test('is not what a slow endpoint can launch now', () => {

@@ -83,7 +83,7 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
     expectOwnParts(rows);
   });
 
-  test('takes the first ones up to the room, and urgent ones lead the answer', async () => {
+  test('takes the first ones up to the room', async () => {
     const [first, second, last] = ['team_a whd_6', 'team_a whd_11', 'team_a whd_1'];
     const [a, b, c] = status === 'pending' ? [last, second, first] : [first, second, last];
     await set(`status = '${status}', next_try_at = '2026-11-18T11:00:00Z'`, a);
@@ -109,16 +109,6 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
       'team_a whd_2',
     );
     expect(await claim()).toMatchObject([{ scheduled_attempts: scheduled }]);
-  });
-
-  test('answers with urgent ones first', async () => {
-    await set(
-      `status = '${status}', next_try_at = '2026-11-18T11:00:00Z'`,
-      'team_a whd_2',
-      'team_a whd_7',
-    );
-    await set(`urgent = true`, 'team_a whd_7');
-    expect(keysOf(await claim())).toEqual(['team_a whd_7', 'team_a whd_2']);
   });
 
   test.each([
@@ -155,40 +145,55 @@ describe.each(STATUSES)('claimDue of %s deliveries', (status) => {
   });
 });
 
-describe('claimUrgent', () => {
-  const claim = (limit = 9) => claims.claimUrgent(twins.db, 7, limit);
+describe('requested attempts', () => {
+  const SHARES = [
+    { queue: { teamId: 'team_a', endpointId: 'whe_1' }, room: 9 },
+    { queue: { teamId: 'team_a', endpointId: 'whe_2' }, room: 9 },
+    { queue: { teamId: 'team_b', endpointId: 'whe_1' }, room: 9 },
+  ];
+  const claim = (shares = SHARES) =>
+    claims.claimDue(twins.db, 'requested', { worker: 7, shares, now: NOW });
+  const find = async () => {
+    const search = { after: waiting.FIRST_ENDPOINT, limit: 9, now: NOW };
+    return refsOf((await waiting.findWaiting(twins.db, 'requested', search)).due);
+  };
 
-  test('takes urgent deliveries in any state, each with its endpoint and event', async () => {
-    const keys = ['team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_5'];
-    await set(`status = 'gave_up', urgent = true`, ...keys);
+  test('are claimed in any state, each with its endpoint and event', async () => {
+    await set(`urgent = true, status = 'gave_up'`, 'team_a whd_1', 'team_b whd_1');
+    await set(`urgent = true, status = 'pending', next_try_at = '2099-01-01'`, 'team_a whd_2');
+    await set(`urgent = true`, 'team_b whd_2');
     let rows: claims.ClaimedDelivery[] = [];
     const changed = await twins.changes(async () => {
       rows = await claim();
     });
-    expect(changed).toEqual(claimed(...keys));
+    expect(changed).toEqual(claimed('team_a whd_1', 'team_a whd_2', 'team_b whd_1'));
     expectOwnParts(rows);
   });
 
-  test('takes the first ones by their ids', async () => {
-    await set(`urgent = true`, 'team_a whd_3', 'team_b whd_2', 'team_a whd_4');
-    expect(keysOf(await claim(2))).toEqual(['team_b whd_2', 'team_a whd_3']);
+  test('are claimed up to the room, the first ones by their ids', async () => {
+    await set('urgent = true', 'team_a whd_1', 'team_a whd_6', 'team_a whd_11', 'team_b whd_1');
+    const rows = await claim([{ queue: { teamId: 'team_a', endpointId: 'whe_1' }, room: 2 }]);
+    expect(keysOf(rows)).toEqual(['team_a whd_1', 'team_a whd_11']);
   });
 
-  test.each(['urgent = false', 'claimed_by = 8'])('takes none with %s', async (state) => {
+  test.each(['urgent = false', 'claimed_by = 8'])('leave one with %s alone', async (state) => {
     await set('urgent = true', 'team_a whd_1', 'team_a whd_2');
     await set(state, 'team_a whd_1');
+    expect(await find()).toEqual(['team_a whe_2']);
     expect(keysOf(await claim())).toEqual(['team_a whd_2']);
   });
 
-  test('leaves those of a deleted endpoint alone', async () => {
-    await set('urgent = true', 'team_a whd_1', 'team_a whd_2');
+  test('are found and claimed while their endpoint is paused, not once it is gone', async () => {
+    await set('urgent = true', 'team_a whd_1', 'team_a whd_2', 'team_b whd_1');
+    await setEndpoint('team_a whe_2', `status = 'disabled'`);
     await twins.pool.query(
       `delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_1'`,
     );
-    expect(await twins.changes(() => claim())).toEqual(claimed('team_a whd_2'));
+    expect(await find()).toEqual(['team_a whe_2', 'team_b whe_1']);
+    expect(await twins.changes(() => claim())).toEqual(claimed('team_a whd_2', 'team_b whd_1'));
   });
 
-  test('passes over what is locked', async () => {
+  test('pass over what is locked', async () => {
     await set('urgent = true', 'team_a whd_1', 'team_a whd_2');
     const held = `webhook_delivery where team_id = 'team_a' and id = 'whd_1'`;
     expect(keysOf(await twins.whileLocked(held, () => claim()))).toEqual(['team_a whd_2']);

@@ -4,12 +4,7 @@ import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { NO_ANSWER } from '../../src/delivery/attempt-result.ts';
 import { recordOf } from '../../src/delivery/attempts.ts';
-import {
-  claimDue,
-  claimUrgent,
-  releaseClaims,
-  type ClaimedDelivery,
-} from '../../src/delivery/claim-store.ts';
+import { claimDue, releaseClaims, type ClaimedDelivery } from '../../src/delivery/claim-store.ts';
 import { recordAttempts } from '../../src/delivery/result-store.ts';
 import { WAITING_STATUSES } from '../../src/delivery/waiting-store.ts';
 import { queueBatch } from '../../src/features/webhook-deliveries/resend-store.ts';
@@ -43,8 +38,6 @@ async function startDelivery() {
   };
   const claim = async () => {
     const shares = [{ queue: { teamId: 'team_a', endpointId: 'whe_1' }, room: 1 }];
-    const [urgent] = await claimUrgent(db, WORKER, 1);
-    if (urgent) return urgent;
     for (const status of WAITING_STATUSES) {
       const now = clock.now();
       const [row] = await claimDue(db, status, { worker: WORKER, shares, now });
