@@ -7,7 +7,7 @@ import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOf } from '../support/audit.ts';
 import { RETRY_DELAYS_S, startDeliveries } from '../support/deliveries.ts';
 import { holdLock, lockWhole, untilNoneWaits, untilWaiting } from '../support/locks.ts';
-import { hang, status } from '../support/receiver.ts';
+import { hang, held, status } from '../support/receiver.ts';
 import {
   api,
   app,
@@ -284,6 +284,44 @@ test('a second resend before the first was attempted uses up no retry', async ()
     await until(async () => (await count(`attempt = ${index + 4}`)) === 10);
   }
   expect(await count(`status = 'gave_up' and attempt = 9`)).toBe(10);
+});
+
+test('a resend whose endpoint is paused half way sends nothing until it is active', async () => {
+  const gate = held(status(500));
+  receiver.on('/whe_1', gate.behaviour);
+  await writeDeliveries({ prefix: 'r', count: 700, status: 'retrying' });
+  await rows(`update webhook_delivery set next_try_at = now()`);
+  await startDeliveries(api, { clock: systemClock });
+  await receiver.arrived('/whe_1', 1);
+  // The resend marks the delivery in flight, too.
+  const { id } = await start();
+  await rows(`update webhook_delivery set next_try_at = now() + interval '1 hour'`);
+  await batch(id);
+  const setStatus = async (wanted: string): Promise<void> => {
+    const body = { status: wanted };
+    const path = '/webhook-endpoints/whe_1';
+    expect((await api.call(api.key('team_a'), 'PATCH', path, { body })).status).toBe(200);
+  };
+  await setStatus('disabled');
+  gate.open();
+  await until(async () => (await count('attempt = 2')) === 1);
+  await batch(id);
+  expect(await get(id)).toMatchObject({ state: 'running', sent: 500 });
+  for (const control of ['c', 'd']) {
+    await writeDeliveries({ endpoint: 'whe_2', prefix: control, count: 1, status: 'retrying' });
+    await rows(`update webhook_delivery set next_try_at = now() where id ~ $1`, [`^${control}`]);
+    await until(async () => (await count(`id ~ '^${control}' and status = 'ok'`)) === 1);
+  }
+  expect(receiver.requestsTo('/whe_1')).toHaveLength(1);
+
+  receiver.on('/whe_1', status(200));
+  await setStatus('active');
+  await until(async () => {
+    await batch(id);
+    return (await get(id)).state === 'done';
+  });
+  await until(async () => (await count(`id ~ '^r' and status = 'ok'`)) === 700);
+  expect(receiver.requestsTo('/whe_1')).toHaveLength(701);
 });
 
 test('an endpoint has one resend at a time, and none while it is paused', async () => {

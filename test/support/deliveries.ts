@@ -5,6 +5,7 @@ import { afterAll } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { openDatabase } from '../../src/db/client.ts';
+import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startLoops } from '../../src/delivery/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
@@ -21,6 +22,8 @@ export interface DeliveriesOptions {
   readonly statementTimeoutMs?: number;
   /** true by default, because the receivers of tests are on this machine. */
   readonly allowPrivateTargets?: boolean;
+  /** How often it looks for work by itself; by default very often. */
+  readonly tickMs?: number;
   /** Returns the URL by which the loop reaches the server of this one; by default the same. */
   readonly route?: (url: string) => string;
 }
@@ -29,6 +32,8 @@ export interface DeliveriesOptions {
 export interface Deliveries {
   /** The lines that the loop logged at level warn or above. */
   readonly logged: readonly string[];
+  /** Tells the loop that something was committed. */
+  readonly wake: Dispatcher['wake'];
   /** Waits for attempts in flight and stops. */
   stop(): Promise<void>;
 }
@@ -70,10 +75,11 @@ export async function startDeliveries(
     limits: { concurrency: 32, maxPerEndpoint: 8 },
     retryDelaysS: RETRY_DELAYS_S,
     observe: () => undefined,
-    tickMs: TICK_MS,
+    tickMs: options.tickMs ?? TICK_MS,
   });
   const deliveries: Deliveries = {
     logged,
+    wake: (what) => loops.wake(what),
     stop: async () => {
       if (!started.delete(deliveries)) return;
       await loops.stop();
