@@ -276,7 +276,7 @@ describe('the job intake', () => {
     expect(refused).toHaveLength(2);
     await client.query(
       `update pending_job
-       set refused_at = now() - interval '1 hour', key = 'x'
+       set refused_at = now() - interval '2 hours', key = 'x'
        where id = 'job_007'`,
     );
     expect(await move()).toBe(1);

@@ -129,6 +129,7 @@ describe('the package', () => {
       'LICENSE',
       'README.md',
       ...[
+        'ask',
         'command-options',
         'command',
         'forward',
