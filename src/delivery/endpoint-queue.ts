@@ -53,8 +53,10 @@ export interface Flight {
   readonly row: ClaimedDelivery;
   readonly queue: EndpointQueue;
   readonly startedAtMs: number;
-  /** The attempt goes on, but another one uses its slot. Set by park, and never reset. */
+  /** The attempt holds no slot. Set by next for a slow queue, and by park; never reset. */
   isParked: boolean;
+  /** It has taken long. Set by park, and never reset. */
+  isSilent: boolean;
 }
 
 /** How an attempt went, as far as the endpoint's pace is concerned. */

@@ -15,8 +15,9 @@
  *    up to the limit and halves with each failure. A timeout brings it back to one, so an endpoint
  *    that never answers holds one slot and not all of its limit.
  *  * An attempt that is silent for a while is parked: it goes on, but gives its slot to another.
- *    So endpoints that hang do not take slots from those that answer. The number of parked
- *    attempts is limited, to bound memory.
+ *    So endpoints that hang do not take slots from those that answer. Those of a slow queue are
+ *    parked from the beginning: very many that reach their time limit together, and begin the next
+ *    attempts together, take no slot. The number of parked attempts is limited, to bound memory.
  *  * While very many results of an endpoint wait to be written, it has no turns.
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
@@ -30,6 +31,7 @@ import {
   type EndpointQueue,
   type Flight,
   type Pace,
+  type ReadyMode,
 } from './endpoint-queue.ts';
 import {
   adaptInHand,
@@ -130,17 +132,27 @@ function accept(state: QueuesState, row: ClaimedDelivery, claimedAtMs: number): 
 
 function next(state: QueuesState, nowMs: number): Flight | null {
   const { ready, flights, slots } = state;
-  if (slots.taken >= slots.count) return null;
-  const mode = ready.first.size > 0 ? 'first' : ready.retry.size > 0 ? 'retry' : 'slow';
+  const mode = nextMode(state);
+  if (!mode) return null;
   const [queue] = ready[mode];
   if (!queue) return null;
   const delivery = queue.waiting.shift();
   if (!delivery) throw new Error('A queue is ready and nothing waits in it.');
   state.queued -= 1;
   state.launched += 1;
-  slots.taken += 1;
   queue.inFlight += 1;
-  const flight: Flight = { row: delivery.row, queue, startedAtMs: nowMs, isParked: false };
+  const isParked = mode === 'slow';
+  if (isParked) {
+    state.parked += 1;
+    slots.parked += 1;
+  } else slots.taken += 1;
+  const flight: Flight = {
+    row: delivery.row,
+    queue,
+    startedAtMs: nowMs,
+    isParked,
+    isSilent: false,
+  };
   flights.add(flight);
   // The queue goes to the end, so the other queues have their turns first.
   ready[mode].delete(queue);
@@ -149,15 +161,26 @@ function next(state: QueuesState, nowMs: number): Flight | null {
   return flight;
 }
 
+/** The mode of the queues that have their turn; null if none can launch. */
+function nextMode({ ready, slots }: QueuesState): ReadyMode | null {
+  if (slots.taken < slots.count) {
+    if (ready.first.size > 0) return 'first';
+    if (ready.retry.size > 0) return 'retry';
+  }
+  return ready.slow.size > 0 && slots.parked < parkedMax(slots) ? 'slow' : null;
+}
+
+const parkedMax = ({ count }: Slots): number => count * PARKED_PER_SLOT;
+
 function park(state: QueuesState, sinceMs: number): boolean {
   adaptInHand(state);
   const { slots } = state;
   const parkedBefore = state.parked;
-  const parkedMax = slots.count * PARKED_PER_SLOT;
   for (const flight of state.flights) {
     // The oldest come first.
-    if (flight.startedAtMs > sinceMs || slots.parked >= parkedMax) break;
-    if (flight.isParked) continue;
+    if (flight.startedAtMs > sinceMs) break;
+    flight.isSilent = true;
+    if (flight.isParked || slots.parked >= parkedMax(slots)) continue;
     flight.isParked = true;
     flight.queue.isSlow = true;
     state.parked += 1;
@@ -169,14 +192,14 @@ function park(state: QueuesState, sinceMs: number): boolean {
 }
 
 function land(state: QueuesState, flight: Flight, pace: Pace): void {
-  const { queue, isParked } = flight;
+  const { queue, isParked, isSilent } = flight;
   const { slots } = state;
   if (!state.flights.delete(flight)) throw new Error('An attempt landed twice.');
   if (isParked) {
     state.parked -= 1;
     slots.parked -= 1;
   } else slots.taken -= 1;
-  queue.isSlow = isParked || pace === 'timeout';
+  queue.isSlow = isSilent || pace === 'timeout';
   queue.inFlight -= 1;
   queue.cap = capAfter(queue.cap, pace, state.limits.maxPerEndpoint);
   reindex(state, queue);

@@ -54,6 +54,29 @@ describe('turns', () => {
   });
 });
 
+test('endpoints whose attempts reach their time limit together leave the slots to others', () => {
+  const queues = createEndpointQueues({ concurrency: 3, maxPerEndpoint: 8 });
+  const hanging = Array.from({ length: 5 }, (_, n) => `hangs${n}`);
+  fill(
+    queues,
+    hanging.map((name) => row(name)),
+  );
+  const first = [...launch(queues), ...(queues.park(1) ? launch(queues) : [])];
+  queues.park(1);
+  fill(
+    queues,
+    hanging.map((name) => row(name)),
+  );
+  for (const flight of first) queues.land(flight, 'timeout');
+  expect(launch(queues)).toHaveLength(5);
+  fill(queues, [row('healthy')]);
+  expect(endpointsOf(launch(queues))).toEqual(['healthy']);
+  // What answers quickly is like all others again.
+  for (const flight of queues.flights) queues.land(flight, 'good');
+  fill(queues, [row('hangs0'), row('healthy')]);
+  expect(endpointsOf(launch(queues))).toEqual(['hangs0', 'healthy']);
+});
+
 describe('loops that share slots', () => {
   const twoLoops = (count: number) => {
     const slots = newSlots(count);
