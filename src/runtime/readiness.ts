@@ -20,8 +20,8 @@ const FAULTS: ReadonlySet<NotReady | null> = new Set<Fault>([
 
 export interface Readiness {
   /**
-   * Looks at the database now. null: the process is ready. Never rejects, and resolves within two
-   * seconds whatever the database does.
+   * Looks at the database, ten times a second at most. null: the process is ready. Never rejects,
+   * and resolves within two seconds whatever the database does.
    */
   check(): Promise<NotReady | null>;
   /** Makes the next look find out whether the disk is full. For each request that gets 503. */
@@ -49,6 +49,8 @@ interface Seen {
 
 /** A database that takes longer to answer counts as unreachable. Probes give up after seconds. */
 const PATIENCE_MS = 1_500;
+/** Probes of this time share a look, so that nobody keeps the database busy with asking. */
+const SHARED_MS = 100;
 /** How often the process looks by itself, so that the log tells what no probe has asked for. */
 const INTERVAL_MS = 1_000;
 
@@ -71,12 +73,19 @@ export async function startReadiness(options: ReadinessOptions): Promise<Readine
     if (reason === null) logger.info('ready');
     else logger.warn({ reason, err: error }, 'not ready');
   };
-  // Probes that come meanwhile share a look: while the database is silent, it takes five seconds,
-  // and nobody waits for its end.
-  const lookOnce = (): Promise<Seen> =>
-    (looking ??= look().finally(() => {
-      looking = null;
-    }));
+  // Probes that come meanwhile, and soon after, share a look: while the database is silent, it
+  // takes five seconds, and nobody waits for its end.
+  const lookOnce = (): Promise<Seen> => {
+    if (looking !== null) return looking;
+    const sharedUntil = performance.now() + SHARED_MS;
+    looking = look().finally(() => {
+      const forget = (): void => {
+        looking = null;
+      };
+      setTimeout(forget, Math.max(0, sharedUntil - performance.now())).unref();
+    });
+    return looking;
+  };
   const check = async (): Promise<NotReady | null> => {
     const seen = await within(PATIENCE_MS, lookOnce());
     if (isDraining) return 'draining';

@@ -8,13 +8,13 @@
  */
 import { getTRPCErrorFromUnknown, getTRPCErrorShape } from '@trpc/server';
 import { nodeHTTPRequestHandler } from '@trpc/server/adapters/node-http';
-import { Router, type Request } from 'express';
-import helmet from 'helmet';
+import { Router } from 'express';
 import { ProblemError } from '../../core/problem.ts';
 import { appRouter } from '../../routers/routers.ts';
 import type { CallerContext } from '../../trpc/context.ts';
 import { hangUpOf, hasHungUp } from '../api/hang-up.ts';
 import { isOurFault, toProblem } from '../api/problem-response.ts';
+import { securityHeaders } from '../api/security-headers.ts';
 import {
   admit,
   beginExchange,
@@ -25,23 +25,22 @@ import {
   type AppExchange,
   type TrpcOptions,
 } from './admission.ts';
+import { readCalls, type Calls } from './calls.ts';
 import { addLinkRoute } from './link.ts';
 import { addSessionRoutes, tokenOf } from './session.ts';
 import { createVerifier } from './verify.ts';
 
 export type { TrpcOptions } from './admission.ts';
 
-/** How many calls one request may hold. Each counts as a request of its own. */
-const BATCH_MAX_CALLS = 10;
 /** What the host application does for no team, such as the catalog, has a share like a team's. */
 const NO_TEAM = '';
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 /** `hostOrigins`: the origins of the host application, whose links open a session. */
 export function trpcRouter(options: TrpcOptions, hostOrigins: readonly string[]): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const verify = createVerifier(options);
-  router.use(['/trpc', '/trpc-session'], helmet());
+  router.use(['/trpc', '/trpc-session'], securityHeaders());
   addSessionRoutes(router, { options, verify });
   addLinkRoute(router, { options, verify }, hostOrigins);
   router.use('/trpc', async (request, response) => {
@@ -69,16 +68,15 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
   const shared = { requestId, language, dbFor, services, describeError };
   try {
     requireMethod(exchange);
-    const path = request.path.slice(request.path.lastIndexOf('/') + 1);
-    const calls = countCalls(request, path);
+    const calls = readCalls(request.url);
     const token = await present(exchange, tokenOf(options, request), 'app');
-    const caller = await admit(exchange, token, calls);
+    const caller = await admit(exchange, token, calls.names.length);
     // tRPC parses a body that is a text. Without one it would read the body itself.
     const owner = caller.team?.id ?? `service ${caller.actor.id}`;
     const body =
       request.method === 'POST' ? await options.bodies.readText(request, owner) : undefined;
     if (body !== undefined) Object.assign(request, { body });
-    await perform(exchange, path, { ...shared, ...caller });
+    await perform(exchange, calls, { ...shared, ...caller });
   } catch (error) {
     await beginRefusal(exchange, error);
     const shape = getTRPCErrorShape({
@@ -99,33 +97,16 @@ function requireMethod({ request, response }: AppExchange): void {
   throw new ProblemError('bad_request', { status: 405 });
 }
 
-/**
- * Counts the calls of a request as tRPC does, in time that does not depend on their number. Throws
- * `bad_request` if there are too many.
- */
-function countCalls(request: Request, path: string): number {
-  const query = new URLSearchParams(request.url.split('?', 2)[1]);
-  if (query.get('batch') !== '1') return 1;
-  const calls = decodeComma(path).split(',', BATCH_MAX_CALLS + 1).length;
-  if (calls <= BATCH_MAX_CALLS) return calls;
-  const detail = `A request may hold at most ${BATCH_MAX_CALLS} calls.`;
-  throw new ProblemError('bad_request', { detail });
-}
-
-/** A comma of a path counts in either spelling. */
-function decodeComma(path: string): string {
-  return path.replaceAll(/%2c/gi, ',');
-}
-
-function perform(exchange: AppExchange, path: string, context: CallerContext): Promise<void> {
+function perform(exchange: AppExchange, calls: Calls, context: CallerContext): Promise<void> {
   const { options, request, response, requestId, told } = exchange;
-  told.route = routeOf(path);
+  told.route = routeOf(calls);
+  request.url = calls.url;
   return nodeHTTPRequestHandler({
     router: appRouter,
     req: request,
     res: response,
-    path,
-    maxBatchSize: BATCH_MAX_CALLS,
+    path: calls.path,
+    maxBatchSize: calls.names.length,
     createContext: async () => context,
     onError: ({ error, path: procedure }) => {
       if (isOurFault(error.cause ?? error, toProblem(error, null)) && !hasHungUp(response))
@@ -143,8 +124,7 @@ function perform(exchange: AppExchange, path: string, context: CallerContext): P
 }
 
 /** The procedures of a request, for its trace. A name that we do not know could be anything. */
-function routeOf(path: string): string {
-  const names = decodeComma(path).split(',', BATCH_MAX_CALLS);
+function routeOf({ names }: Calls): string {
   return `/trpc/${names.map((name) => (isProcedure(name) ? name : 'unknown')).join(',')}`;
 }
 

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import helmet from 'helmet';
+import { securityHeaders } from '../api/security-headers.ts';
 
 /**
  * Sets the headers of pages that load nothing from another host. Without `hostOrigins`, no page of
@@ -12,7 +12,7 @@ export function pageHeaders({
   readonly formAction: "'self'" | "'none'";
   readonly hostOrigins?: readonly string[];
 }): RequestHandler {
-  return helmet({
+  return securityHeaders({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
@@ -29,7 +29,5 @@ export function pageHeaders({
     },
     // It cannot name origins. Browsers that know `frame-ancestors` do not need it.
     xFrameOptions: hostOrigins.length === 0,
-    // It would cover the whole host with its subdomains, so the owner of the host decides about it.
-    strictTransportSecurity: false,
   });
 }

@@ -1,0 +1,106 @@
+// What is counted of a request to the tRPC API is what tRPC runs, however odd its address is.
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fixedClock } from '../../src/core/clock.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
+
+const NOW = new Date('2026-11-02T09:00:20.000Z');
+
+let api: TestApi;
+let authorization: string;
+beforeAll(async () => {
+  api = await startTestApi({ clock: fixedClock(NOW), seed: makeSeed([makeTeam('a')]) });
+  const owner = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
+  authorization = `Bearer ${await tokenOf(owner, NOW)}`;
+});
+
+async function counted(): Promise<number> {
+  const { rows } = await api.db.pool.query<{ count: number }>(
+    `select count from team_counter where team_id = 'team_a' and bucket = 'app'`,
+  );
+  return rows[0]?.count ?? 0;
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: unknown;
+}
+
+/** Sends the target as it is. */
+async function ask(method: string, path: string, body = ''): Promise<Answer> {
+  const headers = { authorization, 'content-type': 'application/json' };
+  const sent = request({ host: '127.0.0.1', port: api.port, method, path, headers });
+  sent.end(method === 'GET' ? undefined : body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const answer = await text(response);
+  const isJson = response.headers['content-type']?.startsWith('application/json');
+  return { status: response.statusCode, body: isJson ? JSON.parse(answer) : answer };
+}
+
+/** How many calls the answer has outcomes of. */
+function ran({ body }: Answer): number {
+  return Array.isArray(body) ? body.length : 1;
+}
+
+/** The same numbers in each run. */
+function chanceOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const NAMES = ['v1.me.get', 'v1.cases.create', 'nothing', '', '%76%31.me.get', 'v1.me.get%00'];
+const COMMAS = [',', '%2C', '%2c', '%252c', '/', '%2F', ';', '?', '%3F', '&', '%26'];
+const QUERIES =
+  '? ?x=? ?x=%3F ?& ?; ?# ?%3f ?? ?batch=0 ?batch ?batch=1 &batch=1 &batch=0 &batch=%31 ' +
+  '&b%61tch=1 &BATCH=1 &batch[]=1 &batch=1? &input=%7B%7D &input={"0":{},"1":{}} &batch=01 ' +
+  '&+batch=1 &batch=+1 ;batch=1';
+
+describe('calls are counted as they are run', () => {
+  test('at each of 400 odd addresses', async () => {
+    const chance = chanceOf(7);
+    const pick = (all: readonly string[]): string => all[chance(all.length)] ?? '';
+    const several = (all: readonly string[], most: number): string[] =>
+      Array.from({ length: chance(most + 1) }, () => pick(all));
+    const wrong: unknown[] = [];
+    for (let index = 0; index < 400; index += 1) {
+      const path = several(NAMES, 4).flatMap((name) => [name, pick(COMMAS)]);
+      const target = `/trpc/${[...path, pick(NAMES), ...several(QUERIES.split(' '), 5)].join('')}`;
+      const before = await counted();
+      const answer = await ask(chance(2) === 0 ? 'GET' : 'POST', target, '{}');
+      const difference = (await counted()) - before;
+      // What is refused before it is counted ran nothing.
+      const isRefused = answer.status === 400 && !Array.isArray(answer.body) && difference === 0;
+      // tRPC refuses a batch of reads and changes as a whole, and it counts as what it holds.
+      const isSame = Array.isArray(answer.body) ? difference === ran(answer) : difference > 0;
+      if (!isRefused && !isSame) wrong.push([target, difference, ran(answer)]);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('changes too, behind a second question mark', async () => {
+    const calls = 3;
+    const names = Array.from({ length: calls }, () => 'v1.members.create').join(',');
+    const inputs = Object.fromEntries(
+      Array.from({ length: calls }, (_, index) => [index, { email: `new${index}@a.test` }]),
+    );
+    const before = await counted();
+    const answer = await ask('POST', `/trpc/${names}?x=?&batch=1`, JSON.stringify(inputs));
+    expect(answer.body).toEqual(
+      Array.from({ length: calls }, () => ({ result: expect.anything() })),
+    );
+    expect((await counted()) - before).toBe(calls);
+  });
+
+  test('and a path that cannot be decoded is refused before', async () => {
+    const before = await counted();
+    expect((await ask('GET', '/trpc/v1.me.get%ff?batch=1')).status).toBe(400);
+    expect(await counted()).toBe(before);
+  });
+});
