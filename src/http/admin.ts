@@ -31,7 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** The admin page, to be mounted at `/`. */
 export function adminRouter(options: AdminOptions): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const headers = pageHeaders({ formAction: "'none'", hostOrigins: options.hostOrigins });
   const files = once(() => readFiles(options));
   router.get('/admin{/*path}', headers, async (request, response, next) => {

@@ -1,11 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+} from 'express';
 import type { Logger } from 'pino';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import type { Config } from '../runtime/config.ts';
 import type { GuardedServer } from '../runtime/connections.ts';
 import type { NotReady } from '../runtime/readiness.ts';
 import { createBodies } from './api/bodies.ts';
+import { isAmbiguous, refuseBroken } from './api/broken-request.ts';
 import type { Entrance } from './api/entrance.ts';
 import type { RestOptions } from './api/exchange.ts';
 import { hasHungUp } from './api/hang-up.ts';
@@ -38,6 +44,7 @@ export function createApp(options: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
+  app.set('case sensitive routing', true);
   app.set('trust proxy', trusted(options.trustProxy));
   const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
   const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
@@ -61,6 +68,10 @@ export function createApp(options: AppOptions): Express {
   const shared = { ...options, ipOf, entrance, bodies: createBodies() };
   const rest = createRest(shared);
   app.use((request, response, next) => {
+    if (isAmbiguous(request)) {
+      refuseBroken(options.publicUrl, response);
+      return;
+    }
     // Node reads a body that nobody wants to its end, unless the connection closes.
     if (!takesBody(request) && !isBodySmall(request)) response.setHeader('Connection', 'close');
     gate.enter(networkOfCaller(request), request, response, next);
@@ -74,13 +85,15 @@ export function createApp(options: AppOptions): Express {
     if (reason === null) response.json({ status: 'ready' });
     else response.status(503).json({ status: 'not_ready', reason });
   });
-  const hostOrigins = options.adminHostOrigins ?? [];
-  app.use(trpcRouter(shared, hostOrigins));
-  // Anybody may have what follows, so it has the pace of answers to strangers.
-  app.use(async (request, _response, next) => {
+  // Anybody may have an answer, so it has the pace of answers to strangers.
+  const pacePublic: RequestHandler = async (request, _response, next) => {
     await slowDown(request, 1);
     next();
-  });
+  };
+  const hostOrigins = options.adminHostOrigins ?? [];
+  app.delete('/trpc-session', pacePublic);
+  app.use(trpcRouter(shared, hostOrigins));
+  app.use(pacePublic);
   const hasDevelopmentLogin = options.developmentTeamId !== null;
   const refreshUrl = options.adminRefreshUrl ?? null;
   app.use(
@@ -98,7 +111,7 @@ export function createApp(options: AppOptions): Express {
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('Not found\n');
   });
-  app.use(refuse(options.logger));
+  app.use(refuse(options.logger, refused));
   return app;
 }
 
@@ -112,9 +125,10 @@ function takesBody({ method, path }: Request): boolean {
  * Answers what no route has answered for itself: a path that cannot be decoded, or a fault of ours.
  * Express's own answer has the stack of the error in it.
  */
-function refuse(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, request, response, _next) => {
+function refuse(logger: Logger, refused: Entrance['refused']): ErrorRequestHandler {
+  return async (error: unknown, request, response, _next) => {
     const status = statusOf(error);
+    if (status < 500) await refused(request);
     if (status === 500 && !hasHungUp(response))
       logger.error({ err: error, method: request.method }, 'internal');
     if (response.headersSent) {

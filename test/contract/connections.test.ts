@@ -165,3 +165,47 @@ describe.runIf(process.platform === 'linux')('when hundreds of answers to an add
     proxied.close();
   });
 });
+
+describe('a request that a proxy may read in another way is refused', () => {
+  test.each([
+    ['two hosts', '/healthz', ['Host: other']],
+    ['two hosts of the API', `${BASE_PATH}/me`, ['Host: localhost']],
+    ['an encoding beside chunked', '/healthz', ['Transfer-Encoding: gzip, chunked']],
+    ['chunked twice', '/healthz', ['Transfer-Encoding: chunked, chunked']],
+  ])('%s', async (_name, path, headers) => {
+    const connection = openConnection(api.port);
+    connection.send(requestBytes(`POST ${path} HTTP/1.1`, headers, '0\r\n\r\n'));
+    const answer = await connection.answer();
+    expectRefusal({ status: 400, code: 'bad_request' }, answer);
+    expect(answer.headers['connection']).toBe('close');
+  });
+});
+
+test.each(['/API/public/v1/me', '/api/Public/v1/me', '/Healthz', '/TRPC/v1.me.get', '/Docs'])(
+  'a path in other case is none: %s',
+  async (path) => {
+    const headers = { authorization: `Bearer ${full()}` };
+    expect((await fetch(api.url + path, { headers })).status).toBe(404);
+  },
+);
+
+test.each(['/docs', '/admin', '/trpc/v1.me.get', '/trpc-session', '/healthz', `${BASE_PATH}/me`])(
+  'the owner of the host decides about HSTS: %s',
+  async (path) => {
+    const { headers } = await fetch(api.url + path);
+    expect(headers.get('strict-transport-security')).toBeNull();
+  },
+);
+
+test.each([
+  ['GET', '/no/such/path', 404],
+  ['PUT', '/me', 405],
+])('%s %s with a key shows the limit of the key', async (method, path, status) => {
+  const team = await startTestApi({
+    clock: fixedClock(new Date('2026-11-02T09:00:00Z')),
+    seed: makeSeed([makeTeam('few', { rate_limit_per_min: 7 })]),
+  });
+  const refused = await team.call(team.key('team_few'), method, path);
+  expect(refused.status).toBe(status);
+  expect(refused.headers).toMatchObject({ 'ratelimit-limit': '7', 'ratelimit-remaining': '6' });
+});

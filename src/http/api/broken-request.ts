@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
@@ -26,30 +26,52 @@ export function answerBrokenRequest(
       return;
     }
     const status = STATUSES[error.code ?? ''] ?? 400;
-    const requestId = newRequestId();
-    const body = JSON.stringify(
-      problemBody(new ProblemError('bad_request', { status }), {
-        publicUrl,
-        language: 'de',
-        requestId,
-        route: null,
-      }),
-    );
-    const head = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'Content-Type: application/problem+json',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Content-Language: de',
-      'Cache-Control: no-store',
-      'X-Content-Type-Options: nosniff',
-      `X-Request-Id: ${requestId}`,
-      'RateLimit-Limit: 0',
-      'RateLimit-Remaining: 0',
-      'RateLimit-Reset: 60',
-      'Connection: close',
-    ];
+    const { headers, body } = describe(publicUrl, status);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(timer));
+  };
+}
+
+/**
+ * Whether a proxy in front may have read the request in another way: two headers `Host`, or a
+ * `Transfer-Encoding` of which `chunked` is only a part.
+ */
+export function isAmbiguous({ headers, headersDistinct }: IncomingMessage): boolean {
+  const encoding = headers['transfer-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') return true;
+  return (headersDistinct['host']?.length ?? 0) > 1;
+}
+
+/** Answers such a request as one that is not HTTP at all. */
+export function refuseBroken(publicUrl: string, response: ServerResponse): void {
+  const { headers, body } = describe(publicUrl, 400);
+  response.writeHead(400, headers).end(body);
+}
+
+function describe(
+  publicUrl: string,
+  status: number,
+): { readonly headers: Readonly<Record<string, string | number>>; readonly body: string } {
+  const requestId = newRequestId();
+  const problem = new ProblemError('bad_request', { status });
+  const context = { publicUrl, language: 'de', requestId, route: null } as const;
+  const body = JSON.stringify(problemBody(problem, context));
+  return {
+    headers: {
+      'Content-Type': 'application/problem+json',
+      'Content-Length': Buffer.byteLength(body),
+      'Content-Language': 'de',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      'X-Request-Id': requestId,
+      'RateLimit-Limit': 0,
+      'RateLimit-Remaining': 0,
+      'RateLimit-Reset': 60,
+      Connection: 'close',
+    },
+    body,
   };
 }

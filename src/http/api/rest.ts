@@ -190,10 +190,10 @@ function originForm(target: string): string {
 
 /**
  * The header `Authorization`. With two of them the request counts as having no key: a proxy might
- * have checked the other one. An unknown path wants no key: only the caller's address is counted.
+ * have checked the other one. The document wants no key: only the caller's address is counted.
  */
-function authorizationOf({ request, match }: RestExchange): string | null {
-  if (match.kind !== 'route') return null;
+function authorizationOf({ request, path }: RestExchange): string | null {
+  if (path === DOCUMENT_PATH) return null;
   const { authorization = [] } = request.headersDistinct;
   return authorization.length === 1 ? (authorization[0] ?? null) : null;
 }

@@ -44,7 +44,7 @@ const JSON_TYPE = 'application/json';
 
 /** The developer pages, to be mounted at `/`. */
 export function docsRouter(options: DocsOptions): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   const contents = once(() => readContents(options));
   router.get('/', (_request, response) => {
     response.redirect(302, `${new URL(options.publicUrl).pathname.replace(/\/+$/, '')}/docs`);
