@@ -1,0 +1,165 @@
+// Every list that issues cursors, of the API and of the app, with the cursor of every other list.
+import type { AnyProcedure } from '@trpc/server';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { ENDPOINTS } from '../../src/routers/endpoints.ts';
+import { admin } from '../../src/routers/routers.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { tokenOf } from '../support/app.ts';
+import {
+  makeFullTeam,
+  makeMember,
+  makeSeed,
+  makeTraining,
+  memberId,
+  userId,
+} from '../support/seed.ts';
+import { addDeliveries, fillPath, existingId } from './requests.ts';
+
+const TEAM = 'lists';
+
+interface Answer {
+  readonly status: number;
+  readonly nextCursor: string | null;
+  /** The place of the fault, without `query.`. */
+  readonly fault: string | null;
+}
+
+interface List {
+  readonly name: string;
+  readonly ask: (query: { readonly limit: number; readonly cursor?: string }) => Promise<Answer>;
+}
+
+let api: TestApi;
+
+const REST_LISTS: List[] = ENDPOINTS.filter(({ input }) => 'cursor' in input.shape).map(
+  (endpoint) => ({
+    name: endpoint.name,
+    ask: async (query) => {
+      const path = fillPath(endpoint, (name) => existingId(name, TEAM));
+      const parameters = new URLSearchParams(
+        Object.entries(query).map(([name, value]) => [name, String(value)]),
+      );
+      const { status, body } = await api.call(
+        api.key(`team_${TEAM}`),
+        'GET',
+        `${path}?${parameters}`,
+      );
+      const { next_cursor: nextCursor = null, errors = [] } = body;
+      return { status, nextCursor, fault: errors[0]?.path?.replace('query.', '') ?? null };
+    },
+  }),
+);
+
+const APP_LISTS: List[] = Object.entries(
+  admin._def.procedures as unknown as Record<string, AnyProcedure>,
+)
+  .filter(([, { _def }]) => {
+    const [input] = (_def as unknown as { inputs: z.ZodObject[] }).inputs;
+    return input && 'shape' in input && 'cursor' in input.shape;
+  })
+  .map(([procedure]) => ({
+    name: `admin.${procedure}`,
+    ask: async (query) => {
+      const owner = {
+        kind: 'user',
+        userId: userId(TEAM, 'owner'),
+        teamId: `team_${TEAM}`,
+      } as const;
+      const input = encodeURIComponent(JSON.stringify(query));
+      const response = await fetch(`${api.url}/trpc/admin.${procedure}?input=${input}`, {
+        headers: { authorization: `Bearer ${await tokenOf(owner)}` },
+      });
+      const body = (await response.json()) as {
+        readonly result?: { readonly data: { readonly next_cursor: string | null } };
+        readonly error?: { readonly data: { readonly problem: { readonly field?: string } } };
+      };
+      return {
+        status: response.status,
+        nextCursor: body.result?.data.next_cursor ?? null,
+        fault: body.error?.data.problem.field ?? null,
+      };
+    },
+  }));
+
+const LISTS = [...REST_LISTS, ...APP_LISTS];
+const cursors = new Map<string, string>();
+
+beforeAll(async () => {
+  const full = makeFullTeam(TEAM, {
+    members: [makeMember(TEAM, 'second', { role: 'admin' })],
+    trainings: ['1', '2'].map((n) => makeTraining(TEAM, `trn_${n}`)),
+    cases: ['1', '2'].map((n) => ({ id: `cas_${n}`, user_id: userId(TEAM, 'member'), title: n })),
+    assignments: ['1', '2'].map((n) => ({
+      id: `asg_${n}`,
+      member_id: memberId(TEAM, 'member'),
+      title: n,
+      situation_id: 'sit_cold',
+      personality_id: 'per_calm',
+      industry_id: 'ind_saas',
+    })),
+    crm_deals: ['1', '2'].map((n) => ({ id: `deal_${n}`, external_id: n, outcome: 'open' })),
+    crm_objections: ['1', '2'].map((n) => ({
+      id: `obj_${n}`,
+      deal_id: 'deal_1',
+      category: 'price',
+      text: n,
+      lang: 'en',
+    })),
+  });
+  api = await startTestApi({ seed: makeSeed([full]) });
+  await addDeliveries(api.db);
+  const { pool } = api.db;
+  await pool.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select team_id, id || '_2', type, data, created_at, created_at from event`,
+  );
+  await pool.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at)
+     select team_id, id || '_2', endpoint_id, event_id || '_2', event_type, status, attempt,
+       created_at
+     from webhook_delivery`,
+  );
+  await pool.query(
+    `insert into request_log
+       (team_id, slot, id, created_at, key_id, method, route, status, duration_ms)
+     select team_id, slot, overlay(id placing '9' from 20 for 1), created_at, key_id, method, route,
+       status, duration_ms
+     from request_log`,
+  );
+  await pool.query(
+    `insert into api_key_usage (team_id, day, key_id, count_2xx)
+     select team_id, now(), id, 1 from api_key where name in ('full', 'none')`,
+  );
+  await pool.query(
+    `insert into audit_log
+       (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id)
+     select $1, now(), 'aud_' || n, 'system', 'test', 'team.seeded', null, 'none'
+     from generate_series(1, 2) n`,
+    [`team_${TEAM}`],
+  );
+  for (const { name, ask } of LISTS) {
+    const { nextCursor } = await ask({ limit: 1 });
+    if (nextCursor !== null) cursors.set(name, nextCursor);
+  }
+});
+
+describe('a cursor', () => {
+  it('is issued by every list here, and tells it from the others', () => {
+    expect(LISTS.map(({ name }) => name).filter((name) => !cursors.has(name))).toEqual([]);
+    expect(new Set(cursors.values()).size).toBe(LISTS.length);
+  });
+
+  it.each(LISTS)('of another list is refused by $name, its own is not', async ({ name, ask }) => {
+    const answers = new Map<string, Answer>();
+    for (const [issuer, cursor] of cursors) answers.set(issuer, await ask({ limit: 1, cursor }));
+    expect(answers.get(name)).toMatchObject({ status: 200, fault: null });
+    answers.delete(name);
+    const wanted = [...answers.keys()].map((issuer) => [
+      issuer,
+      { status: 422, nextCursor: null, fault: 'cursor' },
+    ]);
+    expect([...answers]).toEqual(wanted);
+  });
+});
