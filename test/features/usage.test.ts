@@ -3,6 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import type { Db } from '../../src/db/client.ts';
+import { unavailable } from '../../src/db/errors.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { startUsageCounter } from '../../src/features/usage/counter.ts';
 import { createCall, startApiProcess, startTestApi, type TestApi } from '../support/api.ts';
@@ -143,6 +144,35 @@ describe('the counter', () => {
       ['2026-11-02', 3, 2, 1, 2],
       ['2026-11-03', 1, 0, 0, 0],
     ]);
+  });
+
+  test('writes half as many at once after a write that took too long, and each count once', async () => {
+    const at = fixedClock(new Date('2026-10-05T10:00:00Z'));
+    const sizes: number[] = [];
+    // The server ends what writes more than one row.
+    const query: Db['query'] = async (what, values) => {
+      if (what.name !== 'usage.add') return api.db.query(what, values);
+      const size = (values[0] as unknown[]).length;
+      sizes.push(size);
+      const late = Object.assign(new Error('canceling statement'), { code: '57014' });
+      return size > 1 ? Promise.reject(unavailable(late)) : api.db.query(what, values);
+    };
+    const faults: unknown[] = [];
+    const onError = (error: unknown): void => void faults.push(error);
+    const counter = startUsageCounter({ db: { ...api.db, query }, clock: at, onError });
+    const names = ['none', 'full', 'cases:read', 'users:read', 'users:write'];
+    for (const name of names) counter.count('team_a', keyId('a', name), 200);
+    for (const failures of [1, 2, 3]) {
+      tick();
+      await until(async () => faults.length === failures);
+    }
+    await counter.stop();
+    expect(sizes).toEqual([5, 3, 2, 1, 1, 1, 1, 1]);
+    const { rows } = await api.db.pool.query(
+      `delete from api_key_usage where day = '2026-10-05' returning key_id, count_2xx`,
+    );
+    expect(rows.map(({ key_id }) => key_id)).toContain(keyId('a', 'users:write'));
+    expect(rows.map(({ count_2xx }) => count_2xx)).toEqual([1, 1, 1, 1, 1]);
   });
 
   test('writes every ten seconds, if anything was counted', async () => {

@@ -7,6 +7,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { teamKey, type TeamKey } from '../../core/team-key.ts';
 import type { Db } from '../../db/client.ts';
+import { isCancelled } from '../../db/errors.ts';
 import { addUsage, type Counts } from './store.ts';
 
 /** A running counter. */
@@ -25,6 +26,8 @@ export interface UsageCounterOptions {
 }
 
 const FLUSH_EVERY_MS = 10_000;
+/** How many counts a statement writes. After one that took too long it is half as many. */
+const MOST_AT_ONCE = 5_000;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
@@ -33,16 +36,24 @@ export function startUsageCounter({ db, clock, onError }: UsageCounterOptions): 
   let counted: Counted = new Map();
   let flushing: Promise<void> | null = null;
 
+  let mostAtOnce = MOST_AT_ONCE;
+
   const write = async (): Promise<void> => {
-    const batch = counted;
-    if (batch.size === 0) return;
+    const left = [...counted.values()];
     counted = new Map();
-    try {
-      for (const later of await addUsage(db, [...batch.values()])) addBack(counted, later);
-    } catch (error) {
-      onError(error);
-      for (const unwritten of batch.values()) addBack(counted, unwritten);
+    while (left.length > 0) {
+      const batch = left.splice(0, mostAtOnce);
+      try {
+        for (const later of await addUsage(db, batch)) addBack(counted, later);
+      } catch (error) {
+        onError(error);
+        if (isCancelled(error)) mostAtOnce = Math.ceil(batch.length / 2);
+        // What has failed goes behind the rest, so that it does not keep that from being written.
+        for (const unwritten of [...left, ...batch]) addBack(counted, unwritten);
+        return;
+      }
     }
+    mostAtOnce = Math.min(2 * mostAtOnce, MOST_AT_ONCE);
   };
 
   const flush = (): Promise<void> =>
