@@ -7,7 +7,8 @@
  * the statement before has ended. So the more there is to do, the more goes together. The statement
  * is sent after the last of them has come, so a key that was revoked before is refused.
  *
- * It only knows the usual case, and waits for no lock. Any other request is asked for alone.
+ * It only knows the usual case, and waits for no lock. Any other request is asked for alone, and so
+ * is each of them if the statement fails. If only its answer was lost, it is counted twice.
  */
 import type { Clock } from '../../core/clock.ts';
 import type { Database } from '../../db/client.ts';
@@ -20,7 +21,7 @@ export type KnownRequest = Omit<CallsOfKey, 'calls'>;
 export interface GatheredKeys {
   /** Whether a request that comes now should be asked for with others. */
   readonly takes: (request: { readonly isRead: boolean }) => boolean;
-  /** Resolves with null if the request must be asked for alone. It was not counted then. */
+  /** Resolves with null if the request must be asked for alone. */
   readonly ask: (request: KnownRequest) => Promise<AdmittedRow | null>;
   /** Passes on what is asked alone. As long as that takes, reads that come go together. */
   readonly alone: <T>(asking: Promise<T>) => Promise<T>;
@@ -62,13 +63,11 @@ export function createGatheredKeys(
     const { nonce, limits, clock } = by;
     const terms = { nonce, ...limits, now: clock.override() };
     const keys = asked.map(({ key, answers }) => ({ ...key, calls: answers.length }));
-    try {
-      const rows = await alone(authenticateTogether(db, terms, keys));
-      const rowOf = new Map(rows.map((row) => [row.team_id, row]));
-      for (const { key, answers } of asked) tellAll(answers, rowOf.get(key.teamId));
-    } catch (error) {
-      for (const { answers } of asked) for (const { reject } of answers) reject(error);
-    }
+    // If it fails, each request is asked for alone and gets an error of its own: what is wrong with
+    // one key, or with one connection, must not refuse a hundred.
+    const rows = await alone(authenticateTogether(db, terms, keys)).catch(() => []);
+    const rowOf = new Map(rows.map((row) => [row.team_id, row]));
+    for (const { key, answers } of asked) tellAll(answers, rowOf.get(key.teamId));
   };
   const askNext = (): void => {
     if (before || waiting.size === 0) return;
