@@ -8,6 +8,7 @@ import { declaredStatements } from '../../src/db/statement.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { SLOTS } from '../../src/features/requests/rules.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
+import { namesItsColumns } from '../checks/columns.ts';
 import {
   namesOfStatements,
   otherWays,
@@ -307,6 +308,37 @@ describe('a statement', () => {
       keepsToOneTeam(checkTenancy(`delete from ${table}`, tables)),
     );
     expect(passing).toEqual([]);
+  });
+});
+
+describe('the result of a statement', () => {
+  it('has columns that the statement names, not those that a table or function has today', () => {
+    const texts = declaredStatements().flatMap(({ name, text, shardText }) => [
+      { name, text },
+      ...(shardText === null ? [] : [{ name: `${name}.shard`, text: shardText }]),
+    ]);
+    const failing = texts.filter(({ text }) => !namesItsColumns(text));
+    expect(failing.map(({ name }) => name)).toEqual([]);
+  });
+
+  it.each([
+    ['select * from team', false],
+    ['select t.* from team t', false],
+    ['select (f($1)).*', false],
+    ['select id, f.* from team, f(id)', false],
+    ['table team', false],
+    ['select id from team union all select * from team', false],
+    ['with t as (select id from team) select * from t', false],
+    ['select * from (select id from team) t', false],
+    ['insert into team (id) values ($1) returning *', false],
+    ['update team t set name = $1 returning t.*', false],
+    ['delete from team returning *', false],
+    ['select id, (select count(*) from team) as n from (select * from team) t', true],
+    ['with t as (delete from team returning *) select id from t', true],
+    ['update team set name = $1 returning id, name', true],
+    ['select exists (select * from team) as any', true],
+  ])('%s: %s', (sql, isNamed) => {
+    expect(namesItsColumns(sql)).toBe(isNamed);
   });
 });
 

@@ -146,7 +146,7 @@ describe('the counter', () => {
     ]);
   });
 
-  test('writes half as many at once after a write that took too long, and each count once', async () => {
+  test('writes half as many after a write that took too long, and each count once', async () => {
     const at = fixedClock(new Date('2026-10-05T10:00:00Z'));
     const sizes: number[] = [];
     // The server ends what writes more than one row.

@@ -44,7 +44,7 @@ const entriesWith = (equality: Equality | 'true'): string => `from audit_log
  * be read; see features/trainings/store.ts.
  */
 function listText(equality: Equality | 'true'): string {
-  return `select *, null as reached_at, null as reached_id
+  return `select ${COLUMNS}, null as reached_at, null as reached_id
      from (
        select ${COLUMNS}
        ${entriesWith(equality)}
@@ -88,7 +88,7 @@ function searchText(equalities: readonly Equality[]): string {
        order by reached_at nulls first, reached_id
        limit 1
      )
-     select page.*, best.reached_at, best.reached_id
+     select ${COLUMNS}, best.reached_at, best.reached_id
      from best
      left join (
        select *

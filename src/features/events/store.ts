@@ -15,14 +15,16 @@ export interface EventFilters {
   readonly since?: string | undefined;
 }
 
+const COLUMNS = 'id, type, created_at, data';
+
 // The index holds the type, so events of other types are passed without being read. The constant
 // limit tells the planner that only a page will be read.
 const listOf = statementsByFilters(['type'], (named) =>
   statement<EventRow>(
     ['events.list', ...named].join('.'),
-    `select *
+    `select ${COLUMNS}
      from (
-       select id, type, created_at, data
+       select ${COLUMNS}
        from event
        where team_id = $1
          and ${isAfter(BY_CREATION, ['$3', '$4'])}

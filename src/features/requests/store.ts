@@ -32,7 +32,7 @@ export type RequestFilters = {
 const listOf = statementsByFilters(EQUALITIES, (named) =>
   statement<RequestRow>(
     ['requests.list', ...named].join('.'),
-    `select *
+    `select ${COLUMNS}
      from (
        select ${COLUMNS}
        from request_log

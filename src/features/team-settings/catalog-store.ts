@@ -166,7 +166,7 @@ export interface CatalogRow {
 
 const LIST_CATALOG = statement<CatalogRow>(
   'team.listCatalog',
-  `select e.*,
+  `select e.id, e.kind, e.name_de, e.name_en, e.icon, e.own, e.released,
      exists (
        select
        from team_block b

@@ -11,9 +11,11 @@ export interface AdminDeliveryRow extends DeliveryRow {
   readonly last_attempt_at: string | null;
 }
 
-const COLUMNS = `d.id, d.endpoint_id, d.event_id, d.attempt, d.status, d.event_type,
-  d.created_at, d.next_try_at, d.last_attempt_at, d.response_code, d.response_excerpt,
-  d.response_ms, d.error`;
+const columnsOf = (table: string): string => `${table}.id, ${table}.endpoint_id,
+  ${table}.event_id, ${table}.attempt, ${table}.status, ${table}.event_type, ${table}.created_at,
+  ${table}.next_try_at, ${table}.last_attempt_at, ${table}.response_code,
+  ${table}.response_excerpt, ${table}.response_ms, ${table}.error`;
+const COLUMNS = columnsOf('d');
 
 /** Which deliveries to list. */
 export interface DeliveryFilters extends TimeRange {
@@ -127,7 +129,7 @@ function scanText({ endpoints, inRange, condition }: DeliveryText): string {
 }
 
 // An empty result still has a row, which tells how far the search has read.
-const FOUND = (candidates: string, condition: string): string => `select page.*,
+const FOUND = (candidates: string, condition: string): string => `select ${columnsOf('page')},
        reached.reached_at, reached.reached_id
      from (values (1)) one
      left join reached on true

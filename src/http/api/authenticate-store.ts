@@ -1,6 +1,6 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import { statement, type Queries } from '../../db/client.ts';
-import type { TeamRow } from './team-facts.ts';
+import { TEAM_COLUMNS, type TeamRow } from './team-facts.ts';
 
 /** What the counters of a request say. */
 interface RateRow {
@@ -22,6 +22,10 @@ export interface KeyRow extends TeamRow {
   readonly creator_status: MemberStatus;
 }
 
+const COLUMNS = `key_id, team_id, scopes, creator_id, creator_role, creator_status,
+     ${TEAM_COLUMNS},
+     counted, bucket_limit, bucket_remaining, reset_s`;
+
 /** A request that was counted for its key and its team. */
 export type AdmittedRow = RateRow & KeyRow;
 
@@ -30,7 +34,8 @@ export type AuthenticationRow = AdmittedRow | (RateRow & { readonly key_id: null
 
 const AUTHENTICATE = statement<AuthenticationRow>(
   'http.authenticate',
-  'select * from authenticate_request($1, $2, $3, $4, $5, $6, $7, $8)',
+  `select ${COLUMNS}
+   from authenticate_request($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** What all requests of a process have in common. */
@@ -67,7 +72,8 @@ export async function authenticateRequest(
 
 const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
   'http.authenticateTogether',
-  'select * from authenticate_together($1, $2, $3, $4, $5, $6, $7, $8)',
+  `select ${COLUMNS}
+   from authenticate_together($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** The requests of one key from one address. */

@@ -12,6 +12,10 @@ export interface TeamRow {
   readonly leaderboard_enabled: boolean;
 }
 
+/** SQL: the columns of a `TeamRow`. */
+export const TEAM_COLUMNS = `plan, team_status, language, rate_limit_per_min,
+     member_detail_enabled, leaderboard_enabled`;
+
 /** What a caller's permissions depend on, besides the caller. */
 export function teamFactsOf(
   id: string,

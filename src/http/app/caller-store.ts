@@ -1,6 +1,6 @@
 import type { Role } from '../../core/actor.ts';
 import { statement, type Db, type Queries } from '../../db/client.ts';
-import type { TeamRow } from '../api/team-facts.ts';
+import { TEAM_COLUMNS, type TeamRow } from '../api/team-facts.ts';
 
 /** What the counters of the calls say. */
 interface RateRow {
@@ -23,7 +23,10 @@ type CallerRow = RateRow & (MemberRow | { readonly member_id: null });
 
 const AUTHENTICATE = statement<CallerRow>(
   'http.authenticateCaller',
-  'select * from authenticate_caller($1, $2, $3, $4, $5, $6, $7, $8)',
+  `select member_id, role, rights,
+     ${TEAM_COLUMNS},
+     counted, bucket_limit, bucket_remaining, reset_s
+   from authenticate_caller($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** Who sends the calls of a request. */
