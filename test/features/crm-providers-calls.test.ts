@@ -52,6 +52,11 @@ const FAILURES: readonly Failure[] = [
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Maintenance</html>'),
   },
   {
+    what: 'an answer that is too large',
+    reason: 'invalid_response',
+    fail: (response) => answer(response, 200, { results: [], data: [], rest: 'x'.repeat(300_000) }),
+  },
+  {
     what: 'JSON of another shape',
     reason: 'invalid_response',
     fail: (response) => answer(response, 200, { items: [] }),
@@ -83,7 +88,7 @@ describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
       const storedCredentials = serializeCredentials(crm.connectInput().credentials);
       const connection = { provider: name, storedCredentials, baseUrl: crm.url, readsNotes: true };
       const timeoutMs = TIMEOUT_MS[reason === 'timeout' ? 'silent' : 'answering'];
-      const settings = { timeoutMs, allowBaseUrl: true };
+      const settings = { timeoutMs, allowBaseUrl: true, answerMaxBytes: 200_000 };
       const { lists } = await openProvider(settings, connection);
       const calls: ((client: ProviderClient) => Promise<unknown>)[] = [
         (client) => client.check(),
@@ -103,4 +108,55 @@ describe.each(PROVIDER_NAMES)('%s: every call', (name) => {
       }
     },
   );
+});
+
+describe('a list without an end', () => {
+  const open = async (name: (typeof PROVIDER_NAMES)[number], body: (asked: number) => object) => {
+    const crm = await startWith(name);
+    crm.intercept = (_request, response) => {
+      answer(response, 200, body(crm.requests.length));
+      return true;
+    };
+    const storedCredentials = serializeCredentials(crm.connectInput().credentials);
+    const client = await openProvider(
+      { timeoutMs: 60_000, allowBaseUrl: true },
+      { provider: name, storedCredentials, baseUrl: crm.url, readsNotes: true },
+    );
+    return { crm, client };
+  };
+  const refused = { name: 'ProviderError', reason: 'invalid_response' };
+
+  test.each([
+    { what: 'whose cursor comes again', after: () => 'same', asked: 2 },
+    { what: 'with a cursor for ever', after: (asked: number) => `after ${asked}`, asked: 200 },
+  ])("of HubSpot's users, $what, is refused", async ({ after, asked }) => {
+    const { crm, client } = await open('hubspot', (count) => ({
+      results: [],
+      // It gives up by itself at last, so that a client without a limit fails this test.
+      ...(count < 300 && { paging: { next: { after: after(count) } } }),
+    }));
+    await expect(client.listOwners()).rejects.toMatchObject(refused);
+    expect(crm.requests).toHaveLength(asked);
+    client.close();
+  });
+
+  test.each([
+    { name: 'hubspot', list: 'deleted' },
+    { name: 'pipedrive', list: 'deals' },
+  ] as const)('of $name, whose pages lead back to an earlier one, is refused', async (row) => {
+    const { client } = await open(row.name, (count) => ({
+      results: [],
+      paging: { next: { after: `after ${count % 2}` } },
+      data: [],
+      additional_data: { next_cursor: `after ${count % 2}` },
+    }));
+    let cursor: string | null = null;
+    const readNext = async (): Promise<void> => {
+      cursor = (await client.readPage(row.list, { since: null, cursor })).next;
+    };
+    await readNext();
+    await readNext();
+    await expect(readNext()).rejects.toMatchObject({ ...refused, refusedPlace: true });
+    client.close();
+  });
 });

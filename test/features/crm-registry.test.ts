@@ -35,7 +35,7 @@ const other = defineProvider({
     close: () => undefined,
   }),
 });
-const OPTIONS = { baseUrl: null, timeoutMs: 1_000, readsNotes: false };
+const OPTIONS = { baseUrl: null, timeoutMs: 1_000, answerMaxBytes: 1_000_000, readsNotes: false };
 
 describe('credentials that are not a token', () => {
   test('are those that the provider declares, in the input and when it is opened', async () => {

@@ -7,10 +7,9 @@
  * page holds, they are read by id. Deleted deals are a separate list ("archived"), kept for 90
  * days.
  */
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import type { Client } from '@hubspot/api-client';
 import { z } from 'zod';
+import { limitedAgent, readAll } from './answers.ts';
 import { errorOfNetwork, errorOfStatus, isProviderError, providerError } from './errors.ts';
 import {
   defineProvider,
@@ -78,12 +77,11 @@ export const hubspot = defineProvider({
 
 async function openHubspot(
   token: string,
-  { baseUrl, timeoutMs, readsNotes }: ClientOptions,
+  { baseUrl, timeoutMs, answerMaxBytes, readsNotes }: ClientOptions,
 ): Promise<ProviderClient> {
   const { Client: HubspotClient } = await import('@hubspot/api-client');
   // The package has no timeout. Destroying its agent is the only way to end a call that hangs.
-  const Agent = baseUrl?.startsWith('http:') ? HttpAgent : HttpsAgent;
-  const agent = new Agent({ keepAlive: true });
+  const agent = limitedAgent(baseUrl, answerMaxBytes);
   const client = new HubspotClient({
     accessToken: token,
     httpAgent: agent,
@@ -184,12 +182,11 @@ async function readArchived(
 async function listOwners({ client, ask }: Session): Promise<Map<string, string>> {
   const { ownersApi } = client.crm.owners;
   const owners = new Map<string, string>();
-  let after: string | undefined;
-  do {
+  await readAll(async (after) => {
     const page = await ask(() => ownersApi.getPage(undefined, after, OWNERS_PAGE, false));
     for (const { id, email } of page.results) if (email) owners.set(id, email);
-    after = page.paging?.next?.after;
-  } while (after !== undefined);
+    return page.paging?.next?.after;
+  });
   return owners;
 }
 

@@ -8,6 +8,7 @@
  */
 import type { v1, v2 } from 'pipedrive';
 import { z } from 'zod';
+import { tooLarge } from './answers.ts';
 import {
   errorOfNetwork,
   errorOfStatus,
@@ -31,7 +32,6 @@ const DEALS_PAGE = 500;
 const NOTES_PAGE = 100;
 /** The length of a rate window. */
 const RATE_WINDOW_MS = 2_000;
-const ANSWER_MAX_BYTES = 50_000_000;
 
 const key = z.union([z.string(), z.number()]).nullish();
 const text = z.string().nullish();
@@ -88,11 +88,12 @@ export const pipedrive = defineProvider({
 
 async function openPipedrive(
   token: string,
-  { baseUrl, timeoutMs, readsNotes }: ClientOptions,
+  { baseUrl, timeoutMs, answerMaxBytes, readsNotes }: ClientOptions,
 ): Promise<ProviderClient> {
   const session = await openSession(token, {
     address: (baseUrl ?? OWN_ADDRESS).replace(/\/+$/, ''),
     timeoutMs,
+    answerMaxBytes,
   });
   return {
     lists: readsNotes ? ['deals', 'archived', 'notes'] : ['deals', 'archived'],
@@ -112,7 +113,11 @@ async function openPipedrive(
 
 async function openSession(
   token: string,
-  { address, timeoutMs }: { address: string; timeoutMs: number },
+  {
+    address,
+    timeoutMs,
+    answerMaxBytes,
+  }: { address: string } & Pick<ClientOptions, 'timeoutMs' | 'answerMaxBytes'>,
 ): Promise<Session> {
   const { v1: old, v2: current } = await import('pipedrive');
   const configure = <C extends v1.Configuration | v2.Configuration>(configuration: C): C => {
@@ -122,7 +127,7 @@ async function openSession(
       get signal() {
         return AbortSignal.timeout(timeoutMs);
       },
-      maxContentLength: ANSWER_MAX_BYTES,
+      maxContentLength: answerMaxBytes,
       maxRedirects: 0,
       transformResponse: [readAnswer],
     };
@@ -285,6 +290,8 @@ async function ask<T extends z.ZodType>(
 }
 
 function timeoutOr(error: unknown): ProviderError {
-  const { code } = error as { code?: unknown };
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  // The package has no code of its own for this.
+  if (/^maxContentLength\b/.test(String(message))) return tooLarge();
   return code === 'ERR_CANCELED' ? providerError('timeout') : errorOfNetwork(error);
 }

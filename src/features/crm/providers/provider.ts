@@ -87,6 +87,8 @@ export interface ClientOptions {
    */
   readonly baseUrl: string | null;
   readonly timeoutMs: number;
+  /** An answer that is larger is an `invalid_response`. */
+  readonly answerMaxBytes: number;
   /** Whether the lists include notes. */
   readonly readsNotes: boolean;
 }

@@ -1,4 +1,5 @@
 import { invalidField } from '../../../core/problem.ts';
+import { withEndingLists } from './answers.ts';
 import { hubspot } from './hubspot.ts';
 import { pipedrive } from './pipedrive.ts';
 import type { ClientOptions, Provider, ProviderClient } from './provider.ts';
@@ -23,11 +24,16 @@ export function requireProviderName(name: string): ProviderName {
   return known;
 }
 
+/** A page of 500 deals with long texts has a tenth of it. */
+const ANSWER_MAX_BYTES = 50_000_000;
+
 export interface ProviderSettings {
   /** Of each network call. */
   readonly timeoutMs: number;
   /** Whether a connection may name another address than the provider's own. Never in production. */
   readonly allowBaseUrl: boolean;
+  /** The largest answer; smaller in tests. */
+  readonly answerMaxBytes?: number;
 }
 
 /**
@@ -36,8 +42,8 @@ export interface ProviderSettings {
  * `validation_error` (field `base_url`) if the process does not allow one.
  */
 export async function openProvider(
-  { timeoutMs, allowBaseUrl }: ProviderSettings,
-  connection: Omit<ClientOptions, 'timeoutMs'> & {
+  { timeoutMs, allowBaseUrl, answerMaxBytes = ANSWER_MAX_BYTES }: ProviderSettings,
+  connection: Omit<ClientOptions, 'timeoutMs' | 'answerMaxBytes'> & {
     readonly provider: ProviderName;
     readonly storedCredentials: string;
   },
@@ -45,5 +51,6 @@ export async function openProvider(
   const { provider, storedCredentials, baseUrl, readsNotes } = connection;
   if (baseUrl !== null && !allowBaseUrl)
     throw invalidField('base_url', 'Only for development and tests.');
-  return PROVIDERS[provider].open(storedCredentials, { baseUrl, timeoutMs, readsNotes });
+  const options = { baseUrl, timeoutMs, answerMaxBytes, readsNotes };
+  return withEndingLists(await PROVIDERS[provider].open(storedCredentials, options));
 }
