@@ -26,10 +26,10 @@ export async function createCase(
   const { teamId, at } = context;
   requireStorable(wanted);
   return db.transaction(async (tx) => {
-    const [current, stored, isMember] = await Promise.all([
-      readChangeContext(tx, context),
+    const [stored, isMember, current] = await Promise.all([
       store.findCaseForUpdate(tx, teamId, wanted.id),
       lockActiveMember(tx, teamId, wanted.user_id),
+      readChangeContext(tx, context),
     ]);
     const row: PlatformCaseRow = { ...wanted, created_at: at.toISOString() };
     if (!stored && !isMember) throw unknownId('user_id');
@@ -57,9 +57,9 @@ export async function updateCase(
   requireStorable(change);
   const named = Object.entries(change).filter(([, value]) => value !== undefined);
   return db.transaction(async (tx) => {
-    const [current, before] = await Promise.all([
-      readChangeContext(tx, context),
+    const [before, current] = await Promise.all([
       store.findCaseForUpdate(tx, teamId, caseId),
+      readChangeContext(tx, context),
     ]);
     if (!before) throw unknownId('case_id');
     const row: PlatformCaseRow = { ...before, ...Object.fromEntries(named) };
