@@ -174,7 +174,7 @@ describe('a request that a proxy may read in another way is refused', () => {
     ['chunked twice', '/healthz', ['Transfer-Encoding: chunked, chunked']],
   ])('%s', async (_name, path, headers) => {
     const connection = openConnection(api.port);
-    connection.send(requestBytes(`POST ${path} HTTP/1.1`, headers, '0\r\n\r\n'));
+    connection.send(requestBytes(`GET ${path} HTTP/1.1`, headers));
     const answer = await connection.answer();
     expectRefusal({ status: 400, code: 'bad_request' }, answer);
     expect(answer.headers['connection']).toBe('close');
