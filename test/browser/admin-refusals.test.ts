@@ -5,6 +5,7 @@ import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { en } from '../../src/admin-ui/i18n/en.ts';
 import { PROBLEMS } from '../../src/core/problem.ts';
+import { SCOPES } from '../../src/core/scopes.ts';
 import { appRouter } from '../../src/routers/routers.ts';
 import { openAdminPage, settle } from '../support/admin-page.ts';
 import { findMutations } from '../support/admin-ui.ts';
@@ -12,7 +13,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, tokenOf } from '../support/app.ts';
 import { launchBrowser, openPage, SKIPPED } from '../support/browser.ts';
 import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
-import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
+import { CATALOG, makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const TEAM = 'refused';
 /** So low that an alert above a long list, or below a long form, is out of sight by itself. */
@@ -37,6 +38,8 @@ interface Change {
   readonly open?: (place: Place) => Promise<void>;
   /** Tries to make it; once for each kind of refusal. */
   readonly send: (place: Place) => Promise<void>;
+  /** There is nothing on the page that it could look at again. */
+  readonly readsNothing?: true;
 }
 
 const cardOf = (page: Page, name: string): Locator =>
@@ -109,6 +112,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     async ({ dialog }) => {
       await dialog.getByLabel('CRM').selectOption('pipedrive');
       await dialog.getByLabel('Token').fill(crm.token);
+      await dialog.getByLabel('Mark of objections').fill('Objection:');
     },
   ),
   'pages/replace-token.tsx admin.crm.replaceCredentials': {
@@ -132,7 +136,11 @@ const CHANGES: Readonly<Record<string, Change>> = {
     '/members',
     'Invite somebody',
     'Send the invitation',
-    ({ dialog }) => dialog.getByLabel('Email address').fill('kim@refused.test'),
+    async ({ dialog }) => {
+      await dialog.getByLabel('Email address').fill('kim@refused.test');
+      await dialog.getByLabel(/^Admin/).check();
+      await dialog.getByLabel('Language of the invitation').selectOption('en');
+    },
   ),
   'pages/keys.tsx admin.apiKeys.revoke': inDialog('/keys', 'Revoke: users:write', 'Revoke the key'),
   'pages/members.tsx admin.invitations.resend': byButton(
@@ -151,16 +159,24 @@ const CHANGES: Readonly<Record<string, Change>> = {
   ),
   'pages/new-key.tsx admin.apiKeys.create': {
     path: '/keys/new',
-    open: ({ page }) => page.getByLabel('Name').fill('Payroll import'),
+    open: async ({ page }) => {
+      await page.getByLabel('Name').fill('Payroll import');
+      await page.getByLabel('Choose each permission').check();
+      await page.getByLabel('See members').uncheck();
+      await page.getByLabel('No end').check();
+      await page.getByLabel('Where may it be used from?').fill('203.0.113.7, 203.0.113.9');
+    },
     send: ({ press }) => press('Create a key'),
   },
   'pages/new-webhook.tsx v1.webhooks.createEndpoint': {
     path: '/webhooks/new',
     open: async ({ page }) => {
       await page.getByLabel('Address').fill('http://127.0.0.1:9/hook');
+      await page.getByLabel('Description').fill('Mine');
       await page.getByLabel('A training was scored').check();
     },
     send: ({ press }) => press('Add an endpoint'),
+    readsNothing: true,
   },
   'pages/privacy.tsx admin.team.privacy.set': inDialog(
     '/privacy',
@@ -172,6 +188,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
     open: async ({ press, dialog }) => {
       await press('Send failures again');
       await dialog.getByLabel('Endpoint').selectOption('whe_1');
+      await dialog.getByLabel('Event').selectOption('member.joined');
+      await dialog.getByLabel('Time').selectOption('custom');
+      await dialog.getByLabel('From').fill('2026-01-02T09:30');
+      await dialog.getByLabel('To').fill('2099-01-02T09:30');
     },
     send: ({ press, dialog }) => press('Send 1 again', dialog),
   },
@@ -180,11 +200,13 @@ const CHANGES: Readonly<Record<string, Change>> = {
     '/keys',
     'Replace: users:read',
     'Replace the key',
+    ({ dialog }) => dialog.getByLabel(/^30 days/).check(),
   ),
   'pages/rotate-secret.tsx v1.webhooks.rotateSecret': inDialog(
     '/webhooks/whe_1',
     'Replace the secret',
     'Replace the secret',
+    ({ dialog }) => dialog.getByLabel(/^7 days/).check(),
   ),
   'pages/webhook-settings.tsx v1.webhooks.updateEndpoint': {
     path: '/webhooks/whe_1',
@@ -246,6 +268,80 @@ const alertOf = (page: Page, text: string): Locator =>
   page
     .getByRole('alert')
     .filter({ hasText: text, hasNot: page.getByRole('button', { name: 'Try again' }) });
+
+const idOf = async (table: string, condition: string): Promise<string> => {
+  const { rows } = await api.db.pool.query<{ id: string }>(
+    `select id from ${table} where team_id = 'team_refused' and ${condition}`,
+  );
+  return rows[0]?.id ?? '';
+};
+
+/** What a change sends: all that was chosen, and nothing of what was not. */
+async function inputOf(procedure: string, name: string): Promise<unknown> {
+  const connection_id = await idOf('crm_connection', `status = 'active'`);
+  const right = 'schnittstellen';
+  const ofMember = { member_id: 'mem_refused_member' };
+  const ofLast = { member_id: 'mem_refused_last' };
+  const ofEndpoint = { endpoint_id: 'whe_1' };
+  if (name === 'pages/webhook.tsx v1.webhooks.updateEndpoint')
+    return { ...ofEndpoint, status: 'disabled' };
+  const inputs: Readonly<Record<string, unknown>> = {
+    'admin.team.policy.set': { blocked: ['per_tough'] },
+    'admin.team.memberPolicy.set': { ...ofMember, blocked: ['per_tough'] },
+    'admin.team.release.set': { released: CATALOG.map(({ id }) => id).toSorted() },
+    'v1.members.update': { ...ofMember, role: 'admin' },
+    'admin.team.grantRight': { member_id: 'mem_refused_admin', right },
+    'admin.team.withdrawRight': { member_id: 'mem_refused_holder', right },
+    'admin.crm.connect': {
+      provider: 'pipedrive',
+      credentials: crm.token,
+      objection_marker: 'Objection:',
+    },
+    'admin.crm.replaceCredentials': {
+      connection_id,
+      provider: 'pipedrive',
+      credentials: crm.token,
+    },
+    'admin.crm.disconnect': { connection_id },
+    'admin.crm.pause': { connection_id },
+    'admin.crm.resume': { connection_id: await idOf('crm_connection', `status = 'paused'`) },
+    'admin.crm.syncNow': { connection_id },
+    'v1.webhooks.retryDelivery': { delivery_id: 'whd_1' },
+    'v1.members.create': { email: 'kim@refused.test', role: 'admin', lang: 'en' },
+    'admin.apiKeys.revoke': { key_id: await idOf('api_key', `name = 'users:write'`) },
+    'admin.invitations.resend': ofLast,
+    'admin.invitations.withdraw': ofLast,
+    'v1.members.remove': ofMember,
+    'admin.apiKeys.create': {
+      name: 'Payroll import',
+      scopes: SCOPES.filter((one) => one.endsWith(':read') && one !== 'users:read'),
+      allowed_ips: ['203.0.113.7', '203.0.113.9'],
+      expires_at: null,
+    },
+    'v1.webhooks.createEndpoint': {
+      url: 'http://127.0.0.1:9/hook',
+      events: ['evaluation.completed'],
+      description: 'Mine',
+    },
+    'admin.team.privacy.set': { leaderboard_enabled: false },
+    'admin.deliveries.startResend': {
+      ...ofEndpoint,
+      since: '2026-01-02T08:30:00.000Z',
+      until: '2099-01-02T08:30:00.000Z',
+      event_type: 'member.joined',
+    },
+    'admin.deliveries.cancelResend': { resend_id: await idOf('webhook_resend', 'true') },
+    'admin.apiKeys.rotate': {
+      key_id: await idOf('api_key', `name = 'users:read'`),
+      grace_s: 30 * 86_400,
+    },
+    'v1.webhooks.rotateSecret': { ...ofEndpoint, grace_s: 7 * 86_400 },
+    'v1.webhooks.updateEndpoint': { ...ofEndpoint, description: 'Mine' },
+    'v1.webhooks.testEndpoint': ofEndpoint,
+    'v1.webhooks.removeEndpoint': ofEndpoint,
+  };
+  return inputs[procedure];
+}
 
 describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
   beforeAll(async () => {
@@ -338,11 +434,20 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     };
     const procedure = name.split(' ')[1] ?? '';
     let kind: Kind = 'network';
+    const sent: unknown[] = [];
     await page.route(
       (url) => url.pathname === `/trpc/${procedure}`,
-      (route) => REFUSALS[kind](route),
+      (route) => {
+        sent.push(route.request().postDataJSON());
+        return REFUSALS[kind](route);
+      },
     );
     await change.open?.(place);
+    await settle(page);
+    // Nobody knows whether it was made, so the page looks.
+    const looked = change.readsNothing
+      ? null
+      : page.waitForRequest((one) => one.method() === 'GET' && isCall(one.url()), WAIT);
     for (kind of KINDS) {
       await change.send(place);
       const alert = alertOf(page, en.problems[kind]);
@@ -353,6 +458,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
       // What is said at a field is one, too.
       expect(await page.locator('.notice[role=alert]').count()).toBe(1);
     }
+    await looked;
+    const input = await inputOf(procedure, name);
+    expect(sent).toEqual(KINDS.map(() => input));
     expect(errors).toEqual([]);
     await page.context().close();
   });
@@ -465,6 +573,8 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     });
   });
 });
+
+const isCall = (url: string): boolean => new URL(url).pathname.startsWith('/trpc/');
 
 function isMutation(procedure: object): boolean {
   const { type } = (procedure as { _def: { type: string } })._def;

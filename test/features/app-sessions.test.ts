@@ -51,6 +51,30 @@ const said = () =>
       return [msg, team, member, way, reason].filter((part) => part !== undefined).join(' ');
     });
 
+test('a token for the app is taken some seconds before and after its time, no longer', async () => {
+  const token = await ownerToken();
+  const after = async (s: number) => {
+    ahead = s * 1000;
+    return me(token);
+  };
+  expect([await after(-3), await after(902)]).toEqual(['ok', 'ok']);
+  expect([await after(-20), await after(920)]).toEqual(['unauthorized', 'unauthorized']);
+});
+
+test('a refusal is in the language of the reader, whatever it refuses', async () => {
+  for (const path of ['/trpc-session', '/trpc/v1.me.get?input={}'])
+    for (const [language, title] of [
+      ['de', 'Nicht autorisiert'],
+      ['en', 'Unauthorized'],
+    ] as const) {
+      const response = await fetch(api.url + path, { headers: { 'accept-language': language } });
+      expect([response.status, await response.text()]).toEqual([
+        401,
+        expect.stringContaining(title),
+      ]);
+    }
+});
+
 describe('a token for a link', () => {
   test('opens the route of links and nothing else', async () => {
     const token = await linkToken();
