@@ -113,6 +113,7 @@ const COORDINATOR = [
   'obstacles.readOnly',
   'obstacles.spill',
   'obstacles.useLittleMemory',
+  'pool.limit',
   'poolers.findOwnName',
   'requests.add',
   ...Array.from({ length: 10 }, (_, slot) => `requests.empty.${slot}`),
@@ -135,6 +136,7 @@ const COORDINATOR = [
   'webhooks.insertDeliveries',
   'webhooks.noWaitForDisk',
   'webhooks.resend.addJob',
+  'webhooks.waitForNobody',
 ];
 
 describe.skipIf(skipped !== null)(`statements on Citus${because(skipped)}`, () => {
