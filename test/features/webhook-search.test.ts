@@ -114,8 +114,9 @@ async function settledLoop(): Promise<Loop> {
   return loop;
 }
 
-/** The endpoints whose retries would be claimed next. First attempts come before. */
+/** The endpoints whose retries would be claimed next. Requested and first attempts come before. */
 function found({ queues }: Loop): string[] {
+  queues.takeShares('requested');
   queues.takeShares('pending');
   return queues.takeShares('retrying').map(({ queue }) => queue.endpointId);
 }
