@@ -188,13 +188,13 @@ const HOURS_MAX = 1_000;
 
 const hourOf = (at: string): string => `date_trunc('hour', ${at}, 'UTC')`;
 
-// Results are written in any order, so this is a merge: whatever was written before which, the same
-// attempts lead to the same row. A failure counts from the hour (UTC) after the last success on,
-// and of each hour the first one is kept, so a success that is written late leaves the failures
-// behind it. `activated_at` ends whatever failed before. A row is updated only when something is
-// added: for a failing endpoint once an hour, for a busy one once a second. Locks in the order of
-// the keys: two workers that report on the same endpoints wait for each other instead of
-// deadlocking.
+// Results are written in any order, so this is a merge by the time of the attempts. A failure counts
+// if it is newer than the last success, and of each hour (UTC) the first such one is kept, so a
+// success that is written late leaves the failures of later hours. Those of its own hour may be
+// known no more: then the next failure begins the time anew, which is late and never early.
+// `activated_at` ends whatever failed before. A row is updated only when something is added: for a
+// failing endpoint once an hour, for a busy one once a second. Locks in the order of the keys: two
+// workers that report on the same endpoints wait for each other instead of deadlocking.
 const RECORD_ENDPOINTS = statement(
   'webhooks.recordEndpoints',
   `update webhook_endpoint w
@@ -221,7 +221,7 @@ const RECORD_ENDPOINTS = statement(
            from (
              select min(at) as at
              from unnest(w.hourly_failures || w.failing_since || n.failures) as failure (at)
-             where ${hourOf('at')} > coalesce(${hourOf('success.at')}, '-infinity')
+             where at > coalesce(success.at, '-infinity')
                and at >= coalesce(w.activated_at, '-infinity')
              group by ${hourOf('at')}
              order by min(at) desc
@@ -234,7 +234,6 @@ const RECORD_ENDPOINTS = statement(
        or failed.failures[1] is distinct from w.failing_since
        or w.last_success_at is null and success.at is not null
        or w.last_success_at < success.at - interval '1 second'
-       or ${hourOf('w.last_success_at')} < ${hourOf('success.at')}
      order by n.team_id, n.endpoint_id
      for no key update of w
    ) n

@@ -291,6 +291,11 @@ test('a failure of before the last success is not noted, however late it is writ
   expect(await record([failedAt(seconds(HOUR_S))])).toEqual({});
 });
 
+test('a failure right after a success is noted', async () => {
+  await record([failedAt(seconds(1))]);
+  expect(await readHealth()).toMatchObject({ failing_since: seconds(1).toISOString() });
+});
+
 test('a success that is written late leaves the failures after it', async () => {
   await health(AT, [seconds(HOUR_S), seconds(3 * HOUR_S)]);
   await record([succeededAt(seconds(2 * HOUR_S))]);
@@ -345,8 +350,8 @@ const anyResults = fc.uniqueArray(
       isTest: fc.constantFrom(false, false, false, true),
       wasUrgent: fc.boolean(),
       attempt: fc.constantFrom(4, 4, 4, 5, 12),
-      // Two seconds apart, since a second success within one second is not noted.
-      at: fc.nat(3 * HOUR_S).map((at) => seconds(at * 2)),
+      // Hours apart, since of each hour the first failure is known.
+      at: fc.nat(99).map((at) => seconds(at * HOUR_S)),
     })
     .map(({ isOk, ...fields }) => (isOk ? ok : failed)(fields)),
   { selector: ({ teamId, id }) => `${teamId} ${id}`, maxLength: 12 },
