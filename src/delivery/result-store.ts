@@ -188,10 +188,10 @@ const HOURS_MAX = 1_000;
 
 const hourOf = (at: string): string => `date_trunc('hour', ${at}, 'UTC')`;
 
-// Results are written in any order, so this is a merge by the time of the attempts. A failure counts
-// if it is newer than the last success, and of each hour (UTC) the first such one is kept, so a
-// success that is written late leaves the failures of later hours. Those of its own hour may be
-// known no more: then the next failure begins the time anew, which is late and never early.
+// Results are written in any order, so this is a merge by the time of the attempts. A failure
+// counts if it is newer than the last success, and of each hour (UTC) the first such one is kept,
+// so a success that is written late leaves the failures of later hours. Those of its own hour may
+// be known no more: then the next failure begins the time anew, which is late and never early.
 // `activated_at` ends whatever failed before. A row is updated only when something is added: for a
 // failing endpoint once an hour, for a busy one once a second. Locks in the order of the keys: two
 // workers that report on the same endpoints wait for each other instead of deadlocking.

@@ -1,7 +1,8 @@
 /**
  * Pauses endpoints to which no delivery succeeded for three days. The three days begin at the first
  * failed attempt after the last success, which the delivery loop keeps in `failing_since`. An
- * endpoint without a failure in their second half is not paused: there was no traffic, or no worker.
+ * endpoint without a failure in their second half is not paused: there was no traffic, or no
+ * worker.
  */
 import type { Clock } from '../../core/clock.ts';
 import { newId, newRequestId } from '../../core/ids.ts';

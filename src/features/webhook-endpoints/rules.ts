@@ -8,9 +8,9 @@
  *  * A request can set the status to `active` or `disabled`; anything else is an error of the field
  *    `status`. `active` clears the time since which deliveries fail, whatever the status was. The
  *    client vouches for the receiver, so the three days begin again.
- *  * The three days of a pause begin at the first failed attempt after the last success, by the times
- *    of the attempts and not of their writing. Nothing is paused without a failure in the second
- *    half of them, because nothing was attempted, for want of events or of workers.
+ *  * The three days of a pause begin at the first failed attempt after the last success, by the
+ *    times of the attempts and not of their writing. Nothing is paused without a failure in the
+ *    second half of them, because nothing was attempted, for want of events or of workers.
  *  * A new `url` is checked like that of a creation. The endpoint keeps its secret, its events and
  *    its waiting deliveries.
  *  * A creation checks events, then the target, then the limit. The name is resolved before that.
