@@ -120,10 +120,11 @@ const causes: Readonly<Record<string, (world: World, alert: string) => Promise<v
   },
   ManyWebhookEndpointsPaused: async ({ startWorker, pool, prometheus }, alert) => {
     await startWorker();
-    await untilFiring(prometheus, alert, async () => {
-      await delay(3_000);
-      await pool.query(`update webhook_endpoint set status = 'disabled_failures'`);
-    });
+    // The alert is about a rise, so Prometheus must have seen the time before it.
+    await until(async () => (await prometheus.count('webhook_endpoints_paused == 0')) > 0);
+    await untilFiring(prometheus, alert, () =>
+      pool.query(`update webhook_endpoint set status = 'disabled_failures'`),
+    );
   },
   JobsLate: async ({ startWorker, pool, prometheus }, alert) => {
     await startWorker();
