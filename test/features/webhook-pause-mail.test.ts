@@ -120,7 +120,7 @@ describe('the mail about a pause', () => {
 
   test('is sent once even if two jobs pause the endpoint at the same time', async () => {
     const endpoint = await failing();
-    clock.advance(THREE_DAYS_MS);
+    await failAgainAfter(endpoint, THREE_DAYS_MS);
     const release = await holdLock(
       api,
       `select
