@@ -70,7 +70,7 @@ async function listenOnce(
   } finally {
     signal.removeEventListener('abort', stop);
     // Not `end`, which waits until the server has closed its side, too.
-    client.break(new Error('nobody listens any more'));
+    client.break();
   }
 }
 
@@ -82,7 +82,7 @@ async function subscribe(
   await client.connect();
   const names = Object.keys(channels);
   // The search for the primary may have gone on after the end.
-  if (signal.aborted) return client.break(new Error('nobody listens any more'));
+  if (signal.aborted) return client.break();
   await client.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; '));
   for (const wake of Object.values(channels)) wake('');
 }

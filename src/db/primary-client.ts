@@ -137,8 +137,11 @@ export class PrimaryClient extends pg.Client {
     }
   }
 
-  /** Closes the connection at once. Its statements reject with the error. */
-  break(error: Error): void {
+  /**
+   * Closes the connection at once. Its statements reject with the error. Give none where the
+   * connection may not have begun: nobody listens for the socket's errors then.
+   */
+  break(error?: Error): void {
     streamOf(this).destroy(error);
   }
 }

@@ -176,6 +176,17 @@ describe('the listener', () => {
   });
 });
 
+test('a listener without any primary among its hosts tries again, and harms nobody', async () => {
+  const failed = Promise.withResolvers<Error>();
+  const listener = startListener({
+    databaseUrl: 'postgres://app@127.0.0.1:1,127.0.0.1:2/app?target_session_attrs=read-write',
+    channels: {},
+    onError: failed.resolve,
+  });
+  expect((await failed.promise).message).toMatch(/^none of the hosts/);
+  await listener.close();
+});
+
 describe('the listener ends at once although the database', () => {
   let proxy: PostgresProxy;
   beforeEach(async () => {
