@@ -65,6 +65,7 @@ async function runOnConnection<T>(
     await transaction.commit({
       observe: observeFor(caller),
       before: () => {
+        if (caller.signal?.aborted) throw hungUp();
         requireSent();
         // From here on, hanging up comes too late.
         void hangUp?.settle();
@@ -99,7 +100,7 @@ interface Work {
   readonly tx: Tx;
   /** What workers are told after the commit. */
   readonly wanted: ReadonlySet<WakeUp>;
-  /** Throws if a statement has failed that nobody waits for, or the caller has hung up. */
+  /** Throws if a statement has failed that nobody waits for. */
   readonly requireSent: () => void;
 }
 
@@ -150,7 +151,6 @@ function createTx(
     },
   };
   const requireSent = (): void => {
-    if (caller.signal?.aborted) throw hungUp();
     if (failure) throw failure.error;
   };
   return { tx, wanted, requireSent };
