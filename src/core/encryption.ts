@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto';
 
 /**
  * The secrets that values are encrypted with. `current` (APP_SECRET) encrypts and decrypts,
@@ -12,7 +19,7 @@ export interface AppSecrets {
 const VERSION = 1;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const keys = new Map<string, Buffer>();
+const keys = new Map<string, KeyObject>();
 
 /**
  * Encrypts with AES-256-GCM, with a key derived from the secret. `context` names the table, column
@@ -73,11 +80,15 @@ function open(sealed: Buffer, appSecret: string, context: string): string {
   ]).toString('utf8');
 }
 
-/** Derives the key of a secret, once: the same secret always gives the same key. */
-function keyOf(appSecret: string): Buffer {
+/**
+ * Derives the key of a secret, once: the same secret always gives the same key. As a `KeyObject`,
+ * because a key that is given as bytes is imported for each value (13 µs instead of 4).
+ */
+function keyOf(appSecret: string): KeyObject {
   const known = keys.get(appSecret);
   if (known) return known;
-  const key = Buffer.from(hkdfSync('sha256', appSecret, '', 'team-customer-api encryption', 32));
+  const bytes = hkdfSync('sha256', appSecret, '', 'team-customer-api encryption', 32);
+  const key = createSecretKey(Buffer.from(bytes));
   keys.set(appSecret, key);
   return key;
 }

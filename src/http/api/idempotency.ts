@@ -109,7 +109,7 @@ export async function runOnce<P>(
   // A process of the version before reads the record of a call with `prepare` itself, and would
   // call an encrypted fingerprint a mismatch. Of other records it is told that their call is
   // running (`begin_idempotent`). What is prepared is a URL, no person's address.
-  const fingerprint = prepare ? call.fingerprint : sealFingerprint(call);
+  const fingerprint = (): Buffer => (prepare ? call.fingerprint : sealFingerprint(call));
   const claimWith = (produce: (tx: Tx) => Promise<KeptResponse>): Promise<ClaimResult> =>
     claim(call, fingerprint, produce);
   const result = await claimWith((tx) => perform(tx, prepared)).catch((error: unknown) => {
@@ -131,7 +131,7 @@ type ClaimResult =
  */
 async function claim(
   call: IdempotentCall,
-  fingerprint: Buffer,
+  fingerprint: () => Buffer,
   produce: (tx: Tx) => Promise<KeptResponse>,
 ): Promise<ClaimResult> {
   const recordKey = recordKeyOf(call);
@@ -140,7 +140,7 @@ async function claim(
     if (!found?.locked) return { kind: 'running' };
     if (found.fingerprint !== null) return { kind: 'found', record: found };
     const response = await produce(tx);
-    insertRecord(tx, recordKey, { fingerprint, ...toRecord(call, response) });
+    insertRecord(tx, recordKey, { fingerprint: fingerprint(), ...toRecord(call, response) });
     return { kind: 'performed', response };
   });
 }
