@@ -61,6 +61,8 @@ export interface TestApi {
   /** `url` with the base path. */
   readonly base: string;
   readonly port: number;
+  /** What the server runs. */
+  readonly app: ReturnType<typeof createApp>;
   readonly db: Database;
   readonly databaseUrl: string;
   /** Team id → key name → API key. */
@@ -145,13 +147,15 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   const loggedErrors: string[] = [];
-  server.on('request', createApp({ ...appOptions(options, { db, url, loggedErrors }), suspect }));
+  const app = createApp({ ...appOptions(options, { db, url, loggedErrors }), suspect });
+  server.on('request', app);
   server.on('clientError', answerBrokenRequest(url));
   const keys = collect(seeded, 'api_keys');
   return {
     url,
     base: url + BASE_PATH,
     port,
+    app,
     db,
     databaseUrl: database.url,
     keys,
