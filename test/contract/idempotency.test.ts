@@ -3,6 +3,7 @@
 // something before their transaction look for the record in another way. See endpoints.test.ts.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
+import { removeOld } from '../../src/features/retention/service.ts';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import { fingerprintOf } from '../../src/http/api/idempotency.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
@@ -11,6 +12,7 @@ import { makeFullTeam } from '../support/seed.ts';
 import {
   addDeliveries,
   existingId,
+  readState,
   seedForEveryEndpoint,
   teamOf,
   validRequest,
@@ -128,5 +130,19 @@ describe.each(POSTS)('$name with an Idempotency-Key', (endpoint) => {
     clock.set(new Date(START.getTime() + DAY_MS + 1));
     expect(isReplayed(await call(endpoint, 'day'))).toBe(false);
     expect(isReplayed(await call(endpoint, 'day'))).toBe(true);
+  });
+
+  it('acts once in these 24 hours, although old records are removed', async () => {
+    /** Whether the call was replayed, and whether it changed something. */
+    const after = async (ms: number): Promise<[boolean, boolean]> => {
+      clock.set(new Date(START.getTime() + ms));
+      await removeOld(api.db, clock);
+      const before = JSON.stringify(await readState(api.db));
+      const replayed = isReplayed(await call(endpoint, 'removed'));
+      return [replayed, JSON.stringify(await readState(api.db)) !== before];
+    };
+    expect((await after(0))[0]).toBe(false);
+    expect(await after(DAY_MS)).toEqual([true, false]);
+    expect((await after(DAY_MS + 1))[0]).toBe(false);
   });
 });
