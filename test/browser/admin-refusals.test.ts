@@ -477,6 +477,29 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     }
   });
 
+  it('says that the role was saved when the right was not, and shows it', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/members', team: 'other' });
+    const roles: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1.members.update')) roles.push(request.postDataJSON());
+    });
+    await page.route('**/trpc/admin.team.grantRight', REFUSALS.validation_error);
+    await page.getByRole('button', { name: 'Change: member@other.test' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^Admin/).check();
+    await dialog.getByLabel(en.members.right).check();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await alertOf(page, en.problems.validation_error).waitFor();
+    await dialog.getByText(en.members.roleSaved).waitFor();
+    const row = page.locator('tr').filter({ hasText: 'member@other.test' });
+    expect(await row.getByText('Admin', { exact: true }).count()).toBe(1);
+    await page.unroute('**/trpc/admin.team.grantRight');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(en.members.changed).waitFor();
+    expect(await row.getByText(en.members.right).count()).toBe(1);
+    expect(roles).toEqual([{ member_id: 'mem_other_member', role: 'admin' }]);
+  });
+
   describe('the session', () => {
     const onSession = (url: URL): boolean => url.pathname === '/trpc-session';
 

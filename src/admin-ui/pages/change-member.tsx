@@ -15,31 +15,46 @@ const RIGHT = 'schnittstellen';
 export function ChangeMember({
   member,
   rights,
+  look,
   onDone,
   onClose,
 }: {
   readonly member: Member;
   readonly rights: readonly string[];
-  readonly onDone: () => Promise<void>;
+  /** Reads the members again. */
+  readonly look: () => Promise<unknown>;
+  readonly onDone: () => void;
   readonly onClose: () => void;
 }) {
   const t = useTexts();
   const isOwner = useSession().role === 'owner';
   const [role, setRole] = useState(member.role);
+  const [savedRole, setSavedRole] = useState(member.role);
   const hadRight = rights.includes(RIGHT);
   const [hasRight, setRight] = useState(hadRight);
   const mayHold = role === 'admin' && member.status === 'active';
+  const saveAll = async () => {
+    const right = { member_id: member.id, right: RIGHT } as const;
+    if (role !== savedRole) {
+      await client.v1.members.update.mutate({ member_id: member.id, role });
+      setSavedRole(role);
+    }
+    if (!isOwner || !mayHold || hasRight === hadRight) return;
+    if (hasRight) await client.admin.team.grantRight.mutate(right);
+    else await client.admin.team.withdrawRight.mutate(right);
+  };
   const save = useMutation({
     mutationFn: async () => {
-      const right = { member_id: member.id, right: RIGHT } as const;
-      if (role !== member.role)
-        await client.v1.members.update.mutate({ member_id: member.id, role });
-      if (!isOwner || !mayHold || hasRight === hadRight) return;
-      if (hasRight) await client.admin.team.grantRight.mutate(right);
-      else await client.admin.team.withdrawRight.mutate(right);
+      try {
+        await saveAll();
+      } finally {
+        // The role may have been saved although the right was refused.
+        await look();
+      }
     },
     onSuccess: onDone,
   });
+  const isHalfSaved = save.error !== null && savedRole !== member.role;
   return (
     <Dialog title={t.members.changeTitle(nameOf(member))} onClose={onClose}>
       <RoleChoice chosen={role} onChoose={setRole} />
@@ -57,6 +72,7 @@ export function ChangeMember({
             {t.members.right}: {hadRight ? t.common.yes : t.common.no}. {t.common.needsOwner}
           </p>
         ))}
+      {isHalfSaved && <p className="notice">{t.members.roleSaved}</p>}
       <FormProblem error={save.error} />
       <Actions>
         <Button look="main" busy={save.isPending} onClick={() => save.mutate()}>

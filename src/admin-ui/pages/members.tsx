@@ -30,13 +30,18 @@ export function MembersPage() {
     ),
   );
   const admins = useQuery(api.admin.team.admins.queryOptions({ limit: 200 }));
-  const refresh = async (text: string) => {
-    await Promise.all([
+  const look = () =>
+    Promise.all([
       cache.invalidateQueries(api.v1.members.pathFilter()),
       cache.invalidateQueries(api.admin.team.admins.pathFilter()),
     ]);
+  const finish = (text: string) => {
     announce(text);
     setTask(null);
+  };
+  const refresh = async (text: string) => {
+    await look();
+    finish(text);
   };
   const remove = useMutation(
     api.v1.members.remove.mutationOptions({ onSuccess: () => refresh(t.members.removed) }),
@@ -85,7 +90,8 @@ export function MembersPage() {
         <ChangeMember
           member={task.member}
           rights={rightsOf(task.member.id)}
-          onDone={() => refresh(t.members.changed)}
+          look={look}
+          onDone={() => finish(t.members.changed)}
           onClose={close}
         />
       )}
