@@ -16,6 +16,8 @@ type LoggedRequest = RouterOutputs['admin']['requests']['list']['data'][number];
 type Key = RouterOutputs['admin']['apiKeys']['list']['data'][number];
 
 const route = getRouteApi('/requests');
+/** What goes wrong in the page alone. */
+const OWN_CODES = ['network', 'changed_meanwhile'];
 
 /** The calls of the team's keys. The filters are in the address. */
 export function RequestsPage() {
@@ -79,7 +81,7 @@ function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
 function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly routes: string[] }) {
   const t = useTexts();
   const search = route.useSearch();
-  const codes = Object.keys(t.problems).filter((code) => code !== 'network');
+  const codes = Object.keys(t.problems).filter((code) => !OWN_CODES.includes(code));
   const statuses = REQUEST_STATUSES.map(
     (one) => [one as string, t.requests.statuses[one]] as const,
   );
