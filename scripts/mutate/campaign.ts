@@ -14,6 +14,8 @@ export interface Campaign {
   readonly workers: number;
   /** Tries a mutant with every test file that reaches it. */
   readonly isThorough: boolean;
+  /** Begins no more then, as `performance.now()` says. */
+  readonly endsAtMs: number;
 }
 
 /** So many mutants run in one process. Those with modules of their own need memory for them. */
@@ -31,11 +33,11 @@ const REVERSED: Pass = { ...AGAIN, isReversed: true };
 
 /** Runs each new or changed test file without a mutant. `ids`: mutant number → id. */
 export async function recordCoverage(
-  { session, kept, testFiles, workers }: Campaign,
+  { session, kept, testFiles, workers, endsAtMs }: Campaign,
   known: { readonly ids: readonly string[]; readonly declarations: readonly Declaration[] },
 ): Promise<void> {
   const open = testFiles.filter((file) => !isCurrent(file, kept.coverage[file]));
-  for (let at = 0; at < open.length; at += workers) {
+  for (let at = 0; at < open.length && performance.now() < endsAtMs; at += workers) {
     const files = open.slice(at, at + workers);
     const reverse = await session.run(
       Object.fromEntries(files.map((file) => [file, [FIRST, REVERSED]])),
@@ -120,7 +122,7 @@ interface Trial {
 
 /** Tries each mutant until a test fails, or none is left that reaches it. */
 export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[]): Promise<void> {
-  const { session, kept, workers, isThorough } = campaign;
+  const { session, kept, workers, isThorough, endsAtMs } = campaign;
   const triesMax = isThorough ? Infinity : TRIES;
   const left = new Map<Mutant, Map<string, Trial>>();
   const tried = new Map<Mutant, string[]>();
@@ -149,7 +151,7 @@ export async function tryMutants(campaign: Campaign, mutants: readonly Mutant[])
   }
   const likely = createOdds();
   const count = left.size;
-  while (left.size > 0) {
+  while (left.size > 0 && performance.now() < endsAtMs) {
     const batches = chooseBatches(left, workers, likely.of);
     const passes = batches.map(
       ({ file, batch }) =>

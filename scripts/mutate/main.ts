@@ -16,25 +16,34 @@
  *      decided, change. A run that is interrupted goes on where it was. Mutants that change nothing
  *      are named in equivalent.json, with the reason.
  *
- * Options: `--only src/core` (a path), `--only sql`, `--only code`, or a kind and paths together
- * (`--only sql --only src/features/cases`); `--sample 50 --seed 7`;
+ * Options: `--only src/core` (a path), `--only sql`, `--only code`, `--only reads` (of
+ * statements that write nothing), `--only writes`, or a kind and paths together (`--only sql --only
+ * src/features/cases`); `--minutes 4` stops then, and the next run goes on; `--sample 50 --seed 7`;
  * `--workers 2`; `--tests 'test/rules/*.test.ts'` tries no others; `--thorough` tries every test
  * file that reaches a mutant; `--fresh` forgets what was kept; `--report` prints what is known.
+ * An entry of equivalent.json that names no mutant, or one that a test kills, is an error.
  * Tests that start processes see no mutants, so they are left out.
  */
 import '../../src/runtime/node-version.ts';
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadModule } from 'libpg-query';
 import { recordCoverage, tryMutants } from './campaign.ts';
-import { hash, neverRun, readCode, readDeclarations, sqlMutants, type Mutant } from './mutants.ts';
-import { readEquivalent, readKept, report, type Kept } from './report.ts';
+import {
+  hash,
+  readCode,
+  readDeclarations,
+  readStatements,
+  sqlMutants,
+  type Mutant,
+} from './mutants.ts';
+import { readEquivalent, readKept, report, stale, type Kept } from './report.ts';
 import { openSession } from './session.ts';
 
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [] },
     sample: { type: 'string' },
+    minutes: { type: 'string' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '1' },
     tests: { type: 'string', default: 'test/**/*.test.ts' },
@@ -44,47 +53,46 @@ const { values: options } = parseArgs({
   },
 });
 
+/** What `--only` may name besides paths. */
+const KINDS: Readonly<Partial<Record<string, readonly Mutant['kind'][]>>> = {
+  code: ['code'],
+  sql: ['read', 'write'],
+  reads: ['read'],
+  writes: ['write'],
+};
+
 /** Tests of processes, which see no mutant; and random requests, which kill one by chance. */
 const LEFT_OUT = ['test/{skeleton,races,browser}/**', 'test/contract/fuzz.test.ts'];
 
-await loadModule();
 const kept: Kept = options.fresh ? { coverage: {}, results: {} } : readKept();
 const code = readCode();
 const declarations = readDeclarations();
+const all = [...code.mutants, ...sqlMutants(declarations, await readStatements(declarations))];
 const testFiles = globSync(options.tests, { exclude: LEFT_OUT }).toSorted();
 
 if (!options.report) {
   const workers = Number(options.workers);
   const session = await openSession(code.texts, { workers });
-  const campaign = { session, kept, testFiles, workers, isThorough: options.thorough };
+  const endsAtMs = performance.now() + Number(options.minutes ?? Infinity) * 60_000;
+  const isThorough = options.thorough;
+  const campaign = { session, kept, testFiles, workers, isThorough, endsAtMs };
   try {
     await recordCoverage(campaign, { ids: code.mutants.map(({ id }) => id), declarations });
-    await tryMutants(campaign, choose(allMutants()));
+    await tryMutants(campaign, choose(all));
   } finally {
     await session.close();
   }
 }
-const all = allMutants();
-console.log(report(choose(all), kept.results, { equivalent: readEquivalent(), all }));
-process.exit(0);
-
-function allMutants(): Mutant[] {
-  const statements = testFiles.flatMap((file) =>
-    Object.entries(kept.coverage[file]?.statements ?? {}),
-  );
-  const texts = new Map(statements.map(([name, { text }]) => [name, text]));
-  return [
-    ...code.mutants,
-    ...sqlMutants(declarations, texts),
-    ...neverRun(declarations, texts.keys()),
-  ];
-}
+const equivalent = readEquivalent();
+console.log(report(choose(all), kept.results, { equivalent, all }));
+process.exit(stale(all, kept.results, equivalent).length > 0 ? 1 : 0);
 
 function choose(mutants: readonly Mutant[]): Mutant[] {
   const { only, seed, sample } = options;
-  const paths = only.filter((each) => each !== 'sql' && each !== 'code');
-  const isWanted = ({ on, file }: Mutant): boolean => {
-    if (only.includes(on.code === null ? 'code' : 'sql')) return false;
+  const kinds = only.flatMap((each) => KINDS[each] ?? []);
+  const paths = only.filter((each) => KINDS[each] === undefined);
+  const isWanted = ({ kind, file }: Mutant): boolean => {
+    if (kinds.length > 0 && !kinds.includes(kind)) return false;
     return paths.length === 0 || paths.some((path) => file.startsWith(path));
   };
   const wanted = mutants.filter(isWanted);

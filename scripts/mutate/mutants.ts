@@ -1,6 +1,9 @@
 // All mutants of the project, under names that stay the same while the code does.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadModule, parseSync } from 'libpg-query';
+import { declaredStatements } from '../../src/db/statement.ts';
 import { findCodeMutants, instrument, type CodeMutant } from './code-mutants.ts';
 import { findSqlMutants } from './sql-mutants.ts';
 import type { Pass } from './worker.ts';
@@ -20,6 +23,7 @@ export interface Mutant {
   readonly line: number;
   /** Hash of what the mutant stands in; a result holds as long as it stays the same. */
   readonly context: string;
+  readonly kind: 'code' | 'read' | 'write';
   /** What turns it on. */
   readonly on: Pick<Pass, 'code' | 'sql'>;
 }
@@ -45,7 +49,8 @@ export function readCode(): InstrumentedCode {
     for (const mutant of found) {
       const id = nameOf(`${file} › ${mutant.declaration} › ${describe(mutant)}`);
       const on = { code: mutants.length, sql: {} };
-      mutants.push({ id, file, line: mutant.line, context: hash(mutant.context), on });
+      const { line } = mutant;
+      mutants.push({ id, file, line, context: hash(mutant.context), kind: 'code', on });
     }
   }
   return { mutants, texts };
@@ -87,8 +92,18 @@ export function declarationOf(
   return exact ?? prefixes.toSorted((a, b) => b.name.length - a.name.length)[0];
 }
 
+/** Loads all stores. Name → text of every statement; those that no test runs count, too. */
+export async function readStatements(
+  declarations: readonly Declaration[],
+): Promise<ReadonlyMap<string, string>> {
+  await loadModule();
+  for (const file of new Set(declarations.map((declaration) => declaration.file)))
+    await import(resolve(file));
+  return new Map(declaredStatements().map(({ name, text }) => [name, text]));
+}
+
 /**
- * `texts`: name → text of every statement that a test ran. The variants of one declaration (a list
+ * `texts`: name → text of every statement. The variants of one declaration (a list
  * with this or that filter) have one mutant for each change, which is made in all that it fits.
  */
 export function sqlMutants(
@@ -111,23 +126,18 @@ export function sqlMutants(
       .toSorted()
       .map((name) => `${name}: ${sql[name]}`);
     const { file, line } = declaration;
-    return { id, file, line, context: hash(texts.join('\n')), on: { code: null, sql } };
+    const kind = Object.values(sql).some(writes) ? 'write' : 'read';
+    return { id, file, line, context: hash(texts.join('\n')), kind, on: { code: null, sql } };
   });
+}
+
+/** In any part of it, such as `with … as (delete …)`. Locks of rows write nothing that is read. */
+function writes(text: string): boolean {
+  return /"(Insert|Update|Delete|Merge)Stmt"/.test(JSON.stringify(parseSync(text)));
 }
 
 export function hash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
-}
-
-/** Statements that no test runs; each counts as one mutant. */
-export function neverRun(declarations: readonly Declaration[], names: Iterable<string>): Mutant[] {
-  const used = new Set([...names].map((name) => declarationOf(declarations, name)));
-  return declarations
-    .filter((declaration) => !used.has(declaration))
-    .map(({ file, line, name }) => {
-      const id = `${file} › ${name} › never run`;
-      return { id, file, line, context: '', on: { code: null, sql: { [name]: '' } } };
-    });
 }
 
 /** Tells apart what has the same name. */

@@ -24,6 +24,10 @@ export interface Session {
 /** A worker that has begun no test for so long is killed. */
 const LIMIT_S = 90;
 
+/** Where statements are declared; it tells the worker of them. */
+const STATEMENTS = 'src/db/statement.ts';
+const TELL_STATEMENTS = 'globalThis.__statements = declaredStatements;';
+
 export async function openSession(
   texts: ReadonlyMap<string, string>,
   { workers }: { readonly workers: number },
@@ -33,8 +37,10 @@ export async function openSession(
   const plugin = {
     name: 'mutants',
     enforce: 'pre' as const,
-    transform(_code: string, id: string) {
-      const code = texts.get(relative(process.cwd(), id));
+    transform(original: string, id: string) {
+      const path = relative(process.cwd(), id);
+      const tells = path === STATEMENTS ? `${original}\n${TELL_STATEMENTS}` : undefined;
+      const code = texts.get(path) ?? tells;
       return code === undefined ? null : { code, map: null };
     },
   };

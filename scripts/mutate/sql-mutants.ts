@@ -1,4 +1,5 @@
-// Mutants of SQL: drops one condition of a statement, turns one order around, or takes away a lock.
+// Mutants of SQL: drops one condition of a statement, turns one order around, moves one limit, or
+// takes away a lock.
 // Postgres's own scanner reads the text, so what stands in quotes or comments misleads nobody.
 import { parseSync, scanSync } from 'libpg-query';
 
@@ -35,7 +36,7 @@ const STARTS: ReadonlySet<string> = new Set(['where', 'on', 'having', 'when']);
 /** `loadModule` of libpg-query must have been awaited. */
 export function findSqlMutants(text: string): SqlMutant[] {
   const tokens = scan(text);
-  const edits = [...conditions(tokens), ...orders(tokens), ...locks(tokens)];
+  const edits = [...conditions(tokens), ...orders(tokens), ...limits(tokens), ...locks(tokens)];
   const seen = new Map<string, number>();
   return edits.flatMap(({ from, to, edit, kind }) => {
     const [start, end] = [tokens[from]?.start ?? 0, tokens[to - 1]?.end ?? 0];
@@ -168,6 +169,15 @@ function orders(tokens: readonly Token[]): Edit[] {
 function turn(item: string): string {
   if (/\bdesc\b/i.test(item)) return item.replace(/\bdesc\b/i, 'asc');
   return /\basc\b/i.test(item) ? item.replace(/\basc\b/i, 'desc') : `${item} desc`;
+}
+
+/** One row more: whoever notices that notices a statement without a limit, too. */
+function limits(tokens: readonly Token[]): Edit[] {
+  return tokens.flatMap(({ word }, place) => {
+    if (word !== 'limit' && word !== 'offset') return [];
+    const span = { from: place + 1, to: endOfClause(tokens, place + 1) };
+    return [{ ...span, kind: 'one more', edit: (original) => `(${original}) + 1` }];
+  });
 }
 
 /** Where brackets close, or the next clause begins. */

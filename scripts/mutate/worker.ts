@@ -77,6 +77,9 @@ declare global {
   /** Makes something once for all passes of a process, without any mutant. */
   // oxlint-disable-next-line no-var
   var __shared: (<T>(name: string, make: () => Promise<T>) => Promise<T>) | undefined;
+  /** The statements that the loaded modules declare. */
+  // oxlint-disable-next-line no-var
+  var __statements: (() => readonly { name: string; text: string }[]) | undefined;
 }
 
 interface Running extends Pass {
@@ -123,16 +126,55 @@ globalThis.__shared = async <T>(name: string, make: () => Promise<T>): Promise<T
   return shared.get(name) as T;
 };
 
-// Every statement of a store reaches Postgres here, with its name.
-const { query } = pg.Client.prototype as { query: (...args: unknown[]) => unknown };
-pg.Client.prototype.query = function run(this: pg.Client, ...[what, ...rest]: unknown[]): unknown {
-  const { name, text } = (what ?? {}) as { name?: string; text?: string };
-  if (!current || !name || text === undefined) return query.call(this, what, ...rest);
-  const known = current.statements.get(name) ?? { text, places: new Set() };
+/** A declared statement on the wire: alone, in a group, or as a search without a name. */
+function declaredAs(name: string | undefined, text: string | undefined) {
+  if (texts.size !== globalThis.__statements?.().length) {
+    for (const known of globalThis.__statements?.() ?? []) {
+      texts.set(known.name, known.text);
+      names.set(known.text, known.name);
+    }
+  }
+  const found = name ? name.replace(/#\d+$/, '') : names.get(text ?? '');
+  return found !== undefined && texts.has(found) ? found : null;
+}
+const texts = new Map<string, string>();
+const names = new Map<string, string>();
+
+function reach(name: string): void {
+  if (!current) return;
+  const known = current.statements.get(name) ?? { text: texts.get(name) ?? '', places: new Set() };
   known.places.add(current.place);
   current.statements.set(name, known);
-  return query.call(this, { ...(what as object), text: current.sql[name] ?? text }, ...rest);
-} as typeof pg.Client.prototype.query;
+}
+
+// Every statement passes here, whatever sends it. What a connection has prepared is only bound.
+interface Wire {
+  readonly parse: (this: Wire, message: Parse, ...rest: unknown[]) => void;
+  readonly bind: (this: Wire, message: Bind, ...rest: unknown[]) => void;
+}
+interface Parse {
+  readonly name?: string;
+  readonly text: string;
+}
+interface Bind {
+  readonly statement?: string;
+}
+const wire = (pg as unknown as { readonly Connection: { readonly prototype: Wire } }).Connection
+  .prototype;
+const { parse, bind } = wire;
+Object.assign(wire, {
+  parse(this: Wire, message: Parse, ...rest: unknown[]): void {
+    const name = declaredAs(message.name, message.text);
+    if (name !== null) reach(name);
+    const text = (name !== null && current?.sql[name]) || message.text;
+    parse.call(this, { ...message, text }, ...rest);
+  },
+  bind(this: Wire, message: Bind, ...rest: unknown[]): void {
+    const name = declaredAs(message.statement, undefined);
+    if (name !== null) reach(name);
+    bind.call(this, message, ...rest);
+  },
+});
 
 interface Modules {
   readonly idToModuleMap: ReadonlyMap<

@@ -3,6 +3,13 @@
 import { loadModule } from 'libpg-query';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findCodeMutants, instrument } from '../../scripts/mutate/code-mutants.ts';
+import {
+  readCode,
+  readDeclarations,
+  readStatements,
+  sqlMutants,
+} from '../../scripts/mutate/mutants.ts';
+import { readEquivalent, stale } from '../../scripts/mutate/report.ts';
 import { findSqlMutants } from '../../scripts/mutate/sql-mutants.ts';
 
 const codeMutants = (text: string) =>
@@ -92,6 +99,14 @@ describe('mutants of SQL', () => {
     ).toEqual(['drop: a.d']);
   });
 
+  test('move a limit by one row', () => {
+    const text = 'select from a limit $1 offset 2';
+    expect(findSqlMutants(text).map((mutant) => mutant.text)).toEqual([
+      'select from a limit ($1) + 1 offset 2',
+      'select from a limit $1 offset (2) + 1',
+    ]);
+  });
+
   test('choose the other branch of a case, turn orders around, take locks away', () => {
     expect(changes('select case when a then 1 else 2 end from b')).toEqual(['drop: a', 'never: a']);
     const lock = 'select from a order by b desc, c limit 1 for no key update of a skip locked';
@@ -100,8 +115,38 @@ describe('mutants of SQL', () => {
     ).toEqual([
       'order by b asc, c limit 1 for no key update of a skip locked',
       'order by b desc, c desc limit 1 for no key update of a skip locked',
+      'order by b desc, c limit (1) + 1 for no key update of a skip locked',
       'order by b desc, c limit 1',
       'order by b desc, c limit 1 for no key update of a',
     ]);
+  });
+});
+
+describe('mutants of all statements', () => {
+  beforeAll(() => loadModule());
+  const declarations = readDeclarations();
+
+  test('are what equivalent.json names', { timeout: 120_000 }, async () => {
+    const statements = await readStatements(declarations);
+    const all = [...readCode().mutants, ...sqlMutants(declarations, statements)];
+    expect(stale(all, {}, readEquivalent())).toEqual([]);
+  });
+
+  test('know statements that only read from those that write', async () => {
+    const all = sqlMutants(declarations, await readStatements(declarations));
+    const kindsOf = (name: string) =>
+      new Set(all.filter(({ id }) => id.includes(` › ${name} › `)).map(({ kind }) => kind));
+    expect(kindsOf('apiKeys.findForUpdate')).toEqual(new Set(['read']));
+    expect(kindsOf('usage.add')).toEqual(new Set(['write']));
+  });
+
+  test('include the lock of every statement that has one', async () => {
+    const statements = await readStatements(declarations);
+    const locking = [...statements].filter(([, text]) => /\bfor (no key )?update\b/i.test(text));
+    const without = locking.filter(([, text]) =>
+      findSqlMutants(text).every(({ change }) => !change.startsWith('no lock')),
+    );
+    expect(locking.length).toBeGreaterThan(20);
+    expect(without.map(([name]) => name)).toEqual([]);
   });
 });
