@@ -80,9 +80,9 @@ export async function removeCase(
   caseId: string,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const [current, isRemoved] = await Promise.all([
-      readChangeContext(tx, context),
+    const [isRemoved, current] = await Promise.all([
       store.removeCase(tx, context.teamId, caseId),
+      readChangeContext(tx, context),
     ]);
     if (!isRemoved) throw unknownId('case_id');
     record(tx, current, { audit: { action: 'case.deleted', targetId: caseId } });
