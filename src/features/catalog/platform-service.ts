@@ -1,6 +1,7 @@
 import { newId } from '../../core/ids.ts';
 import type { Db } from '../../db/client.ts';
 import { record } from '../../db/outbox.ts';
+import { lockTeam } from '../../db/team-lock.ts';
 import { readChangeContext, type PlatformChangeContext } from '../../db/team-privacy.ts';
 import { inOneOrder } from './platform-rules.ts';
 import * as store from './platform-store.ts';
@@ -19,6 +20,7 @@ export async function saveTeamEntries(
 ): Promise<void> {
   const { teamId } = context;
   await db.transaction(async (tx) => {
+    lockTeam(tx, teamId);
     const current = await readChangeContext(tx, context);
     const ordered = inOneOrder(entries);
     if (ordered.length === 0) return;
