@@ -23,7 +23,7 @@ export interface SessionLock {
    * not know the lock: after a failover the session may still be at the former primary.
    */
   renew(): void;
-  /** Gives up the lock. */
+  /** Gives up the lock at once, whatever the server does; others see it soon after. */
   close(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export async function holdSessionLock(
       session = client;
       return true;
     }
-    await client.end().catch(lose);
+    client.break();
     return false;
   };
 
@@ -93,7 +93,8 @@ export async function holdSessionLock(
       session = null;
     },
     close: async () => {
-      await session?.end();
+      // Not `end`, which waits until the server has closed its side, too.
+      session?.break();
     },
   };
 }

@@ -1,10 +1,12 @@
 // When the jobs of a worker's pool are given back, with real locks and jobs and the test's clock.
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { keepJobLocks, type JobLocks } from '../../src/db/job-locks.ts';
+import { holdSessionLock } from '../../src/db/session-lock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
 
 interface Pool {
   readonly locks: JobLocks;
@@ -204,5 +206,18 @@ describe('a job that a pool has locked but does not know', () => {
     expect(pool.forgotten).toEqual([]);
     await poll(1);
     expect(pool.forgotten).toEqual([job]);
+  });
+});
+
+describe('a session lock', () => {
+  const LOCK_CLASS = 7;
+
+  test('is given up at once although the database has fallen silent', async () => {
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(() => proxy.stop());
+    const lock = await holdSessionLock(proxy.url, LOCK_CLASS);
+    expect(await lock.isHeld()).toBe(true);
+    proxy.fallSilent();
+    expect(await Promise.race([lock.close().then(() => true), delay(2_000, false)])).toBe(true);
   });
 });
