@@ -183,7 +183,7 @@ const OUTCOME_COLUMNS = [
   'status',
 ] as const satisfies readonly (keyof RecordedAttempt)[];
 
-/** More than three days of hours. Whoever pauses later has the newest of them. */
+/** About 41 days of hours. Of more, the first and the newest are kept. */
 const HOURS_MAX = 1_000;
 
 const hourOf = (at: string): string => `date_trunc('hour', ${at}, 'UTC')`;
@@ -217,16 +217,17 @@ const RECORD_ENDPOINTS = statement(
        select case
          when n.failures is null and w.failing_since is null then '{}'
          else (
-           select coalesce(array_agg(at order by at), '{}')
+           select hours[:1] || hours[greatest(2, cardinality(hours) - ${HOURS_MAX - 2}):]
            from (
-             select min(at) as at
-             from unnest(w.hourly_failures || w.failing_since || n.failures) as failure (at)
-             where at > coalesce(success.at, '-infinity')
-               and at >= coalesce(w.activated_at, '-infinity')
-             group by ${hourOf('at')}
-             order by min(at) desc
-             limit ${HOURS_MAX}
-           ) by_hour
+             select coalesce(array_agg(at order by at), '{}') as hours
+             from (
+               select min(at) as at
+               from unnest(w.hourly_failures || w.failing_since || n.failures) as failure (at)
+               where at > coalesce(success.at, '-infinity')
+                 and at >= coalesce(w.activated_at, '-infinity')
+               group by ${hourOf('at')}
+             ) by_hour
+           ) by_time
          )
        end as failures
      ) failed

@@ -296,6 +296,20 @@ test('a failure right after a success is noted', async () => {
   expect(await readHealth()).toMatchObject({ failing_since: seconds(1).toISOString() });
 });
 
+test('of a very long failure, the first hour and the newest ones stay', async () => {
+  const hours = Array.from({ length: 1_000 }, (_, n) => seconds((n + 1) * HOUR_S));
+  await health(AT, hours);
+  await record([failedAt(seconds(1_001 * HOUR_S))]);
+  const first = seconds(HOUR_S).toISOString();
+  expect(await readHealth()).toMatchObject({ failing_since: first });
+  const { rows } = await twins.pool.query<{ hours: Date[] }>(
+    `select hourly_failures as hours
+     from webhook_endpoint
+     where team_id = 'team_a' and id = 'whe_2'`,
+  );
+  expect(rows[0]?.hours).toEqual([seconds(HOUR_S), ...hours.slice(2), seconds(1_001 * HOUR_S)]);
+});
+
 test('a success that is written late leaves the failures after it', async () => {
   await health(AT, [seconds(HOUR_S), seconds(3 * HOUR_S)]);
   await record([succeededAt(seconds(2 * HOUR_S))]);
