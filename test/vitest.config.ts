@@ -82,6 +82,7 @@ export default defineConfig({
     include: included[suites] ?? [],
     exclude: [...configDefaults.exclude, ...(excluded[suites] ?? [])],
     globalSetup: ['test/global-setup.ts'],
+    setupFiles: ['test/record-locks.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
     sequence: { sequencer: LongFirst },

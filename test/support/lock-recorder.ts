@@ -1,0 +1,91 @@
+// Reads the statements of this process where they leave it, and tries the rules of lock-rules.ts on
+// each transaction that commits. Nothing of the service knows of it.
+import pg from 'pg';
+import { declaredStatements } from '../../src/db/statement.ts';
+import type { Sent } from './lock-rules.ts';
+
+/** A transaction that was sent its COMMIT, or a statement alone. */
+export interface Recorded {
+  /** The test during which it committed. */
+  readonly test: string;
+  readonly sent: readonly Sent[];
+}
+
+export interface LockRecorder {
+  /** Returns each sequence of statements that was not seen before. */
+  take(): readonly Recorded[];
+}
+
+/** `null`: outside of a transaction; `theirs`: in one that a test has begun itself. */
+type State = readonly Sent[] | 'theirs' | null;
+
+/** The part of pg's connection that statements go through. */
+interface Wire {
+  parse(message: { readonly name?: string; readonly text: string }): void;
+  bind(message: { readonly statement?: string }): void;
+  query(text: string): void;
+}
+
+/**
+ * Begins to record all connections of the process. The service begins its transactions by the
+ * extended protocol; tests and the seed, which are not recorded, by the simple one.
+ */
+export function recordLocks(currentTest: () => string): LockRecorder {
+  const seen = new Set<string>();
+  const recorded: Recorded[] = [];
+  const states = new WeakMap<Wire, State>();
+  const prepared = new WeakMap<Wire, Map<string, string>>();
+  const keep = (sent: readonly Sent[]): void => {
+    const key = sent.map(({ text }) => text).join('\0');
+    if (sent.length === 0 || seen.has(key)) return;
+    seen.add(key);
+    recorded.push({ test: currentTest(), sent });
+  };
+  const note = (wire: Wire, text: string): void => {
+    const state = states.get(wire) ?? null;
+    if (state === 'theirs') return;
+    if (text === 'BEGIN') states.set(wire, []);
+    else if (text === 'COMMIT') {
+      states.set(wire, null);
+      if (state) keep(state);
+    } else {
+      const statement = { name: nameOf(text), text };
+      if (state) states.set(wire, [...state, statement]);
+      else if (statement.name !== null) keep([statement]);
+    }
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its types do not show these
+  const wire = pg.Connection.prototype as unknown as Wire;
+  // oxlint-disable-next-line typescript/unbound-method -- they are called on a connection below
+  const { parse, bind, query } = wire;
+  wire.parse = function (message) {
+    const texts = prepared.get(this) ?? new Map<string, string>();
+    texts.set(message.name ?? '', message.text);
+    prepared.set(this, texts);
+    return parse.call(this, message);
+  };
+  wire.bind = function (message) {
+    note(this, prepared.get(this)?.get(message.statement ?? '') ?? '');
+    return bind.call(this, message);
+  };
+  wire.query = function (text) {
+    if (/^\s*begin\b/i.test(text)) states.set(this, 'theirs');
+    else if (/^\s*(commit|rollback|end)\b/i.test(text)) states.set(this, null);
+    return query.call(this, text);
+  };
+  return { take: () => recorded.splice(0) };
+}
+
+const names = new Map<string, string>();
+
+/** The name of a declared statement; null for one of Prisma's or of a test. */
+function nameOf(text: string): string | null {
+  const declared = declaredStatements();
+  // Modules load while the tests run.
+  if (names.size < declared.length)
+    for (const { name, text: own, shardText } of declared) {
+      names.set(own, name);
+      if (shardText !== null) names.set(shardText, name);
+    }
+  return names.get(text) ?? null;
+}
