@@ -28,12 +28,12 @@ export function openPrisma({
 }): PrismaClient {
   const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const current = scope.getStore();
-    const what = toSendable(config);
     const send: Send<pg.QueryResult> = (wire) => {
-      wire(what.query);
-      return what.result;
+      const { query, result } = toSendable(config);
+      wire(query);
+      return result;
     };
-    const asked = current?.ask ? current.ask(what) : runAlone(current?.caller, send);
+    const asked = current?.ask ? current.ask(toSendable(config)) : runAlone(current?.caller, send);
     return traced(current?.caller, config.text, asked);
   };
   // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.

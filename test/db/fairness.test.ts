@@ -83,6 +83,11 @@ describe('a slow statement', () => {
     expect((await slow).flat()).toEqual(Array(3).fill({ locked: '', slept: '' }));
   });
 
+  test('of Prisma is begun again, too', async () => {
+    const { prisma } = db.forCaller({ share: 'slow, by Prisma' });
+    expect(await prisma.$queryRaw`select pg_sleep(0.3)::text as slept`).toEqual([{ slept: '' }]);
+  });
+
   test('takes those that wait behind it away from the shared connections', async () => {
     const team = db.forCaller({ share: 'behind' });
     const slow = repeat(QUICK_SHARE, () => team.query(SLEEP, [0.3]));
