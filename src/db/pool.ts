@@ -116,7 +116,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
       if (limited.has(client)) return [];
       const values = [ms, IDLE_IN_TRANSACTION_TIMEOUT_MS];
       // If it fails, so does what comes behind it.
-      return [new PreparedQuery(LIMIT, values, () => undefined)];
+      return [new PreparedQuery(LIMIT, values, () => undefined, false)];
     },
     isPooled: (client) => pooled.has(client),
   };

@@ -7,11 +7,18 @@ const { prepareValue } = createRequire(import.meta.url)('pg/lib/utils.js') as {
   readonly prepareValue: (value: unknown) => unknown;
 };
 
+/** pg's query, as its client uses it, which is not in its types. */
+export const BaseQuery = pg.Query as unknown as new (
+  text: string | pg.QueryConfig,
+  values: readonly unknown[],
+  callback: Callback,
+) => Query;
+
 /**
- * A statement as it goes on the wire, alone or in a group (`query-group.ts`). What is used of pg
- * here is not in its types. Throws if one of its values cannot be sent: nothing is on its way then.
+ * A statement as it goes on the wire, in a group (`query-group.ts`). Throws if one of its values
+ * cannot be sent: nothing is on its way then.
  */
-export class WireQuery extends (pg.Query as unknown as QueryClass) {
+export class WireQuery extends BaseQuery {
   /** When it was sent, as `performance.now()` says. */
   sentAt = 0;
 
@@ -23,27 +30,11 @@ export class WireQuery extends (pg.Query as unknown as QueryClass) {
     );
   }
 
-  /** As `client.query` takes it. */
-  toSubmit(): pg.Submittable {
-    return this as unknown as pg.Submittable;
-  }
-
   /** Writes it without a Sync. */
   write(connection: Connection): void {
     this.sentAt = performance.now();
     connection.parse({ name: '', text: this.text });
     this.execute(connection, '', true);
-  }
-
-  /** Always the extended protocol. */
-  override requiresPreparation(): boolean {
-    return true;
-  }
-
-  /** pg sends a statement that stands alone by this. */
-  override prepare(connection: Connection): void {
-    this.write(connection);
-    connection.sync();
   }
 
   protected execute(connection: Connection, statement: string, isDescribed: boolean): void {
@@ -67,13 +58,20 @@ export class WireQuery extends (pg.Query as unknown as QueryClass) {
 export class PreparedQuery extends WireQuery {
   #statements: Map<string, Progress> | undefined;
   #shape: Shape | undefined;
+  readonly #isRead: boolean;
   /** The size of the rows that have come. */
   bytes = 0;
 
-  constructor({ name, text }: Named, values: readonly unknown[], callback: Callback) {
+  constructor(
+    { name, text }: Named,
+    values: readonly unknown[],
+    callback: Callback,
+    isRead = true,
+  ) {
     // As a text: pg copies a configuration property by property at each execution.
     super(text, values, callback);
     this.name = name;
+    this.#isRead = isRead;
   }
 
   override write(connection: Connection): void {
@@ -100,7 +98,7 @@ export class PreparedQuery extends WireQuery {
   override handleDataRow({ fields: texts, length }: DataRow): void {
     this.bytes += length;
     const shape = this.#shape;
-    if (!shape || this._canceledDueToError) return;
+    if (!shape || !this.#isRead || this._canceledDueToError) return;
     try {
       this._result.rows.push(shape.read(texts));
     } catch (error) {
@@ -121,11 +119,14 @@ export class PreparedQuery extends WireQuery {
 
   #learn(shape: Shape): void {
     this.#shape = shape;
-    if (this.name === undefined) return;
-    this.#statements?.set(this.name, shape);
-    const names = declared.get(this.name) ?? shape.names;
-    if (names === shape.names) declared.set(this.name, names);
-    else this._canceledDueToError = new Error(`the columns of ${this.name} have changed`);
+    const { name } = this;
+    if (name === undefined) return;
+    const names = declared.get(name) ?? shape.names;
+    declared.set(name, names);
+    const isDeclared = names === shape.names;
+    this.#statements?.set(name, isDeclared ? shape : 'unsure');
+    if (isDeclared || !this.#isRead) return;
+    this._canceledDueToError = new Error(`the columns of ${name} have changed`);
   }
 }
 
@@ -191,28 +192,16 @@ export interface DataRow {
   readonly length: number;
 }
 
-/** What pg's client calls when the answers to a query come. */
-export interface Answered {
+interface Query {
+  name: string | undefined;
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly _result: { readonly rows: object[] };
+  _canceledDueToError: Error | false;
+  submit(connection: Connection): null;
   handleRowDescription(message: { readonly fields: readonly Column[] }): void;
   handleDataRow(message: DataRow): void;
   handleCommandComplete(message: object, connection: Connection): void;
   handleReadyForQuery(connection: Connection): void;
   handleError(error: Error, connection?: Connection): void;
 }
-
-/** pg's query with the methods that its client calls. */
-interface Query extends Answered {
-  name: string | undefined;
-  readonly text: string;
-  readonly values: readonly unknown[];
-  readonly _result: { readonly rows: object[] };
-  _canceledDueToError: Error | false;
-  requiresPreparation(): boolean;
-  prepare(connection: Connection): void;
-}
-
-type QueryClass = new (
-  text: string | pg.QueryConfig,
-  values: readonly unknown[],
-  callback: Callback,
-) => Query;

@@ -5,14 +5,14 @@ import type { Caller } from './fair-queue.ts';
 import { PrismaClient } from './generated/client.ts';
 import { WireQuery } from './prepared-query.ts';
 import type { Send } from './single-statements.ts';
-import type { Sendable } from './statement.ts';
+import { sendBy, type Sendable } from './statement.ts';
 import { traced } from './traced-statements.ts';
 
 /** What Prisma's statements belong to: a caller, and perhaps a transaction. */
 export interface PrismaScope {
   readonly caller: Caller;
   /** Asks in the transaction. */
-  readonly ask?: (statement: Sendable<pg.QueryResult>) => Promise<pg.QueryResult>;
+  readonly ask?: (make: () => Sendable<pg.QueryResult>) => Promise<pg.QueryResult>;
 }
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
@@ -28,12 +28,10 @@ export function openPrisma({
 }): PrismaClient {
   const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const current = scope.getStore();
-    const send: Send<pg.QueryResult> = (wire) => {
-      const { query, result } = toSendable(config);
-      wire(query);
-      return result;
-    };
-    const asked = current?.ask ? current.ask(toSendable(config)) : runAlone(current?.caller, send);
+    const make = (): Sendable<pg.QueryResult> => toSendable(config);
+    const asked = current?.ask
+      ? current.ask(make)
+      : runAlone(current?.caller, (wire) => sendBy(wire, make()));
     return traced(current?.caller, config.text, asked);
   };
   // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.

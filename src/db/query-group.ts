@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Answered, Connection, DataRow, WireQuery } from './prepared-query.ts';
+import { BaseQuery, type Connection, type DataRow, type WireQuery } from './prepared-query.ts';
 import type { Column } from './row-reader.ts';
 import type { Wire } from './statement.ts';
 
@@ -9,11 +9,7 @@ import type { Wire } from './statement.ts';
  * executed without those before it. Outside a transaction, the group is one.
  */
 export function sendGroup(client: pg.ClientBase, queries: readonly WireQuery[]): void {
-  const [first] = queries;
-  if (!first) return;
-  client.query(
-    queries.length > 1 ? (new QueryGroup(queries) as unknown as pg.Submittable) : first.toSubmit(),
-  );
+  client.query(new QueryGroup(queries) as unknown as pg.Submittable);
 }
 
 /** Returns what sends single statements, each behind these ones. */
@@ -30,12 +26,12 @@ export function skip(queries: readonly WireQuery[], cause: Error): void {
 }
 
 /** The group, which pg takes for one query. */
-class QueryGroup extends (pg.Query as unknown as GroupClass) {
+class QueryGroup extends BaseQuery {
   readonly #queries: readonly WireQuery[];
   #answered = 0;
 
   constructor(queries: readonly WireQuery[]) {
-    super('');
+    super('', [], () => undefined);
     this.#queries = queries;
   }
 
@@ -75,9 +71,3 @@ class QueryGroup extends (pg.Query as unknown as GroupClass) {
     else for (const query of others) query.handleError(error);
   }
 }
-
-/** pg's query with the methods that its client calls. */
-interface Group extends Answered {
-  submit(connection: Connection): null;
-}
-type GroupClass = new (text: string) => Group;

@@ -111,6 +111,8 @@ export interface Question<Row> {
   readonly what: Statement<Row>;
   readonly values: readonly unknown[];
   readonly observe: Observe;
+  /** False: nobody reads its rows, so that none of them can be unreadable. */
+  readonly isRead?: boolean;
 }
 
 /** What comes of a statement. */
@@ -124,15 +126,19 @@ export type Wire = (query: WireQuery) => void;
 
 /** Sends the statement. Throws `unavailable` when the database cannot be reached. */
 export function ask<Row>(wire: Wire, question: Question<Row>): Promise<Row[]> {
-  const { query, result } = toQuery(question);
-  wire(query);
-  return result.then(({ rows }) => rows);
+  return sendBy(wire, toQuery(question)).then(({ rows }) => rows);
 }
 
 /** A statement to send, and what will come of it. */
 export interface Sendable<T> {
   readonly query: WireQuery;
   readonly result: Promise<T>;
+}
+
+/** Sends what can be sent once. */
+export function sendBy<T>(wire: Wire, { query, result }: Sendable<T>): Promise<T> {
+  wire(query);
+  return result;
 }
 
 /**
@@ -154,7 +160,7 @@ function current({ name, text, isSearch }: Statement<unknown>) {
  * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
  */
 export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
-  const { what, values, observe } = question;
+  const { what, values, observe, isRead } = question;
   const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
   const revision = revisions.get(what.name) ?? 0;
   const onEnd = (error: Error | null, result: pg.QueryResult): void => {
@@ -164,7 +170,7 @@ export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
     else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
     else resolve(result as Result<Row>);
   };
-  const query = new PreparedQuery(current(what), values, onEnd);
+  const query = new PreparedQuery(current(what), values, onEnd, isRead);
   return { query, result: promise.catch(rethrow) };
 }
 

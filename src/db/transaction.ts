@@ -3,10 +3,12 @@
  *
  *  * `new`: nothing was sent. BEGIN goes with the first statements and shares their Sync, so they
  *    are not executed without it, whatever happens to it.
- *  * `beginning`: the answer to BEGIN is on its way. Until then nothing is sent.
+ *  * `beginning`: the answer to BEGIN is on its way. Until it says that BEGIN has succeeded,
+ *    nothing is sent.
  *  * `open`: it has begun. A statement that comes now may fail, but never outside of it.
- *  * `ended`: COMMIT or ROLLBACK is on its way, or the work is done. Every statement is refused.
- *  * `broken`: BEGIN has failed.
+ *
+ * Every statement is refused after a BEGIN that has failed, and as soon as COMMIT or ROLLBACK is on
+ * its way.
  */
 import type pg from 'pg';
 import { isConnectionBroken, isFollowUp, rethrow } from './errors.ts';
@@ -16,15 +18,16 @@ import { statement, toQuery, type Observe, type Sendable } from './statement.ts'
 import type { Watchdog } from './watchdog.ts';
 
 export interface Transaction {
-  /** Adds a statement, which waits for `send`. Throws if the transaction has ended. */
-  add<T>(what: Sendable<T>): Promise<T>;
+  /** Adds a statement, which waits for `send`. Throws if `make` does, or the transaction ended. */
+  add<T>(make: () => Sendable<T>): Promise<T>;
   /** Sends what was added since the last time. */
   send(): void;
   /** Throws if the transaction has ended. */
   requireOpen(): void;
   /**
    * Sends COMMIT with what was added: `before` runs right before, and may refuse it; `behind` right
-   * after. Without a statement nothing is sent. Throws unless the answer is that it has committed.
+   * after. Without a statement nothing is sent. Throws if any statement has failed, and unless the
+   * answer is that it has committed.
    */
   commit(steps: Steps): Promise<void>;
   /** Refuses what waits, and takes back the rest. Never rejects. */
@@ -49,50 +52,59 @@ export function openTransaction(
   client: pg.PoolClient,
   { watchdog, limits }: { readonly watchdog: Watchdog; readonly limits: readonly WireQuery[] },
 ): Transaction {
-  let state: 'new' | 'beginning' | 'open' | 'ended' | 'broken' = 'new';
+  let state: 'new' | 'beginning' | 'open' = 'new';
   let waiting: WireQuery[] = [];
   /** The last result of what waits. */
   let last: Promise<unknown> = Promise.resolve();
-  let isSendDue = false;
-  let mustClose = false;
   let fault: unknown = null;
+  let mustClose = false;
+  /** Why every statement is refused. */
+  let ended: Error | null = null;
   const begun = Promise.withResolvers<void>();
+
+  const end = (reason: Error): void => {
+    ended ??= reason;
+    skip(waiting.splice(0), reason);
+  };
+  const requireOpen = (): void => {
+    if (ended) rethrow(ended);
+  };
+  const keep = (error: unknown): void => {
+    mustClose ||= isConnectionBroken(error);
+    fault ??= (isFollowUp(error) && (error as Error).cause) || error;
+  };
   const begin = new PreparedQuery(BEGIN, [], (error) => {
     begun.resolve();
     if (error) {
-      state = 'broken';
-      fault ??= error;
-      refuse(error);
-    } else if (state === 'beginning') {
+      keep(error);
+      mustClose = true;
+      end(error);
+    } else {
       state = 'open';
-      if (isSendDue) send();
+      send();
     }
   });
-  const isBroken = (): boolean => state === 'broken';
-  const refuse = (error: Error): void => skip(waiting.splice(0), error);
-  const requireOpen = (): void => {
-    if (state === 'broken') rethrow(fault);
-    if (state === 'ended') throw new Error('the transaction has ended');
-  };
   const send = (): void => {
-    isSendDue = state === 'beginning';
-    if (isSendDue || waiting.length === 0) return;
+    if (state === 'beginning' || waiting.length === 0) return;
     const queries = state === 'new' ? [begin, ...limits, ...waiting] : waiting;
-    waiting = [];
     if (state === 'new') state = 'beginning';
+    waiting = [];
     watchdog.guard(client, last).catch(() => undefined);
     sendGroup(client, queries);
   };
-  const add: Transaction['add'] = ({ query, result }) => {
+  const add: Transaction['add'] = (make) => {
     requireOpen();
-    waiting.push(query);
-    last = result;
-    // Whoever asked gets the error, too.
-    result.catch((error: unknown) => {
-      mustClose ||= isConnectionBroken(error);
-      fault ??= isFollowUp(error) ? (error as Error).cause : error;
-    });
-    return result;
+    try {
+      const { query, result } = make();
+      waiting.push(query);
+      last = result;
+      // Whoever asked gets the error, too.
+      result.catch(keep);
+      return result;
+    } catch (error) {
+      keep(error);
+      throw error;
+    }
   };
   return {
     add,
@@ -101,31 +113,30 @@ export function openTransaction(
     commit: async ({ observe, before, behind }) => {
       if (state === 'beginning') await begun.promise;
       before();
-      requireOpen();
+      if (fault !== null) rethrow(fault);
       const isEmpty = state === 'new' && waiting.length === 0;
-      const committed = isEmpty ? null : add(toQuery({ what: COMMIT, values: [], observe }));
+      const committed = isEmpty ? null : add(() => toQuery({ what: COMMIT, values: [], observe }));
       send();
-      state = 'ended';
+      end(new Error(ENDED));
       behind();
       // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
       if (committed && (await committed).command !== 'COMMIT')
-        throw new Error('the transaction was rolled back by the database');
+        rethrow(fault ?? new Error('the transaction was rolled back by the database'));
     },
     rollback: async () => {
-      const isSent = state !== 'new';
-      if (state !== 'broken') state = 'ended';
-      refuse(new Error('the transaction has ended'));
-      if (!isSent) return;
-      await begun.promise;
-      if (isBroken()) return;
+      end(new Error(ENDED));
+      if (state === 'beginning') await begun.promise;
+      if (state !== 'open') return;
       await watchdog.guard(client, client.query('ROLLBACK')).catch(() => {
         mustClose = true;
       });
     },
     fault: () => fault,
-    isClean: () => !isBroken() && !mustClose && statusOf(client) === IDLE,
+    isClean: () => !mustClose && statusOf(client) === IDLE,
   };
 }
+
+const ENDED = 'the transaction has ended';
 
 /** The server's own word, with its last answer: whether the connection is in a transaction. */
 function statusOf(client: pg.PoolClient): string | null {

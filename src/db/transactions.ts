@@ -57,7 +57,7 @@ async function runOnConnection<T>(
   const hangUp = cancelOnHangUp(client, caller.signal);
   const limits = connections.limitsFor(client);
   const transaction = openTransaction(client, { watchdog, limits });
-  const { tx, wanted, requireSent } = createTx(context, caller, transaction);
+  const { tx, wanted } = createTx(context, caller, transaction);
   /** Ends when the workers have been told. null: they are not told on this connection. */
   let told: Promise<void> | null = null;
   try {
@@ -66,7 +66,6 @@ async function runOnConnection<T>(
       observe: observeFor(caller),
       before: () => {
         if (caller.signal?.aborted) throw hungUp();
-        requireSent();
         // From here on, hanging up comes too late.
         void hangUp?.settle();
       },
@@ -79,7 +78,6 @@ async function runOnConnection<T>(
         );
       },
     });
-    requireSent();
     if (!told) wakeUps.add(wanted);
     return result;
   } catch (error) {
@@ -96,36 +94,27 @@ async function runOnConnection<T>(
   }
 }
 
-interface Work {
-  readonly tx: Tx;
-  /** What workers are told after the commit. */
-  readonly wanted: ReadonlySet<WakeUp>;
-  /** Throws if a statement has failed that nobody waits for. */
-  readonly requireSent: () => void;
-}
-
-/** Makes what the work gets. It refuses everything as soon as the transaction has ended. */
+/**
+ * Makes what the work gets. It refuses everything as soon as the transaction has ended. `wanted` is
+ * what workers are told after the commit.
+ */
 function createTx(
   { scope, prisma, observeFor }: Context,
   caller: Caller,
   transaction: Transaction,
-): Work {
+): { readonly tx: Tx; readonly wanted: ReadonlySet<WakeUp> } {
   const observe = observeFor(caller);
   const wanted = new Set<WakeUp>();
-  let failure: { readonly error: unknown } | null = null;
   let own: PrismaClient | null = null;
-  const keep = (error: unknown): void => {
-    failure ??= { error };
-  };
-  const askInside = <R>(what: Sendable<R>): Promise<R> => {
+  const askInside = <R>(make: () => Sendable<R>): Promise<R> => {
     if (caller.signal?.aborted) throw hungUp();
-    const result = transaction.add(what);
+    const result = transaction.add(make);
     transaction.send();
     return result;
   };
   const tx: Tx = {
     ...withFirst(
-      async (what, values) => (await askInside(toQuery({ what, values, observe }))).rows,
+      async (what, values) => (await askInside(() => toQuery({ what, values, observe }))).rows,
     ),
     get prisma() {
       transaction.requireOpen();
@@ -133,14 +122,8 @@ function createTx(
       return own;
     },
     trace: caller.trace ?? null,
-    send: (what, values) => {
-      try {
-        transaction.add(toQuery({ what, values, observe })).catch(keep);
-      } catch (error) {
-        keep(error);
-        throw error;
-      }
-    },
+    send: (what, values) =>
+      void transaction.add(() => toQuery({ what, values, observe, isRead: false })),
     wakeAfterCommit: (what) => {
       transaction.requireOpen();
       wanted.add(what);
@@ -150,8 +133,5 @@ function createTx(
       return inner(tx);
     },
   };
-  const requireSent = (): void => {
-    if (failure) throw failure.error;
-  };
-  return { tx, wanted, requireSent };
+  return { tx, wanted };
 }

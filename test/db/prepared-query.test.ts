@@ -1,7 +1,7 @@
 // A prepared statement on one connection: its columns are described once, and its rows stay right.
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { wireTo } from '../../src/db/query-group.ts';
 import { ask, statement, type Statement } from '../../src/db/statement.ts';
 import { openTestConnection } from '../support/connection.ts';
@@ -28,6 +28,7 @@ const QUOTED = statement(
 const SAME_NAMES = ['int', 'text', 'bool', 'json', 'text[]'].map((type) =>
   statement(`prepared.same.${type}`, `select a::${type} from (select $1::text as a) t`),
 );
+const BY_POSITION = statement('prepared.byPosition', 'select * from by_position');
 const AT = statement<{ at: string }>('prepared.at', 'select $1::timestamptz as at');
 
 let client: pg.PoolClient;
@@ -45,8 +46,8 @@ beforeEach(() => {
   described = 0;
 });
 
-const run = <Row>(what: Statement<Row>, values: readonly unknown[]): Promise<Row[]> =>
-  ask(wireTo(client), { what, values, observe: () => undefined });
+const run = <Row>(what: Statement<Row>, values: readonly unknown[], on = client): Promise<Row[]> =>
+  ask(wireTo(on), { what, values, observe: () => undefined });
 const row = (number: number, text: string | null = 'x') => ({
   text,
   number,
@@ -101,4 +102,15 @@ test('a value that cannot be read rejects its own execution only', async () => {
   expect(bad).toMatchObject({ status: 'rejected', reason: { name: 'RangeError' } });
   expect(good).toMatchObject({ status: 'fulfilled', value: [{ result: 3 }] });
   expect(await run(AT, ['2026-01-02T00:00:00Z'])).toEqual([{ at: '2026-01-02T00:00:00.000Z' }]);
+});
+
+test('a result with other columns than on another connection is refused each time', async () => {
+  const other = await openTestConnection(5_000);
+  onTestFinished(() => other.close());
+  await client.query('create table by_position as select 1 as a, 2 as b');
+  await other.client.query('create table by_position as select 2 as b, 1 as a');
+  expect(await run(BY_POSITION, [])).toEqual([{ a: 1, b: 2 }]);
+  for (let times = 0; times < 3; times += 1)
+    await expect(run(BY_POSITION, [], other.client)).rejects.toThrow('byPosition have changed');
+  expect(await run(BY_POSITION, [])).toEqual([{ a: 1, b: 2 }]);
 });

@@ -37,7 +37,7 @@ const begin = (): void => {
   transaction = openTransaction(client, { watchdog, limits: [] });
 };
 const add = async <Row>(what: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> =>
-  (await transaction.add(toQuery({ what, values, observe }))).rows;
+  (await transaction.add(() => toQuery({ what, values, observe }))).rows;
 const commit = () =>
   transaction.commit({ observe, before: () => undefined, behind: () => undefined });
 const askAlone = <Row>(what: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> =>

@@ -1,12 +1,22 @@
 // Nothing is written outside of a transaction: not when its BEGIN fails, and not after its end.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
 
 const WRITE = statement('tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
 const READ = statement<{ n: number }>('tx.read', 'select n from written order by n');
 const FORGET_BEGIN = statement('tx.forgetBegin', 'deallocate "transactions.begin"');
 const FORGET_ALL = statement('tx.forgetAll', 'deallocate all');
+/** What a test makes of BEGIN, which has no columns either: so it lasts until it is cancelled. */
+const SLOW_BEGIN = 'insert into written (n) select 9 where pg_advisory_lock(7) is null';
+const SLOW_DOWN = statement('tx.slowDown', `prepare "transactions.begin" as ${SLOW_BEGIN}`);
+/** Its row cannot be read. */
+const UNREADABLE = statement<{ at: string }>(
+  'tx.unreadable',
+  `insert into written (n) values ($1) returning 'infinity'::timestamptz as at`,
+);
 
 /** Cannot become JSON. */
 const unsendable = (): object => {
@@ -140,4 +150,78 @@ test('fails if a value cannot be sent, even if nobody waits for the statement', 
   });
   await expect(failed).rejects.toThrow(TypeError);
   expect(await written()).toEqual([]);
+});
+
+describe.each(['new to its connection', 'known there'])('a BEGIN that is %s', (kind) => {
+  // What is sent while BEGIN runs must not run outside, nor what shares its packet.
+  test.each<[string, (tx: Tx) => Promise<unknown>]>([
+    ['statements', (tx) => Promise.all([1, 2].map((n) => tx.query(WRITE, [n, {}])))],
+    [
+      'statements that nobody waits for',
+      async (tx) => {
+        tx.send(WRITE, [1, {}]);
+        await tx.query(READ, []);
+      },
+    ],
+    [
+      'statements of Prisma',
+      (tx) =>
+        Promise.all(
+          [1, 2].map((n) => tx.prisma.$executeRaw`insert into written (n) values (${n})`),
+        ),
+    ],
+  ])('and is cancelled, as the caller hangs up, leaves nothing of %s', async (_what, work) => {
+    const proxy = await startPostgresProxy(url);
+    const behind = openDatabase({ url: proxy.url, poolMax: 1, onError: () => undefined });
+    onTestFinished(async () => {
+      await behind.close();
+      await proxy.stop();
+    });
+    // Otherwise the first transaction's connection might be taken for single statements.
+    await behind.query(READ, []);
+    if (kind === 'known there')
+      await behind.transaction(async (tx) => {
+        await tx.query(FORGET_BEGIN, []);
+        await tx.query(SLOW_DOWN, []);
+      });
+    else proxy.prepareInstead('transactions.begin', SLOW_BEGIN);
+    await holdLock({ databaseUrl: url }, 'select pg_advisory_xact_lock(7)');
+    const calling = new AbortController();
+    const caller = behind.forCaller({ share: 'a', signal: calling.signal });
+    const outcome = caller.transaction(work).catch((error: unknown) => error);
+    await untilWaiting({ db }, 1, `%${SLOW_BEGIN}%`);
+    calling.abort();
+    expect(await outcome).toMatchObject({
+      code: 'unavailable',
+      cause: { message: 'the caller has hung up' },
+    });
+    expect(await written()).toEqual([]);
+  });
+});
+
+describe.each(['first', 'second'])('a row that cannot be read, at the %s execution', (which) => {
+  beforeEach(async () => {
+    if (which === 'first') return;
+    await db.transaction(async (tx) => tx.send(UNREADABLE, [0]));
+    await db.pool.query('truncate written');
+  });
+
+  test('takes its transaction back', async () => {
+    const failed = db.transaction(async (tx) => tx.query(UNREADABLE, [1]));
+    await expect(failed).rejects.toThrow(RangeError);
+    expect(await written()).toEqual([]);
+  });
+
+  test('is no error if nobody reads it, for it would come with the commit', async () => {
+    await db.transaction(async (tx) => tx.send(UNREADABLE, [1]));
+    expect(await written()).toEqual([1]);
+  });
+
+  test('takes its transaction back, even if its error is swallowed', async () => {
+    const failed = db.transaction(async (tx) => {
+      await tx.query(UNREADABLE, [1]).catch(() => undefined);
+    });
+    await expect(failed).rejects.toThrow(RangeError);
+    expect(await written()).toEqual([]);
+  });
 });

@@ -15,6 +15,8 @@ export interface PostgresProxy {
   recover(): void;
   /** Breaks all connections. New ones lead to this database. */
   redirect(databaseUrl: string): void;
+  /** From now on, Postgres prepares this text for the service's statement of this name. */
+  prepareInstead(name: string, text: string): void;
   /** Tells the service on all connections that a parameter has changed, as Postgres does. */
   tell(parameter: string, value: string): void;
   stop(): Promise<void>;
@@ -34,6 +36,7 @@ export async function startPostgresProxy(
   let isSilent = false;
   let silentAt: string | null = null;
   let onSilent = (): void => undefined;
+  let instead: { readonly name: string; readonly text: string } | null = null;
   // A lost host does not close its side, either.
   const allowHalfOpen = true;
   const server = createServer({ allowHalfOpen }, (service) => {
@@ -57,7 +60,7 @@ export async function startPostgresProxy(
           isSilent = true;
           onSilent();
         }
-        if (!isSilent) peer.write(chunk);
+        if (!isSilent) peer.write(instead && socket === service ? changed(chunk, instead) : chunk);
       });
       socket.on('end', () => {
         if (!isSilent) peer.end();
@@ -94,6 +97,9 @@ export async function startPostgresProxy(
       target = new URL(url);
       breakAll();
     },
+    prepareInstead: (name, text) => {
+      instead = { name, text };
+    },
     tell: (parameter, value) => {
       for (const service of services) service.write(statusOf(parameter, value));
     },
@@ -118,4 +124,23 @@ function statusOf(parameter: string, value: string): Buffer {
   const head = Buffer.alloc(5, 'S');
   head.writeInt32BE(4 + text.length, 1);
   return Buffer.concat([head, Buffer.from(text)]);
+}
+
+/**
+ * Changes the text in the message that prepares the statement: a letter, the length, the name, the
+ * text, and the number of types.
+ */
+function changed(
+  chunk: Buffer,
+  { name, text }: { readonly name: string; readonly text: string },
+): Buffer {
+  const start = chunk.indexOf(`${name}\0`) - 5;
+  if (chunk[start] !== 'P'.charCodeAt(0)) return chunk;
+  const oldText = start + 5 + Buffer.byteLength(name) + 1;
+  const body = Buffer.from(`${name}\0${text}\0\0\0`);
+  const head = Buffer.alloc(5, 'P');
+  head.writeInt32BE(4 + body.length, 1);
+  const rest = chunk.subarray(start + 1 + chunk.readInt32BE(start + 1));
+  if (chunk.readInt16BE(chunk.indexOf(0, oldText) + 1) !== 0) throw new Error('it names types');
+  return Buffer.concat([chunk.subarray(0, start), head, body, rest]);
 }
