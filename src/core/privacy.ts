@@ -1,3 +1,4 @@
+import { withholdAuditDetails } from './audit-actions.ts';
 import { withholdEventData } from './events.ts';
 import { ProblemError } from './problem.ts';
 
@@ -50,6 +51,15 @@ export function redactEventData<T extends object>(
   data: T,
 ): Partial<T> {
   return showsMemberDetail(privacy) ? data : withholdEventData(type, data);
+}
+
+/** Returns the details that an audit entry may have: without personal ones while they are off. */
+export function redactAuditDetails<T extends object>(
+  privacy: Privacy,
+  action: string,
+  details: T,
+): Partial<T> {
+  return showsMemberDetail(privacy) ? details : withholdAuditDetails(action, details);
 }
 
 /** Returns the `privacy` object of GET /me. */

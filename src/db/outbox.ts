@@ -1,7 +1,8 @@
 import type { Actor } from '../core/actor.ts';
+import type { NewAuditEntry } from '../core/audit-actions.ts';
 import { isRaisedBy, type NewEvent } from '../core/events.ts';
 import { newId } from '../core/ids.ts';
-import { redactEventData, type Privacy } from '../core/privacy.ts';
+import { redactAuditDetails, redactEventData, type Privacy } from '../core/privacy.ts';
 import { statement, type Db, type Tx } from './client.ts';
 
 /** Who makes a change, in which team, when, and for which request. */
@@ -15,11 +16,7 @@ export interface ChangeContext {
 
 /** What is recorded beside the rows of a change. */
 export interface ChangeRecord {
-  readonly audit: {
-    readonly action: string;
-    readonly targetId: string;
-    readonly details?: Readonly<Record<string, unknown>>;
-  };
+  readonly audit: NewAuditEntry;
   readonly events?: readonly NewEvent[];
   readonly jobs?: readonly NewJob[];
   /** Whether the change itself made a delivery due. Events need not say so. */
@@ -50,9 +47,9 @@ export interface NewJob {
  * change, so they commit with it or not at all. It does not wait (see `Tx.send`). Workers are told
  * after the commit (`wake-ups.ts`).
  *
- * The data of an event is final here: the current privacy switches are applied. An event that this
- * kind of actor does not raise (`core/events.ts`) is dropped. The details of an audit entry may
- * name a person only by id.
+ * The data of an event is final here: the current privacy switches are applied. So are the details
+ * of the audit entry (`core/audit-actions.ts`). An event that this kind of actor does not raise
+ * (`core/events.ts`) is dropped.
  */
 export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): void {
   const { teamId, actor, privacy, requestId, at } = context;
@@ -65,7 +62,8 @@ export function record(tx: Tx, context: ChangeContext, change: ChangeRecord): vo
     });
   const { action, targetId, details = {} } = change.audit;
   const who = [actor.kind, actor.id, action, targetId, requestId];
-  const audit = [teamId, at, newId('auditEntry'), ...who, JSON.stringify(details)];
+  const shown = JSON.stringify(redactAuditDetails(privacy, action, details));
+  const audit = [teamId, at, newId('auditEntry'), ...who, shown];
   if (first) tx.send(RECORD_WITH_EVENT, [...audit, ...first]);
   else tx.send(RECORD, audit);
   for (const event of others) tx.send(INSERT_EVENT, [teamId, at, ...event]);

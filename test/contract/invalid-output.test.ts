@@ -30,7 +30,7 @@ const broken = endpoint({
   example: { body: { id: 'x' }, output: { number: 1 } },
 }).mutation(async ({ ctx, input }) => {
   await ctx.db.transaction(async (tx) =>
-    record(tx, changeContextOf(ctx), { audit: { action: 'broken.made', targetId: input.id } }),
+    record(tx, changeContextOf(ctx), { audit: { action: 'case.deleted', targetId: input.id } }),
   );
   return { number: SECRET as unknown as number };
 });

@@ -3,6 +3,8 @@
 import type { AnyProcedure } from '@trpc/server';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { AUDIT_ACTIONS } from '../../src/core/audit-actions.ts';
+import { EVENTS } from '../../src/core/events.ts';
 import { isPersonal } from '../../src/core/private-fields.ts';
 import { appRouter } from '../../src/routers/routers.ts';
 
@@ -13,7 +15,7 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
   'a thing of the team, not a person': words(`
     assignment_id completed_training_id deal_id delivery_id endpoint_id event_id external_id id
     industry_id key_id persona_id personality_id pipeline_id role_id situation_id stage_id
-    target_id tenant_id training_id request_id methodology`),
+    tenant_id training_id request_id methodology`),
   'a membership, which is an id of this service': words('member_id creator actor'),
   'when something was': words(`
     created_at day due_date earlier_secrets_until ended_at expires_at finished_at joined_at
@@ -65,9 +67,44 @@ const NOT_PERSONAL_HERE: readonly {
     reason: 'a number of deliveries',
   },
   {
-    operation: /^admin\.auditLog\.list$/,
-    path: /^data\.details$/,
-    reason: 'ids and names of fields: what was changed, and about whom',
+    operation: /^(admin\.auditLog\.list|audit .*)$/,
+    path: /^(data\.)?target_id$/,
+    reason: 'a thing of the team; that of person.deleted is marked',
+  },
+  {
+    operation: /^audit api_key\./,
+    path: /^(ip_restricted|successor_id|grace_s)$/,
+    reason: 'a setting of a key',
+  },
+  {
+    operation: /^audit case\.created$/,
+    path: /^private$/,
+    reason: 'a setting of the case',
+  },
+  {
+    operation: /^audit (catalog|team|member)\.\w+$/,
+    path: /^(entry_ids|added|removed|all|right|to|from)$/,
+    reason: 'settings of the team, rights and roles',
+  },
+  {
+    operation: /^audit (person|team)\./,
+    path: /^(member_ids|owner_member_id)$/,
+    reason: 'memberships, which are ids of this service',
+  },
+  {
+    operation: /^(audit|event) (crm_connection\.sync_failed|crm\.sync\.failed)$/,
+    path: /^(reason|connection_id)$/,
+    reason: 'how a connection stands',
+  },
+  {
+    operation: /^audit webhook_endpoint\./,
+    path: /^(host|resend_id|grace_s|total)$/,
+    reason: 'settings and resends of the endpoint',
+  },
+  {
+    operation: /^event /,
+    path: /^team_id$/,
+    reason: 'the team',
   },
 ];
 
@@ -94,13 +131,26 @@ function fieldsOf(shape: z.ZodType, path = ''): Field[] {
   return [];
 }
 
-/** What the API and the admin page read. The host application's own procedures withhold nothing. */
-const OUTPUTS = Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>)
-  .filter(([name]) => !name.startsWith('platform.'))
-  .map(([name, { _def }]) => ({
-    name,
-    fields: fieldsOf((_def as unknown as { output: z.ZodType }).output),
-  }));
+/**
+ * What the API and the admin page read, and the parts of events and of audit entries, which have a
+ * shape for each type. The host application's own procedures withhold nothing.
+ */
+const OUTPUTS = [
+  ...Object.entries(appRouter._def.procedures as unknown as Record<string, AnyProcedure>)
+    .filter(([name]) => !name.startsWith('platform.'))
+    .map(([name, { _def }]) => ({
+      name,
+      fields: fieldsOf((_def as unknown as { output: z.ZodType }).output),
+    })),
+  ...Object.entries(EVENTS).map(([type, { data }]) => ({
+    name: `event ${type}`,
+    fields: fieldsOf(data),
+  })),
+  ...Object.entries(AUDIT_ACTIONS).map(([action, { details, target_id }]) => ({
+    name: `audit ${action}`,
+    fields: fieldsOf(z.object({ ...details, target_id })),
+  })),
+];
 
 const never = new Set(Object.values(NEVER_PERSONAL).flat());
 const isNamed = (operation: string, { name, path }: Field): boolean =>

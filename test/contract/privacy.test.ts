@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import type { AnyProcedure } from '@trpc/server';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { privateFieldsOf } from '../../src/core/private-fields.ts';
+import { AUDIT_ACTIONS } from '../../src/core/audit-actions.ts';
+import { isPersonal, privateFieldsOf } from '../../src/core/private-fields.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import { admin } from '../../src/routers/routers.ts';
 import { loadTestSeed, startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
@@ -32,6 +33,7 @@ const ALWAYS_ACTIVE = 6;
  */
 const ALLOWED_USER_IDS: readonly {
   readonly operation: RegExp;
+  /** In an audit entry the action stands before the name. */
   readonly field: string;
   readonly reason: string;
 }[] = [
@@ -52,8 +54,13 @@ const ALLOWED_USER_IDS: readonly {
   },
   {
     operation: /^admin\.auditLog\.list$/,
-    field: 'user_id',
-    reason: 'an audit entry says by id whose case was changed, to whoever answers for the team',
+    field: 'member.accepted user_id',
+    reason: 'GET /users shows which user a membership has',
+  },
+  {
+    operation: /^admin\.auditLog\.list$/,
+    field: 'person.deleted target_id',
+    reason: 'the user whose memberships ended; nothing that they did',
   },
 ];
 
@@ -113,6 +120,8 @@ describe('while member_detail_enabled is off', () => {
             [],
           );
         }
+        for (const { action, details } of await readRecorded(tenant))
+          expect(secretsIn(details, tenant), action).toEqual([]);
         for (const event of await readEvents(tenant)) {
           expect(event.data, event.type).not.toHaveProperty('user_id');
           expect(event.data, event.type).not.toHaveProperty('score');
@@ -338,13 +347,32 @@ async function load(tenant: Tenant): Promise<string> {
     team,
     `key_${tenant.name}`,
   ]);
+  await addAuditEntries(tenant);
+  return seeded.teams[`team_${tenant.name}`]?.api_keys['full'] ?? fail();
+}
+
+/**
+ * Adds an old entry of every action, with all of its details, and one of an action that this
+ * version does not know. Their request is `old`.
+ */
+async function addAuditEntries({ seed, userIds }: Tenant): Promise<void> {
+  const user = userIds[0] ?? fail();
+  const valueOf = (field: z.ZodType): string => (isPersonal(field) ? user : 'x');
+  const entries = Object.entries(AUDIT_ACTIONS).map(([action, { details, target_id }]) => ({
+    action,
+    target_id: valueOf(target_id),
+    details: Object.fromEntries(
+      Object.entries<z.ZodType>(details).map(([name, field]) => [name, valueOf(field)]),
+    ),
+  }));
+  const unknown = { action: 'person.promoted', target_id: null, details: { user_id: user } };
   await api.db.pool.query(
     `insert into audit_log
-       (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id)
-     values ($1, now(), 'aud_1', 'system', 'seed', 'team.seeded', null, 'none')`,
-    [team],
+       (team_id, created_at, id, actor_kind, actor_id, action, target_id, request_id, details)
+     select $1, now(), 'aud_' || action, 'system', 'seed', action, target_id, 'old', details
+     from json_to_recordset($2) as old (action text, target_id text, details jsonb)`,
+    [seed.id, JSON.stringify([...entries, unknown])],
   );
-  return seeded.teams[`team_${tenant.name}`]?.api_keys['full'] ?? fail();
 }
 
 /** With `kept`, the call has an Idempotency-Key of that name and the endpoint's. */
@@ -398,12 +426,19 @@ function secretsIn(
   value: unknown,
   secrets: Secrets,
   allowed: readonly string[] = [],
-  field = '',
+  { field, action }: { readonly field: string; readonly action: string } = {
+    field: '',
+    action: '',
+  },
 ): unknown[] {
   if (Array.isArray(value))
-    return value.flatMap((item) => secretsIn(item, secrets, allowed, field));
-  if (typeof value === 'object' && value !== null)
-    return Object.entries(value).flatMap(([name, item]) => secretsIn(item, secrets, allowed, name));
+    return value.flatMap((item) => secretsIn(item, secrets, allowed, { field, action }));
+  if (typeof value === 'object' && value !== null) {
+    const within = 'action' in value ? `${String(value.action)} ` : action;
+    return Object.entries(value).flatMap(([name, item]) =>
+      secretsIn(item, secrets, allowed, { field: `${within}${name}`, action: within }),
+    );
+  }
   if (typeof value === 'number') return secrets.totals.includes(value) ? [value] : [];
   if (typeof value !== 'string') return [];
   const texts = [
@@ -421,6 +456,16 @@ async function readEvents(tenant: Tenant): Promise<{ type: string; data: unknown
     [tenant.seed.id, `evt_${tenant.seed.id}`],
   );
   expect(rows.length).toBeGreaterThan(0);
+  return rows;
+}
+
+/** The audit entries of the calls. */
+async function readRecorded(tenant: Tenant): Promise<{ action: string; details: unknown }[]> {
+  const { rows } = await api.db.pool.query<{ action: string; details: unknown }>(
+    `select action, details from audit_log where team_id = $1 and request_id <> 'old'`,
+    [tenant.seed.id],
+  );
+  expect(rows.map(({ action }) => action)).toContain('case.created');
   return rows;
 }
 

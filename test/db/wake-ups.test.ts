@@ -44,7 +44,7 @@ beforeEach(async () => {
 afterEach(() => db.close());
 
 const EVENT: ChangeRecord = {
-  audit: { action: 'test.changed', targetId: 'asg_1' },
+  audit: { action: 'case.deleted', targetId: 'asg_1' },
   events: [
     {
       type: 'crm.sync.failed',
@@ -53,7 +53,7 @@ const EVENT: ChangeRecord = {
   ],
 };
 const withJob = (key?: string, n = 0): ChangeRecord => ({
-  audit: { action: 'test.changed', targetId: 'asg_1' },
+  audit: { action: 'case.deleted', targetId: 'asg_1' },
   jobs: [
     {
       task: 'send_invitation',

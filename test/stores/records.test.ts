@@ -562,7 +562,7 @@ describe('jobs', () => {
     } as const;
     const job = { task: 'x', payload: { teamId: 'team_a' } };
     const changed = await twins.changesIn((tx) =>
-      record(tx, context, { audit: { action: 'x.y', targetId: 'z' }, jobs: [job, job] }),
+      record(tx, context, { audit: { action: 'case.deleted', targetId: 'z' }, jobs: [job, job] }),
     );
     expect(changed).toEqual({
       audit_log: [expect.stringMatching(/^\+ team_a /)],

@@ -6,10 +6,13 @@ import { toAuditEntry } from './view.ts';
 
 /** The audit log of the team, for its admins: who did what, and when. */
 export const auditLog = {
-  list: appProcedure({ access: 'admins', input: listInput, output: auditPage }).query(
-    async ({ ctx, input }) => {
-      const page = await service.listEntries(ctx.db, ctx.team.id, input);
-      return pageResponse(page, toAuditEntry);
-    },
-  ),
+  list: appProcedure({
+    access: 'admins',
+    input: listInput,
+    output: auditPage,
+    privacy: 'redact',
+  }).query(async ({ ctx, input }) => {
+    const page = await service.listEntries(ctx.db, ctx.team.id, input);
+    return pageResponse(page, toAuditEntry);
+  }),
 };

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { withholdAuditDetails } from '../../core/audit-actions.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
+import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
 
 export const auditEntry = z.object({
@@ -12,9 +14,14 @@ export const auditEntry = z.object({
   action: z.string().meta({ description: 'For instance `member.invited`.' }),
   target_id: z.string().nullable(),
   request_id: z.string(),
-  details: z
-    .record(z.string(), z.unknown())
-    .meta({ description: 'Ids and names of fields, never personal data.' }),
+  details: personalParts(
+    z.record(z.string(), z.unknown()).meta({
+      description:
+        'Ids and names of fields. Personal ones are present if `member_detail_enabled` is on, ' +
+        'and was on when the entry was written.',
+    }),
+    (details, { action }) => withholdAuditDetails(String(action), details),
+  ),
 });
 
 export const auditPage = pageOf(auditEntry);

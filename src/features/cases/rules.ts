@@ -17,7 +17,8 @@
  *  * An empty PATCH changes nothing and adds no audit entry.
  *  * `user_id` is in every response, also while `member_detail_enabled` is off. The specification
  *    requires the field, and the client that creates or changes the case has named it. What the
- *    switch forbids is reading cases.
+ *    switch forbids is reading cases. So the audit log does not say then whose case was created,
+ *    and never does of a case that was created meanwhile.
  */
 import { invalidField } from '../../core/problem.ts';
 import { FREE_JSON_MAX_BYTES } from '../../core/shapes.ts';

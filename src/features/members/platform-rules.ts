@@ -14,6 +14,9 @@
  *  * The user id stays. To this service it is an opaque id of the host application, and figures,
  *    trainings and cases refer to it. Only the host application knows whose it was, and it forgets
  *    that. Private cases stay stored; `cases.remove` deletes them.
+ *  * The audit log names the user at `member.accepted` and `person.deleted` also while
+ *    `member_detail_enabled` is off. GET /users shows then, too, which user a membership has. What
+ *    a person did is withheld (`core/audit-actions.ts`).
  *  * The responses that are kept for an `Idempotency-Key` lose the address, too.
  *  * Deleting a person again changes nothing.
  */

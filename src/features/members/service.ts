@@ -217,7 +217,7 @@ export function endMembership(
   tx: Tx,
   context: ChangeContext,
   target: Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>,
-  action: string,
+  action: 'member.removed' | 'member.invitation_withdrawn' | 'member.invitation_expired',
 ): void {
   const { teamId, at } = context;
   const { id, role, user_id, status } = target;
