@@ -76,7 +76,7 @@ export const AUDIT_ACTIONS = {
   'assignment.deleted': noDetails,
   'assignment.updated': auditAction({ details: { fields: texts, status: z.string() } }),
   'case.created': auditAction({
-    details: { user_id: userId, private: z.boolean().optional() },
+    details: { user_id: userId, private: z.boolean() },
     privacy: 'redact',
   }),
   'case.deleted': noDetails,
@@ -156,21 +156,16 @@ export const AUDIT_ACTIONS = {
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
 
-type Given<T extends z.ZodType> =
-  Exclude<z.input<T>, undefined> extends readonly (infer Item)[]
-    ? readonly Item[]
-    : Exclude<z.input<T>, undefined>;
+type Loose<T> = T extends readonly (infer Item)[] ? readonly Item[] : T;
 
-type CanBeLeftOut<T extends z.ZodType> =
-  HasPersonal<T> extends true ? false : undefined extends z.input<T> ? true : false;
-
-/** Details as services give them, with all personal ones: `record` alone withholds those. */
+/**
+ * Details as services give them. Each one is given: an optional one may be undefined, but cannot be
+ * forgotten. A personal one is always there, because `record` alone withholds it.
+ */
 type GivenDetails<D extends Details> = {
-  readonly [Name in keyof D as CanBeLeftOut<D[Name]> extends true ? never : Name]: Given<D[Name]>;
-} & {
-  readonly [Name in keyof D as CanBeLeftOut<D[Name]> extends true ? Name : never]?:
-    | Given<D[Name]>
-    | undefined;
+  readonly [Name in keyof D]: HasPersonal<D[Name]> extends true
+    ? Loose<Exclude<z.input<D[Name]>, undefined>>
+    : Loose<z.input<D[Name]>>;
 };
 
 type DetailsOf<A extends AuditAction> = (typeof AUDIT_ACTIONS)[A]['details'];

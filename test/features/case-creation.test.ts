@@ -49,7 +49,7 @@ describe('POST /cases', () => {
     expect((await call('GET', `/cases/${created.body.id}`)).text).toBe(created.text);
     expect((await call('GET', '/cases')).body.data).toContainEqual(created.body);
     expect(await auditOfTarget(api, created.body.id)).toEqual([
-      { action: 'case.created', details: { user_id: 'usr_a_member' } },
+      { action: 'case.created', details: { user_id: 'usr_a_member', private: false } },
     ]);
   });
 

@@ -59,9 +59,8 @@ export async function createCase(
       created_at: at.toISOString(),
     };
     store.insertCase(tx, teamId, row);
-    record(tx, context, {
-      audit: { action: 'case.created', targetId: row.id, details: { user_id: userId } },
-    });
+    const details = { user_id: userId, private: false };
+    record(tx, context, { audit: { action: 'case.created', targetId: row.id, details } });
     return row;
   });
 }

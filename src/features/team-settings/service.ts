@@ -92,18 +92,15 @@ export async function setSwitches(
       member_detail_enabled: wanted.member_detail_enabled ?? before.member_detail_enabled,
       leaderboard_enabled: wanted.leaderboard_enabled ?? before.leaderboard_enabled,
     };
-    const changed = Object.entries(after).filter(
-      ([name, value]) => value !== before[name as keyof Switches],
-    );
-    if (changed.length === 0) return before;
+    const change = (name: keyof Switches): boolean | undefined =>
+      after[name] === before[name] ? undefined : after[name];
+    const details = {
+      member_detail_enabled: change('member_detail_enabled'),
+      leaderboard_enabled: change('leaderboard_enabled'),
+    };
+    if (Object.values(details).every((value) => value === undefined)) return before;
     store.setSwitches(tx, teamId, after);
-    record(tx, context, {
-      audit: {
-        action: 'team.privacy_changed',
-        targetId: teamId,
-        details: Object.fromEntries(changed),
-      },
-    });
+    record(tx, context, { audit: { action: 'team.privacy_changed', targetId: teamId, details } });
     return after;
   });
 }
