@@ -37,6 +37,8 @@ export interface AppOptions
   readonly whyNotReady: () => Promise<NotReady | null>;
   /** Lets the address at the other end of a connection open only few new ones, for a while. */
   readonly suspect?: GuardedServer['suspect'];
+  /** For how long a request holds a place of its address at most (`gate.ts`). */
+  readonly placeMaxMs?: number;
 }
 
 /** Everything that the API process serves. The routes are tried in this order. */
@@ -48,7 +50,7 @@ export function createApp(options: AppOptions): Express {
   app.set('trust proxy', trusted(options.trustProxy));
   const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
   const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
-  const gate = createGate();
+  const gate = createGate(options.placeMaxMs);
   const pace = createPace();
   const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
     gate.known(request);

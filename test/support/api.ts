@@ -111,6 +111,7 @@ export interface TestApiOptions {
       | 'tokenKey'
       | 'endpoints'
       | 'deprecations'
+      | 'placeMaxMs'
     >
   >;
 }
