@@ -1,7 +1,10 @@
 /** How the command asks the API: one GET, whose answer is JSON, or an error to print. */
 import { reasonOf } from './forward.ts';
+import { retryAfterSOf } from './retry-after.ts';
 
 const TIMEOUT_MS = 30_000;
+/** However long the API asks to wait, the command looks again after an hour. */
+const WAIT_MAX_S = 3600;
 const EXCERPT_MAX_CHARACTERS = 1000;
 
 /** The command cannot go on. Its message is for the terminal. */
@@ -28,7 +31,7 @@ export interface Answer {
 
 /**
  * Throws {@link Unavailable} for what another try may change: no answer, half of one, one of a
- * gateway, 429, 5xx. Throws another {@link ApiError} for a refusal.
+ * gateway, 429, 5xx. Throws another {@link ApiError} for a refusal, and for a redirect.
  */
 export async function ask(
   url: string,
@@ -46,10 +49,13 @@ export async function ask(
   const { ok, status } = response;
   const body = parse(text);
   if (status === 429 || status >= 500) {
-    const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-    const waitMs = Number.isFinite(seconds) ? Math.max(seconds, 1) * 1000 : null;
-    throw new Unavailable(`The API responded with ${status}`, waitMs);
+    const seconds = retryAfterSOf(response);
+    const waitS = seconds === null ? null : Math.min(Math.max(seconds, 1), WAIT_MAX_S);
+    throw new Unavailable(`The API responded with ${status}`, waitS === null ? null : waitS * 1000);
   }
+  // The key goes to the address that was named, and to no other one.
+  if (status >= 300 && status < 400)
+    throw new ApiError(`The API is not at ${url}, which leads elsewhere (${status}).`);
   if (body === null)
     throw new Unavailable(`The response is none of the API; its status is ${status}`);
   if (!ok) throw new ApiError(`The API refused: ${text.slice(0, EXCERPT_MAX_CHARACTERS)}`);
@@ -65,7 +71,11 @@ async function get(
   const timeout = AbortSignal.timeout(timeoutMs);
   const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.any(signals) });
+    const response = await fetch(url, {
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.any(signals),
+    });
     return { response, text: await response.text() };
   } catch (error) {
     throw new Unavailable(`The API does not answer (${reasonOf(error)})`);

@@ -6,6 +6,7 @@
  *  * A DELETE whose first attempt had no known outcome, and whose next one is a 404, has worked.
  */
 import { ApiError, ConnectionError, type Problem } from './errors.ts';
+import { retryAfterSOf } from './retry-after.ts';
 
 const TIMEOUT_MS = 30_000;
 const RETRIES = 4;
@@ -83,13 +84,14 @@ async function attemptOnce(
   const timeout = AbortSignal.timeout(timeoutMs);
   const signals = signal === undefined ? [timeout] : [timeout, signal];
   try {
-    // The API has none. Following one would make a GET of a POST, and take its answer for it.
+    // The API has none. Following one would make a GET of a POST, and take its answer for it, or
+    // send the key to another address than the caller has named.
     const redirect = 'manual';
     const ended = AbortSignal.any(signals);
     const request = new Request(url, { method, headers, body, redirect, signal: ended });
     const response = await fetch(request);
     const text = await response.text();
-    const retryAfterS = secondsOf(response.headers.get('retry-after'));
+    const retryAfterS = retryAfterSOf(response);
     const parsed = parse(text);
     if (response.ok && parsed !== undefined) return { body: parsed, error: null, retryAfterS };
     return { body: parsed, error: errorOf(response, parsed), retryAfterS };
@@ -140,13 +142,6 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 function isStatus(error: ApiError | ConnectionError, status: number): boolean {
   return error instanceof ApiError && error.status === status;
-}
-
-/** `Retry-After` is a number of seconds or a date. */
-function secondsOf(header: string | null): number | null {
-  if (header === null) return null;
-  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? null : Math.max(seconds, 0);
 }
 
 function parse(text: string): unknown {

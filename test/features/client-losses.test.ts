@@ -1,7 +1,7 @@
 // The client package and its command before a server that loses, delays or replaces its answers:
 // each kind of loss for each kind of call. What was asked for is done once, or a clear error says
 // that it is not known.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ask, Unavailable } from '../../src/client/ask.ts';
 import type { Options } from '../../src/client/command-options.ts';
 import { ApiError, ConnectionError, createClient, type Client } from '../../src/client/index.ts';
@@ -171,6 +171,54 @@ describe('a call whose answers are all lost', { concurrent: true }, () => {
       message: 'The response is none of the API; its status is 301.',
     });
   });
+});
+
+describe('a redirect', () => {
+  const apiKey = 'svck_live_the_key';
+  const elsewhere = async () => {
+    const other = await startReceiver();
+    onTestFinished(() => other.stop());
+    for (const code of [301, 302, 303, 307, 308])
+      receiver.on(`/to/${code}/me`, status(code, '{}', { location: `${other.url}/me` }));
+    return other;
+  };
+
+  test.each([301, 302, 303, 307, 308])('%s is not followed, and gets no key', async (code) => {
+    const other = await elsewhere();
+    const baseUrl = `${receiver.url}/to/${code}`;
+    const client = createClient({ apiKey, baseUrl, maxRetries: 0 });
+    await expect(client.me.get()).rejects.toMatchObject({
+      message: `The response is none of the API; its status is ${code}.`,
+    });
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const asked: unknown = await ask(`${baseUrl}/me`, { headers }).catch((error: unknown) => error);
+    expect(asked).not.toBeInstanceOf(Unavailable);
+    expect(asked).toMatchObject({
+      name: 'ApiError',
+      message: `The API is not at ${baseUrl}/me, which leads elsewhere (${code}).`,
+    });
+    expect(other.requests).toEqual([]);
+  });
+});
+
+test.each([
+  ['a number', '7', [7_000, 7_000]],
+  // A date has no milliseconds, and some of its time has passed.
+  ['a date', () => new Date(Date.now() + 600_000).toUTCString(), [480_000, 600_000]],
+  ['more than timers can hold', '99999999999', [3_600_000, 3_600_000]],
+  ['nothing', null, null],
+] as const)('the command waits as Retry-After says: %s', async (name, given, bounds) => {
+  const path = `/later/${name.replaceAll(' ', '-')}`;
+  const text = typeof given === 'function' ? given() : given;
+  receiver.on(path, status(429, '{}', text === null ? {} : { 'retry-after': text }));
+  const error: unknown = await ask(receiver.url + path, {}).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Unavailable);
+  const { waitMs: waited } = error as Unavailable;
+  const isAsSaid =
+    bounds === null
+      ? waited === null
+      : waited !== null && waited >= bounds[0] && waited <= bounds[1];
+  expect({ waited, isAsSaid }).toEqual({ waited, isAsSaid: true });
 });
 
 const optionsFor = (command: Options['command'], proxy: LossyProxy, path: string): Options => ({

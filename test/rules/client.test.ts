@@ -25,6 +25,8 @@ const json = (status: number, body: object, headers: Record<string, string> = {}
   new Response(JSON.stringify(body), { status, headers });
 const problem = (status: number, code: string, headers: Record<string, string> = {}): Response =>
   json(status, { status, code, title: code, request_id: 'r1', type: 'about:blank' }, headers);
+const page = (headers: Record<string, string> = {}): Response =>
+  new Response('<html>', { status: 502, headers });
 const HUNG_UP = new TypeError('fetch failed');
 
 /** A client whose calls get these answers, the last one from then on. */
@@ -99,8 +101,8 @@ describe('a call', () => {
     const error = await settle(client.me.get());
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ cause: HUNG_UP });
-    const page = clientOf([new Response('<html>', { status: 502 })], { maxRetries: 0 });
-    expect(await settle(page.client.me.get())).toBeInstanceOf(ConnectionError);
+    const gateway = clientOf([page()], { maxRetries: 0 });
+    expect(await settle(gateway.client.me.get())).toBeInstanceOf(ConnectionError);
   });
 });
 
@@ -142,6 +144,23 @@ describe('a repetition', () => {
     ]);
     await settle(client.me.get());
     expect(waits()[0]).toBeGreaterThanOrEqual(30_000);
+    expect(waits()[0]).toBeLessThan(31_000);
+  });
+
+  it.each([
+    ['a date that has passed', 'Fri, 20 Nov 2026 09:00:00 GMT', 0],
+    ['no date and no number', 'soon', 250],
+    ['a date that is too far', 'Fri, 20 Nov 2026 10:01:01 GMT', null],
+  ])('with %s in Retry-After', async (_name, at, leastMs) => {
+    vi.setSystemTime(new Date('2026-11-20T10:00:00Z'));
+    const limited = problem(429, 'rate_limited', { 'retry-after': at });
+    const { client, waits } = clientOf([limited, json(200, {})]);
+    await settle(client.me.get());
+    expect(waits()).toHaveLength(leastMs === null ? 0 : 1);
+    for (const ms of waits()) {
+      expect(ms).toBeGreaterThanOrEqual(leastMs ?? 0);
+      expect(ms).toBeLessThan(1_000);
+    }
   });
 
   it('waits longer each time without it, and ends', async () => {
@@ -155,14 +174,17 @@ describe('a repetition', () => {
   });
 
   it.each([
-    ['429 for an hour', problem(429, 'rate_limited', { 'retry-after': '3600' }), 1],
+    ['429 for a minute', problem(429, 'rate_limited', { 'retry-after': '60' }), 5],
+    ['429 for longer', problem(429, 'rate_limited', { 'retry-after': '61' }), 1],
+    ['503 for longer', problem(503, 'unavailable', { 'retry-after': '61' }), 1],
+    ['a page of a gateway, for longer', page({ 'retry-after': '61' }), 1],
     ['409 without Retry-After', problem(409, 'conflict'), 1],
     ['409 of a running call', problem(409, 'conflict', { 'retry-after': '1' }), 5],
     ['422', problem(422, 'validation_error'), 1],
     ['401', problem(401, 'unauthorized'), 1],
     ['500, once', problem(500, 'internal'), 2],
     ['503', problem(503, 'unavailable'), 5],
-    ['a page of a gateway', new Response('<html>', { status: 502 }), 5],
+    ['a page of a gateway', page(), 5],
   ])('after %s', async (_name, answer, attempts) => {
     const { client, sent } = clientOf([answer]);
     await settle(client.members.create(INVITATION));
