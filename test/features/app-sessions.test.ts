@@ -1,9 +1,12 @@
 // What a token opens, and until when: signing in, links, and signing out on all processes.
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { AppSecrets } from '../../src/core/encryption.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
-import { startTestApi, type TestApi } from '../support/api.ts';
+import { idOfToken } from '../../src/http/app/token.ts';
+import { startTestApi, TEST_APP_SECRET, type TestApi } from '../support/api.ts';
 import { appAs, appWith, codeOf, openSession, tokenOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { followLink, HOST, linkToken, sent } from '../support/session-links.ts';
 
@@ -11,6 +14,9 @@ let api: TestApi;
 /** Another process: it shares nothing but the database. */
 let other: TestApi;
 const logged: Record<string, string>[] = [];
+/** A process after a rotation of APP_SECRET, and one with a secret that is not ours. */
+let rotated: TestApi;
+let foreign: TestApi;
 /** The API's clock, in milliseconds ahead of the time. */
 let ahead = 0;
 const clock = { now: () => new Date(Date.now() + ahead), override: () => null };
@@ -23,7 +29,11 @@ beforeAll(async () => {
   const seed = makeSeed([makeTeam('a', { members: [gone] }), makeTeam('b'), makeTeam('closing')]);
   api = await startTestApi({ ...shared, seed });
   const kept = { ...database, drop: async () => undefined };
-  other = await startTestApi({ ...shared, database: kept, seed: makeSeed([]) });
+  const start = (secrets: AppSecrets) =>
+    startTestApi({ ...shared, database: kept, seed: makeSeed([]), services: { secrets } });
+  other = await start({ current: TEST_APP_SECRET, previous: null });
+  rotated = await start({ current: 'the secret of now', previous: TEST_APP_SECRET });
+  foreign = await start({ current: 'a secret of others', previous: null });
 });
 beforeEach(() => {
   logged.length = 0;
@@ -46,7 +56,8 @@ const signOut = async (headers: Record<string, string>, on = api) => {
 const said = () =>
   logged
     .filter(({ msg }) => msg !== 'request')
-    .map(({ msg, team, member, way, reason, requestId }) => {
+    .map(({ msg, team, member, way, reason, requestId, ip }) => {
+      expect(ip).toBe('127.0.0.1');
       expect(requestId).toMatch(/^[\da-f-]{36}$/);
       return [msg, team, member, way, reason].filter((part) => part !== undefined).join(' ');
     });
@@ -137,6 +148,33 @@ describe('a token for a link', () => {
   });
 });
 
+describe('the token of a session that a link opened', () => {
+  const open = async () => {
+    const { cookie } = await followLink(api, await linkToken());
+    return { cookie, token: sent(cookie).cookie.split('=')[1] ?? '' };
+  };
+
+  test('opens no other session by the route of links', async () => {
+    const { cookie, token } = await open();
+    expect(await sessionStatus((await followLink(api, token)).cookie)).toBe(401);
+    expect(await sessionStatus(cookie)).toBe(200);
+  });
+
+  test('is valid for an hour', async () => {
+    const { cookie } = await open();
+    ahead = 3_590_000;
+    expect(await sessionStatus(cookie)).toBe(200);
+    ahead = 3_601_000;
+    expect(await sessionStatus(cookie)).toBe(401);
+  });
+
+  test('is signed with APP_SECRET: a rotation signs nobody out, another secret does', async () => {
+    const { cookie } = await open();
+    expect(await sessionStatus(cookie, rotated)).toBe(200);
+    expect(await sessionStatus(cookie, foreign)).toBe(401);
+  });
+});
+
 describe('signing out', () => {
   test('ends the token of the session on all processes, and no other', async () => {
     const [token, another] = [await ownerToken(), await ownerToken(901)];
@@ -210,6 +248,22 @@ describe('signing out', () => {
 });
 
 describe('the log', () => {
+  test('tells one sign-out of two at once', async () => {
+    const token = await ownerToken(909);
+    const { headers } = await openSession(api, token);
+    // Both have found the session open before either has ended it.
+    const release = await holdLock(
+      api,
+      `insert into spent_token (team_id, id, expires_at)
+       values ('team_a', '${idOfToken(token)}', now())`,
+    );
+    const both = Promise.all([signOut(headers), signOut(headers, other)]);
+    await untilWaiting(api, 2, '%spent_token%');
+    await release();
+    expect((await both).map(({ status }) => status)).toEqual([204, 204]);
+    expect(said()).toEqual(['signed in team_a mem_a_owner token', 'signed out team_a mem_a_owner']);
+  });
+
   test('tells who signed in and out, and by which way', async () => {
     const { headers } = await openSession(api, await ownerToken(906));
     const { cookie } = await followLink(api, await linkToken());

@@ -58,12 +58,18 @@ describe('an encrypted value', () => {
 });
 
 describe('a stored secret is bound to its table, column, team and row, for good:', () => {
-  const { webhookSecret, keptResponse, crmCredentials } = ENCRYPTED_COLUMNS;
+  const { webhookSecret, earlierWebhookSecrets, keptResponse, fingerprint, crmCredentials } =
+    ENCRYPTED_COLUMNS;
 
   it.each([
     [webhookSecret.context('team_1', 'whe_1'), 'webhook_endpoint.secret:team_1/whe_1'],
     [webhookSecretContext('team_1', 'whe_1'), 'webhook_endpoint.secret:team_1/whe_1'],
+    [
+      earlierWebhookSecrets.context('team_1', 'whe_1'),
+      'webhook_endpoint.earlier_secrets:team_1/whe_1',
+    ],
     [keptResponse.context('team_1', 'key_1'), 'idempotency_record.body team_1 key_1'],
+    [fingerprint.context('team_1', 'key_1'), 'idempotency_record.fingerprint team_1 key_1'],
     [
       crmCredentials.context('team_1', 'crm_1'),
       'crm_connection.credentials_encrypted:team_1:crm_1',
@@ -71,6 +77,15 @@ describe('a stored secret is bound to its table, column, team and row, for good:
     [credentialsContext('team_1', 'crm_1'), 'crm_connection.credentials_encrypted:team_1:crm_1'],
   ])('%s', (context, expected) => {
     expect(context).toBe(expected);
+  });
+
+  it('and no two columns, teams or rows have the same', () => {
+    const contexts = Object.values(ENCRYPTED_COLUMNS).flatMap(({ context }) => [
+      context('team_1', '1'),
+      context('team_1', '2'),
+      context('team_2', '1'),
+    ]);
+    expect(new Set(contexts).size).toBe(contexts.length);
   });
 });
 

@@ -94,7 +94,7 @@ async function closeSession(exchange: AppExchange): Promise<void> {
     const { teamId } = verified.identity;
     const isNew = await spendToken(options.db.forCaller({ share: teamId }), teamId, verified);
     if (isNew) logSession(exchange, 'signed out', { team: teamId, member: caller.actor.id });
-  } else await options.entrance.refused(request);
+  }
   response
     .clearCookie(cookieOf(options.publicUrl), cookieOptions(options.publicUrl))
     .status(204)

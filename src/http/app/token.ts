@@ -81,10 +81,13 @@ const claims = z.discriminatedUnion('kind', [
 ]);
 
 /**
- * Returns the function that reads a token of the host application. It throws `unavailable` when the
- * published keys cannot be fetched.
+ * Returns the function that reads a token of the host application, whatever it opens. It throws
+ * `unavailable` when the published keys cannot be fetched.
  */
-export function createTokenVerifier(key: TokenKey, clock: Clock): VerifyToken {
+export function createTokenVerifier(
+  key: TokenKey,
+  clock: Clock,
+): (token: string) => Promise<VerifiedToken | null> {
   const options: JWTVerifyOptions = {
     issuer: TOKEN_ISSUER,
     audience: TOKEN_AUDIENCE,
@@ -93,12 +96,12 @@ export function createTokenVerifier(key: TokenKey, clock: Clock): VerifyToken {
     clockTolerance: CLOCK_TOLERANCE_S,
   };
   const verify = verifierOf(key);
-  return async (token, wanted) => {
+  return async (token) => {
     const now = clock.now();
     try {
       const payload = await verify(token, { ...options, currentDate: now });
       const verified = toVerified(token, payload);
-      return verified?.opens === wanted && isInTime(verified, now) ? verified : null;
+      return verified && isInTime(verified, now) ? verified : null;
     } catch (error) {
       if (error instanceof ProblemError) throw error;
       // jose throws many errors for an invalid token. The caller need not tell them apart.

@@ -9,7 +9,9 @@ export function createVerifier({
 }: Pick<TrpcOptions, 'tokenKey' | 'services'>): VerifyToken {
   const verifyOfHost = tokenKey ? createTokenVerifier(tokenKey, services.clock) : async () => null;
   return async (token, wanted) => {
-    if (!isSessionToken(token)) return verifyOfHost(token, wanted);
-    return wanted === 'app' ? verifySessionToken(token, services) : null;
+    const verified = await (isSessionToken(token)
+      ? verifySessionToken(token, services)
+      : verifyOfHost(token));
+    return verified?.opens === wanted ? verified : null;
   };
 }
