@@ -134,6 +134,7 @@ describe('the package', () => {
         'command',
         'forward',
         'listen',
+        'retry-after',
         'trigger',
         'webhook-delivery',
         'webhook-verification',
