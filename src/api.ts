@@ -43,7 +43,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
     onError: (error, leftOut) =>
       logger.warn({ err: error, leftOut }, 'could not write the request log yet'),
   });
-  const { server, suspect } = createGuardedServer({
+  const { server, suspect, onBroken } = createGuardedServer({
     onFull: () => logger.warn('there is no room for more connections'),
   });
   const requests = trackRequests(server);
@@ -62,7 +62,7 @@ export async function startApi(config: Config): Promise<Required<Part> & { port:
       const publicUrl =
         config.port === 0 ? config.publicUrl.replace(/:0$/, `:${port}`) : config.publicUrl;
       server.on('request', appOf({ ...parts, publicUrl, suspect }));
-      server.on('clientError', answerBrokenRequest(publicUrl));
+      onBroken(answerBrokenRequest(publicUrl));
       server.on('error', (error) => logger.error({ err: error }, 'could not accept a connection'));
     });
     const { port } = listening;

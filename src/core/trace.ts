@@ -11,14 +11,18 @@ export interface Trace {
   /** Adds a step that has ended: a statement, by its name. `code` is that of its error. */
   step(name: string, sentAt: number, code: string | null): void;
   /** Adds an event that the call raises. Returns the `traceparent` that is stored with it. */
-  event(type: string, id: string): string;
+  event(type: string, id: string): string | null;
 }
 
 /** The trace of a request. */
 export interface RequestTrace extends Trace {
-  /** null: it only passes the caller's `traceparent` on. */
-  readonly traceId: string | null;
-  end(outcome: RequestOutcome): void;
+  /**
+   * The caller has a valid key or token, so that the caller's `traceparent` counts. It counts for
+   * nothing if this is not called before the first event and the end.
+   */
+  known(): void;
+  /** Returns the id of the trace. null: the request was not traced. */
+  end(outcome: RequestOutcome): string | null;
 }
 
 export interface RequestOutcome {
@@ -30,8 +34,6 @@ export interface RequestOutcome {
   /** The code of the problem in the response. */
   readonly code: string | null;
   readonly teamId: string | null;
-  /** False: a stranger called. A stranger's wish to be traced counts for nothing. */
-  readonly isKnown: boolean;
 }
 
 /** The trace of one attempt to deliver an event. */

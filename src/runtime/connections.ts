@@ -5,10 +5,11 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createLine, type Leave } from '../core/line.ts';
 import { networkOf, normalizeIp } from '../core/network.ts';
 import { createRoom, type Room } from './connection-room.ts';
-import { trackExchanges } from './exchanges.ts';
+import { trackExchanges, type Exchanges } from './exchanges.ts';
 
 export interface ConnectionLimits {
   /** The most open connections. */
@@ -52,7 +53,15 @@ export interface GuardedServer {
    * the caller's own, not a proxy's.
    */
   readonly suspect: (socket: Socket) => void;
+  /**
+   * Sets what answers a connection whose bytes are no HTTP, or come too late. It is called only if
+   * its answer cannot be taken for that of another request.
+   */
+  readonly onBroken: (answer: AnswerBroken) => void;
 }
+
+/** Answers what the parser has refused, and ends the connection. */
+export type AnswerBroken = (error: NodeJS.ErrnoException, socket: Socket) => void;
 
 /**
  * Creates a server that keeps the limits. `onFull` is called when connections have to make room, at
@@ -77,7 +86,7 @@ export function createGuardedServer(
   });
   const reading = closeUnread(limits);
   const deadline = closeLate(server, limits);
-  trackExchanges(server, ({ socket }, response, open) => {
+  const exchangesOf = trackExchanges(server, ({ socket }, response, open) => {
     room.move(socket, 'busy');
     const endDeadline = deadline.begin(socket);
     response.once('prefinish', () => reading.begin(socket));
@@ -88,7 +97,43 @@ export function createGuardedServer(
       if (left === 0) room.move(socket, 'idle');
     };
   });
-  return { server, suspect: floods.suspect };
+  const onBroken: GuardedServer['onBroken'] = (answer) =>
+    void server.on('clientError', endBroken(exchangesOf, answer));
+  return { server, suspect: floods.suspect, onBroken };
+}
+
+/**
+ * Ends a connection whose bytes the parser has refused. The client reads answers in the order of
+ * its requests. So while one waits for its answer, nothing is said about what came behind it: the
+ * connection ends with the last answer that is owed. The same holds for a request that has its
+ * answer, and whose body is what was refused.
+ */
+function endBroken(
+  exchangesOf: (socket: Socket) => Exchanges,
+  answer: AnswerBroken,
+): (error: NodeJS.ErrnoException, socket: Duplex) => void {
+  const ending = new WeakSet<Socket>();
+  return (error, stream) => {
+    const socket = stream as Socket;
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    // The parser refuses each packet that comes from now on, too.
+    if (ending.has(socket)) return;
+    ending.add(socket);
+    const { open, answeredEarly } = exchangesOf(socket);
+    const owed = [...open].findLast(({ request }) => request.complete)?.response;
+    if (owed) {
+      if (!owed.headersSent) owed.setHeader('Connection', 'close');
+      owed.once('close', () => socket.destroySoon());
+      return;
+    }
+    const [own] = open;
+    const isAnswered = own?.response.headersSent ?? answeredEarly?.complete === false;
+    if (isAnswered) socket.destroySoon();
+    else answer(error, socket);
+  };
 }
 
 function toMakeRoom(room: Room, onFull?: () => void): (socket: Socket) => void {

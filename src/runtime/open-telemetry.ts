@@ -6,9 +6,12 @@
  *  * Without a `traceparent`, chance does (OTEL_TRACES_SAMPLER_ARG). The number is ours: a caller
  *    could choose a trace id that a ratio of ids always takes.
  *  * With one, and a sampler `parentbased_…`, its flag does, if we know the caller by an API key or
- *    a token. Their rate limits bound what they can ask for. The wish of a stranger to be traced
- *    counts for nothing beyond the chance of everybody, and is dropped at the end of the request.
- *  * A request that is not traced passes the caller's `traceparent` on, marked as not sampled.
+ *    a token. Their rate limits bound what they can ask for.
+ *  * A stranger's `traceparent` counts as none: it neither asks for a trace nor hides from one, and
+ *    a stranger's request is in a trace of its own. So the decision waits until the caller is
+ *    known, and what is told before is kept until the end.
+ *  * A request that is not traced passes the `traceparent` of a known caller on, marked as not
+ *    sampled.
  * `tracestate` is not passed on: it may hold anything.
  *
  * An event takes the span of its creation with it. Each attempt is a child of that span, not a root
@@ -119,57 +122,52 @@ function beginRequest(
 ): RequestTrace | null {
   const byChance = Math.random() < sampling.ratio;
   const parent = header === undefined ? null : parse(header);
-  const isAsked = sampling.followsCallers && parent ? parent.isSampled : byChance;
-  if (isAsked) return recordRequest({ tracer, parent, byChance, startedAt });
-  return parent && passOn(parent.unsampled);
-}
-
-function passOn(traceparent: string): RequestTrace {
-  return {
-    traceId: null,
-    step: () => undefined,
-    event: () => traceparent,
-    end: () => undefined,
-  };
-}
-
-interface Recording {
-  readonly tracer: Tracer;
-  readonly parent: Parent | null;
-  /** Whether the request is traced even if a stranger made it. */
-  readonly byChance: boolean;
-  readonly startedAt: number;
-}
-
-function recordRequest({ tracer, parent, byChance, startedAt }: Recording): RequestTrace {
+  if (parent === null && !byChance) return null;
   const clock = createClock();
-  const options = { kind: SpanKind.SERVER, startTime: clock(startedAt) };
-  const span = tracer.startSpan('request', options, parent?.context ?? ROOT_CONTEXT);
-  const inside = api.setSpan(ROOT_CONTEXT, span);
-  // A span that has ended is sent, and whether to send any is known only at the end.
-  const ends: (() => void)[] = [];
+  const begin = (by: Parent | null): Course => {
+    const isTraced = by && sampling.followsCallers ? by.isSampled : byChance;
+    if (!isTraced) return { span: null, unsampled: by?.unsampled ?? null };
+    const options = { kind: SpanKind.SERVER, startTime: clock(startedAt) };
+    const span = tracer.startSpan('request', options, by?.context ?? ROOT_CONTEXT);
+    return { span, inside: api.setSpan(ROOT_CONTEXT, span) };
+  };
+  let course: Course | null = null;
+  const ofStranger = (): Course => (course ??= begin(null));
+  const steps: ((inside: Context) => void)[] = [];
   return {
-    traceId: span.spanContext().traceId,
+    known: () => {
+      course ??= begin(parent);
+    },
     step: (name, sentAt, code) => {
-      const endTime = clock(performance.now());
-      ends.push(() => addStatement(tracer, inside, { name, code, sentAt: clock(sentAt), endTime }));
+      if (course?.span === null) return;
+      const of = { name, code, sentAt: clock(sentAt), endTime: clock(performance.now()) };
+      steps.push((inside) => addStatement(tracer, inside, of));
     },
     event: (type, id) => {
+      const { span, inside, unsampled } = ofStranger();
+      if (span === null) return unsampled;
       const startTime = clock(performance.now());
       const attributes = eventAttributes('create', type, id);
       const options = { kind: SpanKind.PRODUCER, startTime, attributes };
       const created = tracer.startSpan(`create ${type}`, options, inside);
-      ends.push(() => created.end(startTime));
+      created.end(startTime);
       return formatTraceparent(created.spanContext());
     },
     end: (outcome) => {
-      if (!byChance && !outcome.isKnown) return;
-      for (const end of ends) end();
+      const { span, inside } = ofStranger();
+      if (span === null) return null;
+      for (const add of steps) add(inside);
       describeRequest(span, outcome);
       span.end(clock(performance.now()));
+      return span.spanContext().traceId;
     },
   };
 }
+
+/** What was decided about a request: it is in a trace, or passes one on that does not record it. */
+type Course =
+  | { readonly span: Span; readonly inside: Context; readonly unsampled?: never }
+  | { readonly span: null; readonly inside?: never; readonly unsampled: string | null };
 
 /**
  * Returns what turns times of performance.now() into those of the wall clock. A process that runs

@@ -278,6 +278,60 @@ describe('traces of callers', () => {
   });
 });
 
+describe('traces of strangers', () => {
+  let spans: ExportedSpan[];
+  let log: string;
+
+  beforeAll(async () => {
+    const traces = await startTraceReceiver();
+    const api = await startApiProcess(database.url, {
+      LOG_LEVEL: 'info',
+      OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+    });
+    const call = createCall(api.url);
+    const by = (digit: string, flags?: string) => ({
+      headers: { traceparent: traceparentOf(digit, flags) },
+    });
+    await call(null, 'GET', '/me', by('1'));
+    await call(`${key}x`, 'GET', '/me', by('2', '00'));
+    await fetch(`${api.url}/trpc/v1.me.get`, by('3'));
+    await fetch(`${api.url}/trpc/v1.me.get`, by('4', '00'));
+    await call(key, 'GET', '/users', by('5', '00'));
+    // The read of a key that the process knows begins before its authentication has ended.
+    await call(key, 'GET', '/users', by('6'));
+    await api.kill('SIGTERM');
+    log = api.output();
+    spans = traces.spans();
+  });
+
+  test('are their own, whatever they ask for', () => {
+    const roots = spans.filter(({ kind, traceId }) => kind === 'server' && traceId !== SIX);
+    const names = ['GET /me', 'GET /me', 'GET /trpc', 'GET /trpc'];
+    expect(roots.map(({ name, parentId }) => [name, parentId])).toEqual(
+      names.map((name) => [name, null]),
+    );
+    const given = roots.filter(({ traceId }) => new Set(traceId).size === 1);
+    expect(given).toEqual([]);
+    expect(new Set(roots.map(({ traceId }) => traceId)).size).toBe(4);
+    for (const { traceId } of roots.slice(0, 2)) expect(log).toContain(`"trace":"${traceId}"`);
+    expect(log).not.toMatch(/"trace":"([1-5])\1{31}"/);
+  });
+
+  test('have what was told before anybody knew who calls, and leave nothing apart', () => {
+    const ids = new Set(spans.map(({ spanId }) => spanId));
+    const apart = spans.filter(({ parentId }) => parentId !== null && !ids.has(parentId));
+    expect(apart.map(({ name, traceId }) => [name, traceId])).toEqual([['GET /users', SIX]]);
+    const counts = Object.groupBy(spans, ({ name }) => name);
+    expect(counts['http.authenticate']).toHaveLength(3);
+    expect(counts['http.authenticateCaller']).toHaveLength(2);
+    const [list] = counts['members.list'] ?? [];
+    expect(list?.traceId).toBe(SIX);
+  });
+
+  const SIX = '6'.repeat(32);
+});
+
 describe.concurrent('a process', () => {
   test('without an address loads, stores and sends nothing of it', async () => {
     const coverage = await mkdtemp(join(tmpdir(), 'coverage-'));
@@ -314,42 +368,42 @@ describe.concurrent('a process', () => {
 });
 
 describe('the decision', () => {
-  const NOBODY = { route: '/me', method: 'GET', status: 401, requestId: 'r', code: null } as const;
-  const known = { ...NOBODY, teamId: 'team_a', isKnown: true };
-  const stranger = { ...NOBODY, teamId: null, isKnown: false };
+  const OUTCOME = { route: '/me', method: 'GET', status: 200, requestId: 'r', code: null } as const;
 
   async function tracesBy(
     sampling: Sampling,
     header: string | undefined,
-    outcome: typeof known | typeof stranger,
+    caller: 'known' | 'a stranger',
     calls = 1,
   ): Promise<number> {
     const traces = await startTraceReceiver();
     const settings = { endpoint: traces.url, serviceName: 'test', sampling };
     const tracing = createTracing(settings, pino({ level: 'silent' }));
-    for (let count = 0; count < calls; count += 1)
-      tracing.request(header, performance.now())?.end(outcome);
+    for (let count = 0; count < calls; count += 1) {
+      const trace = tracing.request(header, performance.now());
+      if (caller === 'known') trace?.known();
+      trace?.end({ ...OUTCOME, teamId: null });
+    }
     await tracing.stop();
     return traces.spans().length;
   }
 
-  test.each([
-    ['nobody asks', { ratio: 1, followsCallers: true }, undefined, stranger, 1],
-    ['a stranger does not ask', { ratio: 1, followsCallers: true }, '00', stranger, 0],
-    ['a stranger asks', { ratio: 0, followsCallers: true }, '01', stranger, 0],
-    ['a stranger asks and chance agrees', { ratio: 1, followsCallers: true }, '01', stranger, 1],
-    ['somebody known asks', { ratio: 0, followsCallers: true }, '01', known, 1],
-    ['somebody known does not ask', { ratio: 1, followsCallers: true }, '00', known, 0],
-    ['an ignored wish', { ratio: 0, followsCallers: false }, '01', known, 0],
-    ['an ignored refusal', { ratio: 1, followsCallers: false }, '00', known, 1],
-  ])('is right if it is: %s', async (_case, sampling, flags, outcome, count) => {
+  test.each<readonly [string, Sampling, string | undefined, 'known' | 'a stranger', number]>([
+    ['nobody asks', { ratio: 1, followsCallers: true }, undefined, 'a stranger', 1],
+    ['a stranger asks for none', { ratio: 1, followsCallers: true }, '00', 'a stranger', 1],
+    ['a stranger asks', { ratio: 0, followsCallers: true }, '01', 'a stranger', 0],
+    ['somebody known asks', { ratio: 0, followsCallers: true }, '01', 'known', 1],
+    ['somebody known asks for none', { ratio: 1, followsCallers: true }, '00', 'known', 0],
+    ['an ignored wish', { ratio: 0, followsCallers: false }, '01', 'known', 0],
+    ['an ignored refusal', { ratio: 1, followsCallers: false }, '00', 'known', 1],
+  ])('is right if it is: %s', async (_case, sampling, flags, caller, count) => {
     const header = flags && traceparentOf('1', flags);
-    expect(await tracesBy(sampling, header, outcome)).toBe(count);
+    expect(await tracesBy(sampling, header, caller)).toBe(count);
   });
 
   test('is a matter of chance for callers without a wish', async () => {
     const sampling = { ratio: 0.5, followsCallers: true };
-    const count = await tracesBy(sampling, undefined, known, 400);
+    const count = await tracesBy(sampling, undefined, 'known', 400);
     // Beyond 100 and 300 once in 10^24 runs.
     expect(count).toBeGreaterThan(100);
     expect(count).toBeLessThan(300);
@@ -366,7 +420,7 @@ test('a receiver of traces that hangs does not hold up the stop, and the log tel
   const tracing = createTracing(settings, logger, 3_000);
   const outcome = { route: '/me', method: 'GET', status: 200, requestId: 'r', code: null };
   const trace = tracing.request(undefined, performance.now());
-  trace?.end({ ...outcome, teamId: 'team_a', isKnown: true });
+  trace?.end({ ...outcome, teamId: 'team_a' });
   await tracing.stop();
   expect(logged.join()).toContain('traces could not be sent');
   await silent.arrived('/v1/traces');

@@ -25,9 +25,12 @@ async function serve(
   listener: RequestListener = (_request, response) => response.end('ok'),
 ) {
   const full: number[] = [];
-  const { server, suspect } = createGuardedServer({ limits, onFull: () => full.push(1) });
+  const { server, suspect, onBroken } = createGuardedServer({
+    limits,
+    onFull: () => full.push(1),
+  });
   server.on('request', listener);
-  server.on('clientError', answerBrokenRequest('http://x'));
+  onBroken(answerBrokenRequest('http://x'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -262,5 +265,103 @@ describe('a connection is closed', () => {
     expect(await readToEnd(fresh)).toBe('');
     expect(await readToEnd(await open())).toBe('');
     await ask(known);
+  });
+});
+
+describe('bytes that are no HTTP', () => {
+  const GARBAGE = 'no request\r\n\r\n';
+
+  /** Answers requests, named by their path, when the test says so. */
+  async function serveSlowly(limits: Partial<ConnectionLimits> = {}) {
+    const waiting = new Map<string, ServerResponse>();
+    const served = await serve(limits, ({ url = '' }, response) => {
+      waiting.set(url, response);
+    });
+    const send = async (client: Client, text: string, event: 'request' | 'clientError') => {
+      const arrived = once(served.server, event);
+      client.socket.write(text);
+      await arrived;
+    };
+    const answer = (name: string): void => void waiting.get(`/${name}`)?.end(`${name} is done`);
+    return { ...served, send, answer, waiting };
+  }
+  const get = (name: string): string => `GET /${name} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const chunked = (name: string): string =>
+    `POST /${name} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  /** The status of each response, and whether it says that the connection closes. */
+  const answersIn = (received: string): [string, boolean][] =>
+    received
+      .split(/(?=HTTP\/1\.1 \d{3} )/)
+      .map((each) => [each.slice(9, 12), /^Connection: close\r$/im.test(each)]);
+
+  test('on an idle connection are 400', async () => {
+    const { open } = await serve({});
+    const [fresh, used] = [await open(), await open()];
+    await ask(used);
+    for (const client of [fresh, used]) {
+      client.socket.write(GARBAGE);
+      expect(answersIn(await readToEnd(client))).toEqual([['400', true]]);
+    }
+  });
+
+  test.each([
+    ['behind a request, in one packet', [get('first') + GARBAGE]],
+    ['behind a request that is being answered', [get('first'), GARBAGE]],
+    ['again and again', [get('first'), GARBAGE, GARBAGE, GARBAGE]],
+    ['in the body of the request behind', [get('first'), `${chunked('second')}zzz\r\n`]],
+  ])('are not answered %s', async (_name, packets) => {
+    const { open, send, answer } = await serveSlowly();
+    const client = await open();
+    for (const packet of packets)
+      await send(client, packet, packet === get('first') ? 'request' : 'clientError');
+    answer('first');
+    expect(answersIn(await readToEnd(client))).toEqual([['200', true]]);
+  });
+
+  test('are not answered behind two requests, which both are', async () => {
+    const { open, send, answer } = await serveSlowly();
+    const client = await open();
+    await send(client, get('first') + get('second') + GARBAGE, 'clientError');
+    answer('second');
+    answer('first');
+    const received = await readToEnd(client);
+    expect(answersIn(received)).toEqual([
+      ['200', false],
+      ['200', true],
+    ]);
+    expect(received).toMatch(/first is done.*second is done/s);
+  });
+
+  test('behind a response that has begun end the connection with it', async () => {
+    const { open, send, waiting } = await serveSlowly();
+    const client = await open();
+    await send(client, get('first'), 'request');
+    waiting.get('/first')?.writeHead(200, { 'Content-Length': 4 }).write('ha');
+    await send(client, GARBAGE, 'clientError');
+    waiting.get('/first')?.end('lf');
+    const received = await readToEnd(client);
+    expect(answersIn(received)).toEqual([['200', false]]);
+    expect(received).toMatch(/\r\n\r\nhalf$/);
+  });
+
+  test('in the body of the only request are 400, unless it has its answer', async () => {
+    const { open, send, answer } = await serveSlowly();
+    const [waits, answered] = [await open(), await open()];
+    await send(waits, chunked('waits'), 'request');
+    waits.socket.write('zzz\r\n');
+    expect(answersIn(await readToEnd(waits))).toEqual([['400', true]]);
+    await send(answered, chunked('early'), 'request');
+    answer('early');
+    await answered.receives('early is done');
+    answered.socket.write('zzz\r\n');
+    expect(await readToEnd(answered)).toBe('');
+  });
+
+  test('or that come too late are not answered behind a request', async () => {
+    const { open, send, answer } = await serveSlowly({ ...FAST, headersTimeoutMs: 200 });
+    const client = await open();
+    await send(client, get('first') + get('second').slice(0, -2), 'clientError');
+    answer('first');
+    expect(answersIn(await readToEnd(client))).toEqual([['200', true]]);
   });
 });

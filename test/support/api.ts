@@ -134,7 +134,9 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
     onError: () => undefined,
     ...(quickStatementMs !== undefined && { quickStatementMs }),
   });
-  const { server, suspect } = createGuardedServer({ limits: options.connectionLimits ?? {} });
+  const { server, suspect, onBroken } = createGuardedServer({
+    limits: options.connectionLimits ?? {},
+  });
   const stop = once(async () => {
     server.closeAllConnections();
     if (server.listening) await new Promise((done) => server.close(done));
@@ -150,7 +152,7 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const loggedErrors: string[] = [];
   const app = createApp({ ...appOptions(options, { db, url, loggedErrors }), suspect });
   server.on('request', app);
-  server.on('clientError', answerBrokenRequest(url));
+  onBroken(answerBrokenRequest(url));
   const keys = collect(seeded, 'api_keys');
   return {
     url,

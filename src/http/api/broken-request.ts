@@ -19,12 +19,8 @@ const LINGER_MS = 1_000;
  */
 export function answerBrokenRequest(
   publicUrl: string,
-): (error: Error & { code?: string }, socket: Duplex) => void {
+): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   return (error, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
     const status = STATUSES[error.code ?? ''] ?? 400;
     const { headers, body } = describe(publicUrl, status);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

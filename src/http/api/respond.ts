@@ -2,7 +2,6 @@
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
-import type { RequestTrace } from '../../core/trace.ts';
 import type { Authentication } from './authenticate.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
@@ -132,7 +131,7 @@ function unknownRate({ limits, services }: RestOptions): Authentication['rate'] 
  * or a body.
  */
 export function finish(exchange: RestExchange): void {
-  const { options, request, response, requestId, authentication, problemText, trace } = exchange;
+  const { options, request, response, requestId, authentication, problemText } = exchange;
   const ms = performance.now() - exchange.startedAt;
   const route = routeOf(exchange);
   const { statusCode: status } = response;
@@ -165,25 +164,24 @@ export function finish(exchange: RestExchange): void {
       team,
       key,
       ip,
-      trace: trace?.traceId ?? undefined,
+      trace: endTrace(exchange) ?? undefined,
     },
     'request',
   );
-  if (trace) endTrace(exchange, trace);
 }
 
-function endTrace(exchange: RestExchange, trace: RequestTrace): void {
-  const { request, response, requestId, authentication, problemText } = exchange;
+/** Returns the id of the trace. null: the request was not traced. */
+function endTrace(exchange: RestExchange): string | null {
+  const { request, response, requestId, authentication, problemText, trace } = exchange;
+  if (trace === null) return null;
   const problem = problemText === null ? null : (JSON.parse(problemText) as { code: string });
-  const teamId = authentication?.tenant?.team.id ?? null;
-  trace.end({
+  return trace.end({
     route: routeOf(exchange),
     method: request.method ?? '',
     status: response.statusCode,
     requestId,
     code: problem?.code ?? null,
-    teamId,
-    isKnown: teamId !== null,
+    teamId: authentication?.tenant?.team.id ?? null,
   });
 }
 

@@ -158,6 +158,7 @@ async function admit(
   exchange.trace?.step('http.authenticate', exchange.startedAt, null);
   options.entrance.known(request);
   const { tenant, counted, rate } = exchange.authentication;
+  if (tenant) exchange.trace?.known();
   if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
   if (!counted) throw new ProblemError('rate_limited', { retry_after: rate.resetS });
   if (match.kind === 'unknown') throw new ProblemError('not_found');

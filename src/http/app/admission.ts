@@ -51,7 +51,7 @@ export interface AppExchange {
   /** null: the request is not traced. */
   readonly trace: RequestTrace | null;
   /** What the trace has to tell of the request so far. */
-  readonly told: { route: string; code: string | null; teamId: string | null; isKnown: boolean };
+  readonly told: { route: string; code: string | null; teamId: string | null };
 }
 
 /** Gives the request an id and sets the headers that every response has. */
@@ -63,7 +63,7 @@ export function beginExchange(
   given.response.setHeader('X-Request-Id', requestId);
   given.response.setHeader('Cache-Control', 'no-store');
   const language = negotiateLanguage(given.request.headers['accept-language']);
-  const told = { route: '/trpc', code: null, teamId: null, isKnown: false };
+  const told = { route: '/trpc', code: null, teamId: null };
   return { ...given, requestId, language, trace, told };
 }
 
@@ -106,7 +106,7 @@ export async function admit(
   });
   // A service is known by its token alone.
   if (identity?.kind !== 'platform') exchange.trace?.step('http.authenticateCaller', askedAt, null);
-  exchange.told.isKnown = caller !== null;
+  if (caller) exchange.trace?.known();
   exchange.told.teamId = caller?.team?.id ?? null;
   options.entrance.known(request);
   if (rate) {
