@@ -14,8 +14,12 @@ import {
 } from './fan-out-store.ts';
 import type { Loop } from './loop.ts';
 
-/** Few, because each event may have 50 subscribers, and claims wait for the fan-out. */
-const EVENTS_PER_FAN_OUT = { least: 5, most: 50 };
+/**
+ * A new event waits for the whole fan-out of others, so each makes about so many deliveries, which
+ * takes 20 ms.
+ */
+const DELIVERIES_PER_FAN_OUT = 200;
+const EVENTS_PER_FAN_OUT = { first: 5, most: 50 };
 /**
  * A delivery that is claimed when it is inserted costs a third less than one that is claimed later.
  * So events wait while the queues are full, but no longer than this.
@@ -34,13 +38,15 @@ export function mayFanOut({ queues, state }: Loop): boolean {
 /**
  * How many events to take: as many as there is room for their deliveries. What is left over waits
  * unclaimed, and then the endpoint's new ones are left over, too. A shard's loop has little room,
- * and many round trips for each fan-out, so it takes more.
+ * and many round trips for each fan-out, so it takes more. Each event may have 50 subscribers, so
+ * the first of many events are few.
  */
 function eventsToTake({ options, queues, state }: Loop): number {
-  const { least, most } = EVENTS_PER_FAN_OUT;
-  const room = queues.capacity();
-  if (room === 0 || options.db.shard) return most;
-  return Math.min(most, Math.max(least, Math.floor(room / state.deliveriesPerEvent)));
+  const { first, most } = EVENTS_PER_FAN_OUT;
+  const room = (!options.db.shard && queues.capacity()) || DELIVERIES_PER_FAN_OUT;
+  const deliveries = Math.min(room, DELIVERIES_PER_FAN_OUT);
+  const byRoom = Math.max(1, Math.floor(deliveries / state.deliveriesPerEvent));
+  return Math.min(most, Math.max(first, 2 * state.eventsTaken), byRoom);
 }
 
 /**
@@ -114,8 +120,11 @@ function noteTaken(
   state.fanOutNext = isAll || state.fanOutNext === 'newest' ? 'oldest' : 'newest';
   // If all of them were busy, the next tick takes others.
   if (!isAll && free.length > 0) state.wanted.events = true;
+  state.eventsTaken = events;
   // If some were busy, the next fan-out takes more, to get past them.
-  if (events > 0) state.deliveriesPerEvent = free.length < rows.length ? 1 : rows.length / events;
+  if (free.length < rows.length) state.deliveriesPerEvent = 1;
+  else if (events > 0)
+    state.deliveriesPerEvent = Math.max(rows.length / events, state.deliveriesPerEvent / 2);
 }
 
 /** Leaves out the events with a busy subscriber. They are taken again later. */

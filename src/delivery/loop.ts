@@ -133,10 +133,12 @@ export interface LoopState {
    */
   fanOutNext: 'oldest' | 'newest';
   /**
-   * How many deliveries an event of the last fan-out made; 1 if some of its events had to wait.
-   * Written and read by fan-out.ts.
+   * How many deliveries an event makes, by the last fan-outs; 1 if some events of the last one had
+   * to wait. Written and read by fan-out.ts.
    */
   deliveriesPerEvent: number;
+  /** How many events the last fan-out took. Written and read by fan-out.ts. */
+  eventsTaken: number;
   /** Signing secrets of the endpoints in memory. Written and read by attempts.ts. */
   readonly secrets: WeakMap<EndpointQueue, OpenedSecrets>;
   /**
@@ -155,6 +157,8 @@ export interface LoopState {
   skipsLocked: boolean;
   /** The writing of results that runs now, or null. Written by results.ts; awaited by stop. */
   flushing: Promise<void> | null;
+  /** The analysis of tables that runs now, or null. Written by rounds.ts; awaited by stop. */
+  analyzing: Promise<void> | null;
 }
 
 /** Returns a loop in the mode `running`. `startRounds` is the function of rounds.ts. */
@@ -187,12 +191,14 @@ export function newLoop(options: DispatcherOptions, startRounds: (loop: Loop) =>
       fannedOutAtMs: -Infinity,
       fanOutNext: 'oldest',
       deliveriesPerEvent: 1,
+      eventsTaken: 0,
       secrets: new WeakMap(),
       unwritten: new Set(),
       results: [],
       postponed: [],
       skipsLocked: false,
       flushing: null,
+      analyzing: null,
     },
   };
   return loop;

@@ -11,6 +11,7 @@ import {
 } from './claim-store.ts';
 import { claim } from './claims.ts';
 import { fanOut, mayFanOut } from './fan-out.ts';
+import { analyzeGrown } from './growth-store.ts';
 import type { Loop } from './loop.ts';
 import { hasSearch, noticeWorkers, search, searchAll } from './search.ts';
 import { WAITING_STATUSES, waitsAs } from './waiting-store.ts';
@@ -75,6 +76,7 @@ async function round(loop: Loop, isTick: boolean, release: boolean): Promise<voi
   if (isTick) {
     await noticeWorkers(loop);
     await recover(loop);
+    if (loop.state.unwritten.size > 0) analyze(loop);
   }
   if (isTick || release) await releaseUnused(loop, performance.now() - CLAIM_STALE_MS);
   if (mayFanOut(loop)) accept(loop, await fanOut(loop));
@@ -103,6 +105,17 @@ async function recover(loop: Loop): Promise<void> {
   }
   for (const row of released)
     queues.setMore(queues.queueOf(row.team_id, row.endpoint_id), waitsAs(row));
+}
+
+/** Keeps plans right, beside the rounds, which need not wait for it. */
+function analyze({ options, state }: Loop): void {
+  state.analyzing ??= analyzeGrown(options.db)
+    .catch((err: unknown) =>
+      options.logger.warn({ err }, 'tables that have grown could not be analyzed'),
+    )
+    .finally(() => {
+      state.analyzing = null;
+    });
 }
 
 /** Returns the keys of the deliveries that wait in the queues, or whose result is not written. */

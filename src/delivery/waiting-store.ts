@@ -57,10 +57,10 @@ export const FIRST_ENDPOINT: EndpointRef = { team_id: '', endpoint_id: '' };
 function endpointsText(status: WaitingStatus, after: string, limit: string): string {
   const { isWaiting, order, endpoint } = WAITING[status];
   const next = (than: string): string => `
-      select team_id, endpoint_id
+      select team_id, endpoint_id, due_at
       from webhook_delivery
       where ${isWaiting} and (team_id, endpoint_id) > (${than})
-      order by team_id, endpoint_id
+      order by team_id, endpoint_id, ${order}
       limit 1`;
   return `
     with recursive endpoint as (
@@ -71,21 +71,14 @@ function endpointsText(status: WaitingStatus, after: string, limit: string): str
       cross join lateral (${next('e.team_id, e.endpoint_id')}) found
       where e.place < ${limit}
     )
-    select e.team_id, e.endpoint_id, e.place, w.${endpoint} as is_open, d.due_at
+    select e.team_id, e.endpoint_id, e.place, w.${endpoint} as is_open, e.due_at
     from endpoint e
     left join lateral (
       select status
       from webhook_endpoint
       where team_id = e.team_id and id = e.endpoint_id
       limit 1
-    ) w on true
-    cross join lateral (
-      select due_at
-      from webhook_delivery
-      where team_id = e.team_id and endpoint_id = e.endpoint_id and ${isWaiting}
-      order by ${order}
-      limit 1
-    ) d`;
+    ) w on true`;
 }
 
 // The row at the limit is returned even if nothing is due there: the next search begins after it.

@@ -333,7 +333,7 @@ describe('the delivery loop', () => {
       expect(numbersAt(path).toSorted((one, other) => one - other)).toEqual(inOrder);
   });
 
-  test('while very many events wait, it takes the oldest and newest in turn, 50 each', async () => {
+  test('while very many events wait, it takes old and new ones in turns that grow', async () => {
     await client.query(`update webhook_endpoint set status = 'disabled'`);
     await writeEvents(1, 1000, false);
     await startLoop(countingClock());
@@ -344,9 +344,13 @@ describe('the delivery loop', () => {
          count(*)::int as count
        from event group by fanned_out_at order by fanned_out_at`,
     );
-    const turns = Array.from({ length: 20 }, (_, n) => {
-      const first = n % 2 ? 1000 - 50 * ((n + 1) / 2) + 1 : 50 * (n / 2) + 1;
-      return { first, last: first + 49, count: 50 };
+    const sizes = [5, 10, 20, 40, ...Array.from({ length: 18 }, () => 50), 25];
+    const left = { first: 1, last: 1000 };
+    const turns = sizes.map((count, n) => {
+      const first = n % 2 ? left.last - count + 1 : left.first;
+      if (n % 2) left.last -= count;
+      else left.first += count;
+      return { first, last: first + count - 1, count };
     });
     expect(taken).toEqual(turns);
   });

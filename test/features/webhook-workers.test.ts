@@ -166,6 +166,30 @@ describe('two workers', LIMIT, () => {
   });
 });
 
+describe('a burst of events', LIMIT, () => {
+  const rowsWhenAnalyzed = async (): Promise<number> => {
+    const { rows } = await client.query(
+      `select reltuples::int as count from pg_class where oid = 'webhook_delivery'::regclass`,
+    );
+    return rows[0].count;
+  };
+
+  // Sessions keep the plans that were made for a few rows. The tests' Postgres analyzes nothing.
+  test('that fills a small table has it analyzed', async () => {
+    await seedEndpoints(20);
+    await startWorker();
+    await writeDeliveries(1);
+    await until(async () => (await countDeliveries(`status = 'ok'`)) === 20);
+    await delay(1_000);
+    expect(await rowsWhenAnalyzed()).toBe(-1);
+    await client.query(`delete from webhook_delivery`);
+    await client.query(`delete from event`);
+    await writeDeliveries(500);
+    await until(async () => (await rowsWhenAnalyzed()) >= 1_000);
+    await until(async () => (await countDeliveries(`status = 'ok'`)) === 10_000);
+  });
+});
+
 describe('a worker that ends', LIMIT, () => {
   test.each([
     ['that it found', () => writeDeliveries(1)],
