@@ -9,6 +9,8 @@ export function namesItsColumns(sql: string): boolean {
   return stmts.every(({ stmt }) => !outputOf(stmt).some(isStar));
 }
 
+const WITHOUT_RESULT = ['TruncateStmt', 'VacuumStmt', 'VariableSetStmt', 'TransactionStmt'];
+
 /** Returns the columns of the result, as they are written. */
 function outputOf(node: Node | undefined): readonly Node[] {
   if (!node) return [];
@@ -17,7 +19,7 @@ function outputOf(node: Node | undefined): readonly Node[] {
   if ('UpdateStmt' in node) return node.UpdateStmt.returningClause?.exprs ?? [];
   if ('DeleteStmt' in node) return node.DeleteStmt.returningClause?.exprs ?? [];
   if ('MergeStmt' in node) return node.MergeStmt.returningClause?.exprs ?? [];
-  if ('TruncateStmt' in node || 'VariableSetStmt' in node || 'TransactionStmt' in node) return [];
+  if (WITHOUT_RESULT.some((kind) => kind in node)) return [];
   throw new Error(`not understood: ${Object.keys(node).join()}`);
 }
 

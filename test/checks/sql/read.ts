@@ -1,6 +1,12 @@
 // Reads a statement as Postgres parses it: which tables it touches, and which of its conditions
 // make one column equal another. It throws for unknown syntax, so that nothing passes unread.
-import { parseSync, type Node, type SelectStmt, type TruncateStmt } from 'libpg-query';
+import {
+  parseSync,
+  type Node,
+  type SelectStmt,
+  type TruncateStmt,
+  type VacuumStmt,
+} from 'libpg-query';
 import { columnsOf, readCondition, readExpressions, rowsOf } from './conditions.ts';
 import { readFrom } from './from.ts';
 import { derive, openScope, type Output, type Reader, type Scope, type Tables } from './values.ts';
@@ -38,6 +44,7 @@ function readQuery(node: Node | undefined, parent: Scope): Output {
   if (node && 'UpdateStmt' in node) return readChange(node.UpdateStmt, parent);
   if (node && 'DeleteStmt' in node) return readChange(node.DeleteStmt, parent);
   if (node && 'TruncateStmt' in node) return readTruncate(node.TruncateStmt, parent);
+  if (node && 'VacuumStmt' in node) return readAnalyze(node.VacuumStmt, parent);
   if (node && 'MergeStmt' in node) return readMerge(node.MergeStmt, parent);
   if (node && !('VariableSetStmt' in node || 'TransactionStmt' in node))
     throw new Error(`not understood: ${Object.keys(node).join()}`);
@@ -83,6 +90,14 @@ function requireAllRead(node: unknown, read: ReadonlySet<unknown>): void {
     throw new Error(`not understood, where it names ${relname}`);
   for (const [key, part] of Object.entries(node))
     if (key !== 'lockingClause') requireAllRead(part, read);
+}
+
+/** ANALYZE shows no row to anybody, and changes none. VACUUM is not for a service. */
+function readAnalyze({ rels = [], is_vacuumcmd }: VacuumStmt, parent: Scope): Output {
+  if (is_vacuumcmd) throw new Error('not understood: VacuumStmt that is no ANALYZE');
+  for (const table of rels)
+    if ('VacuumRelation' in table) parent.reader.read.add(table.VacuumRelation.relation);
+  return { columns: [], scope: openScope(parent) };
 }
 
 /** It changes all rows of its tables. */
