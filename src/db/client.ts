@@ -6,7 +6,7 @@ import { isPatient, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
-import { openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
+import { OffersPrisma, openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { openNodeConnections } from './shared-connections.ts';
 import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
 import type { Shard } from './shards.ts';
@@ -211,13 +211,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     transaction: (work) => transactions.run(THE_PROCESS, work),
     forCaller: (given) => {
       const caller = placed(given);
-      return {
-        ...withFirst(queryFor(caller)),
-        get prisma() {
-          return prismaFor(prisma, scope, { caller });
-        },
-        transaction: (work) => transactions.run(caller, work),
-      };
+      const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
+      return Object.assign(offer, withFirst(queryFor(caller)), {
+        transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
+      });
     },
     forTeam: (teamId) => {
       const node = teamId === null ? null : nodes.of(teamId);

@@ -13,6 +13,7 @@
 import { createHash } from 'node:crypto';
 import type { Database, Db, Tx } from './client.ts';
 import type { Host } from './database-url.ts';
+import { OffersPrisma } from './prisma.ts';
 import { statement, withFirst, type Statement } from './statement.ts';
 
 /** The n-th shard of each table of the delivery loop. */
@@ -138,17 +139,15 @@ export function askShards<Row>(
 type Translate = <Row>(what: Statement<Row>) => Statement<Row>;
 
 function inShard(tx: Tx, shard: Shard, translate: Translate): Tx {
-  const own: Tx = {
-    get prisma() {
-      return tx.prisma;
-    },
+  const queries = withFirst((what, values) => tx.query(translate(what), values));
+  const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: tx.trace,
     wakeAfterCommit: (what) => tx.wakeAfterCommit(what),
     shard,
-    ...withFirst((what, values) => tx.query(translate(what), values)),
     send: (what, values) => tx.send(translate(what), values),
     transaction: (work) => tx.transaction(() => work(own)),
   };
+  const own: Tx = Object.assign(new OffersPrisma(() => tx.prisma), queries, others);
   return own;
 }
 

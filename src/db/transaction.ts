@@ -58,16 +58,16 @@ export function openTransaction(
   let last: Promise<unknown> = Promise.resolve();
   let fault: unknown = null;
   let mustClose = false;
-  /** Why every statement is refused. */
-  let ended: Error | null = null;
+  /** Makes the error by which every statement is refused: its stack is 2 % of a request. */
+  let refusal: (() => Error) | null = null;
   const begun = Promise.withResolvers<void>();
 
-  const end = (reason: Error): void => {
-    ended ??= reason;
-    skip(waiting.splice(0), reason);
+  const end = (reason: () => Error): void => {
+    refusal ??= reason;
+    if (waiting.length > 0) skip(waiting.splice(0), reason());
   };
   const requireOpen = (): void => {
-    if (ended) rethrow(ended);
+    if (refusal) rethrow(refusal());
   };
   const keep = (error: unknown): void => {
     mustClose ||= isConnectionBroken(error);
@@ -78,7 +78,7 @@ export function openTransaction(
     if (error) {
       keep(error);
       mustClose = true;
-      end(error);
+      end(() => error);
     } else {
       state = 'open';
       send();
@@ -117,14 +117,14 @@ export function openTransaction(
       const isEmpty = state === 'new' && waiting.length === 0;
       const committed = isEmpty ? null : add(() => toQuery({ what: COMMIT, values: [], observe }));
       send();
-      end(new Error(ENDED));
+      end(hasEnded);
       behind();
       // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
       if (committed && (await committed).command !== 'COMMIT')
         rethrow(fault ?? new Error('the transaction was rolled back by the database'));
     },
     rollback: async () => {
-      end(new Error(ENDED));
+      end(hasEnded);
       if (state === 'beginning') await begun.promise;
       if (state !== 'open') return;
       await watchdog.guard(client, client.query('ROLLBACK')).catch(() => {
@@ -136,7 +136,7 @@ export function openTransaction(
   };
 }
 
-const ENDED = 'the transaction has ended';
+const hasEnded = (): Error => new Error('the transaction has ended');
 
 /** The server's own word, with its last answer: whether the connection is in a transaction. */
 function statusOf(client: pg.PoolClient): string | null {

@@ -5,7 +5,7 @@ import { isFollowUp, rethrow } from './errors.ts';
 import { createFairQueue, halfOf, hungUp, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
 import type { ConnectionPool } from './pool.ts';
-import { prismaFor, type PrismaScope } from './prisma.ts';
+import { OffersPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
 import { ask, toQuery, withFirst, type Observe, type Sendable } from './statement.ts';
 import { openTransaction, type Transaction } from './transaction.ts';
@@ -112,15 +112,15 @@ function createTx(
     transaction.send();
     return result;
   };
-  const tx: Tx = {
-    ...withFirst(
-      async (what, values) => (await askInside(() => toQuery({ what, values, observe }))).rows,
-    ),
-    get prisma() {
-      transaction.requireOpen();
-      own ??= prismaFor(prisma, scope, { caller, ask: askInside });
-      return own;
-    },
+  const offer = new OffersPrisma(() => {
+    transaction.requireOpen();
+    own ??= prismaFor(prisma, scope, { caller, ask: askInside });
+    return own;
+  });
+  const queries = withFirst(
+    async (what, values) => (await askInside(() => toQuery({ what, values, observe }))).rows,
+  );
+  const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: caller.trace ?? null,
     send: (what, values) =>
       void transaction.add(() => toQuery({ what, values, observe, isRead: false })),
@@ -133,5 +133,6 @@ function createTx(
       return inner(tx);
     },
   };
+  const tx: Tx = Object.assign(offer, queries, others);
   return { tx, wanted };
 }
