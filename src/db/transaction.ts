@@ -77,7 +77,6 @@ export function openTransaction(
     begun.resolve();
     if (error) {
       keep(error);
-      mustClose = true;
       end(() => error);
     } else {
       state = 'open';
