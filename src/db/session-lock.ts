@@ -55,6 +55,7 @@ export async function holdSessionLock(
   let session: PrimaryClient | null = null;
   let taking: Promise<boolean> | null = null;
   let fault: Error | null = null;
+  let isClosed = false;
 
   const take = async (): Promise<boolean> => {
     const client = newClient(databaseUrl);
@@ -67,7 +68,7 @@ export async function holdSessionLock(
     client.on('end', lose);
     const outcome = await tryLock(client, lockClass, number);
     fault = outcome instanceof Error ? outcome : null;
-    if (outcome === 'taken' && !isLost) {
+    if (outcome === 'taken' && !isLost && !isClosed) {
       session = client;
       return true;
     }
@@ -77,6 +78,7 @@ export async function holdSessionLock(
 
   const isHeld = (): Promise<boolean> => {
     if (session) return Promise.resolve(true);
+    if (isClosed) return Promise.resolve(false);
     taking ??= take().finally(() => {
       taking = null;
     });
@@ -93,6 +95,7 @@ export async function holdSessionLock(
       session = null;
     },
     close: async () => {
+      isClosed = true;
       // Not `end`, which waits until the server has closed its side, too.
       session?.break();
     },

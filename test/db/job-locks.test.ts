@@ -7,6 +7,7 @@ import { keepJobLocks, type JobLocks } from '../../src/db/job-locks.ts';
 import { holdSessionLock } from '../../src/db/session-lock.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { until } from '../support/until.ts';
 
 interface Pool {
   readonly locks: JobLocks;
@@ -219,5 +220,37 @@ describe('a session lock', () => {
     expect(await lock.isHeld()).toBe(true);
     proxy.fallSilent();
     expect(await Promise.race([lock.close().then(() => true), delay(2_000, false)])).toBe(true);
+  });
+
+  const sessions = async (): Promise<number> => {
+    const { rowCount } = await client.query(
+      `select from pg_stat_activity
+       where datname = current_database() and query like '%pg_try_advisory_lock%'
+         and pid <> pg_backend_pid()`,
+    );
+    return rowCount ?? 0;
+  };
+
+  test('that is closed while it is taken again is not taken', async () => {
+    const lock = await holdSessionLock(database.url, LOCK_CLASS);
+    await client.query(`select pg_terminate_backend(pid) from (${HELD_LOCKS}) held`);
+    await until(async () => (await sessions()) === 0);
+    // The session learns of its end a little later.
+    const taking = await until(async () => {
+      const again = lock.isHeld();
+      return (await Promise.race([again, turn(false)])) ? null : { again };
+    });
+    await lock.close();
+    expect(await taking.again).toBe(false);
+    expect(await lock.isHeld()).toBe(false);
+    await until(async () => (await sessions()) === 0);
+  });
+
+  test('that another one has keeps no session', async () => {
+    const lock = await holdSessionLock(database.url, LOCK_CLASS, 1);
+    const refused = await holdSessionLock(database.url, LOCK_CLASS, 1);
+    expect(await refused.isHeld()).toBe(false);
+    await until(async () => (await sessions()) === 1);
+    await lock.close();
   });
 });
