@@ -509,9 +509,41 @@ describe.each(STATUSES)('findWaiting of %s deliveries', (status) => {
   });
 
   test('looks at the delivery that would be claimed first', async () => {
-    await wait('12:00:00', 'team_a whd_1');
-    await wait('13:00:00', 'team_a whd_6');
-    expect(refsOf((await find()).due)).toEqual(['team_a whe_1']);
+    await wait('12:00:00', 'team_a whd_1', 'team_a whd_2');
+    await wait('13:00:00', 'team_a whd_6', 'team_a whd_7');
+    expect(refsOf((await find()).due)).toEqual(['team_a whe_1', 'team_a whe_2']);
+  });
+});
+
+describe('findWaiting of requested attempts', () => {
+  const find = (after = waiting.FIRST_ENDPOINT, limit = 9) =>
+    waiting.findWaiting(twins.db, 'requested', { after, limit, now: NOW });
+  const request = (...keys: string[]) => set(`status = 'gave_up', urgent = true`, ...keys);
+
+  test('finds each endpoint once, active or not, in their order', async () => {
+    await request('team_b whd_2', 'team_b whd_7', 'team_a whd_3', 'team_a whd_1', 'team_a whd_6');
+    const { due: found, next } = await find();
+    expect(refsOf(found)).toEqual(['team_a whe_1', 'team_a whe_3', 'team_b whe_2']);
+    expect(next).toBe(waiting.FIRST_ENDPOINT);
+  });
+
+  test('goes on behind an endpoint, even one that is gone', async () => {
+    await request('team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
+    await twins.pool.query(
+      `delete from webhook_endpoint where team_id = 'team_a' and id = 'whe_2'`,
+    );
+    const first = await find(waiting.FIRST_ENDPOINT, 2);
+    expect(refsOf(first.due)).toEqual(['team_a whe_1']);
+    expect(first.next).toMatchObject({ team_id: 'team_a', endpoint_id: 'whe_2' });
+    const second = await find(first.next, 2);
+    expect(refsOf(second.due)).toEqual(['team_b whe_1', 'team_b whe_2']);
+    expect(refsOf((await find(second.next, 2)).due)).toEqual([]);
+  });
+
+  test('passes over endpoints where all are claimed', async () => {
+    await request('team_a whd_1', 'team_a whd_2', 'team_b whd_1', 'team_b whd_2');
+    await set('claimed_by = 8', 'team_a whd_1', 'team_b whd_1');
+    expect(refsOf((await find()).due)).toEqual(['team_a whe_2', 'team_b whe_2']);
   });
 });
 
@@ -556,6 +588,13 @@ describe.each(STATUSES)('findOldestDue of %s deliveries', (status) => {
     await wait('12:00:05', first);
     await wait('12:00:06', second);
     await set(`status = '${other}', next_try_at = '2026-11-18T12:00:09Z'`, 'team_a whd_1');
+    expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
+  });
+
+  test('takes it of the endpoints behind the first one, too', async () => {
+    await wait('12:00:09', 'team_a whd_1');
+    await wait('12:00:05', 'team_a whd_12');
+    await wait('12:00:06', 'team_a whd_7');
     expect(await oldest()).toBe('2026-11-18T12:00:05.000Z');
   });
 });

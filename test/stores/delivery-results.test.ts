@@ -392,3 +392,8 @@ test('one batch writes what its results write one by one, in any order, and agai
     { numRuns: 40 },
   );
 });
+
+test('the result of a delivery that is gone waits for no lock of its twin', async () => {
+  await twins.pool.query(`delete from webhook_delivery where team_id = 'team_a' and id = 'whd_3'`);
+  expect(await write([ok({ id: 'whd_3', endpointId: 'whe_3' })], true)).toEqual([]);
+});

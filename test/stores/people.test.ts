@@ -1,6 +1,7 @@
 // Members, and what belongs to people: assignments, trainings, evaluations, cases and events, among
 // those of two teams with the same ids.
-import { beforeEach, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Tx } from '../../src/db/client.ts';
 import * as platformAssignments from '../../src/features/assignments/platform-store.ts';
 import * as assignments from '../../src/features/assignments/store.ts';
@@ -14,6 +15,7 @@ import * as platformMembers from '../../src/features/members/platform-store.ts';
 import * as members from '../../src/features/members/store.ts';
 import * as platformTrainings from '../../src/features/trainings/platform-store.ts';
 import * as trainings from '../../src/features/trainings/store.ts';
+import { untilWaiting } from '../support/locks.ts';
 import { openTwinStores, type TwinStores } from '../support/twin-stores.ts';
 
 const AT = new Date('2026-11-20T10:00:00.000Z');
@@ -159,7 +161,11 @@ describe('invitations', () => {
     // In team B one was invited, too; in team A long ago, and then within the hour.
     await run(`update member set invited_at = '2026-11-18T11:30:00Z' where team_id = 'team_b'`);
     await run(`update member set invited_at = '2026-11-18T10:00:00Z' where team_id = 'team_a'`);
+    const since = new Date('2026-11-18T11:00:00.000Z');
+    const find = (id: string) =>
+      twins.inTransaction((tx) => invitations.findForResend(tx, 'team_a', id, since));
     expect(await facts('x@of.test')).toMatchObject({ limitingInvitedAt: null });
+    expect(await find('mem_5')).toMatchObject({ limitingInvitedAt: null });
     await run(
       `update member
        set invited_at = '2026-11-18T11:35:00Z'
@@ -167,9 +173,6 @@ describe('invitations', () => {
     );
     const limiting = { limitingInvitedAt: '2026-11-18T11:35:00.000Z' };
     expect(await facts('x@of.test')).toMatchObject(limiting);
-    const since = new Date('2026-11-18T11:00:00.000Z');
-    const find = (id: string) =>
-      twins.inTransaction((tx) => invitations.findForResend(tx, 'team_a', id, since));
     expect(await find('mem_5')).toMatchObject({
       member: { id: 'mem_5', email: 'team_a.mem_5@of.test' },
       ...limiting,
@@ -355,6 +358,28 @@ describe('assignments', () => {
       twins.inTransaction((tx) => assignments.removeAssignment(tx, 'team_a', 'asg_4'));
     const held = `assignment where team_id = 'team_a' and id = 'asg_4'`;
     expect(await twins.lockedBefore(held, 'training', remove)).toEqual([]);
+  });
+
+  test('give back a training that was recorded for them while their removal waited', async () => {
+    const recording = new Client({ connectionString: twins.url });
+    await recording.connect();
+    onTestFinished(() => recording.end());
+    await recording.query(
+      `begin;
+       update training
+       set assignment_id = 'asg_4'
+       where team_id = 'team_a' and id = 'trn_3'`,
+    );
+    const removing = twins.inTransaction((tx) =>
+      assignments.removeAssignment(tx, 'team_a', 'asg_4'),
+    );
+    await Promise.race([removing, untilWaiting(twins, 1)]);
+    await recording.query('commit');
+    expect(await removing).toBe(true);
+    const { rows } = await run(
+      `select assignment_id from training where team_id = 'team_a' and id = 'trn_3'`,
+    );
+    expect(rows).toEqual([{ assignment_id: null }]);
   });
 
   test('are revoked while they are open', async () => {

@@ -6,8 +6,9 @@ import { encrypt } from '../../src/core/encryption.ts';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import { rotateCanary } from '../../src/db/app-secret.ts';
-import type { Db } from '../../src/db/client.ts';
+import type { Db, Tx } from '../../src/db/client.ts';
 import { movePendingJobs } from '../../src/db/job-intake.ts';
+import { releaseKeptEvents } from '../../src/db/kept-events.ts';
 import { forgetKeptDetails } from '../../src/db/kept-responses.ts';
 import { expectedMigrations, isMigrated } from '../../src/db/migrations.ts';
 import { enqueue, record } from '../../src/db/outbox.ts';
@@ -151,6 +152,18 @@ describe('deleteOld', () => {
       const held = `webhook_delivery where team_id = 'team_a' and event_id = 'evt_1'`;
       const removeMeanwhile = () => twins.whileLocked(held, () => remove('events'));
       expect(await twins.changes(removeMeanwhile)).toEqual({});
+    });
+
+    test('locks those that are kept before it looks whether deliveries are left', async () => {
+      await run(`update event set kept_for_deliveries = id <> 'evt_3'`);
+      const removed = ['evt_2', 'evt_3', 'evt_1', 'evt_2'].map((event_id) => ({
+        team_id: 'team_a',
+        event_id,
+      }));
+      // Deliveries of them are left, so nothing is written.
+      const release = (tx: Tx) => releaseKeptEvents(tx, removed, null);
+      expect(await twins.lockedBy('event', release)).toEqual(['team_a evt_1', 'team_a evt_2']);
+      expect(await twins.changesIn(release)).toEqual({});
     });
   });
 

@@ -309,6 +309,7 @@ describe('the erasure of a team', () => {
       await run(`update assignment set completed_training_id = null`);
       for (const table of TENANT_TABLE_NAMES)
         await run(`delete from ${table} where team_id = 'team_a'`);
+      await run(`insert into team_counter values ('team_b', 'app', 1, 1)`);
       await run(`update team set status = 'ended', erasing_since = now() where id = 'team_a'`);
     });
 
@@ -335,8 +336,6 @@ describe('the erasure of a team', () => {
     });
 
     test.each(TENANT_TABLE_NAMES)('not while it has a row in %s', async (table) => {
-      if (table === 'team_counter')
-        await run(`insert into team_counter values ('team_b', 'app', 1, 1)`);
       // What the row refers to is not there, so foreign keys are not checked.
       await run(
         `begin;
@@ -563,6 +562,14 @@ describe('API keys', () => {
        select team_id, 'key:' || prefix, case team_id when 'team_a' then 60 else 120 end, 1
        from api_key
        where id <> 'key_second'`,
+    );
+    // The other team has a count under the same name.
+    await run(
+      `insert into team_counter (team_id, bucket, minute, count)
+       select 'team_b', 'key:' || prefix, 240, 1
+       from api_key
+       where team_id = 'team_a'
+       on conflict do nothing`,
     );
   });
 

@@ -166,6 +166,11 @@ describe('what a resend starts with', () => {
   const facts = async () =>
     (await inTransaction((tx) => resends.readStartFacts(tx, 'team_a', 'whe_1')))[0];
 
+  test("is of the team's own endpoints", async () => {
+    await deleteEndpoint('whe_5');
+    expect((await countsOf(null)).map(([id]) => id)).toEqual(['whe_1', 'whe_2', 'whe_3', 'whe_4']);
+  });
+
   test('is whether a resend of the endpoint runs', async () => {
     await twins.pool.query(`update webhook_resend set state = 'done', finished_at = now()`);
     const idle = { endpoint_id: 'whe_1', status: 'active', is_running: false };

@@ -99,9 +99,8 @@ const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: st
   'members.findForResend',
   `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at,
      ${LIMITING_INVITED_AT} as limiting_invited_at
-   from team t
-   join member m on m.team_id = $1
-   where t.id = $1 and m.id = $2 and m.status <> 'ended'`,
+   from member m
+   where m.team_id = $1 and m.id = $2 and m.status <> 'ended'`,
 );
 
 /**
