@@ -168,6 +168,17 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
     open: ({ t, press }) => press(`${t.privacy.leaderboard}: ${t.privacy.turnOn}`),
     texts: (t) => privacyTexts(t, t.privacy.confirmOn),
   },
+  'pages/replace-token.tsx crm.enterTitle': {
+    path: '/crm',
+    open: ({ t, press }) => press(t.crm.enter),
+    texts: (t) => [
+      t.crm.enterHint,
+      t.crm.token,
+      `${t.crm.tokenHints['pipedrive']} ${t.crm.tokenTested}`,
+      t.crm.enterNow,
+      t.common.cancel,
+    ],
+  },
   'pages/replace-token.tsx crm.replaceTitle': {
     path: '/crm',
     open: ({ t, press }) => press(t.crm.replace),
@@ -254,6 +265,7 @@ const NAMES: Readonly<Record<string, (t: Texts) => string>> = {
   'members.removeTitle': () => 'member@dialog.test',
   'members.withdrawTitle': () => 'guest@dialog.test',
   'crm.disconnectTitle': () => 'Pipedrive',
+  'crm.enterTitle': () => 'Pipedrive',
   'crm.replaceTitle': () => 'Pipedrive',
   'keys.revokeTitle': () => 'users:write',
   'keys.rotateTitle': () => 'users:read',
@@ -309,7 +321,10 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
     const team = makeTeam('dialog', {
       members: [makeMember('dialog', 'guest', { status: 'invited' })],
       privacy: { leaderboard_enabled: false },
-      crm_connections: [{ id: 'crm_1', provider: 'pipedrive' }],
+      crm_connections: [
+        { id: 'crm_1', provider: 'pipedrive' },
+        { id: 'crm_bare', provider: 'pipedrive' },
+      ],
       webhook_endpoints: ['whe_1', 'whe_2'].map((id) => ({
         id,
         url: 'https://hooks.example.com/in',
@@ -330,6 +345,12 @@ describe.skipIf(SKIPPED !== '')(`the admin page: dialogs${SKIPPED}`, () => {
       ],
     });
     api = await startTestApi({ allowPrivateTargets: true, seed: makeSeed([team]) });
+    // Nothing reads them here.
+    await api.db.pool.query(
+      `update crm_connection
+       set credentials_encrypted = 'anything'
+       where id = 'crm_1'`,
+    );
     browser = await launchBrowser();
   });
   afterAll(async () => {

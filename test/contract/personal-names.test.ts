@@ -23,8 +23,9 @@ const NEVER_PERSONAL: Readonly<Record<string, string[]>> = {
     next_try_at reached_at revoked_at since synced_at until close_date duration_ms duration_s
     response_ms`),
   'how something stands': words(`
-    action blocked error error_code errors code path failure_streak has_more kind last_error method
-    ok outcome own released response_code sent source state status syncing type attempt attempts`),
+    action blocked error error_code errors code path failure_streak has_credentials has_more kind
+    last_error method ok outcome own released response_code sent source state status syncing type
+    attempt attempts`),
   'a setting of the team or of a key': words(`
     allowed_ips api_version events focus_dimension icon key lang leaderboard_enabled
     member_detail_enabled name objection_marker prefix privacy provider rate_limit_per_min rights

@@ -293,6 +293,26 @@ describe('a connection', () => {
     ]);
   });
 
+  test('tells whether it has credentials: without them it cannot be synchronized', async () => {
+    const [kept, bare] = [await connect(), await connect()];
+    // As seeded connections are, which nobody has given a token.
+    await api.db.pool.query(
+      'update crm_connection set credentials_encrypted = null, next_sync_at = null where id = $1',
+      [bare.id],
+    );
+    const { data } = await app.admin.crm.list.query({});
+    const told = Object.fromEntries(data.map((one) => [one.id, one.has_credentials]));
+    expect(told).toEqual({ [kept.id]: true, [bare.id]: false });
+    expect(await codeOf(app.admin.crm.syncNow.mutate({ connection_id: bare.id }))).toBe('conflict');
+    const replaced = await app.admin.crm.replaceCredentials.mutate({
+      connection_id: bare.id,
+      provider: 'pipedrive',
+      credentials: crm.token,
+    });
+    expect(replaced.has_credentials).toBe(true);
+    expect(await codeOf(app.admin.crm.syncNow.mutate({ connection_id: bare.id }))).toBe('ok');
+  });
+
   test('is synchronized at once when asked to', async () => {
     const { id } = await connect();
     await sync(id);

@@ -282,7 +282,7 @@ describe('connections', () => {
 
   test('findConnectionLocked finds and locks one', async () => {
     await set(`failure_streak = 7`);
-    let found: connections.LockedConnection | null = null;
+    let found: connections.ConnectionRow | null = null;
     const locked = await twins.lockedBy('crm_connection', async (tx) => {
       found = await find(tx);
     });

@@ -9,7 +9,7 @@ import { FormProblem, lastError } from '../ui/field.tsx';
 import { announce } from '../ui/notice.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { ConnectCrm } from './connect-crm.tsx';
-import { ReplaceToken } from './replace-token.tsx';
+import { isTokenMissing, ReplaceToken } from './replace-token.tsx';
 
 type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
 const LOOK_EVERY_MS = 2_000;
@@ -76,23 +76,35 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
   );
   const isActive = status === 'active';
   const isNew = last_synced_at === null && last_error === null;
+  const isMissing = isTokenMissing(connection);
   const input = { connection_id: id };
   const name = t.crm.providers[provider] ?? provider;
   const toggle = isActive ? pause : resume;
+  // Its key keeps it the same button when it moves, so that the focus comes back to it.
+  const tokenButton = (
+    <Button key="token" look={isMissing ? 'main' : 'plain'} onClick={() => setAsked('replace')}>
+      {isMissing ? t.crm.enter : t.crm.replace}
+    </Button>
+  );
   return (
     <section className="card">
       <h2>{name}</h2>
       <p>
-        <Badge tone={!isActive || isNew ? 'plain' : last_error === null ? 'good' : 'bad'}>
-          {!isActive
-            ? (t.crm.states[status] ?? status)
-            : last_error === null
-              ? isNew
-                ? t.crm.notYet
-                : t.crm.fine
-              : t.crm.failed(connection.failure_streak)}
-        </Badge>
+        {isActive && isMissing ? (
+          <Badge tone="bad">{t.crm.noToken}</Badge>
+        ) : (
+          <Badge tone={!isActive || isNew ? 'plain' : last_error === null ? 'good' : 'bad'}>
+            {!isActive
+              ? (t.crm.states[status] ?? status)
+              : last_error === null
+                ? isNew
+                  ? t.crm.notYet
+                  : t.crm.fine
+                : t.crm.failed(connection.failure_streak)}
+          </Badge>
+        )}
       </p>
+      {isMissing && <p>{t.crm.noTokenHint}</p>}
       {last_error !== null && <p>{t.crm.errors[last_error] ?? last_error}</p>}
       <p className="soft">
         {t.crm.last}: {last_synced_at === null ? t.common.never : format.moment(last_synced_at)}
@@ -108,17 +120,21 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
       )}
       <FormProblem error={lastError(pause, resume, sync)} />
       <Actions>
-        <Button
-          busy={sync.isPending}
-          why={isActive ? null : t.crm.states['paused']}
-          onClick={() => sync.mutate(input)}
-        >
-          {t.crm.sync}
-        </Button>
+        {isMissing ? (
+          tokenButton
+        ) : (
+          <Button
+            busy={sync.isPending}
+            why={isActive ? null : t.crm.states['paused']}
+            onClick={() => sync.mutate(input)}
+          >
+            {t.crm.sync}
+          </Button>
+        )}
         <Button busy={toggle.isPending} onClick={() => toggle.mutate(input)}>
           {isActive ? t.crm.pause : t.crm.resume}
         </Button>
-        <Button onClick={() => setAsked('replace')}>{t.crm.replace}</Button>
+        {!isMissing && tokenButton}
         <Button onClick={() => setAsked('disconnect')}>{t.crm.disconnect}</Button>
       </Actions>
       {asked === 'replace' && (

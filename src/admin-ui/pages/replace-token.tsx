@@ -10,7 +10,12 @@ import { TokenField } from './token-field.tsx';
 
 type Connection = RouterOutputs['admin']['crm']['list']['data'][number];
 
-/** Replaces the token of a CRM connection by one that the service tries first. */
+/** Nothing can be read. A server older than this page does not tell; it is taken to have one. */
+export function isTokenMissing({ has_credentials }: Partial<Connection>): boolean {
+  return has_credentials === false;
+}
+
+/** Replaces the token of a CRM connection, or enters a missing one. The service tries it first. */
 export function ReplaceToken({
   connection,
   onClose,
@@ -21,12 +26,15 @@ export function ReplaceToken({
   const t = useTexts();
   const cache = useQueryClient();
   const [token, setToken] = useState('');
+  // As it was at first: the list is read again before the dialog closes.
+  const [isMissing] = useState(isTokenMissing(connection));
   const { id, provider, objection_marker } = connection;
+  const name = t.crm.providers[provider] ?? provider;
   const replace = useMutation(
     api.admin.crm.replaceCredentials.mutationOptions({
       onSuccess: async () => {
         await cache.invalidateQueries(api.admin.crm.pathFilter());
-        announce(t.crm.replaced);
+        announce(isMissing ? t.crm.entered : t.crm.replaced);
         onClose();
       },
     }),
@@ -38,9 +46,9 @@ export function ReplaceToken({
     replace.mutate({ connection_id: id, provider, credentials: token.trim() });
   };
   return (
-    <Dialog title={t.crm.replaceTitle(t.crm.providers[provider] ?? provider)} onClose={onClose}>
+    <Dialog title={(isMissing ? t.crm.enterTitle : t.crm.replaceTitle)(name)} onClose={onClose}>
       <form className="form" onSubmit={send} noValidate>
-        <p>{t.crm.replaceHint}</p>
+        <p>{isMissing ? t.crm.enterHint : t.crm.replaceHint}</p>
         <TokenField
           provider={provider}
           readsNotes={objection_marker !== null}
@@ -51,7 +59,7 @@ export function ReplaceToken({
         <FormProblem error={replace.error} fields={['credentials']} />
         <Actions>
           <Button type="submit" look="main" busy={replace.isPending}>
-            {t.crm.replaceNow}
+            {isMissing ? t.crm.enterNow : t.crm.replaceNow}
           </Button>
           <Button onClick={onClose}>{t.common.cancel}</Button>
         </Actions>

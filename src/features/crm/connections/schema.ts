@@ -22,6 +22,9 @@ export const connection = z.object({
     .nullable()
     .meta({ description: 'When it is read next; null while it is not.' }),
   syncing: z.boolean(),
+  has_credentials: z
+    .boolean()
+    .meta({ description: 'Without them it is not read until they are entered.' }),
 });
 
 export const connectionList = z.object({ data: z.array(connection) });

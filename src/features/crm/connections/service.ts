@@ -9,7 +9,7 @@ import { openProvider, type ProviderName } from '../providers/registry.ts';
 import { removalJob, SCHEDULE_SYNCS } from '../sync/jobs.ts';
 import { CONNECTIONS_MAX, credentialsContext } from './rules.ts';
 import * as store from './store.ts';
-import type { ConnectionRow, LockedConnection } from './store.ts';
+import type { ConnectionRow } from './store.ts';
 
 /** Shorter than a synchronization's timeout: an admin waits for the answer. */
 const CHECK_TIMEOUT_MS = 10_000;
@@ -241,7 +241,7 @@ function change(
   db: Db,
   context: ChangeContext,
   connectionId: string,
-  work: (tx: Tx, row: LockedConnection) => void,
+  work: (tx: Tx, row: ConnectionRow) => void,
 ): Promise<ConnectionRow> {
   return db.transaction(async (tx) => {
     work(tx, await requireConnection(tx, context, connectionId));
@@ -253,7 +253,7 @@ async function requireConnection(
   tx: Tx,
   { teamId, at }: ChangeContext,
   connectionId: string,
-): Promise<LockedConnection> {
+): Promise<ConnectionRow> {
   const row = await store.findConnectionLocked(tx, teamId, { connectionId, now: at });
   if (!row) throw unknownId('connection_id');
   return row;

@@ -14,10 +14,12 @@ export interface ConnectionRow {
   readonly failure_streak: number;
   readonly next_sync_at: string | null;
   readonly syncing: boolean;
+  readonly has_credentials: boolean;
 }
 
 const COLUMNS = `id, provider, status, objection_marker, created_at, last_synced_at, last_error,
-  failure_streak, next_sync_at, coalesce(sync_lease_until > $2, false) as syncing`;
+  failure_streak, next_sync_at, coalesce(sync_lease_until > $2, false) as syncing,
+  credentials_encrypted is not null as has_credentials`;
 
 const LIST = statement<ConnectionRow>(
   'crm.listConnections',
@@ -33,13 +35,9 @@ export function listConnections(db: Db, teamId: string, now: Date): Promise<Conn
   return db.query(LIST, [teamId, now]);
 }
 
-export interface LockedConnection extends ConnectionRow {
-  readonly has_credentials: boolean;
-}
-
-const FIND_LOCKED = statement<LockedConnection>(
+const FIND_LOCKED = statement<ConnectionRow>(
   'crm.findConnectionLocked',
-  `select ${COLUMNS}, credentials_encrypted is not null as has_credentials
+  `select ${COLUMNS}
    from crm_connection
    where team_id = $1
      and id = $3
@@ -52,7 +50,7 @@ export function findConnectionLocked(
   tx: Tx,
   teamId: string,
   { connectionId, now }: { connectionId: string; now: Date },
-): Promise<LockedConnection | null> {
+): Promise<ConnectionRow | null> {
   return tx.queryFirst(FIND_LOCKED, [teamId, now, connectionId]);
 }
 

@@ -15,5 +15,6 @@ export function toConnection(row: ConnectionRow): z.input<typeof connection> {
     failure_streak: row.failure_streak,
     next_sync_at: row.next_sync_at,
     syncing: row.syncing,
+    has_credentials: row.has_credentials,
   };
 }

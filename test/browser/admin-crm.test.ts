@@ -1,0 +1,89 @@
+// The admin page in a real browser: a CRM connection without a token, which cannot be read.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAdminPage, settle } from '../support/admin-page.ts';
+import { startTestApi, type TestApi } from '../support/api.ts';
+import { appAsMember } from '../support/app.ts';
+import { findFaults, launchBrowser, photograph, SKIPPED } from '../support/browser.ts';
+import { startCrm, type FakeCrm } from '../support/crm/fake.ts';
+import { makeSeed, makeTeam } from '../support/seed.ts';
+
+describe.skipIf(SKIPPED !== '')(`the admin page: the CRM${SKIPPED}`, () => {
+  let api: TestApi;
+  let browser: Browser;
+  let crm: FakeCrm;
+
+  beforeAll(async () => {
+    crm = await startCrm('pipedrive');
+    const bare = { provider: 'pipedrive' as const };
+    const none = { crm_deals: [], crm_objections: [] };
+    const seed = makeSeed([
+      makeTeam('bare', { crm_connections: [{ id: 'crm_bare', ...bare }], ...none }),
+      makeTeam('older', { crm_connections: [], ...none }),
+      makeTeam('paused', {
+        crm_connections: [{ id: 'crm_paused', status: 'paused', ...bare }],
+        ...none,
+      }),
+    ]);
+    api = await startTestApi({ allowPrivateTargets: true, seed });
+    // The fake CRM is on this machine.
+    await api.db.pool.query(`update crm_connection set base_url = $1`, [crm.url]);
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it('asks for the token that is missing, and offers to read when there is one', async () => {
+    const { page, complaints } = await openAdminPage(browser, api, { path: '/crm', team: 'bare' });
+    await settle(page);
+    expect(await buttonsOf(page)).toEqual(['Enter the token', 'Pause', 'Disconnect']);
+    await page.getByText('No token', { exact: true }).waitFor();
+    await page.getByText('It is not read until its token is entered.').waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await photograph(page, 'crm-without-token');
+    await page.getByRole('button', { name: 'Enter the token' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Enter the token of Pipedrive' });
+    await dialog.getByLabel('Token').fill(crm.token);
+    await dialog.getByRole('button', { name: 'Test and store' }).click();
+    await page.getByText('The token was stored.').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    const all = ['Read now', 'Pause', 'Replace the token', 'Disconnect'];
+    await expect.poll(() => buttonsOf(page)).toEqual(all);
+    const replace = page.getByRole('button', { name: 'Replace the token' });
+    expect(await replace.evaluate(HAS_FOCUS)).toBe(true);
+    await page.getByRole('button', { name: 'Read now' }).click();
+    await page.getByText('The CRM is being read.').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('asks for it while the connection is paused, too', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/crm', team: 'paused' });
+    await settle(page);
+    expect(await buttonsOf(page)).toEqual(['Enter the token', 'Resume', 'Disconnect']);
+  });
+
+  it('takes it that an older server, which does not tell, has the token', async () => {
+    const owner = await appAsMember(api, 'older', 'owner');
+    const { has_credentials: _, ...old } = await owner.admin.crm.connect.mutate(crm.connectInput());
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'older' });
+    let answers = 0;
+    await page.route(
+      (url) => url.pathname === '/trpc/admin.crm.list',
+      (route) => {
+        answers += 1;
+        return route.fulfill({ json: { result: { data: { data: [old] } } } });
+      },
+    );
+    await page.getByRole('link', { name: 'CRM', exact: true }).click();
+    await page.getByRole('heading', { name: 'Pipedrive' }).waitFor();
+    expect(answers).toBeGreaterThan(0);
+    expect(await buttonsOf(page)).toEqual(['Read now', 'Pause', 'Replace the token', 'Disconnect']);
+  });
+});
+
+const HAS_FOCUS = (button: Element): boolean => button.matches(':focus');
+
+/** The names of the buttons of the only connection. */
+const buttonsOf = (page: Page): Promise<string[]> =>
+  page.locator('section.card').getByRole('button').allInnerTexts();
