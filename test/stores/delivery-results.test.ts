@@ -208,6 +208,17 @@ describe.each([
     await release();
     expect(await write([busy], true)).toEqual([]);
   });
+
+  test('the result of another team with the same ids is written', async () => {
+    const twin = failed({ teamId: 'team_b' });
+    await holdLock({ databaseUrl: twins.url }, `select from ${rows} for update`);
+    let left: readonly RecordedAttempt[] = [];
+    const { webhook_attempt } = await twins.changes(async () => {
+      left = await write([busy, twin], true);
+    });
+    expect(left).toEqual([busy]);
+    expect(webhook_attempt).toEqual(['+ team_b whd_2 4']);
+  });
 });
 
 test('results wait for no endpoint and no delivery that was deleted', async () => {
