@@ -1,6 +1,6 @@
 // How a worker finds what is due: it visits what is due, however many endpoints wait.
 import pino from 'pino';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import { openDatabase, type Database } from '../../src/db/client.ts';
 import { holdSessionLock, type SessionLock } from '../../src/db/session-lock.ts';
@@ -144,6 +144,57 @@ test('a retry is found at the first tick after its paused endpoint became active
   await search(loop, true);
   expect(found(loop)).toEqual([LAST]);
 });
+
+test('of two teams with the same ids, each activation is found', async ({ skip }) => {
+  skip(loopDb.db.shard !== undefined, 'Two teams may be in two shards, with a loop each.');
+  await dueIn(LAST, -1_000_000);
+  await addTwinOfLast();
+  await db.pool.query(`update webhook_endpoint set status = 'disabled' where id = $1`, [LAST]);
+  const loop = await settledLoop();
+  // At the same moment, but the second one is committed later.
+  for (const team of ['team_x', 'team_y']) {
+    await db.pool.query(
+      `update webhook_endpoint set status = 'active', activated_at = $3
+       where team_id = $1 and id = $2`,
+      [team, LAST, NOW],
+    );
+    await search(loop, true);
+    for (const waits of ['requested', 'pending'] as const) loop.queues.takeShares(waits);
+    const shares = loop.queues.takeShares('retrying');
+    expect(shares.map(({ queue }) => [queue.teamId, queue.endpointId])).toEqual([[team, LAST]]);
+  }
+});
+
+/** Gives another team the last endpoint, too, and its retry, until the test ends. */
+async function addTwinOfLast(): Promise<void> {
+  await loadTestSeed(database, makeSeed([makeTeam('y', { webhook_endpoints: [] })]));
+  onTestFinished(async () => {
+    for (const table of ['webhook_delivery', 'event', 'webhook_endpoint'])
+      await db.pool.query(`delete from ${table} where team_id = 'team_y'`);
+  });
+  await db.pool.query(
+    `insert into webhook_endpoint
+       (team_id, id, url, events, status, api_version, secret_encrypted, created_at)
+     select 'team_y', id, url, events, status, api_version, secret_encrypted, created_at
+     from webhook_endpoint
+     where id = $1`,
+    [LAST],
+  );
+  await db.pool.query(
+    `insert into event (team_id, id, type, data, created_at, fanned_out_at)
+     select 'team_y', id, type, data, created_at, fanned_out_at
+     from event`,
+  );
+  await db.pool.query(
+    `insert into webhook_delivery
+       (team_id, id, endpoint_id, event_id, event_type, status, attempt, created_at, next_try_at)
+     select 'team_y', id, endpoint_id, event_id, event_type, status, attempt, created_at,
+       next_try_at
+     from webhook_delivery
+     where endpoint_id = $1`,
+    [LAST],
+  );
+}
 
 test('all endpoints are looked at when a worker has gone, because it knew more', async () => {
   const loop = await settledLoop();
