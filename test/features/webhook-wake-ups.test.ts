@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startDeliveries, type DeliveriesOptions } from '../support/deliveries.ts';
-import { holdLock } from '../support/locks.ts';
-import { held, status } from '../support/receiver.ts';
+import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
+import { held, inTurn, status } from '../support/receiver.ts';
 import {
   api,
   receiver,
@@ -76,6 +76,51 @@ test('a wake-up for all leads to requested attempts, also of a paused endpoint',
   await allOk(10);
   expect(arrived('/whe_1')).toEqual(idsOf('a', 5));
   expect(arrived('/whe_2')).toEqual(idsOf('b', 5));
+});
+
+test('a worker that goes leads to what it knew of, and not before', async () => {
+  await writeDue({ endpoint: 'whe_2', prefix: 'o', count: 1, status: 'pending' });
+  const other = await startWithoutTicks();
+  await receiver.arrived('/whe_2');
+  await startDeliveries(api, { clock });
+  await pass(1);
+  // Both have searched at their start. Nobody tells them of these, which are not due for long
+  // enough to be found otherwise.
+  await writeDue({ prefix: 'a', count: 5, status: 'pending' });
+  await pass(12);
+  expect(arrived('/whe_1')).toEqual([]);
+  await other.stop();
+  await until(() => arrived('/whe_1').length === 5);
+  expect(arrived('/whe_1')).toEqual(idsOf('a', 5));
+});
+
+test('a claim that the database breaks off leads to all that waits', async () => {
+  const gate = held(status(200));
+  receiver.on('/whe_1', gate.behaviour);
+  await writeDue({ prefix: 'a', count: 5, status: 'pending' });
+  const { logged } = await startWithoutTicks();
+  // The first attempt of an endpoint goes alone. When it has ended, the loop claims the next ones,
+  // and forgets that they wait.
+  await receiver.arrived('/whe_1', 1);
+  const release = await holdLock(api, lockWhole('event'));
+  gate.open();
+  await untilWaiting(api, 1);
+  await endWaiting(api);
+  await until(() => logged.some((line) => line.includes('could not use the database')));
+  await release();
+  await allOk(5);
+  expect(arrived('/whe_1')).toEqual(idsOf('a', 5));
+});
+
+test('a retry that is due before its result is written is made at once', async () => {
+  // An hour passes from each reading to the next, and the retry is due a minute after the attempt.
+  let now = clock.now().getTime();
+  const fast = { override: () => null, now: () => new Date((now += 3_600_000)) };
+  receiver.on('/whe_1', inTurn(status(500), status(200)));
+  await writeDue({ prefix: 'a', count: 1, status: 'pending' });
+  await startWithoutTicks({ clock: fast });
+  await allOk(1);
+  expect(arrived('/whe_1')).toEqual([...idsOf('a', 1), ...idsOf('a', 1)]);
 });
 
 test('a tick leads to retries that have just become due', async () => {
