@@ -77,15 +77,24 @@ describe('an API process', () => {
         await call(key, 'POST', '/users', { body: { email: 5, role: 7, [secret]: secret } }),
         await call(key, 'GET', '/assignments/asg_nobody_knows'),
         await call(key, 'GET', `/users/${secret}`),
+        await call(key, 'GET', '/user'),
+        await call(key, 'DELETE', '/users'),
       ];
       return sent.map(({ headers }) => String(headers['x-request-id']));
     };
-    const [list = '', refused = '', unknown = '', elsewhere = ''] = await ids();
+    const [list = '', refused = '', unknown = '', elsewhere = '', ...mistyped] = await ids();
     const found = await until(async () => {
       const { status, body } = await call(key, 'GET', `/requests/${elsewhere}`);
       return status === 200 ? body : null;
     });
     expect(found).toMatchObject({ route: '/users/{member_id}', status: 404 });
+    const logged = await Promise.all(
+      mistyped.map(async (id) => (await call(key, 'GET', `/requests/${id}`)).body),
+    );
+    expect(logged).toMatchObject([
+      { id: mistyped[0], method: 'GET', status: 404, error_code: 'not_found' },
+      { id: mistyped[1], method: 'DELETE', status: 405, error_code: 'bad_request' },
+    ]);
     expect((await call(key, 'GET', `/requests/${list}`)).body).toEqual({
       id: list,
       created_at: timeOfRequest(list)?.toISOString(),

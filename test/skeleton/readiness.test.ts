@@ -3,15 +3,21 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
+import pino from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase, type Database } from '../../src/db/client.ts';
 import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { expectedMigrations } from '../../src/db/migrations.ts';
+import { startReadiness } from '../../src/runtime/readiness.ts';
 import {
   createCall,
   loadTestSeed,
   runEntry,
   startApiProcess,
+  TEST_APP_SECRET,
   type RunningProcess,
 } from '../support/api.ts';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -150,6 +156,38 @@ function fillDisk(folder: string): () => void {
   writeFileSync(file, Buffer.alloc(bavail * bsize));
   return () => rmSync(file);
 }
+
+test('very many probes look at the database ten times a second', async () => {
+  const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  let looks = 0;
+  const counting: Database = {
+    ...db,
+    losesStatements: () => {
+      looks += 1;
+      return db.losesStatements();
+    },
+  };
+  const readiness = await startReadiness({
+    db: counting,
+    migrations: await expectedMigrations(),
+    secrets: { current: TEST_APP_SECRET, previous: null },
+    logger: pino({ level: 'silent' }),
+    onFault: (error) => expect.fail(error.message),
+  });
+  onTestFinished(() => {
+    readiness.stop();
+    return db.close();
+  });
+  let probes = 0;
+  for (const end = performance.now() + 1_000; performance.now() < end; await turn()) {
+    expect(await readiness.check()).toBeNull();
+    probes += 1;
+  }
+  expect(probes).toBeGreaterThan(100);
+  // The one at the start, and one by itself.
+  expect(looks).toBeLessThanOrEqual(12);
+  expect(looks).toBeGreaterThan(1);
+});
 
 test('while the disk is full, writes get 503 and the process is not ready', async (context) => {
   const disk = mountSmallDisk(160);
