@@ -193,15 +193,15 @@ describe.skipIf(SKIPPED !== '')(`the admin page: states${SKIPPED}`, () => {
     const box = page.getByLabel('Allow Tough');
     expect(await box.isChecked()).toBe(true);
     await box.click();
-    expect(await box.isChecked()).toBe(false);
+    await expect.poll(() => box.isChecked()).toBe(false);
     await setStatus('suspended');
     release();
     await page.getByText('This was refused. It is as it was before.').waitFor();
-    expect(await box.isChecked()).toBe(true);
+    await expect.poll(() => box.isChecked()).toBe(true);
     await setStatus('active');
     await box.click();
     await page.getByText('The policy was saved.').waitFor();
-    expect(await box.isChecked()).toBe(false);
+    await expect.poll(() => box.isChecked()).toBe(false);
   });
 
   const setStatus = (status: string) =>

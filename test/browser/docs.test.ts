@@ -170,11 +170,14 @@ describe.skipIf(SKIPPED !== '')(`developer pages in a browser${SKIPPED}`, () => 
   });
 
   it('skips the navigation with the first press of Tab', async () => {
-    const { page } = await open();
+    const { page } = await open({ viewport: { width: 1280, height: 300 } });
     await page.goto(`${api.url}/docs/errors`);
+    // The script has scrolled the menu to the entry of the page.
+    await expect.poll(() => page.evaluate('menu.scrollTop')).toBeGreaterThan(0);
     await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.hash')).toBe('#content');
     await page.keyboard.press('Enter');
-    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('content');
   });
 
   it('opens the navigation on small screens, without JavaScript too', async () => {

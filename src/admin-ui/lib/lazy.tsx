@@ -5,8 +5,6 @@
  */
 import { use, type ComponentType, type ReactNode } from 'react';
 
-/** Counts the tries to load what could not be loaded. */
-let tries = 0;
 const preloads: (() => Promise<void>)[] = [];
 
 /** Returns the component `name` of a file, which is loaded when it is needed. */
@@ -15,34 +13,26 @@ export function lazyPage<Name extends string>(
   name: Name,
 ): (() => ReactNode) & { readonly preload: () => Promise<void> } {
   let page: ComponentType | null = null;
-  let failure: { readonly error: unknown; readonly at: number } | null = null;
+  let failure: { readonly error: unknown } | null = null;
   let loading: Promise<void> | null = null;
   const preload = (): Promise<void> =>
-    (loading ??= load()
-      .then(
-        (file) => {
-          page = file[name];
-        },
-        (error: unknown) => {
-          failure = { error, at: tries };
-        },
-      )
-      .finally(() => {
-        loading = null;
-      }));
+    (loading ??= load().then(
+      (file) => {
+        page = file[name];
+      },
+      // The browser answers the same if it is asked again.
+      (error: unknown) => {
+        failure = { error };
+      },
+    ));
   preloads.push(preload);
   function LazyPage() {
-    if (page === null && failure?.at === tries) throw failure.error;
+    if (failure) throw failure.error;
     if (page === null) use(preload());
     const Page = page;
     return Page && <Page />;
   }
   return Object.assign(LazyPage, { preload });
-}
-
-/** Lets pages that could not be loaded be loaded again. */
-export function forgetFailures(): void {
-  tries += 1;
 }
 
 /**

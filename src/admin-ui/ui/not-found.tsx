@@ -1,7 +1,6 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { forgetFailures } from '../lib/lazy.tsx';
 import { Empty, PageHead, ProblemBox } from './states.tsx';
 
 /** For an address that names no page. */
@@ -17,21 +16,28 @@ export function NotFound() {
   );
 }
 
-/** For a page that could not be loaded or shown. Tries again when the reader is online. */
-export function Failed({ error, reset }: ErrorComponentProps) {
+/**
+ * For a page that could not be loaded or shown. Tries again when the reader is online, with a new
+ * document: browsers do not load a module again in the one where that has failed.
+ */
+export function Failed({ error }: ErrorComponentProps) {
   const t = useTexts();
   useEffect(() => {
-    const retry = () => {
-      forgetFailures();
-      reset();
-    };
-    window.addEventListener('online', retry);
-    return () => window.removeEventListener('online', retry);
-  }, [reset]);
+    window.addEventListener('online', reloadIfReachable);
+    return () => window.removeEventListener('online', reloadIfReachable);
+  }, []);
   return (
     <>
       <PageHead title={t.app.failed} />
       <ProblemBox error={error} onRetry={() => location.reload()} />
     </>
+  );
+}
+
+/** Without an answer, this document is better than the browser's own error. */
+function reloadIfReachable(): void {
+  fetch(location.href, { method: 'HEAD', cache: 'no-store' }).then(
+    () => location.reload(),
+    () => undefined,
   );
 }

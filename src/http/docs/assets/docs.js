@@ -11,8 +11,16 @@ export function prepare(root) {
   for (const pre of root.querySelectorAll('figure.code pre')) addCopyButton(pre);
   for (const form of root.querySelectorAll('[data-key-form]')) prepareKeyForm(form);
   showKey(root);
-  root.querySelector('#menu [aria-current]')?.scrollIntoView({ block: 'nearest' });
+  showCurrent(root.querySelector('#menu'));
   if (root.querySelector('form.try')) prepareTry(root);
+}
+
+/** Scrolls to the page's entry. With `scrollIntoView`, Chrome's next press of Tab begins there. */
+function showCurrent(menu) {
+  const current = menu?.querySelector('[aria-current]');
+  if (!current) return;
+  const [all, one] = [menu, current].map((element) => element.getBoundingClientRect());
+  menu.scrollTop += Math.max(0, one.bottom - all.bottom) + Math.min(0, one.top - all.top);
 }
 
 // Language tabs. Which language is shown is the state of the whole page: `data-lang` of <html>.
