@@ -9,7 +9,7 @@ beforeEach(async () => {
   await twins.pool.query('truncate event_in_hand');
 });
 
-/** Some 120 rows are a page. */
+/** Some 150 rows are a page. */
 const fill = (from: number, to: number) =>
   twins.pool.query(
     `begin;

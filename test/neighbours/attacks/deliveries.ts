@@ -1,6 +1,6 @@
 // Attacks by the size of what one team, or many together, have waiting for delivery.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeFullTeam, makeTeam } from '../../support/seed.ts';
@@ -65,19 +65,27 @@ async function insertEndpoints({ pool }: Seeded, count: number): Promise<void> {
   await pool.query('vacuum analyze');
 }
 
+/** Starts a receiver. It is not `startReceiver`, which keeps all that it has received. */
+async function receive(answer: RequestListener): Promise<{ url: string; close: () => void }> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
 /** Lets a retry become due each second, and throws if one of them is attempted late. */
 async function watchRetries({ pool, end }: World): Promise<void> {
   const arrivedAt = new Map<string, number>();
-  const receiver = createServer((request, response) => {
+  const { url, close } = await receive((request, response) => {
     arrivedAt.set(String(request.headers['svc-event-id']), Date.now());
     response.end('ok');
   });
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const { port } = receiver.address() as AddressInfo;
-  await pool.query(`update webhook_endpoint set url = $1 where id = 'whe_retry'`, [
-    `http://127.0.0.1:${port}/`,
-  ]);
+  await pool.query(`update webhook_endpoint set url = $1 where id = 'whe_retry'`, [`${url}/`]);
   const dueAt = new Map<string, number>();
   for (let n = 0; !end.aborted; n += 1) {
     const at = new Date(Date.now() + 1_000);
@@ -97,8 +105,7 @@ async function watchRetries({ pool, end }: World): Promise<void> {
     await delay(1_000);
   }
   await delay(2 * RETRY_LATE_MAX_MS);
-  receiver.close();
-  receiver.closeAllConnections();
+  close();
   const lateMs = [...dueAt].map(([id, at]) => (arrivedAt.get(id) ?? Infinity) - at);
   const latest = Math.max(...lateMs);
   console.log(`the latest of ${lateMs.length} retries was attempted ${latest} ms late`);
@@ -107,7 +114,7 @@ async function watchRetries({ pool, end }: World): Promise<void> {
 
 /** Of the deliveries beside 200 bad endpoints. On a quiet machine they are 50 ms and 75 ms. */
 const HEALTHY = { p99Ms: 150, slowestMs: 400 };
-const BAD_TEAMS = [1, 2, 3, 4].map((n) => `team_bad${n}`);
+const BAD = ['bad1', 'bad2', 'bad3', 'bad4'];
 /** Longer than the time limit of an attempt, after which all that hang begin the next one. */
 const BAD_MS = 14_000;
 
@@ -117,7 +124,7 @@ const BAD_MS = 14_000;
  */
 async function watchHealthy({ pool }: World): Promise<void> {
   const arrivedAt = new Map<string, number>();
-  const receiver = createServer((request, response) => {
+  const { url, close } = await receive((request, response) => {
     if (request.url === '/hang') return;
     if (request.url === '/ok') {
       arrivedAt.set(String(request.headers['svc-event-id']), performance.now());
@@ -126,18 +133,15 @@ async function watchHealthy({ pool }: World): Promise<void> {
     }
     response.end();
   });
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const { port } = receiver.address() as AddressInfo;
   await pool.query(
     `update webhook_endpoint
-     set url = 'http://127.0.0.1:' || $1 || case
+     set url = $1 || case
        when team_id = 'team_healthy' then '/ok'
        when id like '%even' then '/hang'
        else '/fail'
      end
      where url = $2`,
-    [port, TARGET],
+    [url, TARGET],
   );
   const raise = (teams: readonly string[], count: number, id: string) =>
     pool.query(
@@ -155,15 +159,18 @@ async function watchHealthy({ pool }: World): Promise<void> {
     await raise(['team_bad1', 'team_healthy'], 1, `evt_early${n}`);
     await delay(50);
   }
-  await raise(BAD_TEAMS, 100, 'evt_bad');
+  await raise(
+    BAD.map((name) => `team_${name}`),
+    100,
+    'evt_bad',
+  );
   const raisedAt: number[] = [];
   for (const end = performance.now() + BAD_MS; performance.now() < end; await delay(50)) {
     raisedAt.push(performance.now());
     await raise(['team_healthy'], 1, `evt_${raisedAt.length}`);
   }
   await delay(1_000);
-  receiver.close();
-  receiver.closeAllConnections();
+  close();
   const lateMs = raisedAt
     .map((at, n) => (arrivedAt.get(`evt_${n + 1}_1`) ?? Infinity) - at)
     .toSorted((a, b) => a - b);
@@ -175,10 +182,10 @@ async function watchHealthy({ pool }: World): Promise<void> {
   if (p99 > HEALTHY.p99Ms || slowest > HEALTHY.slowestMs) throw new Error(`late: ${seen}`);
 }
 
-const badTeam = (id: string) =>
-  makeTeam(id.replace('team_', ''), {
+const badTeam = (name: string) =>
+  makeTeam(name, {
     webhook_endpoints: Array.from({ length: 50 }, (_, n) => ({
-      id: `whe_${id}_${n}_${n % 2 === 0 ? 'even' : 'odd'}`,
+      id: `whe_${name}_${n}_${n % 2 === 0 ? 'even' : 'odd'}`,
       url: TARGET,
       events: ['member.joined'],
     })),
@@ -204,7 +211,7 @@ export const byDeliveries: readonly Attack[] = [
   {
     name: '200 webhook endpoints that hang or fail, with 100 deliveries each',
     teams: [
-      ...BAD_TEAMS.map(badTeam),
+      ...BAD.map(badTeam),
       makeTeam('healthy', {
         webhook_endpoints: [{ id: 'whe_healthy', url: TARGET, events: ['member.joined'] }],
       }),
