@@ -1,5 +1,5 @@
 import '../src/runtime/node-version.ts';
-import { migrate } from '../src/db/migrate.ts';
+import { migrate } from '../src/db/operator/migrate.ts';
 import { messageOf } from '../src/runtime/process.ts';
 
 // Only DATABASE_URL is read: the migration step of a deployment does not need the API's secrets.

@@ -2,9 +2,9 @@
 // is safe to stop it and run it again at any time.
 import '../src/runtime/node-version.ts';
 import { loadConfig } from '../src/runtime/config.ts';
-import { requireAppSecret, rotateCanary } from '../src/db/app-secret.ts';
-import { openDatabase } from '../src/db/client.ts';
-import { rotateSecret } from '../src/db/rotate-secret.ts';
+import { requireAppSecret, rotateCanary } from '../src/db/operator/app-secret.ts';
+import { openDatabase } from '../src/db/connections/database.ts';
+import { rotateSecret } from '../src/db/operator/rotate-secret.ts';
 import { messageOf } from '../src/runtime/process.ts';
 
 const config = loadConfig(process.env);

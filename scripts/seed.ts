@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDataFolder } from '../src/runtime/data-folder.ts';
-import { requireAppSecretAt } from '../src/db/app-secret.ts';
-import { startEmbedded } from '../src/db/embedded.ts';
-import { migrate } from '../src/db/migrate.ts';
+import { requireAppSecretAt } from '../src/db/operator/app-secret.ts';
+import { startEmbedded } from '../src/embedded-postgres/embedded-postgres.ts';
+import { migrate } from '../src/db/operator/migrate.ts';
 import { loadSeed, type SeedResult } from '../src/seed/load.ts';
 import { messageOf } from '../src/runtime/process.ts';
 

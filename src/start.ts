@@ -11,8 +11,8 @@ import './runtime/node-version.ts';
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PrimaryClient } from './db/primary-client.ts';
-import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts';
+import { PrimaryClient } from './db/wire/primary-client.ts';
+import { startEmbedded, type EmbeddedPostgres } from './embedded-postgres/embedded-postgres.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { openDataFolder, type DataFolder } from './runtime/data-folder.ts';
 import { runUntilSignal, type Part } from './runtime/process.ts';
@@ -86,8 +86,8 @@ async function stopAll(): Promise<void> {
 
 async function importModules() {
   const [migrations, appSecret, api, worker, load, demo] = await Promise.all([
-    import('./db/migrate.ts'),
-    import('./db/app-secret.ts'),
+    import('./db/operator/migrate.ts'),
+    import('./db/operator/app-secret.ts'),
     import('./api.ts'),
     import('./worker.ts'),
     import('./seed/load.ts'),

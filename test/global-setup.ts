@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { buildAdminIfChanged } from '../scripts/build-admin.ts';
-import { startEmbedded, type EmbeddedPostgres } from '../src/db/embedded.ts';
-import { migrate } from '../src/db/migrate.ts';
+import { migrate } from '../src/db/operator/migrate.ts';
+import {
+  startEmbedded,
+  type EmbeddedPostgres,
+} from '../src/embedded-postgres/embedded-postgres.ts';
 import { createDistributed, runSql, startCitus, whyNoCitus } from './support/citus.ts';
 
 declare module 'vitest' {

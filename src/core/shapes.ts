@@ -63,7 +63,7 @@ export const dateInput = z.iso
 /**
  * A date-time in a response: UTC with milliseconds and `Z`. There is no pattern here, because it
  * would be a third of the cost of validating a page. The database client produces the form
- * (src/db/types.ts), and the contract tests check it.
+ * (src/db/wire/types.ts), and the contract tests check it.
  */
 export const dateTime = z.string().meta({ format: 'date-time' });
 

@@ -1,24 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import type pg from 'pg';
 import type { Trace } from '../core/trace.ts';
-import { createCompanion, type Companion } from './companion.ts';
-import { isPatient, type Caller } from './fair-queue.ts';
 import type { PrismaClient } from './generated/client.ts';
-import { openPool } from './pool.ts';
-import { FIND_OWN_NAME } from './poolers.ts';
-import { OffersPrisma, openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
-import { openNodeConnections } from './shared-connections.ts';
-import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
-import type { Shard } from './shards.ts';
-import { createSlowReport, type SlowStatement } from './slow-statements.ts';
-import { ask, withFirst, type Observe, type Statement, type Wire } from './statement.ts';
-import { createTeamNodes } from './team-nodes.ts';
-import { alsoTrace } from './traced-statements.ts';
-import { openTransactions } from './transactions.ts';
-import { openWakeUps, type WakeUp } from './wake-ups.ts';
-import { startWatchdog } from './watchdog.ts';
+import type { Shard } from './shard.ts';
+import type { Statement } from './statement.ts';
 
-export type { Caller } from './fair-queue.ts';
+export type { Caller } from './caller.ts';
 export { ofTeams, statement, statementsByFilters, type Statement } from './statement.ts';
 
 /** The database outside a transaction. */
@@ -38,7 +23,7 @@ export interface Db {
    * resolves. Never wait for HTTP inside. Afterwards `tx` refuses everything.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** The part of a distributed database that it leads to (shards.ts). Otherwise it is the whole. */
+  /** The part of a distributed database that it leads to; undefined: the whole. */
   readonly shard?: Shard;
 }
 
@@ -58,208 +43,10 @@ export interface Tx extends Db {
   wakeAfterCommit(what: WakeUp): void;
 }
 
-/**
- * The database of a process, with the pool that it owns.
- *
- * Its own `query` is for the short statements that every request needs, whoever calls. They have
- * connections of their own, so they wait for nobody's work. Other work belongs to a caller.
- */
-export interface Database extends Db {
-  readonly pool: pg.Pool;
-  /**
-   * Returns the database for the work of one caller. A team has a share of the connections and
-   * waits in its own line for more (`fair-queue.ts`). When the caller hangs up, what waits is
-   * dropped, what runs is cancelled, and a transaction is rolled back unless its COMMIT is on its
-   * way.
-   */
-  forCaller(caller: Caller): Db;
-  /** For the short statements of a request that names a team, as far as that is known. */
-  forTeam(teamId: string | null): Queries;
-  /**
-   * For a short statement that may travel with the first one of the team's caller (`companion`).
-   * Without it, it is as if `forTeam` were asked.
-   */
-  withCompanion(teamId: string): Queries & { readonly companion: Companion };
-  /**
-   * Whether a single statement of this team would begin at once. If not, the team's work waits in
-   * its line, and to begin early would gain nothing.
-   */
-  hasRoom(teamId: string): boolean;
-  /** Whether it is known to be plain Postgres, where one statement may be for several teams. */
-  isPlain(): boolean;
-  /** How much waits for its team's turn. */
-  waiting(): Waiting;
-  /**
-   * Whether a pooler loses prepared statements, as far as this process has seen. Costs nothing
-   * until one was lost, and then asks whether the pooler follows them by now.
-   */
-  losesStatements(): Promise<boolean>;
-  /** Closes all connections. Call it after the last statement. */
-  close(): Promise<void>;
+/** Returns both ways to ask by statements: for all rows, and for the first one. */
+export function withFirst(query: Db['query']): Pick<Db, 'query' | 'queryFirst'> {
+  return { query, queryFirst: async (what, values) => (await query(what, values))[0] ?? null };
 }
 
-/** What waits, by kind: single statements, those that take long, and transactions. */
-export interface Waiting {
-  readonly statements: number;
-  readonly slowStatements: number;
-  readonly transactions: number;
-}
-
-export interface DatabaseOptions {
-  readonly url: string;
-  /** Fewer than four count as four: one for each kind of work. */
-  readonly poolMax: number;
-  /** Called when an idle connection breaks. The pool replaces it. */
-  readonly onError: (error: Error) => void;
-  /** After waiting this long for an answer, the database counts as unreachable; 5 s by default. */
-  readonly answerTimeoutMs?: number;
-  /** The server ends a statement after this time; 4.5 s by default. */
-  readonly statementTimeoutMs?: number;
-  /** What a team's single statement may take on a shared connection; 150 ms by default. */
-  readonly quickStatementMs?: number;
-  /** Called with a statement of `slowStatementMs` or more (0.5 s by default). */
-  readonly onSlow?: (slow: SlowStatement) => void;
-  readonly slowStatementMs?: number;
-}
-
-const ANSWER_TIMEOUT_MS = 5_000;
-/** Less than the time after which the connection would be broken. */
-const STATEMENT_TIMEOUT_MS = 4_500;
-const QUICK_STATEMENT_MS = 150;
-const SLOW_STATEMENT_MS = 500;
-
-/** The process's own work. It has no share and no limit on its line. */
-const THE_PROCESS: Caller = { share: null };
-
-/** Opens the database. Does not connect yet, so the database need not be reachable. */
-export function openDatabase(options: DatabaseOptions): Database {
-  const counts = divideConnections(options.poolMax);
-  let hasLostStatement = false;
-  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
-  const connections = openPool({
-    url: options.url,
-    max: counts.common + counts.quick + counts.slow + counts.transactions,
-    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
-    watchdog,
-    onError: options.onError,
-    onLostStatement: () => {
-      hasLostStatement = true;
-    },
-  });
-  const common = openNodeConnections(connections, counts.common);
-  const statements = openSingleStatements({
-    connections,
-    watchdog,
-    quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
-    ...counts,
-  });
-  const scope = new AsyncLocalStorage<PrismaScope>();
-  const prisma = openPrisma({
-    pool: connections.pool,
-    scope,
-    runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
-  });
-  const limits = { connections, watchdog };
-  const observeFor = alsoTrace(
-    createSlowReport(
-      options.slowStatementMs ?? SLOW_STATEMENT_MS,
-      options.onSlow ?? (() => undefined),
-    ),
-  );
-  const askBy =
-    (observe: Observe) =>
-    <Row>(wire: Wire, what: Statement<Row>, values: readonly unknown[]) =>
-      ask(wire, { what, values, observe });
-  const queryFor = (caller: Caller): Db['query'] => {
-    const askOn = askBy(observeFor(caller));
-    return (what, values) => statements.run(caller, (wire) => askOn(wire, what, values));
-  };
-  const askCommon = askBy(observeFor(THE_PROCESS));
-  const sendCommon =
-    (node: string | null) =>
-    <T>(send: Send<T>): Promise<T> =>
-      common.run(node, (client) => runLimited(limits, client, send));
-  const queryBy =
-    (run: ReturnType<typeof sendCommon>): Db['query'] =>
-    (what, values) =>
-      run((wire) => askCommon(wire, what, values));
-  const sendAlone = sendCommon(null);
-  const own = withFirst(queryBy(sendAlone));
-  const nodes = createTeamNodes(own);
-  /** Work in the background has no node: it is for many teams. */
-  const placed = (caller: Caller): Caller => {
-    const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
-    return node === null ? caller : { ...caller, node };
-  };
-  const wakeUps = openWakeUps(queryFor(THE_PROCESS));
-  const transactions = openTransactions({
-    connections,
-    watchdog,
-    scope,
-    prisma,
-    wakeUps,
-    observeFor,
-    places: counts.transactions,
-  });
-  return {
-    pool: connections.pool,
-    prisma,
-    ...own,
-    hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
-    isPlain: () => nodes.isPlain(),
-    waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
-    transaction: (work) => transactions.run(THE_PROCESS, work),
-    forCaller: (given) => {
-      const caller = placed(given);
-      const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
-      return Object.assign(offer, withFirst(queryFor(caller)), {
-        transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
-      });
-    },
-    forTeam: (teamId) => {
-      const node = teamId === null ? null : nodes.of(teamId);
-      return node === null ? own : withFirst(queryBy(sendCommon(node)));
-    },
-    withCompanion: (teamId) => {
-      const node = nodes.of(teamId);
-      const { companion, send } = createCompanion(node === null ? sendAlone : sendCommon(node));
-      return { ...withFirst(queryBy(send)), companion };
-    },
-    losesStatements: async () => {
-      if (!hasLostStatement) return false;
-      hasLostStatement = await common.run(
-        null,
-        async (client) =>
-          connections.isPooled(client) &&
-          (await runLimited(limits, client, (wire) => askCommon(wire, FIND_OWN_NAME, []))).length >
-            0,
-      );
-      return hasLostStatement;
-    },
-    close: async () => {
-      await wakeUps.drain();
-      watchdog.stop();
-      await prisma.$disconnect();
-      await Promise.all([common.close(), statements.close()]);
-      await connections.pool.end();
-    },
-  };
-}
-
-interface Counts {
-  /** For the short statements of all requests. */
-  readonly common: number;
-  /** For the single statements of callers. */
-  readonly quick: number;
-  /** For those of them that take long. */
-  readonly slow: number;
-  readonly transactions: number;
-}
-
-/** Divides a process's connections among the kinds of work. */
-function divideConnections(poolMax: number): Counts {
-  const common = Math.max(1, Math.floor(poolMax / 8));
-  const slow = Math.max(1, Math.floor(poolMax / 5));
-  const transactions = Math.max(1, poolMax - 2 * common - slow);
-  return { common, quick: common, slow, transactions };
-}
+/** What there is: events or due deliveries for the delivery loop, or jobs for the job runner. */
+export type WakeUp = 'events' | 'deliveries' | 'jobs';

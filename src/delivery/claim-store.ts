@@ -8,8 +8,8 @@
  * touching any. All other claims are found by an index (`held_by`).
  */
 import type { TeamKey } from '../core/team-key.ts';
+import { askTeams, teamsOf, type TeamRow } from '../db/citus/shards.ts';
 import { ofTeams, statement, type Db } from '../db/client.ts';
-import { askTeams, teamsOf, type TeamRow } from '../db/shards.ts';
 import type { DeliveryStatus } from './schedule.ts';
 import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 

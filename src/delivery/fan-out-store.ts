@@ -1,7 +1,7 @@
 import { teamKey } from '../core/team-key.ts';
+import { teamsOf, type TeamRow } from '../db/citus/shards.ts';
 import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
-import { teamsOf, type TeamRow } from '../db/shards.ts';
 import { columnsOf } from './columns.ts';
 import { NO_WAIT_FOR_DISK } from './result-store.ts';
 

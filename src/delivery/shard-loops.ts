@@ -13,10 +13,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TeamKey } from '../core/team-key.ts';
-import type { Database, Db } from '../db/client.ts';
+import { listShards } from '../db/citus/shards.ts';
+import type { Db } from '../db/client.ts';
+import type { Database } from '../db/connections/database.ts';
+import type { SessionLock } from '../db/connections/session-lock.ts';
+import type { Shard } from '../db/shard.ts';
 import type { Host } from '../db/database-url.ts';
-import type { SessionLock } from '../db/session-lock.ts';
-import { atShard, listShards, type Shard } from '../db/shards.ts';
+import { atShard } from './citus/shard-database.ts';
 import { startDispatcher, type Dispatcher } from './dispatcher.ts';
 import type { DispatcherOptions } from './loop.ts';
 import { findWork } from './shard-work-store.ts';

@@ -1,6 +1,8 @@
 /** Which shards of a node have something to do for the delivery loop, in one round trip. */
-import { statement, type Database } from '../db/client.ts';
-import { askShards, type Shard } from '../db/shards.ts';
+import { statement } from '../db/client.ts';
+import type { Database } from '../db/connections/database.ts';
+import type { Shard } from '../db/shard.ts';
+import { askShards } from './citus/shard-database.ts';
 import { WAITING } from './waiting-store.ts';
 
 /** What there is to do in a shard. */

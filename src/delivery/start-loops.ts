@@ -1,7 +1,7 @@
-import type { Database } from '../db/client.ts';
+import { isDistributed } from '../db/citus/shards.ts';
+import type { Database } from '../db/connections/database.ts';
+import { holdSessionLock, newLockNumber } from '../db/connections/session-lock.ts';
 import { urlOfNode, type Host } from '../db/database-url.ts';
-import { holdSessionLock, newLockNumber } from '../db/session-lock.ts';
-import { isDistributed } from '../db/shards.ts';
 import { WORKER_LOCK_CLASS } from './claim-store.ts';
 import { startDispatcher } from './dispatcher.ts';
 import type { DispatcherOptions } from './loop.ts';

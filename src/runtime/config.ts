@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NOTHING_ENDS } from '../core/deprecation.ts';
 import type { AppSecrets } from '../core/encryption.ts';
-import { findUrlFault } from '../db/database-url.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
+import { findUrlFault } from '../db/database-url.ts';
 import { deprecationsFile } from './deprecations-file.ts';
 import { SAMPLERS, tracingOf } from './tracing-settings.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { openDatabase, type Database } from '../db/client.ts';
+import { openDatabase, type Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
 
 /** Opens the database of a process, and logs what becomes of its connections and statements. */

@@ -3,8 +3,8 @@
  *
  * graphile-worker survives most errors: it polls and listens again. But if it cannot write down
  * how a job ended, it stops for good without telling its caller, and the job stays locked for four
- * hours. So does a job that it has locked without learning of it (`db/job-locks.ts`). In both cases
- * the locks are released here, and a new run starts as soon as the database is back.
+ * hours. So does a job that it has locked without learning of it (`db/jobs/job-locks.ts`). In both
+ * cases the locks are released here, and a new run starts as soon as the database is back.
  */
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,10 +20,10 @@ import {
 } from 'graphile-worker';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import type { Database } from '../db/client.ts';
-import { poolToPrimary } from '../db/primary-client.ts';
-import { keepJobLocks, releaseJobs, type JobLocks } from '../db/job-locks.ts';
-import { guardAll, startWatchdog, type Watchdog } from '../db/watchdog.ts';
+import type { Database } from '../db/connections/database.ts';
+import { guardAll, startWatchdog, type Watchdog } from '../db/connections/watchdog.ts';
+import { keepJobLocks, releaseJobs, type JobLocks } from '../db/jobs/job-locks.ts';
+import { poolToPrimary } from '../db/wire/primary-client.ts';
 import { redact } from './log.ts';
 import type { Part } from './process.ts';
 

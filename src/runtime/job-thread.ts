@@ -2,7 +2,7 @@
  * Runs the jobs of a worker in a thread of their own. Deliveries share the process with them, and a
  * job that computes for long, for instance over a large page of a CRM, must not stop the event loop
  * of the deliveries. A thread that ends by itself is replaced; its jobs are given back within
- * seconds, as those of a killed worker are (`db/job-locks.ts`).
+ * seconds, as those of a killed worker are (`db/jobs/job-locks.ts`).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Database } from '../db/client.ts';
+import type { Database } from '../db/connections/database.ts';
 import type { Config } from './config.ts';
 
 export interface Metrics {

@@ -1,11 +1,11 @@
 /** Whether a process can do its work, and if not, why. The log tells each change. */
 import type { Logger } from 'pino';
 import type { AppSecrets } from '../core/encryption.ts';
-import { findAppSecretFault } from '../db/app-secret.ts';
-import type { Database } from '../db/client.ts';
-import type { Migration } from '../db/migrations.ts';
-import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/obstacles.ts';
-import { isDistributed, isOtherNode } from '../db/shards.ts';
+import { isDistributed, isOtherNode } from '../db/citus/shards.ts';
+import type { Database } from '../db/connections/database.ts';
+import { findAppSecretFault } from '../db/operator/app-secret.ts';
+import type { Migration } from '../db/operator/migrations.ts';
+import { findObstacle, obstacleOf, tryDiskSpace, type Obstacle } from '../db/operator/obstacles.ts';
 
 /** Why a process is not ready. `/readyz` and the log tell it. */
 export type NotReady = Obstacle | Fault | 'draining';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { PrimaryClient } from '../db/primary-client.ts';
+import { PrimaryClient } from '../db/wire/primary-client.ts';
 import { rebuildRollups } from '../features/analytics/rollups-store.ts';
 import { checkSeed } from './check.ts';
 import { collectFaults, SeedFault } from './fault.ts';

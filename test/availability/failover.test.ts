@@ -5,7 +5,7 @@
 // takes is printed beside what Patroni allows.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import { createRandom } from '../../src/seed/random.ts';
 import { startReceiver, type Receiver } from '../races/chaos/receiver.ts';
 import {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
 import { isConnectionBroken, isStandby, isUnavailable } from '../../src/db/errors.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { holdSessionLock } from '../../src/db/session-lock.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import {
   createCall,
   loadTestSeed,

@@ -1,8 +1,9 @@
 /** The table "Imports" of ARCHITECTURE.md: which file may import which. imports.ts checks it. */
 
 /**
- * Where a file is. A room is a folder in src, in src/http or in src/features; the files directly in
- * src are the room `entry`, those directly in src/http the room `http`.
+ * Where a file is. A room is a folder in src, in src/db, in src/http or in src/features; the files
+ * directly in src are the room `entry`, those directly in src/db and src/http the rooms `db` and
+ * `http`.
  */
 export interface Place {
   /** For a file of a feature: `features`. */
@@ -43,7 +44,9 @@ const own = (...roles: Role[]): Rule[] =>
 const typesOf = (rules: readonly Rule[]): Rule[] =>
   rules.map((rule) => ({ ...rule, only: 'types' }));
 const core: Rule = { room: 'core' };
+/** What features and the loop use of the database. The rooms behind it are `db/NAME`. */
 const db: Rule = { room: 'db' };
+const behindDb = (...names: string[]): Rule[] => names.map((name) => ({ room: `db/${name}` }));
 const trpc: Rule = { room: 'trpc' };
 const delivery: Rule = { room: 'delivery' };
 const routers: Rule = { room: 'routers' };
@@ -57,19 +60,32 @@ const pipeline: Rule = { room: 'http/api' };
 export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   core: [],
   db: [core],
+  'db/wire': [core, db],
+  'db/citus': [core, db],
+  'db/connections': [core, db, ...behindDb('wire', 'citus')],
+  'db/jobs': [core, db, ...behindDb('wire', 'citus', 'connections')],
+  'db/operator': [core, db, ...behindDb('wire', 'citus', 'connections')],
+  'embedded-postgres': [],
   trpc: [core, ...typesOf([db])],
-  delivery: [core, db],
+  delivery: [core, db, ...behindDb('citus', 'connections')],
 
   provider: [core],
   jobs: [],
   rules: [core],
   schema: [core, ...own('provider')],
   view: [core, ...typesOf(own('schema', 'store'))],
-  store: [core, db, ...own('rules', 'jobs'), ...typesOf([...own('part', 'provider'), delivery])],
+  store: [
+    core,
+    db,
+    ...behindDb('citus', 'jobs'),
+    ...own('rules', 'jobs'),
+    ...typesOf([...own('part', 'provider'), delivery]),
+  ],
   part: [core, db, ...own('rules', 'jobs', 'store', 'provider')],
   service: [
     core,
     db,
+    ...behindDb('citus'),
     delivery,
     ...own('schema', 'rules', 'view', 'jobs', 'store', 'part', 'provider'),
     { room: 'features', role: 'service', feature: 'other' },
@@ -78,9 +94,14 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   tasks: [core, db, ...own('jobs', 'view', 'service', 'part')],
 
   routers: [trpc, { room: 'features', role: 'router' }],
-  runtime: [core, db, ...typesOf([delivery, { room: 'delivery', role: 'store' }])],
-  'http/api': [core, db, trpc, routers],
-  'http/app': [core, db, routers, pipeline, ...typesOf([trpc])],
+  runtime: [
+    core,
+    db,
+    ...behindDb('wire', 'citus', 'connections', 'jobs', 'operator'),
+    ...typesOf([delivery, { room: 'delivery', role: 'store' }]),
+  ],
+  'http/api': [core, db, trpc, routers, ...typesOf(behindDb('connections'))],
+  'http/app': [core, db, routers, pipeline, ...typesOf([trpc, ...behindDb('connections')])],
   'http/openapi': [core, routers, pipeline],
   'http/docs': [core, pipeline, { room: 'http/openapi' }],
   http: [
@@ -101,6 +122,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   seed: [
     core,
     db,
+    ...behindDb('wire'),
     { room: 'features', role: 'rules' },
     { room: 'features', role: 'provider' },
     { room: 'features', role: 'store', feature: 'analytics' },

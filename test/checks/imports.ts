@@ -25,6 +25,8 @@ const IMPORT = new RegExp(
     .join('|'),
   'gm',
 );
+/** Folders of src whose own folders are rooms. */
+const HAS_ROOMS = new Set(['db', 'http']);
 const SQL = /\b(?:statement|statementsByFilters)[<(]|\.prisma\.\w/;
 
 /** Resolves with what the files below `<root>/src` do against the table. */
@@ -110,9 +112,13 @@ function explainRefusal(src: string, { name, target, typesOnly }: Import): strin
 /** Whether the table says nothing about the import, because both files belong together. */
 function isFree(from: Place, to: Place): boolean {
   if (from.room !== to.room || from.feature !== to.feature) return false;
-  if (from.room === 'db') return true;
+  if (isInDb(from.room)) return true;
   if (to.role === 'store' && from.folder !== to.folder) return false;
   return from.room !== 'features' || from.role === to.role;
+}
+
+function isInDb(room: string): boolean {
+  return room === 'db' || room.startsWith('db/');
 }
 
 function fits({ room, role, feature }: Rule, from: Place, to: Place): boolean {
@@ -136,7 +142,8 @@ function placeOf(name: string): Place {
   const shared = { folder, role: roleOf(name), feature: null };
   if (folder === '.') return { ...shared, room: 'entry' };
   if (first === 'features') return { ...shared, room: first, feature: second };
-  return { ...shared, room: first === 'http' && folder !== 'http' ? join(first, second) : first };
+  const isRoom = HAS_ROOMS.has(first) && folder !== first && !isGenerated(name);
+  return { ...shared, room: isRoom ? join(first, second) : first };
 }
 
 function roleOf(name: string): Role {
@@ -148,7 +155,7 @@ function roleOf(name: string): Role {
 /** SQL is declared and Prisma is used only in stores and in src/db. */
 function refuseSql({ name, text }: Source): Violation[] {
   const { room, role } = placeOf(name);
-  const found = room === 'db' || role === 'store' ? null : SQL.exec(text);
+  const found = isInDb(room) || role === 'store' ? null : SQL.exec(text);
   if (found === null) return [];
   const line = text.slice(0, found.index).split('\n').length;
   return [`src/${name}:${line}: SQL may only be in a file whose name ends in "store"`];

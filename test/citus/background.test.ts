@@ -1,12 +1,12 @@
 // Work over all teams on Citus, and authentication: each acts on the rows of one shard at a time.
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fixedClock } from '../../src/core/clock.ts';
 import { hashSecret, parseApiKey } from '../../src/core/api-key.ts';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { movePendingJobs } from '../../src/db/job-intake.ts';
+import { fixedClock } from '../../src/core/clock.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { rotateSecret } from '../../src/db/operator/rotate-secret.ts';
 import { enqueue } from '../../src/db/outbox.ts';
-import { rotateSecret } from '../../src/db/rotate-secret.ts';
 import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import { fullFile } from '../seed/full-file.ts';

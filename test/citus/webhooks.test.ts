@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/db/connections/database.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
-import { openDatabase } from '../../src/db/client.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
 import { loadTestSeed, startWorkerProcess, type RunningProcess } from '../support/api.ts';
 import {

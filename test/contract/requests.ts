@@ -3,10 +3,10 @@
 import { hash } from 'node:crypto';
 import { it } from 'vitest';
 import { newRequestId } from '../../src/core/ids.ts';
-import type { Database } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
-import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
+import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { makeFullTeam, makeSeed, memberId, userId, type TeamSeed } from '../support/seed.ts';
 
 /** A request that `TestApi.call` can send. */

@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { openDatabase, statement, type Database } from '../../src/db/client.ts';
-import { isMigrated } from '../../src/db/migrations.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
+import { statement } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { isMigrated } from '../../src/db/operator/migrations.ts';
 import { createApp } from '../../src/http/server.ts';
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 import {

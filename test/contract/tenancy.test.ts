@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { declaredStatements } from '../../src/db/statement.ts';
-import { RETENTIONS } from '../../src/features/retention/rules.ts';
-import { SLOTS } from '../../src/features/requests/rules.ts';
 import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
+import { SLOTS } from '../../src/features/requests/rules.ts';
+import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { namesItsColumns } from '../checks/columns.ts';
 import {
   namesOfStatements,
@@ -15,8 +15,13 @@ import {
   parseSource,
   unboundPrismaCalls,
 } from '../checks/sql/sources.ts';
-import { checkTenancy, keepsToOneTeam, loadParser, readFunctionBody } from '../checks/tenancy.ts';
-import type { Tenancy } from '../checks/tenancy.ts';
+import {
+  checkTenancy,
+  keepsToOneTeam,
+  loadParser,
+  readFunctionBody,
+  type Tenancy,
+} from '../checks/tenancy.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 interface Exception {
@@ -207,17 +212,21 @@ const BY_THE_SEED = "texts of declared statements, in the seed's transaction";
 
 /** The files that may send SQL without `statement`. */
 const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>> = {
-  'src/db/pool.ts': [2, 'limits the time of statements'],
-  'src/db/poolers.ts': [1, 'asks which process serves the connection'],
-  'src/db/primary-client.ts': [1, 'asks whether the node is in recovery'],
-  'src/db/query-group.ts': [1, 'sends declared statements'],
-  'src/db/transaction.ts': [1, 'rolls back a transaction'],
-  'src/db/listener.ts': [1, 'listens to the channels of wake-ups'],
-  'src/db/embedded.ts': [1, 'asks a server which folder it serves'],
-  'src/db/distribution.ts': [17, 'distributes the tables, on Citus'],
-  'src/db/migrate.ts': [10, 'migrations and their ledger'],
-  'src/db/shards.ts': [4, 'declared statements, in the text for a shard'],
-  'src/db/session-lock.ts': [2, 'settings and an advisory lock of a session of its own'],
+  'src/db/connections/pool.ts': [2, 'limits the time of statements'],
+  'src/db/connections/poolers.ts': [1, 'asks which process serves the connection'],
+  'src/db/wire/primary-client.ts': [1, 'asks whether the node is in recovery'],
+  'src/db/wire/query-group.ts': [1, 'sends declared statements'],
+  'src/db/connections/transaction.ts': [1, 'rolls back a transaction'],
+  'src/db/connections/listener.ts': [1, 'listens to the channels of wake-ups'],
+  'src/embedded-postgres/embedded-postgres.ts': [1, 'asks a server which folder it serves'],
+  'src/db/citus/distribution.ts': [17, 'distributes the tables, on Citus'],
+  'src/db/operator/migrate.ts': [10, 'migrations and their ledger'],
+  'src/db/citus/shards.ts': [1, 'declared statements, in the text for a shard'],
+  'src/db/connections/session-lock.ts': [
+    2,
+    'settings and an advisory lock of a session of its own',
+  ],
+  'src/delivery/citus/shard-database.ts': [3, 'declared statements, in the text for a shard'],
   'src/features/analytics/rollups-store.ts': [1, BY_THE_SEED],
   'src/seed/insert.ts': [3, 'rows of a seed file that has passed its checks, and statistics'],
   'src/seed/known.ts': [3, 'which ids of a seed file exist, teams among them'],
@@ -406,9 +415,9 @@ describe('the source', () => {
   });
 
   it('names the team in every call of Prisma', () => {
-    const opening = ['client', 'prisma', 'shards', 'transactions'].map(
-      (name) => `src/db/${name}.ts`,
-    );
+    const opening = ['database', 'prisma', 'transactions']
+      .map((name) => `src/db/connections/${name}.ts`)
+      .concat('src/db/client.ts', 'src/delivery/citus/shard-database.ts');
     const found = sources
       .filter(({ fileName }) => !opening.includes(fileName))
       .flatMap((source) => unboundPrismaCalls(source).map((use) => `${source.fileName}:${use}`));

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
-import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
+import { statement, type Tx } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

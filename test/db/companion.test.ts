@@ -1,7 +1,8 @@
 // The short statement of a request that travels with the first one of its caller.
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { openDatabase, statement, type Database, type Queries } from '../../src/db/client.ts';
+import { statement, type Queries } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,8 @@
 // What one caller of the database can do to others, and what becomes of callers who hang up.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase, statement, type Database, type Db } from '../../src/db/client.ts';
-import type { SlowStatement } from '../../src/db/slow-statements.ts';
+import { statement, type Db } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import type { SlowStatement } from '../../src/db/connections/slow-statements.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countWaiting, holdLock } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';

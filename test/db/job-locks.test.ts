@@ -2,9 +2,9 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { keepJobLocks, type JobLocks } from '../../src/db/job-locks.ts';
-import { holdSessionLock } from '../../src/db/session-lock.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { holdSessionLock } from '../../src/db/connections/session-lock.ts';
+import { keepJobLocks, type JobLocks } from '../../src/db/jobs/job-locks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';

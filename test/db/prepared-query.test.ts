@@ -2,8 +2,9 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { wireTo } from '../../src/db/query-group.ts';
-import { ask, statement, type Statement } from '../../src/db/statement.ts';
+import { statement, type Statement } from '../../src/db/statement.ts';
+import { ask } from '../../src/db/wire/ask.ts';
+import { wireTo } from '../../src/db/wire/query-group.ts';
 import { openTestConnection } from '../support/connection.ts';
 
 interface Kinds {

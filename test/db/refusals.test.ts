@@ -1,6 +1,7 @@
 // Postgres refuses a statement because of its own state, not because of the statement.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase, statement, type Database } from '../../src/db/client.ts';
+import { statement } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { isUnavailable } from '../../src/db/errors.ts';
 import { retryAfterOf, toProblem } from '../../src/http/api/problem-response.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';

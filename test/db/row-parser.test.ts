@@ -1,8 +1,9 @@
 // Rows that are decoded at once. Every text arrives as Postgres has it.
 import type pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
-import { wireTo } from '../../src/db/query-group.ts';
-import { ask, statement } from '../../src/db/statement.ts';
+import { statement } from '../../src/db/statement.ts';
+import { ask } from '../../src/db/wire/ask.ts';
+import { wireTo } from '../../src/db/wire/query-group.ts';
 import { openTestConnection } from '../support/connection.ts';
 
 const ECHO = statement<{ a: string | null; b: string | null; c: string | null }>(

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { openDatabase, type Database, type Queries } from '../../src/db/client.ts';
-import { createTeamNodes } from '../../src/db/team-nodes.ts';
+import { createTeamNodes } from '../../src/db/citus/team-nodes.ts';
+import type { Queries } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

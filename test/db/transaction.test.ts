@@ -4,11 +4,11 @@ import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { statement, type Statement } from '../../src/db/client.ts';
-import { streamOf } from '../../src/db/primary-client.ts';
-import { wireTo } from '../../src/db/query-group.ts';
-import { ask, toQuery } from '../../src/db/statement.ts';
-import { openTransaction, type Transaction } from '../../src/db/transaction.ts';
-import { startWatchdog } from '../../src/db/watchdog.ts';
+import { openTransaction, type Transaction } from '../../src/db/connections/transaction.ts';
+import { startWatchdog } from '../../src/db/connections/watchdog.ts';
+import { ask, toQuery } from '../../src/db/wire/ask.ts';
+import { streamOf } from '../../src/db/wire/primary-client.ts';
+import { wireTo } from '../../src/db/wire/query-group.ts';
 import { openTestConnection } from '../support/connection.ts';
 
 const WRITE = statement(

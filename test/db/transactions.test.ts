@@ -1,6 +1,7 @@
 // Nothing is written outside of a transaction: not when its BEGIN fails, and not after its end.
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase, statement, type Database, type Tx } from '../../src/db/client.ts';
+import { statement, type Tx } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';

@@ -1,8 +1,9 @@
 // Large results are worked on one a turn of the event loop, in the order in which they came.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openDatabase, statement } from '../../src/db/client.ts';
-import { LARGE_BYTES, takeTurn } from '../../src/db/turns.ts';
+import { statement } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
+import { LARGE_BYTES, takeTurn } from '../../src/db/wire/turns.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const TEXT = `select repeat('x', $1::int) as text`;

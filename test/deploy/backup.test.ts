@@ -1,12 +1,12 @@
 // The backups of the runbook, made and restored with Postgres's own programs, as it says. The API
 // then runs on what was restored.
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
 import { because, run, whyNot } from '../support/debian.ts';
 import { findFreePort } from '../support/ports.ts';

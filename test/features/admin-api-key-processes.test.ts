@@ -1,8 +1,8 @@
 // API keys on two processes of the API, which share nothing but the database.
 import { beforeAll, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { createCall, loadTestSeed, startApiProcess, type Call } from '../support/api.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createKey, newKeyName, type App } from '../support/api-keys.ts';
+import { createCall, loadTestSeed, startApiProcess, type Call } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';

@@ -2,8 +2,9 @@
 // not show. The figures are rows, not times, so they are the same on any machine and at any size.
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase, type Database, type Db } from '../../src/db/client.ts';
 import { PAGE_LIMIT_MAX, PAGE_MAX_BYTES, type Page, type PageQuery } from '../../src/core/page.ts';
+import type { Db } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { listEntries } from '../../src/features/audit-log/service.ts';
 import * as audit from '../../src/features/audit-log/store.ts';
 import * as cases from '../../src/features/cases/service.ts';
@@ -21,8 +22,8 @@ import { findPauseMailRow } from '../../src/features/webhook-endpoints/pause-sto
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { blocksRead, explain, rowsRead, type Mode } from '../support/plans.ts';
-import { openWhereTeamIs } from '../support/shards.ts';
 import { makeMember, makeSeed, makeTeam } from '../support/seed.ts';
+import { openWhereTeamIs } from '../support/shards.ts';
 
 const TEAM = 'team_big';
 const PAGE = { limit: 51, after: null };

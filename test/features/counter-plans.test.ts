@@ -3,7 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { openDatabase, type Queries } from '../../src/db/client.ts';
+import type { Queries } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
 import {
   authenticateRequest,
   authenticateTogether,

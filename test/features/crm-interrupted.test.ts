@@ -3,8 +3,8 @@
 import { Logger, runOnce } from 'graphile-worker';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { movePendingJobs } from '../../src/db/job-intake.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { PROVIDER_NAMES } from '../../src/features/crm/providers/registry.ts';
 import { SCHEDULE_SYNCS } from '../../src/features/crm/sync/jobs.ts';
 import { crmTasks } from '../../src/features/crm/sync/tasks.ts';

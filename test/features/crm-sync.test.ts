@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobHelpers } from 'graphile-worker';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
 import { SYNC_CONNECTION } from '../../src/features/crm/sync/jobs.ts';
 import { scheduleDue } from '../../src/features/crm/sync/service.ts';
 import { crmTasks } from '../../src/features/crm/sync/tasks.ts';

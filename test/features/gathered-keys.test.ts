@@ -13,7 +13,7 @@ import {
   vi,
 } from 'vitest';
 import { fixedClock, systemClock } from '../../src/core/clock.ts';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
 import {
   authenticateRequest,
   authenticateTogether,

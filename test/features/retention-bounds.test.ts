@@ -2,13 +2,13 @@
 import type { Task } from 'graphile-worker';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { releaseKeptEvents } from '../../src/db/kept-events.ts';
+import { releaseKeptEvents } from '../../src/db/jobs/kept-events.ts';
 import { declaredStatements } from '../../src/db/statement.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { REMOVE_OLD, retentionTasks } from '../../src/features/retention/tasks.ts';
-import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { removeDeliveries } from '../../src/features/webhook-deliveries/removal-store.ts';
+import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';

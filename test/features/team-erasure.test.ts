@@ -2,7 +2,7 @@
 // Whole teams are erased: nothing of them is left in any table, and nothing of others is touched.
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
-import { movePendingJobs } from '../../src/db/job-intake.ts';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { ERASE_TEAMS } from '../../src/features/team-lifecycle/jobs.ts';
 import { TEAM_CRON } from '../../src/features/team-lifecycle/tasks.ts';

@@ -2,7 +2,7 @@
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fixedClock, type Clock } from '../../src/core/clock.ts';
-import { openDatabase, type Database } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import * as store from '../../src/delivery/claim-store.ts';
 import {
   findWaiting,

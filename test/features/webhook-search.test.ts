@@ -2,8 +2,8 @@
 import pino from 'pino';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { holdSessionLock, type SessionLock } from '../../src/db/session-lock.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { holdSessionLock, type SessionLock } from '../../src/db/connections/session-lock.ts';
 import { WORKER_LOCK_CLASS } from '../../src/delivery/claim-store.ts';
 import { findNewlyDue, listWorkers } from '../../src/delivery/due-store.ts';
 import { newLoop, type Loop } from '../../src/delivery/loop.ts';

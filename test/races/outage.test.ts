@@ -3,8 +3,8 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startEmbedded } from '../../src/db/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
+import { startEmbedded } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { createCall, loadTestSeed, startApiProcess } from '../support/api.ts';
 import { makeDataDir } from '../support/ports.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';

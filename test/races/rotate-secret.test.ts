@@ -1,11 +1,11 @@
 // A change of APP_SECRET, from the first process with the new one to the last that needs the old.
 import pg from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { verifyWebhook } from '../../src/client/webhook-verification.ts';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
 import { decrypt, encrypt } from '../../src/core/encryption.ts';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { rotateSecret } from '../../src/db/rotate-secret.ts';
-import { verifyWebhook } from '../../src/client/webhook-verification.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { rotateSecret } from '../../src/db/operator/rotate-secret.ts';
 import {
   createCall,
   loadTestSeed,

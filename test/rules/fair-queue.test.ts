@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProblemError } from '../../src/core/problem.ts';
-import { createFairQueue, type FairQueue } from '../../src/db/fair-queue.ts';
+import { createFairQueue, type FairQueue } from '../../src/db/connections/fair-queue.ts';
 
 /** Lets callers enter, and notes who was let in, in order. */
 function enterAll(

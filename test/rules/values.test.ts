@@ -5,7 +5,7 @@ import { privacyOf, requireMemberDetail, showsLeaderboard } from '../../src/core
 import { invalidField, notFound, PROBLEMS, ProblemError } from '../../src/core/problem.ts';
 import { dateInput, dateTimeInput, toInstant } from '../../src/core/shapes.ts';
 import { isConnectionBroken, isUnavailable } from '../../src/db/errors.ts';
-import { isoFromText } from '../../src/db/types.ts';
+import { isoFromText } from '../../src/db/wire/types.ts';
 
 test('the API is part of the plans team and enterprise', () => {
   expect(PLANS.filter(hasApi)).toEqual(['team', 'enterprise']);

@@ -1,6 +1,6 @@
 // A seed file with every field that there is, and functions that read what it became.
 import pg from 'pg';
-import { textTypes } from '../../src/db/types.ts';
+import { textTypes } from '../../src/db/wire/types.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 
 /** The `APP_SECRET` of the tests of seeds. */

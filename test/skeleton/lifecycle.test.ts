@@ -11,9 +11,12 @@ import { Client as PgClient } from 'pg';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { Client } from 'undici';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/db/client.ts';
-import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
+import {
+  startEmbedded,
+  type EmbeddedPostgres,
+} from '../../src/embedded-postgres/embedded-postgres.ts';
 import {
   createCall,
   loadTestSeed,
@@ -21,8 +24,8 @@ import {
   startWorkerProcess,
   TEST_APP_SECRET,
 } from '../support/api.ts';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { tokenOf } from '../support/app.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { findFreePort, makeDataDir } from '../support/ports.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';

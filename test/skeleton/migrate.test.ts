@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { migrate, splitStatements } from '../../src/db/migrate.ts';
-import { expectedMigrations, isMigrated } from '../../src/db/migrations.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { migrate, splitStatements } from '../../src/db/operator/migrate.ts';
+import { expectedMigrations, isMigrated } from '../../src/db/operator/migrations.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,

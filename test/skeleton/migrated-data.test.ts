@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import { openEmptyDatabase, type OpenDatabase } from '../support/database.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../prisma/migrations');

@@ -7,10 +7,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Client } from 'pg';
 import pino from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase, type Database } from '../../src/db/client.ts';
-import { startEmbedded } from '../../src/db/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { expectedMigrations } from '../../src/db/migrations.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
+import { expectedMigrations } from '../../src/db/operator/migrations.ts';
+import { startEmbedded } from '../../src/embedded-postgres/embedded-postgres.ts';
 import { startReadiness } from '../../src/runtime/readiness.ts';
 import {
   createCall,

@@ -94,7 +94,7 @@ describe('an advisory lock', () => {
   it('is in the table that says at which node it is held', async () => {
     const sources = [...(await takers('src', '.ts')), ...(await takers('scripts', '.ts'))]
       .map(([path]) => path)
-      .filter((path) => path !== 'src/db/session-lock.ts');
+      .filter((path) => path !== 'src/db/connections/session-lock.ts');
     const functions = (await takers('prisma/migrations', '.sql')).flatMap(([, sql]) =>
       sql
         .split(/^CREATE (?:OR REPLACE )?FUNCTION "/m)

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { findServer, isRunning } from '../../src/db/embedded-process.ts';
+import { findServer, isRunning } from '../../src/embedded-postgres/process.ts';
 import { loadTestSeed } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { findFreePort } from '../support/ports.ts';

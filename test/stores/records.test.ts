@@ -2,17 +2,17 @@
 // what is removed when it is old. There are two teams with the same ids.
 import { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { encrypt } from '../../src/core/encryption.ts';
 import { ENCRYPTED_COLUMNS } from '../../src/core/encrypted-columns.ts';
+import { encrypt } from '../../src/core/encryption.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
-import { rotateCanary } from '../../src/db/app-secret.ts';
 import type { Db, Tx } from '../../src/db/client.ts';
-import { movePendingJobs } from '../../src/db/job-intake.ts';
-import { releaseKeptEvents } from '../../src/db/kept-events.ts';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
+import { releaseKeptEvents } from '../../src/db/jobs/kept-events.ts';
 import { forgetKeptDetails } from '../../src/db/kept-responses.ts';
-import { expectedMigrations, isMigrated } from '../../src/db/migrations.ts';
+import { rotateCanary } from '../../src/db/operator/app-secret.ts';
+import { expectedMigrations, isMigrated } from '../../src/db/operator/migrations.ts';
+import { rotateSecret, type Rotation } from '../../src/db/operator/rotate-secret.ts';
 import { enqueue, record } from '../../src/db/outbox.ts';
-import { rotateSecret, type Rotation } from '../../src/db/rotate-secret.ts';
 import { readChangeContext } from '../../src/db/team-privacy.ts';
 import * as platformAnalytics from '../../src/features/analytics/platform-store.ts';
 import { periodOf } from '../../src/features/analytics/rules.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { migrate } from '../../src/db/migrate.ts';
+import { migrate } from '../../src/db/operator/migrate.ts';
 import { findFreePort } from './ports.ts';
 
 const SYSTEM = '/usr/lib/postgresql/15';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { openPool } from '../../src/db/pool.ts';
-import { startWatchdog } from '../../src/db/watchdog.ts';
+import { openPool } from '../../src/db/connections/pool.ts';
+import { startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { createTestDatabase } from './database.ts';
 
 /** A connection as the service opens it, to a database of its own. */

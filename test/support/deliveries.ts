@@ -4,7 +4,7 @@ import pino from 'pino';
 import { afterAll } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
 import type { Lookup } from '../../src/core/dns-lookup.ts';
-import { openDatabase } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
 import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startLoops } from '../../src/delivery/start-loops.ts';

@@ -1,7 +1,9 @@
 // The database as the delivery loop of a team uses it.
-import { openDatabase, type Db } from '../../src/db/client.ts';
+import { isDistributed, listShards } from '../../src/db/citus/shards.ts';
+import type { Db } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/connections/database.ts';
 import { urlOfNode } from '../../src/db/database-url.ts';
-import { atShard, isDistributed, listShards } from '../../src/db/shards.ts';
+import { atShard } from '../../src/delivery/citus/shard-database.ts';
 
 /** What a loop asks. Close it. */
 export interface LoopDatabase {

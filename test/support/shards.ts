@@ -1,9 +1,10 @@
 // What a test needs of the database itself, wherever that has the rows: one server, or on Citus the
 // nodes with the shards.
 import { Client, type Pool } from 'pg';
-import type { Database, Statement } from '../../src/db/client.ts';
+import { knowsShards, manyTimes } from '../../src/db/citus/shards.ts';
+import type { Statement } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { urlOfNode, type Host } from '../../src/db/database-url.ts';
-import { knowsShards, manyTimes } from '../../src/db/shards.ts';
 
 interface Place extends Host {
   /** Table → its name there. */

@@ -2,7 +2,8 @@
 // there are others that differ from it in one condition only.
 import { Client, type Pool } from 'pg';
 import { afterAll } from 'vitest';
-import { openDatabase, type Database, type Tx } from '../../src/db/client.ts';
+import type { Tx } from '../../src/db/client.ts';
+import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { loadTestSeed } from './api.ts';
 import { changesOf, type Changes } from './changed-rows.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';

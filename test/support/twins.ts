@@ -6,10 +6,10 @@
  * active member, is this entry blocked, is this connection active) there is an id for which the
  * answer is yes in one team and no in the other, in both directions.
  */
-import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import { encrypt } from '../../src/core/encryption.ts';
-import type { Database } from '../../src/db/client.ts';
+import type { Database } from '../../src/db/connections/database.ts';
 import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
+import { slotOf, timeOfRequest } from '../../src/features/requests/rules.ts';
 import type { SeedFileInput } from '../../src/seed/schema.ts';
 import { TEST_APP_SECRET } from './api.ts';
 import { CATALOG, makeEvaluation, makeSeed, type TeamSeed } from './seed.ts';

@@ -5,7 +5,7 @@ import { Logger, runOnce } from 'graphile-worker';
 import pino from 'pino';
 import { beforeAll, beforeEach, expect } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { movePendingJobs } from '../../src/db/job-intake.ts';
+import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
 import { pauseSilentEndpoints } from '../../src/features/webhook-endpoints/pause.ts';
 import { webhookTasks } from '../../src/features/webhook-endpoints/tasks.ts';
 import { createMailer } from '../../src/runtime/mail.ts';

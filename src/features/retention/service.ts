@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
+import { groupByShard, knowsShards } from '../../db/citus/shards.ts';
 import type { Db } from '../../db/client.ts';
-import { groupByShard, knowsShards } from '../../db/shards.ts';
 import { removeOldRequests } from '../requests/service.ts';
 import { BATCH_MAX, RETENTIONS } from './rules.ts';
 import * as store from './store.ts';

@@ -1,6 +1,6 @@
+import { askOfTeams, manyTimes } from '../../db/citus/shards.ts';
 import { ofTeams, statement, type Db } from '../../db/client.ts';
-import { askOfTeams, manyTimes } from '../../db/shards.ts';
-import { releaseKeptEvents, type RemovedDelivery } from '../../db/kept-events.ts';
+import { releaseKeptEvents, type RemovedDelivery } from '../../db/jobs/kept-events.ts';
 import {
   BATCH_MAX,
   RATE_COUNTER_KEEP_MINUTES,

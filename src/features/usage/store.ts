@@ -1,8 +1,8 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
+import { askForRows } from '../../db/citus/shards.ts';
 import { ofTeams, statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { holdUnlessLocked } from '../../db/row-lock.ts';
-import { askForRows } from '../../db/shards.ts';
 
 /** The requests of one key on one day. */
 export interface UsageRow {

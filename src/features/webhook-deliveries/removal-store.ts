@@ -1,7 +1,7 @@
-import { statement, type Db } from '../../db/client.ts';
-import { releaseKeptEvents } from '../../db/kept-events.ts';
-import { knowsShards } from '../../db/shards.ts';
 import type { PagePosition } from '../../core/page.ts';
+import { knowsShards } from '../../db/citus/shards.ts';
+import { statement, type Db } from '../../db/client.ts';
+import { releaseKeptEvents } from '../../db/jobs/kept-events.ts';
 import type { DeletedEndpoint } from './jobs.ts';
 
 const BATCH = 500;

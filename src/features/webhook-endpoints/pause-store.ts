@@ -1,7 +1,7 @@
 import type { Language } from '../../core/language.ts';
+import { knowsShards } from '../../db/citus/shards.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { enqueue } from '../../db/outbox.ts';
-import { knowsShards } from '../../db/shards.ts';
 import { SEND_PAUSE_MAIL } from './jobs.ts';
 
 const JOB_MAX_ATTEMPTS = 25;

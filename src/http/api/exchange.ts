@@ -4,7 +4,7 @@ import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { Deprecations } from '../../core/deprecation.ts';
 import type { Language } from '../../core/language.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database } from '../../db/connections/database.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { Authentication, RateLimits } from './authenticate.ts';

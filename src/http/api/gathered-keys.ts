@@ -11,7 +11,7 @@
  * is each of them if the statement fails. If only its answer was lost, it is counted twice.
  */
 import type { Clock } from '../../core/clock.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database } from '../../db/connections/database.ts';
 import { authenticateTogether, type AdmittedRow, type CallsOfKey } from './authenticate-store.ts';
 import type { RateLimits } from './authenticate.ts';
 

@@ -113,7 +113,7 @@ function toFacts(row: KeyRow, texts: Generations<string>): KeyRow {
   };
 }
 
-/** A text of a row is a part of the whole row's text, which it would keep (`db/row-parser.ts`). */
+/** Copies a text of a row: it is a slice of the whole row's text, and would keep that in memory. */
 function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -1,12 +1,13 @@
 /** The operation of a request, once its caller is known; for a read, as soon as it may begin. */
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../../core/problem.ts';
-import type { Caller, Db, Queries } from '../../db/client.ts';
+import type { Db, Queries } from '../../db/client.ts';
+import type { AccompaniedCaller } from '../../db/connections/companion.ts';
 import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
 import { BASE_PATH, type RestExchange } from './exchange.ts';
-import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
 import { hangUpOf } from './hang-up.ts';
+import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
 import { readInput } from './request-input.ts';
 import { answer, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
@@ -88,7 +89,7 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
 }
 
 /** For whom an operation runs, and what may travel with its first statement. */
-interface CallBy extends Pick<Caller, 'companion'> {
+interface CallBy extends Pick<AccompaniedCaller, 'companion'> {
   readonly tenant: Tenant;
 }
 

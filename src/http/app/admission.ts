@@ -5,7 +5,7 @@ import { newRequestId } from '../../core/ids.ts';
 import type { Language } from '../../core/language.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
-import type { Database } from '../../db/client.ts';
+import type { Database } from '../../db/connections/database.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits } from '../api/authenticate.ts';
 import type { Bodies } from '../api/bodies.ts';

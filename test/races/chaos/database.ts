@@ -1,8 +1,8 @@
 // The database under chaos: one Postgres, or in a run on Citus a cluster of three.
 import { rm } from 'node:fs/promises';
 import { inject } from 'vitest';
-import { startEmbedded } from '../../../src/db/embedded.ts';
-import { migrate } from '../../../src/db/migrate.ts';
+import { migrate } from '../../../src/db/operator/migrate.ts';
+import { startEmbedded } from '../../../src/embedded-postgres/embedded-postgres.ts';
 import { startCitus } from '../../support/citus.ts';
 import { makeDataDir } from '../../support/ports.ts';
 

@@ -1,0 +1,224 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type pg from 'pg';
+import { isPatient, type Caller } from '../caller.ts';
+import { createTeamNodes } from '../citus/team-nodes.ts';
+import { withFirst, type Db, type Queries, type Tx } from '../client.ts';
+import type { Statement } from '../statement.ts';
+import { ask, type Observe, type Wire } from '../wire/ask.ts';
+import { createCompanion, type AccompaniedCaller, type Companion } from './companion.ts';
+import { openPool } from './pool.ts';
+import { FIND_OWN_NAME } from './poolers.ts';
+import { OffersPrisma, openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
+import { openNodeConnections } from './shared-connections.ts';
+import { openSingleStatements, runLimited, type Send } from './single-statements.ts';
+import { createSlowReport, type SlowStatement } from './slow-statements.ts';
+import { alsoTrace } from './traced-statements.ts';
+import { openTransactions } from './transactions.ts';
+import { openWakeUps } from './wake-ups.ts';
+import { startWatchdog } from './watchdog.ts';
+
+/**
+ * The database of a process, with the pool that it owns.
+ *
+ * Its own `query` is for the short statements that every request needs, whoever calls. They have
+ * connections of their own, so they wait for nobody's work. Other work belongs to a caller.
+ */
+export interface Database extends Db {
+  readonly pool: pg.Pool;
+  /**
+   * Returns the database for the work of one caller. A team has a share of the connections and
+   * waits in its own line for more (`fair-queue.ts`). When the caller hangs up, what waits is
+   * dropped, what runs is cancelled, and a transaction is rolled back unless its COMMIT is on its
+   * way.
+   */
+  forCaller(caller: AccompaniedCaller): Db;
+  /** For the short statements of a request that names a team, as far as that is known. */
+  forTeam(teamId: string | null): Queries;
+  /**
+   * For a short statement that may travel with the first one of the team's caller (`companion`).
+   * Without it, it is as if `forTeam` were asked.
+   */
+  withCompanion(teamId: string): Queries & { readonly companion: Companion };
+  /**
+   * Whether a single statement of this team would begin at once. If not, the team's work waits in
+   * its line, and to begin early would gain nothing.
+   */
+  hasRoom(teamId: string): boolean;
+  /** Whether it is known to be plain Postgres, where one statement may be for several teams. */
+  isPlain(): boolean;
+  /** How much waits for its team's turn. */
+  waiting(): Waiting;
+  /**
+   * Whether a pooler loses prepared statements, as far as this process has seen. Costs nothing
+   * until one was lost, and then asks whether the pooler follows them by now.
+   */
+  losesStatements(): Promise<boolean>;
+  /** Closes all connections. Call it after the last statement. */
+  close(): Promise<void>;
+}
+
+/** What waits, by kind: single statements, those that take long, and transactions. */
+export interface Waiting {
+  readonly statements: number;
+  readonly slowStatements: number;
+  readonly transactions: number;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** Fewer than four count as four: one for each kind of work. */
+  readonly poolMax: number;
+  /** Called when an idle connection breaks. The pool replaces it. */
+  readonly onError: (error: Error) => void;
+  /** After waiting this long for an answer, the database counts as unreachable; 5 s by default. */
+  readonly answerTimeoutMs?: number;
+  /** The server ends a statement after this time; 4.5 s by default. */
+  readonly statementTimeoutMs?: number;
+  /** What a team's single statement may take on a shared connection; 150 ms by default. */
+  readonly quickStatementMs?: number;
+  /** Called with a statement of `slowStatementMs` or more (0.5 s by default). */
+  readonly onSlow?: (slow: SlowStatement) => void;
+  readonly slowStatementMs?: number;
+}
+
+const ANSWER_TIMEOUT_MS = 5_000;
+/** Less than the time after which the connection would be broken. */
+const STATEMENT_TIMEOUT_MS = 4_500;
+const QUICK_STATEMENT_MS = 150;
+const SLOW_STATEMENT_MS = 500;
+
+/** The process's own work. It has no share and no limit on its line. */
+const THE_PROCESS: Caller = { share: null };
+
+/** Opens the database. Does not connect yet, so the database need not be reachable. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const counts = divideConnections(options.poolMax);
+  let hasLostStatement = false;
+  const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
+  const connections = openPool({
+    url: options.url,
+    max: counts.common + counts.quick + counts.slow + counts.transactions,
+    statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    watchdog,
+    onError: options.onError,
+    onLostStatement: () => {
+      hasLostStatement = true;
+    },
+  });
+  const common = openNodeConnections(connections, counts.common);
+  const statements = openSingleStatements({
+    connections,
+    watchdog,
+    quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
+    ...counts,
+  });
+  const scope = new AsyncLocalStorage<PrismaScope>();
+  const prisma = openPrisma({
+    pool: connections.pool,
+    scope,
+    runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
+  });
+  const limits = { connections, watchdog };
+  const observeFor = alsoTrace(
+    createSlowReport(
+      options.slowStatementMs ?? SLOW_STATEMENT_MS,
+      options.onSlow ?? (() => undefined),
+    ),
+  );
+  const askBy =
+    (observe: Observe) =>
+    <Row>(wire: Wire, what: Statement<Row>, values: readonly unknown[]) =>
+      ask(wire, { what, values, observe });
+  const queryFor = (caller: AccompaniedCaller): Db['query'] => {
+    const askOn = askBy(observeFor(caller));
+    return (what, values) => statements.run(caller, (wire) => askOn(wire, what, values));
+  };
+  const askCommon = askBy(observeFor(THE_PROCESS));
+  const sendCommon =
+    (node: string | null) =>
+    <T>(send: Send<T>): Promise<T> =>
+      common.run(node, (client) => runLimited(limits, client, send));
+  const queryBy =
+    (run: ReturnType<typeof sendCommon>): Db['query'] =>
+    (what, values) =>
+      run((wire) => askCommon(wire, what, values));
+  const sendAlone = sendCommon(null);
+  const own = withFirst(queryBy(sendAlone));
+  const nodes = createTeamNodes(own);
+  /** Work in the background has no node: it is for many teams. */
+  const placed = (caller: AccompaniedCaller): AccompaniedCaller => {
+    const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
+    return node === null ? caller : { ...caller, node };
+  };
+  const wakeUps = openWakeUps(queryFor(THE_PROCESS));
+  const transactions = openTransactions({
+    connections,
+    watchdog,
+    scope,
+    prisma,
+    wakeUps,
+    observeFor,
+    places: counts.transactions,
+  });
+  return {
+    pool: connections.pool,
+    prisma,
+    ...own,
+    hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
+    isPlain: () => nodes.isPlain(),
+    waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
+    transaction: (work) => transactions.run(THE_PROCESS, work),
+    forCaller: (given) => {
+      const caller = placed(given);
+      const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
+      return Object.assign(offer, withFirst(queryFor(caller)), {
+        transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
+      });
+    },
+    forTeam: (teamId) => {
+      const node = teamId === null ? null : nodes.of(teamId);
+      return node === null ? own : withFirst(queryBy(sendCommon(node)));
+    },
+    withCompanion: (teamId) => {
+      const node = nodes.of(teamId);
+      const { companion, send } = createCompanion(node === null ? sendAlone : sendCommon(node));
+      return { ...withFirst(queryBy(send)), companion };
+    },
+    losesStatements: async () => {
+      if (!hasLostStatement) return false;
+      hasLostStatement = await common.run(
+        null,
+        async (client) =>
+          connections.isPooled(client) &&
+          (await runLimited(limits, client, (wire) => askCommon(wire, FIND_OWN_NAME, []))).length >
+            0,
+      );
+      return hasLostStatement;
+    },
+    close: async () => {
+      await wakeUps.drain();
+      watchdog.stop();
+      await prisma.$disconnect();
+      await Promise.all([common.close(), statements.close()]);
+      await connections.pool.end();
+    },
+  };
+}
+
+interface Counts {
+  /** For the short statements of all requests. */
+  readonly common: number;
+  /** For the single statements of callers. */
+  readonly quick: number;
+  /** For those of them that take long. */
+  readonly slow: number;
+  readonly transactions: number;
+}
+
+/** Divides a process's connections among the kinds of work. */
+function divideConnections(poolMax: number): Counts {
+  const common = Math.max(1, Math.floor(poolMax / 8));
+  const slow = Math.max(1, Math.floor(poolMax / 5));
+  const transactions = Math.max(1, poolMax - 2 * common - slow);
+  return { common, quick: common, slow, transactions };
+}

@@ -1,0 +1,150 @@
+/**
+ * Shares a fixed number of places among teams, so that no team waits for another one's work. A team
+ * has at most its share of the places; the rest of its work waits in a line of its own. A place
+ * that becomes free goes to the teams in turn. A line is bounded in length and in time: beyond
+ * that, the team is told to come back later.
+ *
+ * On a distributed database the teams of one node have at most three quarters of the places
+ * together, so that a node that does not answer leaves some to the teams of others.
+ */
+import { ProblemError } from '../../core/problem.ts';
+import { hungUp, isPatient, type Caller } from '../caller.ts';
+
+/** How the places are shared. */
+export interface FairQueueOptions {
+  readonly places: number;
+  /** The most places that one team has at once. */
+  readonly perTeam: number;
+  /** The most that may wait in a team's line; 100 by default. */
+  readonly maxWaiting?: number;
+  /** How long it may wait there; 5 s by default. */
+  readonly maxWaitMs?: number;
+}
+
+const MAX_WAITING = 100;
+const MAX_WAIT_MS = 5_000;
+
+/** The usual share of a team: half of the places, but at least one. */
+export function halfOf(places: number): number {
+  return Math.max(1, Math.floor(places / 2));
+}
+
+export interface FairQueue {
+  /**
+   * Takes a place, after waiting for it if need be. Throws `unavailable` if the team's line is too
+   * long, and when the caller has hung up. Call `leave` exactly once afterwards.
+   */
+  enter(caller: Caller): Promise<void>;
+  leave(caller: Caller): void;
+  /** Whether the caller would get a place at once. */
+  hasRoom(caller: Caller): boolean;
+  /** How many wait, in all lines. */
+  waiting(): number;
+}
+
+/** A team that has places, or waits for one. */
+interface Team {
+  readonly id: string | null;
+  readonly share: number;
+  running: number;
+  /** Where its rows were when the first of what runs began. */
+  node: string | null;
+  readonly line: (() => void)[];
+}
+
+export function createFairQueue(options: FairQueueOptions): FairQueue {
+  const { places, perTeam, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
+  const teams = new Map<string | null, Team>();
+  /** Those whose line is not empty. The one that was served last stands at the end. */
+  const waiting = new Set<Team>();
+  let free = places;
+  const perNode = Math.max(1, Math.floor((places * 3) / 4));
+  /** What runs for the teams of a node. */
+  const ofNodes = new Map<string, number>();
+
+  const teamOf = ({ share: id, node = null }: Caller): Team => {
+    const known = teams.get(id);
+    if (known?.running === 0) known.node = node;
+    if (known) return known;
+    const share = id === null ? places : perTeam;
+    const team: Team = { id, share, running: 0, node, line: [] };
+    teams.set(id, team);
+    return team;
+  };
+  const mayStart = ({ running, share, node }: Pick<Team, 'running' | 'share' | 'node'>): boolean =>
+    free > 0 && running < share && (node === null || (ofNodes.get(node) ?? 0) < perNode);
+  const count = (team: Team, change: 1 | -1): void => {
+    free -= change;
+    team.running += change;
+    if (team.node === null) return;
+    const ofNode = (ofNodes.get(team.node) ?? 0) + change;
+    if (ofNode === 0) ofNodes.delete(team.node);
+    else ofNodes.set(team.node, ofNode);
+  };
+  const forget = (team: Team): void => {
+    if (team.line.length > 0) return;
+    waiting.delete(team);
+    if (team.running === 0) teams.delete(team.id);
+  };
+  /** One place became free, or one more in a share: at most one can go on. */
+  const admitNext = (): void => {
+    if (free === 0) return;
+    for (const team of waiting) {
+      if (!mayStart(team)) continue;
+      const admit = team.line.shift();
+      waiting.delete(team);
+      if (team.line.length > 0) waiting.add(team);
+      count(team, 1);
+      admit?.();
+      return;
+    }
+  };
+  const waitInLine = (team: Team, caller: Caller): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const admit = (): void => {
+        settle();
+        resolve();
+      };
+      const giveUp = (error: ProblemError): void => {
+        settle();
+        team.line.splice(team.line.indexOf(admit), 1);
+        forget(team);
+        reject(error);
+      };
+      const hangUp = (): void => giveUp(hungUp());
+      const { signal } = caller;
+      const timer = isPatient(caller)
+        ? undefined
+        : setTimeout(() => giveUp(new ProblemError('unavailable')), maxWaitMs);
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', hangUp);
+      };
+      signal?.addEventListener('abort', hangUp);
+      team.line.push(admit);
+      waiting.add(team);
+    });
+
+  return {
+    hasRoom: ({ share, node = null }) =>
+      mayStart(teams.get(share) ?? { running: 0, share: places, node }),
+    enter: async (caller) => {
+      if (caller.signal?.aborted) throw hungUp();
+      const team = teamOf(caller);
+      if (mayStart(team)) {
+        count(team, 1);
+        return;
+      }
+      if (!isPatient(caller) && team.line.length >= maxWaiting)
+        throw new ProblemError('unavailable');
+      await waitInLine(team, caller);
+    },
+    leave: (caller) => {
+      const team = teamOf(caller);
+      count(team, -1);
+      forget(team);
+      admitNext();
+    },
+    waiting: () => [...waiting].reduce((sum, { line }) => sum + line.length, 0),
+  };
+}

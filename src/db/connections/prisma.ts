@@ -1,0 +1,86 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type pg from 'pg';
+import type { Caller } from '../caller.ts';
+import { PrismaClient } from '../generated/client.ts';
+import { sendBy, type Sendable } from '../wire/ask.ts';
+import { WireQuery } from '../wire/prepared-query.ts';
+import type { Send } from './single-statements.ts';
+import { traced } from './traced-statements.ts';
+
+/** What Prisma's statements belong to: a caller, and perhaps a transaction. */
+export interface PrismaScope {
+  readonly caller: Caller;
+  /** Asks in the transaction. */
+  readonly ask?: (make: () => Sendable<pg.QueryResult>) => Promise<pg.QueryResult>;
+}
+
+/** Opens Prisma on our connections. In a transaction it uses the transaction's. */
+export function openPrisma({
+  pool,
+  scope,
+  runAlone,
+}: {
+  readonly pool: pg.Pool;
+  readonly scope: AsyncLocalStorage<PrismaScope>;
+  /** Runs a statement outside a transaction. Without a caller it is the process's own. */
+  readonly runAlone: <T>(caller: Caller | undefined, send: Send<T>) => Promise<T>;
+}): PrismaClient {
+  const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
+    const current = scope.getStore();
+    const make = (): Sendable<pg.QueryResult> => toSendable(config);
+    const asked = current?.ask
+      ? current.ask(make)
+      : runAlone(current?.caller, (wire) => sendBy(wire, make()));
+    return traced(current?.caller, config.text, asked);
+  };
+  // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.
+  const routed = Object.create(pool, { query: { value: query } }) as pg.Pool;
+  const refuse = (): never => {
+    throw new Error('use findFirst: Prisma merges concurrent findUnique calls across transactions');
+  };
+  const client = new PrismaClient({ adapter: new PrismaPg(routed) });
+  return client.$extends({
+    query: { $allModels: { findUnique: refuse, findUniqueOrThrow: refuse } },
+  }) as unknown as PrismaClient;
+}
+
+/** Returns Prisma for the statements of one scope, whoever calls it. */
+export function prismaFor(
+  prisma: PrismaClient,
+  scopes: AsyncLocalStorage<PrismaScope>,
+  scope: PrismaScope,
+): PrismaClient {
+  return prisma.$extends({
+    query: {
+      // Prisma begins to work when somebody waits, which must happen inside the scope.
+      $allOperations: ({ args, query }) => scopes.run(scope, async () => await query(args)),
+    },
+  }) as unknown as PrismaClient;
+}
+
+/**
+ * Offers Prisma, which is made when somebody asks for it. The base of objects that each request
+ * makes: V8 keeps a getter of an object literal in the old generation, and with it all that the
+ * getter knows of its request, until the next major garbage collection.
+ */
+export class OffersPrisma {
+  readonly #open: () => PrismaClient;
+
+  constructor(open: () => PrismaClient) {
+    this.#open = open;
+  }
+
+  get prisma(): PrismaClient {
+    return this.#open();
+  }
+}
+
+/** A statement of Prisma's, which is planned at each call. */
+function toSendable(config: pg.QueryConfig): Sendable<pg.QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+  const query = new WireQuery(config, config.values ?? [], (error, result) =>
+    error ? reject(error) : resolve(result),
+  );
+  return { query, result: promise };
+}

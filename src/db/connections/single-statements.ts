@@ -1,0 +1,169 @@
+/**
+ * Runs the single statements of callers, those outside transactions.
+ *
+ * Quick ones share a few connections, one behind the other: a list request costs a third less
+ * processor time than with a connection of its own. So that nobody waits for somebody else's slow
+ * statement, the server ends it there after a moment. Nothing of it has happened, so
+ * it is begun again on a connection of its own, with all the time that a statement may take. Its
+ * team is remembered as slow for a while and goes there directly.
+ */
+import type pg from 'pg';
+import { hungUp, isPatient, type Caller } from '../caller.ts';
+import { isCancelled, isConnectionBroken } from '../errors.ts';
+import type { Wire } from '../wire/ask.ts';
+import { cancelOnHangUp } from '../wire/cancel.ts';
+import { streamOf } from '../wire/primary-client.ts';
+import { wireTo } from '../wire/query-group.ts';
+import type { AccompaniedCaller } from './companion.ts';
+import { createFairQueue, halfOf } from './fair-queue.ts';
+import type { ConnectionPool } from './pool.ts';
+import { openNodeConnections } from './shared-connections.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** Sends a statement. May be called a second time, on another connection. */
+export type Send<T> = (wire: Wire) => Promise<T>;
+
+export interface SingleStatements {
+  run<T>(caller: AccompaniedCaller, send: Send<T>): Promise<T>;
+  /** Whether a statement of this caller would begin at once, on a shared connection. */
+  readonly hasRoom: (caller: Caller) => boolean;
+  /** How many wait for their team's turn. */
+  waiting(): { readonly statements: number; readonly slowStatements: number };
+  close(): Promise<void>;
+}
+
+/** How long a team counts as slow after a slow statement. */
+const SLOW_FOR_MS = 60_000;
+/** The most statements in flight: on each shared connection, and of a team on all of them. */
+const DEPTH = 32;
+const QUICK_PER_TEAM = 4;
+
+export function openSingleStatements({
+  connections,
+  watchdog,
+  quickMs,
+  quick,
+  slow,
+}: {
+  readonly connections: ConnectionPool;
+  readonly watchdog: Watchdog;
+  /** How long a statement may take on a shared connection. */
+  readonly quickMs: number;
+  /** The number of shared connections. */
+  readonly quick: number;
+  /** The number of connections for slow statements. */
+  readonly slow: number;
+}): SingleStatements {
+  const { grow } = connections;
+  const shared = openNodeConnections({ connect: () => connections.connect(quickMs), grow }, quick);
+  const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
+  const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
+  const slowTeams = createSlowTeams();
+  const runQuick = <T>(caller: AccompaniedCaller, send: Send<T>): Promise<T> =>
+    shared.run(caller.node ?? null, (client) => {
+      const run = <R>(one: Send<R>): Promise<R> =>
+        runLimited({ connections, watchdog, ms: quickMs }, client, one);
+      const { companion } = caller;
+      if (!companion) return run(send);
+      return inOnePacket(client, () => {
+        companion.join(run);
+        return run(send);
+      });
+    });
+  const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
+    await slowQueue.enter(caller);
+    try {
+      return await runAlone({ connections, watchdog }, caller, send);
+    } finally {
+      slowQueue.leave(caller);
+    }
+  };
+  const isSlow = ({ share }: Caller): boolean => share !== null && slowTeams.has(share);
+  return {
+    run: async (caller, send) => {
+      if (isPatient(caller) || isSlow(caller)) return runSlow(caller, send);
+      await quickQueue.enter(caller);
+      try {
+        // While it waited, another statement of its team may have been slow.
+        if (!isSlow(caller)) return await runQuick(caller, send);
+      } catch (error) {
+        if (!isCancelled(error)) throw error;
+        if (caller.share !== null) slowTeams.add(caller.share);
+      } finally {
+        quickQueue.leave(caller);
+      }
+      return runSlow(caller, send);
+    },
+    hasRoom: (caller) => !isSlow(caller) && quickQueue.hasRoom(caller),
+    waiting: () => ({ statements: quickQueue.waiting(), slowStatements: slowQueue.waiting() }),
+    close: () => shared.close(),
+  };
+}
+
+interface Limits {
+  readonly connections: ConnectionPool;
+  readonly watchdog: Watchdog;
+  readonly ms?: number;
+}
+
+/** Runs a statement on a connection of its own, and cancels it when the caller hangs up. */
+async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): Promise<T> {
+  const client = await limits.connections.connect();
+  const hangUp = cancelOnHangUp(client, signal);
+  let broken = false;
+  try {
+    return await runLimited(limits, client, send);
+  } catch (error) {
+    broken = isConnectionBroken(error);
+    throw signal?.aborted ? hungUp() : error;
+  } finally {
+    await hangUp?.settle();
+    client.release(broken);
+  }
+}
+
+/**
+ * Runs a single statement so that the server limits its time to `ms`, on any connection. Without
+ * `ms` it is the process's limit.
+ */
+export function runLimited<T>(
+  { connections, watchdog, ms }: Limits,
+  client: pg.PoolClient,
+  send: Send<T>,
+): Promise<T> {
+  return watchdog.guard(client, send(wireTo(client, connections.limitsFor(client, ms))));
+}
+
+/** Remembers which teams have had a slow statement lately. */
+function createSlowTeams(): { has(teamId: string): boolean; add(teamId: string): void } {
+  const until = new Map<string, number>();
+  return {
+    has: (teamId) => {
+      const end = until.get(teamId);
+      if (end === undefined) return false;
+      if (performance.now() < end) return true;
+      until.delete(teamId);
+      return false;
+    },
+    add: (teamId) => {
+      // The oldest go first, so that the map stays small.
+      until.delete(teamId);
+      until.set(teamId, performance.now() + SLOW_FOR_MS);
+      for (const [id, end] of until) {
+        if (performance.now() < end) return;
+        until.delete(id);
+      }
+    },
+  };
+}
+
+/** What `begin` sends at once leaves in one packet. */
+function inOnePacket<T>(client: pg.PoolClient, begin: () => T): T {
+  const stream = streamOf(client);
+  stream.cork();
+  try {
+    return begin();
+  } finally {
+    stream.uncork();
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * One transaction on one connection. All that goes on the wire in between goes through it.
+ *
+ *  * `new`: nothing was sent. BEGIN goes with the first statements and shares their Sync, so they
+ *    are not executed without it, whatever happens to it.
+ *  * `beginning`: the answer to BEGIN is on its way. Until it says that BEGIN has succeeded,
+ *    nothing is sent.
+ *  * `open`: it has begun. A statement that comes now may fail, but never outside of it.
+ *
+ * Every statement is refused after a BEGIN that has failed, and as soon as COMMIT or ROLLBACK is on
+ * its way.
+ */
+import type pg from 'pg';
+import { isConnectionBroken, isFollowUp, rethrow } from '../errors.ts';
+import { statement } from '../statement.ts';
+import { toQuery, type Observe, type Sendable } from '../wire/ask.ts';
+import { PreparedQuery, type WireQuery } from '../wire/prepared-query.ts';
+import { sendGroup, skip } from '../wire/query-group.ts';
+import type { Watchdog } from './watchdog.ts';
+
+export interface Transaction {
+  /** Adds a statement, which waits for `send`. Throws if `make` does, or the transaction ended. */
+  add<T>(make: () => Sendable<T>): Promise<T>;
+  /** Sends what was added since the last time. */
+  send(): void;
+  /** Throws if the transaction has ended. */
+  requireOpen(): void;
+  /**
+   * Sends COMMIT with what was added: `before` runs right before, and may refuse it; `behind` right
+   * after. Without a statement nothing is sent. Throws if any statement has failed, and unless the
+   * answer is that it has committed.
+   */
+  commit(steps: Steps): Promise<void>;
+  /** Refuses what waits, and takes back the rest. Never rejects. */
+  rollback(): Promise<void>;
+  /** The first error of its statements, which made Postgres refuse those after it. */
+  fault(): unknown;
+  /** Whether the connection is outside of every transaction, and can be used again. */
+  isClean(): boolean;
+}
+
+interface Steps {
+  readonly observe: Observe;
+  readonly before: () => void;
+  readonly behind: () => void;
+}
+
+const BEGIN = statement('transactions.begin', 'BEGIN');
+const COMMIT = statement('transactions.commit', 'COMMIT');
+
+/** `limits` come right after BEGIN. */
+export function openTransaction(
+  client: pg.PoolClient,
+  { watchdog, limits }: { readonly watchdog: Watchdog; readonly limits: readonly WireQuery[] },
+): Transaction {
+  let state: 'new' | 'beginning' | 'open' = 'new';
+  let waiting: WireQuery[] = [];
+  /** The last result of what waits. */
+  let last: Promise<unknown> = Promise.resolve();
+  let fault: unknown = null;
+  let mustClose = false;
+  /** Makes the error by which every statement is refused: its stack is 2 % of a request. */
+  let refusal: (() => Error) | null = null;
+  const begun = Promise.withResolvers<void>();
+
+  const end = (reason: () => Error): void => {
+    refusal ??= reason;
+    if (waiting.length > 0) skip(waiting.splice(0), reason());
+  };
+  const requireOpen = (): void => {
+    if (refusal) rethrow(refusal());
+  };
+  const keep = (error: unknown): void => {
+    mustClose ||= isConnectionBroken(error);
+    fault ??= (isFollowUp(error) && (error as Error).cause) || error;
+  };
+  const begin = new PreparedQuery(BEGIN, [], (error) => {
+    begun.resolve();
+    if (error) {
+      keep(error);
+      end(() => error);
+    } else {
+      state = 'open';
+      send();
+    }
+  });
+  const send = (): void => {
+    if (state === 'beginning' || waiting.length === 0) return;
+    const queries = state === 'new' ? [begin, ...limits, ...waiting] : waiting;
+    if (state === 'new') state = 'beginning';
+    waiting = [];
+    watchdog.guard(client, last).catch(() => undefined);
+    sendGroup(client, queries);
+  };
+  const add: Transaction['add'] = (make) => {
+    requireOpen();
+    try {
+      const { query, result } = make();
+      waiting.push(query);
+      last = result;
+      // Whoever asked gets the error, too.
+      result.catch(keep);
+      return result;
+    } catch (error) {
+      keep(error);
+      throw error;
+    }
+  };
+  return {
+    add,
+    send,
+    requireOpen,
+    commit: async ({ observe, before, behind }) => {
+      if (state === 'beginning') await begun.promise;
+      before();
+      if (fault !== null) rethrow(fault);
+      const isEmpty = state === 'new' && waiting.length === 0;
+      const committed = isEmpty ? null : add(() => toQuery({ what: COMMIT, values: [], observe }));
+      send();
+      end(hasEnded);
+      behind();
+      // After a failed statement, Postgres answers COMMIT with ROLLBACK and no error.
+      if (committed && (await committed).command !== 'COMMIT')
+        rethrow(fault ?? new Error('the transaction was rolled back by the database'));
+    },
+    rollback: async () => {
+      end(hasEnded);
+      if (state === 'beginning') await begun.promise;
+      if (state !== 'open') return;
+      await watchdog.guard(client, client.query('ROLLBACK')).catch(() => {
+        mustClose = true;
+      });
+    },
+    fault: () => fault,
+    isClean: () => !mustClose && statusOf(client) === IDLE,
+  };
+}
+
+const hasEnded = (): Error => new Error('the transaction has ended');
+
+/** The server's own word, with its last answer: whether the connection is in a transaction. */
+function statusOf(client: pg.PoolClient): string | null {
+  return (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus();
+}
+
+/** Outside of every transaction. */
+const IDLE = 'I';

@@ -1,0 +1,139 @@
+import type { AsyncLocalStorage } from 'node:async_hooks';
+import { hungUp, type Caller } from '../caller.ts';
+import { withFirst, type Tx, type WakeUp } from '../client.ts';
+import { isFollowUp, rethrow } from '../errors.ts';
+import type { PrismaClient } from '../generated/client.ts';
+import { ask, toQuery, type Observe, type Sendable } from '../wire/ask.ts';
+import { cancelOnHangUp } from '../wire/cancel.ts';
+import { createFairQueue, halfOf } from './fair-queue.ts';
+import type { ConnectionPool } from './pool.ts';
+import { OffersPrisma, prismaFor, type PrismaScope } from './prisma.ts';
+import { runLimited } from './single-statements.ts';
+import { openTransaction, type Transaction } from './transaction.ts';
+import type { WakeUps } from './wake-ups.ts';
+import type { Watchdog } from './watchdog.ts';
+
+export interface Transactions {
+  /** Runs `work` in a transaction, as `Db.transaction` says. */
+  run<T>(caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** How many wait for their team's turn. */
+  waiting(): number;
+}
+
+interface Context {
+  readonly connections: ConnectionPool;
+  readonly watchdog: Watchdog;
+  readonly scope: AsyncLocalStorage<PrismaScope>;
+  readonly prisma: PrismaClient;
+  readonly wakeUps: WakeUps;
+  readonly observeFor: (caller: Caller) => Observe;
+}
+
+/** Runs up to `places` transactions at once, and for one team up to half as many. */
+export function openTransactions({
+  places,
+  ...context
+}: Context & { readonly places: number }): Transactions {
+  const queue = createFairQueue({ places, perTeam: halfOf(places) });
+  return {
+    run: async (caller, work) => {
+      await queue.enter(caller);
+      try {
+        return await runOnConnection(context, caller, work);
+      } finally {
+        queue.leave(caller);
+      }
+    },
+    waiting: () => queue.waiting(),
+  };
+}
+
+async function runOnConnection<T>(
+  context: Context,
+  caller: Caller,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const { connections, watchdog, wakeUps, observeFor } = context;
+  const client = await connections.connect();
+  const hangUp = cancelOnHangUp(client, caller.signal);
+  const limits = connections.limitsFor(client);
+  const transaction = openTransaction(client, { watchdog, limits });
+  const { tx, wanted } = createTx(context, caller, transaction);
+  /** Ends when the workers have been told. null: they are not told on this connection. */
+  let told: Promise<void> | null = null;
+  try {
+    const result = await work(tx);
+    await transaction.commit({
+      observe: observeFor(caller),
+      before: () => {
+        if (caller.signal?.aborted) throw hungUp();
+        // From here on, hanging up comes too late.
+        void hangUp?.settle();
+      },
+      behind: () => {
+        const observe = observeFor({ share: null });
+        told = wakeUps.follow(wanted, (what, values) =>
+          runLimited({ connections, watchdog }, client, (wire) =>
+            ask(wire, { what, values, observe }),
+          ),
+        );
+      },
+    });
+    if (!told) wakeUps.add(wanted);
+    return result;
+  } catch (error) {
+    await transaction.rollback();
+    if (caller.signal?.aborted) throw hungUp();
+    if (isFollowUp(error)) rethrow(transaction.fault() ?? error);
+    throw error;
+  } finally {
+    await hangUp?.settle();
+    // The next transaction must not wait behind a NOTIFY, which may wait for others.
+    const release = (): void => client.release(!transaction.isClean());
+    if (told) void (told as Promise<void>).then(release);
+    else release();
+  }
+}
+
+/**
+ * Makes what the work gets. It refuses everything as soon as the transaction has ended. `wanted` is
+ * what workers are told after the commit.
+ */
+function createTx(
+  { scope, prisma, observeFor }: Context,
+  caller: Caller,
+  transaction: Transaction,
+): { readonly tx: Tx; readonly wanted: ReadonlySet<WakeUp> } {
+  const observe = observeFor(caller);
+  const wanted = new Set<WakeUp>();
+  let own: PrismaClient | null = null;
+  const askInside = <R>(make: () => Sendable<R>): Promise<R> => {
+    if (caller.signal?.aborted) throw hungUp();
+    const result = transaction.add(make);
+    transaction.send();
+    return result;
+  };
+  const offer = new OffersPrisma(() => {
+    transaction.requireOpen();
+    own ??= prismaFor(prisma, scope, { caller, ask: askInside });
+    return own;
+  });
+  const queries = withFirst(
+    async (what, values) => (await askInside(() => toQuery({ what, values, observe }))).rows,
+  );
+  const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
+    trace: caller.trace ?? null,
+    send: (what, values) =>
+      void transaction.add(() => toQuery({ what, values, observe, isRead: false })),
+    wakeAfterCommit: (what) => {
+      transaction.requireOpen();
+      wanted.add(what);
+    },
+    transaction: async (inner) => {
+      transaction.requireOpen();
+      return inner(tx);
+    },
+  };
+  const tx: Tx = Object.assign(offer, queries, others);
+  return { tx, wanted };
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { statement, type Db } from '../client.ts';
+import { holdSessionLock } from '../connections/session-lock.ts';
+
+/**
+ * Releases jobs that no worker runs any more. By itself, graphile-worker releases a job four hours
+ * after it was locked. Two ordinary failures leave locked jobs behind:
+ *
+ *  * A worker is killed. For this case each worker pool holds an advisory lock in a session of its
+ *    own. Every worker polls for locked jobs whose pool has no such lock, and releases them.
+ *  * The connection breaks after the database has locked a job and before the pool learns of it.
+ *    For this case a pool polls for jobs that are locked in its name but that it does not run.
+ *
+ * Both act only on what every poll has shown for `CONFIRMED_AFTER_MS`. A live pool that lost its
+ * session takes the lock again at its next poll, and the end of a job is written to the database
+ * soon after the job. Acting too early would run a job twice; acting late only delays a mail by
+ * some seconds.
+ */
+export interface JobLocks {
+  /** Gives up the advisory lock. Other workers then release the jobs that this pool has locked. */
+  close(): Promise<void>;
+}
+
+export interface JobLocksOptions {
+  readonly db: Db;
+  readonly databaseUrl: string;
+  /** The id of graphile-worker's pool, which it writes to `locked_by`. */
+  readonly poolId: string;
+  /** Whether the pool runs the job. */
+  readonly isInHand: (jobId: string) => boolean;
+  /** Called after the jobs of these pools were released. */
+  readonly onReleased: (poolIds: readonly string[]) => void;
+  /** Called when the pool has locked jobs that it does not run. Only its end releases them. */
+  readonly onForgotten: (jobIds: readonly string[]) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The first number of our advisory locks; spells "job". The second one is the number of a pool. */
+const LOCK_CLASS = 0x6a6f62;
+const POLL_INTERVAL_MS = 2_000;
+const CONFIRMED_AFTER_MS = 8_000;
+
+/** Takes the lock of the pool and starts polling. Never rejects: without a database it retries. */
+export async function keepJobLocks(options: JobLocksOptions): Promise<JobLocks> {
+  const { db, poolId } = options;
+  const lock = await holdSessionLock(options.databaseUrl, LOCK_CLASS, lockNumber(poolId));
+  const deadPools = createConfirmation();
+  const forgottenJobs = createConfirmation();
+  let polling: Promise<void> | null = null;
+
+  const poll = async (): Promise<void> => {
+    try {
+      if (!(await lock.isHeld()))
+        throw new Error('could not take the lock of the job runner', { cause: lock.fault() });
+      const dead = (await db.query(FIND_DEAD, [])).map((row) => row.pool_id);
+      if (dead.includes(poolId)) {
+        lock.renew();
+        throw new Error('the lock of the job runner is at another node than the database');
+      }
+      const pools = deadPools.confirm(dead);
+      if (pools.length > 0) {
+        await releaseJobs(db, pools);
+        options.onReleased(pools);
+      }
+      const own = (await db.query(FIND_OWN, [poolId])).map((row) => row.id);
+      const forgotten = forgottenJobs.confirm(own.filter((id) => !options.isInHand(id)));
+      if (forgotten.length > 0) options.onForgotten(forgotten);
+    } catch (error) {
+      // Without a database, live pools could not hold their locks either. Start the wait again.
+      deadPools.confirm([]);
+      forgottenJobs.confirm([]);
+      options.onError(error);
+    }
+  };
+  const timer = setInterval(() => {
+    polling ??= poll().finally(() => {
+      polling = null;
+    });
+  }, POLL_INTERVAL_MS);
+
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await polling;
+      await lock.close();
+    },
+  };
+}
+
+/** Releases all jobs that these pools of graphile-worker have locked. Any worker may run them. */
+export async function releaseJobs(db: Db, poolIds: readonly string[]): Promise<void> {
+  await db.query(UNLOCK, [poolIds]);
+}
+
+/** `confirm` returns the ids seen in every poll for at least `CONFIRMED_AFTER_MS`. */
+function createConfirmation(): { confirm(seen: readonly string[]): string[] } {
+  let firstSeen = new Map<string, number>();
+  return {
+    confirm: (seen) => {
+      const now = performance.now();
+      firstSeen = new Map(seen.map((id) => [id, firstSeen.get(id) ?? now]));
+      return [...firstSeen].flatMap(([id, at]) => (now - at >= CONFIRMED_AFTER_MS ? [id] : []));
+    },
+  };
+}
+
+/**
+ * Returns the number of a pool's advisory lock; `FIND_DEAD` computes the same in SQL. If a dead and
+ * a live pool have the same number, the dead pool's jobs wait until the live one ends.
+ */
+function lockNumber(poolId: string): number {
+  return createHash('md5').update(poolId).digest().readUInt32BE() & 0x7fffffff;
+}
+
+const FIND_DEAD = statement<{ readonly pool_id: string }>(
+  'jobs.findDead',
+  `select j.locked_by as pool_id
+   from (
+     select distinct locked_by
+     from graphile_worker.jobs
+     where locked_by is not null
+   ) j
+   where not exists (
+     select
+     from pg_locks k
+     where k.locktype = 'advisory'
+       and k.classid = ${LOCK_CLASS}
+       and k.objsubid = 2
+       and k.objid = (('x' || left(md5(j.locked_by), 8))::bit(32)::int & 2147483647)::oid
+       and k.database = (select oid from pg_database where datname = current_database())
+   )`,
+);
+
+const FIND_OWN = statement<{ readonly id: string }>(
+  'jobs.findOwn',
+  'select id::text from graphile_worker.jobs where locked_by = $1',
+);
+
+const UNLOCK = statement('jobs.unlock', 'select graphile_worker.force_unlock_workers($1::text[])');

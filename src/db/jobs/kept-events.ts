@@ -1,0 +1,68 @@
+// Old events stay while deliveries of them wait, and are marked so that nobody looks at them again.
+import { askOfTeams } from '../citus/shards.ts';
+import { statement, type Statement, type Tx } from '../client.ts';
+import { ofTeams } from '../statement.ts';
+
+/** A delivery that was deleted. */
+export interface RemovedDelivery {
+  readonly team_id: string;
+  readonly event_id: string;
+}
+
+// In the order of their keys. LIMIT and OFFSET make Postgres look each row up by its key, however
+// many are given.
+const LOCK = statement(
+  'events.lockKept',
+  `select
+   from (
+     select distinct team_id, id
+     from unnest($1::text[], $2::text[]) as given (team_id, id)
+     order by team_id, id
+   ) d
+   cross join lateral (
+     select
+     from event
+     where team_id = d.team_id and id = d.id and kept_for_deliveries${ofTeams('team_id', '$3')}
+     limit 1
+     for no key update
+   ) e`,
+);
+const RELEASE = statement(
+  'events.releaseKept',
+  `update event
+   set kept_for_deliveries = false
+   where ctid = any (array(
+     select e.ctid
+     from unnest($1::text[], $2::text[]) as d (team_id, id)
+     cross join lateral (
+       select ctid
+       from event
+       where team_id = d.team_id and id = d.id and kept_for_deliveries${ofTeams('team_id', '$3')}
+       limit 1
+     ) e
+     where not exists (
+       select
+       from webhook_delivery
+       where team_id = d.team_id and event_id = d.id${ofTeams('team_id', '$3')}
+       offset 0
+     )
+   ))${ofTeams('team_id', '$3')}`,
+);
+
+/**
+ * Clears the mark of events whose last delivery was deleted. Call it in the transaction that has
+ * deleted, after it. The events are locked first, and the second statement sees what was committed
+ * meanwhile. So of two transactions that delete the last two deliveries, the later one clears it.
+ * `teams`: their teams, if all are in one shard of a distributed database.
+ */
+export async function releaseKeptEvents(
+  tx: Tx,
+  removed: readonly RemovedDelivery[],
+  teams: readonly string[] | null,
+): Promise<void> {
+  if (removed.length === 0) return;
+  const own = [removed.map((row) => row.team_id), removed.map((row) => row.event_id)];
+  const ask = (what: Statement<object>): Promise<object[]> =>
+    askOfTeams(tx, { what, values: own }, teams);
+  if ((await ask(LOCK)).length > 0) await ask(RELEASE);
+}

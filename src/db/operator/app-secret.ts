@@ -1,0 +1,103 @@
+/**
+ * The canary of APP_SECRET: one row that was encrypted with the secret of this database. A process
+ * whose secrets cannot open it would fail every delivery, and write values that no other process
+ * can read. It must not start.
+ */
+import { decrypt, encrypt, reencrypt, type AppSecrets } from '../../core/encryption.ts';
+import { statement, type Db } from '../client.ts';
+import { openDatabase } from '../connections/database.ts';
+import { readSomeEncrypted } from './rotate-secret.ts';
+
+const TEXT = 'the APP_SECRET of this database';
+const CONTEXT = 'app_secret_canary.sealed';
+
+const READ = statement<{ sealed: Buffer }>(
+  'appSecret.read',
+  'select sealed from app_secret_canary',
+);
+
+const WRITE_FIRST = statement(
+  'appSecret.writeFirst',
+  'insert into app_secret_canary (sealed) values ($1) on conflict do nothing',
+);
+
+const REPLACE = statement(
+  'appSecret.replace',
+  'update app_secret_canary set sealed = $1 where sealed = $2',
+);
+
+/**
+ * Returns why a process with these secrets must not run on this database, for its operator, or null
+ * if it may. The first process writes the canary; of several first ones, the others must agree with
+ * the one that wrote it. Needs a migrated database.
+ */
+export async function findAppSecretFault(db: Db, secrets: AppSecrets): Promise<string | null> {
+  const found = (await db.query(READ, []))[0] ?? (await writeFirst(db, secrets));
+  return found && opens(secrets, found.sealed, CONTEXT) ? null : faultOf(secrets);
+}
+
+/** Throws an error for the operator if a process with these secrets must not run. */
+export async function requireAppSecret(db: Db, secrets: AppSecrets): Promise<void> {
+  const fault = await findAppSecretFault(db, secrets);
+  if (fault !== null) throw new Error(fault);
+}
+
+/** Like {@link requireAppSecret}, on a connection of its own. */
+export async function requireAppSecretAt(url: string, secrets: AppSecrets): Promise<void> {
+  const db = openDatabase({ url, poolMax: 1, onError: () => undefined });
+  try {
+    await requireAppSecret(db, secrets);
+  } finally {
+    await db.close();
+  }
+}
+
+/**
+ * Encrypts the canary with the current secret. From then on, no process starts without it. Call it
+ * at the end of a rotation (`rotateSecret`), after {@link requireAppSecret}.
+ */
+export async function rotateCanary(db: Db, secrets: AppSecrets): Promise<void> {
+  const [found] = await db.query(READ, []);
+  const sealed = found && reencrypt(found.sealed, secrets, CONTEXT);
+  if (sealed) await db.query(REPLACE, [sealed, found.sealed]);
+}
+
+/**
+ * Writes the canary with the secret that opens the values that are stored already. Returns the
+ * canary, which may be another process's, or undefined if neither secret opens any value.
+ */
+async function writeFirst(db: Db, secrets: AppSecrets): Promise<{ sealed: Buffer } | undefined> {
+  const stored = await readSomeEncrypted(db);
+  const { current, previous } = secrets;
+  const secret = [current, ...(previous === null ? [] : [previous])].find(
+    (candidate) =>
+      stored.length === 0 ||
+      stored.some(({ sealed, context }) =>
+        opens({ current: candidate, previous: null }, sealed, context),
+      ),
+  );
+  if (secret === undefined) return undefined;
+  await db.query(WRITE_FIRST, [encrypt(TEXT, secret, CONTEXT)]);
+  return (await db.query(READ, []))[0];
+}
+
+function opens(secrets: AppSecrets, sealed: Buffer, context: string): boolean {
+  try {
+    decrypt(sealed, secrets, context);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function faultOf({ previous }: AppSecrets): string {
+  const names =
+    previous === null
+      ? 'APP_SECRET is not the secret'
+      : 'Neither APP_SECRET nor APP_SECRET_PREVIOUS is the secret';
+  return (
+    `${names} of this database: what is stored there was encrypted with another one. ` +
+    'Set the secret that the other processes use. To change it, set the old one as ' +
+    'APP_SECRET_PREVIOUS until "npm run rotate-secret" is done.'
+  );
+}

@@ -1,0 +1,80 @@
+import type pg from 'pg';
+import { isStalePlan, rethrow } from '../errors.ts';
+import type { Statement } from '../statement.ts';
+import { PreparedQuery, type WireQuery } from './prepared-query.ts';
+import { LARGE_BYTES, takeTurn } from './turns.ts';
+
+/** Called with each statement that has ended: when it was sent, and its error. */
+export type Observe = (
+  statement: Pick<Statement<unknown>, 'name'>,
+  sentAt: number,
+  error: Error | null,
+) => void;
+
+/** A statement with its values. */
+export interface Question<Row> {
+  readonly what: Statement<Row>;
+  readonly values: readonly unknown[];
+  readonly observe: Observe;
+  /** False: nobody reads its rows, so that none of them can be unreadable. */
+  readonly isRead?: boolean;
+}
+
+/** What comes of a statement. */
+export interface Result<Row> {
+  readonly command: string;
+  readonly rows: Row[];
+}
+
+/** Sends a statement: on a connection, perhaps behind the limits that this one lacks. */
+export type Wire = (query: WireQuery) => void;
+
+/** Sends the statement. Throws `unavailable` when the database cannot be reached. */
+export function ask<Row>(wire: Wire, question: Question<Row>): Promise<Row[]> {
+  return sendBy(wire, toQuery(question)).then(({ rows }) => rows);
+}
+
+/** A statement to send, and what will come of it. */
+export interface Sendable<T> {
+  readonly query: WireQuery;
+  readonly result: Promise<T>;
+}
+
+/** Sends what can be sent once. */
+export function sendBy<T>(wire: Wire, { query, result }: Sendable<T>): Promise<T> {
+  wire(query);
+  return result;
+}
+
+/**
+ * How often the plan of a statement has become stale, by its name: a migration has changed the type
+ * of a column. Under another text it is planned anew on all connections of the process, behind a
+ * pooler, too, which knows statements by their texts.
+ */
+const revisions = new Map<string, number>();
+
+function current({ name, text, isSearch }: Statement<unknown>) {
+  if (isSearch) return { name: undefined, text };
+  const revision = revisions.get(name);
+  if (revision === undefined) return { name, text };
+  return { name: `${name}#${revision}`, text: `/* ${revision} */ ${text}` };
+}
+
+/**
+ * Makes what sends the statement, and its result, as `ask` says. Throws if a value cannot be sent.
+ * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
+ */
+export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
+  const { what, values, observe, isRead } = question;
+  const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
+  const revision = revisions.get(what.name) ?? 0;
+  const onEnd = (error: Error | null, result: pg.QueryResult): void => {
+    observe(what, query.sentAt, error);
+    if (isStalePlan(error)) revisions.set(what.name, revision + 1);
+    if (error) reject(error);
+    else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
+    else resolve(result as Result<Row>);
+  };
+  const query = new PreparedQuery(current(what), values, onEnd, isRead);
+  return { query, result: promise.catch(rethrow) };
+}

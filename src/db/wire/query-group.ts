@@ -1,0 +1,73 @@
+import pg from 'pg';
+import type { Wire } from './ask.ts';
+import { BaseQuery, type Connection, type DataRow, type WireQuery } from './prepared-query.ts';
+import type { Column } from './row-reader.ts';
+
+/**
+ * Sends statements with one Sync. Postgres answers them together, so that it and this process are
+ * woken once for all. After an error it skips the others up to the Sync: a statement is never
+ * executed without those before it. Outside a transaction, the group is one.
+ */
+export function sendGroup(client: pg.ClientBase, queries: readonly WireQuery[]): void {
+  client.query(new QueryGroup(queries) as unknown as pg.Submittable);
+}
+
+/** Returns what sends single statements, each behind these ones. */
+export function wireTo(client: pg.ClientBase, before: readonly WireQuery[] = []): Wire {
+  return (query) => sendGroup(client, [...before, query]);
+}
+
+/** Ends statements that were not executed because of this error of an earlier one. */
+export function skip(queries: readonly WireQuery[], cause: Error): void {
+  for (const query of queries) {
+    const error = new Error('an earlier statement of the transaction has failed', { cause });
+    query.handleError(Object.assign(error, { code: '25P02' }));
+  }
+}
+
+/** The group, which pg takes for one query. */
+class QueryGroup extends BaseQuery {
+  readonly #queries: readonly WireQuery[];
+  #answered = 0;
+
+  constructor(queries: readonly WireQuery[]) {
+    super('', [], () => undefined);
+    this.#queries = queries;
+  }
+
+  override submit(connection: Connection): null {
+    connection.stream.cork();
+    for (const query of this.#queries) query.write(connection);
+    connection.sync();
+    connection.stream.uncork();
+    return null;
+  }
+
+  override handleRowDescription(message: { readonly fields: readonly Column[] }): void {
+    this.#queries[this.#answered]?.handleRowDescription(message);
+  }
+
+  override handleDataRow(row: DataRow): void {
+    this.#queries[this.#answered]?.handleDataRow(row);
+  }
+
+  override handleCommandComplete(message: object, connection: Connection): void {
+    this.#queries[this.#answered]?.handleCommandComplete(message, connection);
+    this.#answered += 1;
+  }
+
+  override handleReadyForQuery(connection: Connection): void {
+    for (const query of this.#queries) query.handleReadyForQuery(connection);
+  }
+
+  /** Of the first statement without an answer, of the commit at the Sync, or of the connection. */
+  override handleError(error: Error, connection: Connection): void {
+    const place = Math.min(this.#answered, this.#queries.length - 1);
+    const answered = this.#queries.slice(0, place);
+    const [failed, ...others] = this.#queries.slice(place);
+    for (const query of answered) query.handleReadyForQuery(connection);
+    failed?.handleError(error);
+    if (error instanceof pg.DatabaseError) skip(others, error);
+    else for (const query of others) query.handleError(error);
+  }
+}
