@@ -21,8 +21,8 @@ import { createRest } from './api/rest.ts';
 import { adminRouter } from './admin.ts';
 import { trpcRouter, type TrpcOptions } from './app/trpc.ts';
 import { docsRouter } from './docs/docs.ts';
-import { createGate } from './gate.ts';
-import { createPace } from './pace.ts';
+import { createConcurrencyLimit } from './concurrency-limit.ts';
+import { createThrottle } from './throttle.ts';
 
 export interface AppOptions
   extends
@@ -37,7 +37,7 @@ export interface AppOptions
   readonly whyNotReady: () => Promise<NotReady | null>;
   /** Lets the address at the other end of a connection open only few new ones, for a while. */
   readonly suspect?: GuardedServer['suspect'];
-  /** For how long a request holds a place of its address at most (`gate.ts`). */
+  /** For how long a request holds a place of its address at most (`concurrency-limit.ts`). */
   readonly placeMaxMs?: number;
 }
 
@@ -50,13 +50,13 @@ export function createApp(options: AppOptions): Express {
   app.set('trust proxy', trusted(options.trustProxy));
   const ipOf = (request: IncomingMessage): string | null => normalizeIp((request as Request).ip);
   const networkOfCaller = (request: IncomingMessage): string => networkOf(ipOf(request));
-  const gate = createGate(options.placeMaxMs);
-  const pace = createPace();
+  const limit = createConcurrencyLimit(options.placeMaxMs);
+  const throttle = createThrottle();
   const slowDown = (request: IncomingMessage, cost: number): Promise<void> | undefined => {
-    gate.known(request);
-    const turn = pace(networkOfCaller(request), cost);
-    if (turn === 'full') closeFlood(request as Request);
-    return typeof turn === 'string' ? undefined : turn;
+    limit.release(request);
+    const wait = throttle(networkOfCaller(request), cost);
+    if (wait === 'full') closeFlood(request as Request);
+    return typeof wait === 'string' ? undefined : wait;
   };
   /** The answer is the last one on its connection. */
   const closeFlood = (request: Request): void => {
@@ -66,7 +66,7 @@ export function createApp(options: AppOptions): Express {
     if (normalizeIp(socket.remoteAddress) === ipOf(request)) options.suspect?.(socket);
   };
   const refused: Entrance['refused'] = (request) => slowDown(request, 1);
-  const entrance = { known: gate.known, recognized: gate.recognized, refused };
+  const entrance = { known: limit.release, recognized: limit.recognize, refused };
   const shared = { ...options, ipOf, entrance, bodies: createBodies() };
   const rest = createRest(shared);
   app.use((request, response, next) => {
@@ -76,7 +76,7 @@ export function createApp(options: AppOptions): Express {
     }
     // Node reads a body that nobody wants to its end, unless the connection closes.
     if (!takesBody(request) && !isBodySmall(request)) response.setHeader('Connection', 'close');
-    gate.enter(networkOfCaller(request), request, response, next);
+    limit.enter(networkOfCaller(request), request, response, next);
   });
   app.use(BASE_PATH, (request, response) => rest(request, response));
   app.get('/healthz', (_request, response) => {
@@ -87,15 +87,15 @@ export function createApp(options: AppOptions): Express {
     if (reason === null) response.json({ status: 'ready' });
     else response.status(503).json({ status: 'not_ready', reason });
   });
-  // Anybody may have an answer, so it has the pace of answers to strangers.
-  const pacePublic: RequestHandler = async (request, _response, next) => {
+  // Anybody may ask, so these answers are throttled like those to strangers.
+  const throttlePublic: RequestHandler = async (request, _response, next) => {
     await slowDown(request, 1);
     next();
   };
   const hostOrigins = options.adminHostOrigins ?? [];
-  app.delete('/trpc-session', pacePublic);
+  app.delete('/trpc-session', throttlePublic);
   app.use(trpcRouter(shared, hostOrigins));
-  app.use(pacePublic);
+  app.use(throttlePublic);
   const hasDevelopmentLogin = options.developmentTeamId !== null;
   const refreshUrl = options.adminRefreshUrl ?? null;
   app.use(

@@ -13,7 +13,7 @@
  * Behind a proxy (TRUST_PROXY) the peer of every connection is the proxy, and callers have no
  * connections here: all are of one address, so the order above is that of all connections, a
  * response is never cut off, and what one caller may open is the proxy's to limit. What a caller
- * may ask for is limited by the caller's own address there, too (`http/gate.ts`, `http/pace.ts`).
+ * may ask for is limited by the caller's own address there, too (`http/concurrency-limit.ts`).
  */
 import type { Socket } from 'node:net';
 import { createLine, type Leave, type Line } from '../core/line.ts';

@@ -239,7 +239,7 @@ describe('behind a path in PUBLIC_URL', () => {
     expect(await (await fetch(`${url}/llms.txt`)).text()).toContain(
       'https://team.example/tools/docs/errors.md',
     );
-    // What is large uses up more of the pace at which strangers get answers.
+    // What is large uses up more of the rate at which strangers get answers.
     const bytes = (await (await fetch(`${url}/llms-full.txt`)).arrayBuffer()).byteLength;
     expect(costs.get('/llms-full.txt')).toBe(Math.floor(bytes / 65_536));
     expect(

@@ -54,7 +54,7 @@ describe('a team with more writes at once than its share', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
   });
 
-  test('is refused at the pace of refusals, however often it asks', async () => {
+  test('is refused at the throttled rate, however often it asks', async () => {
     const release = await holdLock(api, LOCK_TEAM);
     const startedAt = performance.now();
     const refusedAfterMs: number[] = [];

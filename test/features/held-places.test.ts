@@ -8,14 +8,17 @@ import { tokenOf } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 
-/** The places of an address in `src/http/gate.ts`, and those of keys that the process knows. */
+/** The places of an address in `src/http/concurrency-limit.ts`, those of recognized keys too. */
 const PLACES = 16 + 64;
+
+/** The API's clock stands still, so a token that is made later must not be newer than it. */
+const NOW = new Date();
 
 let api: TestApi;
 beforeAll(async () => {
   // Longer than any test: a place that is not given back stays taken.
   const app = { placeMaxMs: 600_000 };
-  api = await startTestApi({ seed: makeSeed([makeTeam('a')]), app, clock: fixedClock(new Date()) });
+  api = await startTestApi({ seed: makeSeed([makeTeam('a')]), app, clock: fixedClock(NOW) });
 });
 
 const identity = { kind: 'user', userId: userId('a', 'owner'), teamId: 'team_a' } as const;
@@ -25,7 +28,7 @@ const APIS = [
     'a person',
     '/trpc/admin.team.policy.set',
     '/trpc/admin.team.policy.get?input={}',
-    () => tokenOf(identity),
+    () => tokenOf(identity, NOW),
   ],
 ] as const;
 

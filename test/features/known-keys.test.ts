@@ -10,18 +10,18 @@ import { createKnownKeys } from '../../src/http/api/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 
-/** Called for each request that the gate is told to recognize. */
+/** Called for each request that the concurrency limit is told to recognize. */
 const recognized = vi.hoisted(() => vi.fn<() => void>());
-vi.mock(import('../../src/http/gate.ts'), async (importOriginal) => {
-  const { createGate } = await importOriginal();
+vi.mock(import('../../src/http/concurrency-limit.ts'), async (importOriginal) => {
+  const { createConcurrencyLimit } = await importOriginal();
   return {
-    createGate: (placeMaxMs) => {
-      const gate = createGate(placeMaxMs);
+    createConcurrencyLimit: (placeMaxMs) => {
+      const limit = createConcurrencyLimit(placeMaxMs);
       return {
-        ...gate,
-        recognized: (request) => {
+        ...limit,
+        recognize: (request) => {
           recognized();
-          gate.recognized(request);
+          limit.recognize(request);
         },
       };
     },

@@ -1,33 +1,32 @@
 /**
- * Slows down what is answered to strangers, to callers over their limit, and to teams that have too
- * many requests in progress, so that a caller who does not heed a refusal cannot keep the process
- * busy with refusing. Each address (IPv6: its /64) gets a hundred of these answers a second; a
- * large file counts as several. Callers of the same address who are admitted do not notice.
+ * Throttles answers to strangers, to callers over their limit, and to teams with too many requests
+ * in progress. A caller that ignores refusals must not keep the process busy with refusing. Each
+ * address (IPv6: its /64) gets a hundred of these answers a second; a large file counts as several.
+ * Admitted callers of the same address are not throttled.
  *
- * Of each address, as many answers wait as come in the longest time that one waits. Who comes then
- * is told at once, but loses the connection, and the address may open few new ones for a while
- * (`http/server.ts`): so refusals that wait hold few connections, and who opens one for each
- * request is no faster. It is an answer, and not only the end of the connection, because that would
- * look to a proxy like a process that is broken.
+ * At most 200 answers of an address wait, because none waits longer than two seconds. Further ones
+ * are sent at once and end their connection, and the address may open few new ones for a while
+ * (`http/server.ts`). So waiting refusals hold few connections, and opening one per request is no
+ * faster. The connection is not just closed: a proxy would take the process for broken.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How many come at once before the pace begins. */
+/** How many an address gets at once before it is throttled. */
 const BURST = 100;
 const EVERY_MS = 10;
-/** Nobody waits longer for an answer, however many wait. */
+/** No answer waits longer. */
 const LONGEST_MS = 2_000;
 /** With more addresses than this, those that may have a full burst again are forgotten. */
 const ADDRESSES_MAX = 10_000;
 
 const WAITING_MAX = LONGEST_MS / EVERY_MS;
 
-/** Resolves when it is the address's turn. `now`: it is; `full`: too many of the address wait. */
-export type Turn = Promise<void> | 'now' | 'full';
+/** Resolves when the answer may be sent. `now`: at once; `full`: too many of the address wait. */
+export type Wait = Promise<void> | 'now' | 'full';
 
-export function createPace(
+export function createThrottle(
   { now, wait } = { now: () => performance.now(), wait: (ms: number) => delay(ms) },
-): (address: string, cost?: number) => Turn {
+): (address: string, cost?: number) => Wait {
   /** When the next answer would be due if they came without a pause. */
   const dueAt = new Map<string, number>();
   /** How many answers of each address wait. */

@@ -1,9 +1,9 @@
-// The gate lets the requests of an address in by turns.
+// The concurrency limit of an address.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createGate } from '../../src/http/gate.ts';
+import { createConcurrencyLimit } from '../../src/http/concurrency-limit.ts';
 
 const PLACES = 16;
 const PLACES_OF_RECOGNIZED = 64;
@@ -17,13 +17,13 @@ interface Entered {
 
 /** A server whose requests name their address and themselves: `/<address>/<name>`. */
 async function serve(placeMaxMs = 60_000) {
-  const gate = createGate(placeMaxMs);
+  const limit = createConcurrencyLimit(placeMaxMs);
   const arrived = new Map<string, IncomingMessage>();
   const entered: Entered[] = [];
   const server = createServer((request, response) => {
     const [, address = '', name = ''] = request.url?.split('/') ?? [];
     arrived.set(name, request);
-    gate.enter(address, request, response, () => entered.push({ name, request, response }));
+    limit.enter(address, request, response, () => entered.push({ name, request, response }));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -49,7 +49,7 @@ async function serve(placeMaxMs = 60_000) {
     return found;
   };
   const isIn = (name: string): Promise<unknown> => vi.waitUntil(() => names().includes(name), WAIT);
-  return { gate, arrived, send, fill, names, find, isIn };
+  return { limit, arrived, send, fill, names, find, isIn };
 }
 
 test('requests of one address wait for each other, and those of another do not', async () => {
@@ -63,11 +63,11 @@ test('requests of one address wait for each other, and those of another do not',
 });
 
 test('the next request comes in when one was admitted or answered, in order', async () => {
-  const { gate, send, fill, names, find, isIn } = await serve();
+  const { limit, send, fill, names, find, isIn } = await serve();
   await fill('a');
   await send('a', 'first');
   await send('a', 'second');
-  gate.known(find('a3').request);
+  limit.release(find('a3').request);
   await isIn('first');
   expect(names()).not.toContain('second');
   find('a5').response.end();
@@ -75,17 +75,17 @@ test('the next request comes in when one was admitted or answered, in order', as
 });
 
 test('a request that was admitted and answered gives its place back only once', async () => {
-  const { gate, send, fill, names, find, isIn } = await serve();
+  const { limit, send, fill, names, find, isIn } = await serve();
   await fill('a');
   const { request, response } = find('a0');
-  gate.known(request);
-  gate.known(request);
+  limit.release(request);
+  limit.release(request);
   response.end();
   await once(response, 'close');
   await send('a', 'one');
   await send('a', 'two');
   await isIn('one');
-  gate.known(find('a1').request);
+  limit.release(find('a1').request);
   await isIn('two');
   await send('a', 'three');
   expect(names()).not.toContain('three');
@@ -116,15 +116,15 @@ test('a request that waits for long inside gives its place to the next', async (
 });
 
 test('recognized callers take other places, so that the next ones come in', async () => {
-  const { gate, send, fill, names, find, isIn } = await serve();
+  const { limit, send, fill, names, find, isIn } = await serve();
   await fill('a');
   await send('a', 'next');
   const { request } = find('a0');
-  gate.recognized(request);
-  gate.recognized(request);
+  limit.recognize(request);
+  limit.recognize(request);
   await isIn('next');
   await send('a', 'later');
-  gate.known(request);
+  limit.release(request);
   // What was freed is a place for recognized callers: `later` would be in before `stranger`.
   await send('b', 'stranger');
   await isIn('stranger');
@@ -132,8 +132,8 @@ test('recognized callers take other places, so that the next ones come in', asyn
 });
 
 test('as many recognized callers as there are places for them, and then no more', async () => {
-  const { gate, send, fill, names, find, isIn } = await serve();
-  const recognize = (name: string): void => gate.recognized(find(name).request);
+  const { limit, send, fill, names, find, isIn } = await serve();
+  const recognize = (name: string): void => limit.recognize(find(name).request);
   await fill('a');
   const all = Array.from({ length: PLACES_OF_RECOGNIZED + 1 }, (_, index) => `x${index}`);
   for (const name of all) await send('a', name);
@@ -149,7 +149,7 @@ test('as many recognized callers as there are places for them, and then no more'
   await isIn('stranger');
   expect(names()).not.toContain(last);
   // A recognized caller that goes makes room for another one.
-  gate.known(find('a0').request);
+  limit.release(find('a0').request);
   recognize(oneMore);
   await isIn(last);
 });

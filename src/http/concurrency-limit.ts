@@ -1,39 +1,38 @@
 /**
- * Lets the requests of each address in by turns, so that one address that sends thousands at once
- * is served as fast as before, but nobody else waits behind all of them.
+ * A concurrency limit for each address. An address that sends thousands of requests at once is
+ * served as fast as before, but other addresses do not wait behind them.
  *
- * A request holds a place of its address until its caller is known and counted, or it was
- * answered. The place is free at the next turn of the event loop: so a request that is answered at
- * once, without waiting for anything, takes its turn like the others.
+ * A request holds a place of its address until its caller is authenticated and counted, or it was
+ * answered. The place becomes free in the next turn of the event loop, so that requests that are
+ * answered without any waiting do not starve the others.
  *
- * A caller that is recognized, by a key that was valid at its last request, moves to one of the
- * places that are only for such callers, and the first one is free at the next turn. They are more,
- * because one statement looks up all of them that wait.
+ * A request whose key was valid at its last request moves to a place for such requests, which makes
+ * the first place free. There are more of those, because one statement authenticates many of them.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLine, type Line } from '../core/line.ts';
 
-export interface Gate {
-  /** Calls `next` when it is the request's turn; never, if its client has gone before that. */
+export interface ConcurrencyLimit {
+  /** Calls `next` when the request gets a place; never, if its client has gone before that. */
   readonly enter: (
     address: string,
     request: IncomingMessage,
     response: ServerResponse,
     next: () => void,
   ) => void;
-  /** The caller is known: the place is free for the next one of its address. */
-  readonly known: (request: IncomingMessage) => void;
-  /** The key was valid at its last request: moves to a place for such callers, if one is free. */
-  readonly recognized: (request: IncomingMessage) => void;
+  /** The caller is authenticated: the next request of its address may come in. */
+  readonly release: (request: IncomingMessage) => void;
+  /** The key was valid at its last request: moves to a place for such requests, if one is free. */
+  readonly recognize: (request: IncomingMessage) => void;
 }
 
-/** Few enough that a turn of the event loop stays short, and many enough to fill a round trip. */
+/** Few enough for short turns of the event loop, and enough to use each round trip. */
 const PLACES_PER_ADDRESS = 16;
-/** More places, beside those. Nobody waits for one of them. */
+/** Additional places for requests with a recently valid key. No request waits for one. */
 const PLACES_OF_RECOGNIZED = 64;
 /**
- * A place is given to the next one after this time. Otherwise, while the database is silent, each
- * request would wait for all the time limits of those before it.
+ * A request gives up its place after this time. Otherwise, while the database does not answer, each
+ * request would wait for the time limits of all those before it.
  */
 const PLACE_MAX_MS = 200;
 
@@ -46,7 +45,7 @@ interface Address {
 /** What a request holds. */
 interface Place {
   readonly leave: () => void;
-  /** To one for recognized callers, if there is one. */
+  /** Moves to a place for recognized requests, if there is one. */
   readonly move: () => void;
 }
 
@@ -56,7 +55,7 @@ interface Waiting {
   readonly next: () => void;
 }
 
-export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
+export function createConcurrencyLimit(placeMaxMs = PLACE_MAX_MS): ConcurrencyLimit {
   const addresses = new Map<string, Address>();
   const places = new WeakMap<IncomingMessage, Place>();
 
@@ -110,7 +109,7 @@ export function createGate(placeMaxMs = PLACE_MAX_MS): Gate {
       if (address.taken < PLACES_PER_ADDRESS) letIn(name, address, { request, response, next });
       else address.waiting.join({ request, response, next });
     },
-    known: (request) => places.get(request)?.leave(),
-    recognized: (request) => places.get(request)?.move(),
+    release: (request) => places.get(request)?.leave(),
+    recognize: (request) => places.get(request)?.move(),
   };
 }

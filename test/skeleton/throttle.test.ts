@@ -1,6 +1,6 @@
-// Answers to strangers and to callers over their limit keep a pace.
+// Answers to strangers and to callers over their limit are throttled.
 import { describe, expect, test } from 'vitest';
-import { createPace } from '../../src/http/pace.ts';
+import { createThrottle } from '../../src/http/throttle.ts';
 
 /** Returns how long the next answer to an address waits, at a time that the test sets. */
 function start() {
@@ -8,11 +8,11 @@ function start() {
   const waits: { readonly ms: number; readonly end: () => void }[] = [];
   const wait = (ms: number): Promise<void> =>
     new Promise((resolve) => void waits.push({ ms, end: resolve }));
-  const pace = createPace({ now: () => clock.ms, wait });
+  const throttle = createThrottle({ now: () => clock.ms, wait });
   /** NaN: too many wait. */
   const next = (address: string): number => {
-    const turn = pace(address);
-    if (typeof turn === 'string') return turn === 'now' ? 0 : NaN;
+    const answer = throttle(address);
+    if (typeof answer === 'string') return answer === 'now' ? 0 : NaN;
     return waits.at(-1)?.ms ?? NaN;
   };
   /** Those that wait get their answers. */
@@ -22,10 +22,10 @@ function start() {
   };
   const many = (address: string, count: number): number[] =>
     Array.from({ length: count }, () => next(address));
-  return { clock, pace, next, many, endAll };
+  return { clock, throttle, next, many, endAll };
 }
 
-describe('the pace of refusals', () => {
+describe('the throttle of refusals', () => {
   test('lets a hundred go at once, and one every ten milliseconds from then on', () => {
     const { clock, next, many } = start();
     expect(new Set(many('a', 100))).toEqual(new Set([0]));
@@ -38,9 +38,9 @@ describe('the pace of refusals', () => {
   });
 
   test('counts a large answer as several', () => {
-    const { pace, next } = start();
-    expect(pace('a', 90)).toBe('now');
-    expect([next('a'), pace('a', 19)]).toEqual([0, expect.any(Promise)]);
+    const { throttle, next } = start();
+    expect(throttle('a', 90)).toBe('now');
+    expect([next('a'), throttle('a', 19)]).toEqual([0, expect.any(Promise)]);
   });
 
   test('is each address’s own', () => {
@@ -50,9 +50,9 @@ describe('the pace of refusals', () => {
   });
 
   test('makes nobody wait longer than two seconds', async () => {
-    const { clock, pace, many, endAll } = start();
+    const { clock, throttle, many, endAll } = start();
     many('a', 100);
-    void pace('a', 50);
+    void throttle('a', 50);
     expect(Math.max(...many('a', 199))).toBe(2000);
     clock.ms += 2000;
     await endAll();

@@ -1,5 +1,5 @@
-// Whatever is refused without work keeps the pace of refusals: a hundred of an address at once, and
-// then a hundred a second (`src/http/pace.ts`).
+// Whatever is refused without work is throttled: an address gets a hundred refusals at once, and
+// then a hundred a second (`src/http/throttle.ts`).
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
