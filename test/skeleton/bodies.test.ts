@@ -5,6 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ProblemError } from '../../src/core/problem.ts';
 import { createBodies } from '../../src/http/api/bodies.ts';
+import { createBodyRoom } from '../../src/http/api/body-room.ts';
 import { BODY_MAX_BYTES } from '../../src/http/api/request-body.ts';
 
 const OWNER_MAX = 4;
@@ -223,4 +224,37 @@ test('a body may come in chunks of one byte', async () => {
   for (const byte of body.subarray(1)) socket.write(Buffer.of(byte));
   await isRead('slow');
   expect(refused).toEqual([]);
+});
+
+describe('the room of an owner', () => {
+  /** Room for ten bytes of each owner. */
+  const openRoom = () => {
+    const enter = createBodyRoom({ totalMaxBytes: 100, ownerMaxBytes: 10 }, () => 0);
+    const went: string[] = [];
+    const begin = (name: string, bytes: number) => {
+      const place = enter({ owner: 'a', received: () => 0, refuse: () => undefined });
+      const hasRoom = place.take(bytes, () => went.push(name));
+      return { hasRoom, leave: () => place.leave() };
+    };
+    return { begin, went };
+  };
+
+  test('is not that of another body as soon as the first of them ends', () => {
+    const { begin } = openRoom();
+    const first = begin('first', 6);
+    begin('second', 4);
+    first.leave();
+    expect(begin('late', 7).hasRoom).toBe(false);
+    expect(begin('small', 6).hasRoom).toBe(true);
+  });
+
+  test('is not taken by a body that has left while it waited', () => {
+    const { begin, went } = openRoom();
+    const first = begin('first', 6);
+    begin('second', 4);
+    begin('waiting', 6).leave();
+    first.leave();
+    expect(begin('next', 6).hasRoom).toBe(true);
+    expect(went).toEqual([]);
+  });
 });
