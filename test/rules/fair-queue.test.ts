@@ -84,6 +84,28 @@ describe('a fair queue', () => {
     expect([inside, last.inside]).toEqual([[], ['b']]);
   });
 
+  test('gives no place to a team whose callers have all given up', async () => {
+    const queue = createFairQueue({ places: 1, perTeam: 1, maxWaitMs: 1 });
+    await queue.enter({ share: 'a' });
+    await expect(queue.enter({ share: 'b' })).rejects.toMatchObject({ code: 'unavailable' });
+    queue.leave({ share: 'a' });
+    expect(queue.hasRoom({ share: 'c' })).toBe(true);
+  });
+
+  test('drops nobody of a line when one hangs up that was let in', async () => {
+    const queue = createFairQueue({ places: 1, perTeam: 1 });
+    const calling = new AbortController();
+    enterAll(queue, ['a']);
+    const { inside } = enterAll(queue, ['b'], calling.signal);
+    const last = enterAll(queue, ['b']);
+    queue.leave({ share: 'a' });
+    await settled();
+    calling.abort();
+    queue.leave({ share: 'b' });
+    await settled();
+    expect([inside, last.inside]).toEqual([['b'], ['b']]);
+  });
+
   test('says whether a caller would get a place at once', async () => {
     const queue = createFairQueue({ places: 3, perTeam: 2 });
     const hasRoom = (share: string) => queue.hasRoom({ share });
