@@ -131,6 +131,14 @@ test('a retry is found at the first tick after it has become due', async () => {
   expect(found(loop)).toEqual([LAST]);
 });
 
+test('a retry is found that is committed after the tick at which it was due', async () => {
+  const loop = await settledLoop();
+  await search(loop, true);
+  await dueIn(LAST, -4_000);
+  await search(loop, true);
+  expect(found(loop)).toEqual([LAST]);
+});
+
 test('a retry is found at the first tick after its paused endpoint became active', async () => {
   await dueIn(LAST, -1_000_000);
   await db.pool.query(`update webhook_endpoint set status = 'disabled' where id = $1`, [LAST]);
@@ -143,6 +151,23 @@ test('a retry is found at the first tick after its paused endpoint became active
   );
   await search(loop, true);
   expect(found(loop)).toEqual([LAST]);
+});
+
+test('an endpoint that is paused and activated again within a minute is found again', async () => {
+  await dueIn(LAST, -1_000_000);
+  const set = (status: string, activatedAt: Date | null) =>
+    db.pool.query('update webhook_endpoint set status = $2, activated_at = $3 where id = $1', [
+      LAST,
+      status,
+      activatedAt,
+    ]);
+  await set('disabled', null);
+  const loop = await settledLoop();
+  for (const ms of [0, 1_000]) {
+    await set('active', new Date(NOW.getTime() + ms));
+    await search(loop, true);
+    expect(found(loop)).toEqual([LAST]);
+  }
 });
 
 test('of two teams with the same ids, each activation is found', async ({ skip }) => {
