@@ -200,6 +200,20 @@ test('a cancelled resend attempts the queued deliveries and no others', async ()
   ]);
 });
 
+test('a cancellation waits for the batch that is being queued, and counts it', async () => {
+  await writeDeliveries({ prefix: 'g', count: 700 });
+  const { id } = await start();
+  const worker = await api.db.pool.connect();
+  await worker.query('begin');
+  await worker.query('update webhook_resend set sent = 500 where id = $1', [id]);
+  const cancelling = app.admin.deliveries.cancelResend.mutate({ resend_id: id });
+  await untilWaiting(api, 1, '%webhook_resend%');
+  await worker.query('commit');
+  worker.release();
+  expect(await cancelling).toMatchObject({ state: 'cancelled', sent: 500 });
+  expect(await get(id)).toMatchObject({ state: 'cancelled', sent: 500 });
+});
+
 test('a resend waits while many deliveries are due, and takes at most 10,000', async () => {
   await writeDeliveries({ prefix: 'g', count: 10_020 });
   const { id, total, has_more } = await start();
