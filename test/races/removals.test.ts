@@ -2,7 +2,7 @@
 // just before it commits, so that the order is certain.
 import { beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { appAsMember, codeOf } from '../support/app.ts';
+import { appAsMember, appAsPlatform, codeOf } from '../support/app.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeMember, makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
 
@@ -17,8 +17,9 @@ beforeAll(async () => {
   const members = ['assigned', 'unassigned', 'caseless', 'stays'].map((name) =>
     makeMember('a', name),
   );
-  const invited = makeMember('a', 'invited', { status: 'invited' });
-  api = await startTestApi({ seed: makeSeed([makeTeam('a', { members: [...members, invited] })]) });
+  const invited = ['invited', 'late'].map((name) => makeMember('a', name, { status: 'invited' }));
+  const team = makeTeam('a', { members: [...members, ...invited] });
+  api = await startTestApi({ seed: makeSeed([team]) });
 });
 
 const call = (method: string, path: string, body?: object) =>
@@ -72,6 +73,23 @@ test('withdrawing an invitation removes an assignment that is being created', as
   );
   expect([made.status, withdrawn]).toEqual([201, 'ok']);
   expect(await statusesOf('invited')).toEqual(['revoked']);
+});
+
+test('an invitation that is being withdrawn is not accepted', async () => {
+  const platform = await appAsPlatform(api);
+  const accept = () =>
+    codeOf(
+      platform.platform.members.accept.mutate({
+        team_id: 'team_a',
+        user_id: 'usr_late',
+        member_id: memberId('a', 'late'),
+      }),
+    );
+  expect(await meet(() => withdraw('late'), accept)).toEqual(['ok', 'not_found']);
+  const { rows } = await api.db.pool.query('select status, user_id from member where id = $1', [
+    memberId('a', 'late'),
+  ]);
+  expect(rows).toEqual([{ status: 'ended', user_id: null }]);
 });
 
 test('a member who is being removed gets no assignment', async () => {
