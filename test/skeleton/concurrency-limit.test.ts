@@ -108,13 +108,13 @@ test('a client that goes takes its requests along, wherever they wait', async ()
 });
 
 test('a place goes to the first of those who wait and are still there', async () => {
-  const { gate, arrived, send, fill, names, find, isIn } = await serve();
+  const { limit, arrived, send, fill, names, find, isIn } = await serve();
   await fill('a');
   const gone = await send('a', 'gone');
   await send('a', 'patient');
   gone.destroy();
   await vi.waitUntil(() => arrived.get('gone')?.socket.destroyed, WAIT);
-  gate.known(find('a0').request);
+  limit.release(find('a0').request);
   // What was freed is given away by then.
   await send('b', 'stranger');
   await isIn('stranger');
@@ -170,14 +170,14 @@ test('as many recognized callers as there are places for them, and then no more'
 });
 
 test('a recognized caller that goes leaves the places of those who came after it', async () => {
-  const { gate, send, fill, names, find, isIn } = await serve();
+  const { limit, send, fill, names, find, isIn } = await serve();
   await send('a', 'recognized');
   const { request } = find('recognized');
-  gate.recognized(request);
+  limit.recognize(request);
   // Its place is free by then, and nobody else of its address is in.
   await send('b', 'other');
   await fill('a');
-  gate.known(request);
+  limit.release(request);
   await send('a', 'late');
   await send('b', 'stranger');
   await isIn('stranger');
