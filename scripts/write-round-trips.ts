@@ -3,6 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withRoundTrips } from '../test/contract/round-trips.ts';
 
-const path = join(import.meta.dirname, '..', 'ARCHITECTURE.md');
+const path = join(import.meta.dirname, '../src/http/api/README.md');
 await writeFile(path, withRoundTrips(await readFile(path, 'utf8')));
 console.log(`wrote ${path}`);

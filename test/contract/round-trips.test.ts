@@ -147,7 +147,7 @@ it('has no exception for an operation that is gone', () => {
   expect(Object.keys(EXCEPTIONS).filter((name) => !names.includes(name))).toEqual([]);
 });
 
-it('is shown in ARCHITECTURE.md as declared (else: npm run round-trips)', async () => {
-  const text = await readFile(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8');
+it('is shown in src/http/api/README.md as declared (else: npm run round-trips)', async () => {
+  const text = await readFile(new URL('../../src/http/api/README.md', import.meta.url), 'utf8');
   expect(text).toBe(withRoundTrips(text));
 });

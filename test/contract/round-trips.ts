@@ -1,4 +1,4 @@
-// How often each endpoint waits for Postgres, as the test counts it and ARCHITECTURE.md shows it.
+// How often each endpoint waits for Postgres: the test counts it, src/http/api/README.md shows it.
 import { ENDPOINTS, type Endpoint } from '../../src/routers/endpoints.ts';
 
 /** The round trips of one request, including the one for authentication and rate limits. */
@@ -42,7 +42,7 @@ export function roundTripsOf({ name, method }: Pick<Endpoint, 'name' | 'method'>
 const START = '<!-- Written by `npm run round-trips`. -->\n';
 const END = '<!-- End of the written part. -->\n';
 
-/** Returns `markdown`, the text of ARCHITECTURE.md, with its table of round trips written anew. */
+/** Returns `markdown`, the text of src/http/api/README.md, with its table written anew. */
 export function withRoundTrips(markdown: string): string {
   const start = markdown.indexOf(START);
   const end = markdown.indexOf(END);
@@ -50,14 +50,28 @@ export function withRoundTrips(markdown: string): string {
   return `${markdown.slice(0, start)}${START}\n${toTable()}\n${markdown.slice(end)}`;
 }
 
+const HEAD = [
+  'operation',
+  'round trips',
+  'first read of a key',
+  'with a new Idempotency-Key',
+  'replayed',
+];
+
+/** The columns are aligned, as `npm run format` would align them. */
 function toTable(): string {
   const rows = ENDPOINTS.map((endpoint) => {
-    const { method, path } = endpoint;
     const { plain, unknown, keyed, replayed } = roundTripsOf(endpoint);
-    const figures = [plain, unknown, keyed, replayed].map((figure) => figure ?? '–');
-    return `| \`${method} ${path}\` | ${figures.join(' | ')} |\n`;
+    const figures = [plain, unknown, keyed, replayed].map((figure) => String(figure ?? '–'));
+    return [`\`${endpoint.method} ${endpoint.path}\``, ...figures];
   });
-  return `| operation | round trips | first read of a key | with a new Idempotency-Key | replayed |
-| --- | --- | --- | --- | --- |
-${rows.join('')}`;
+  const widths = HEAD.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const rule = widths.map((width) => '-'.repeat(width));
+  return [HEAD, rule, ...rows]
+    .map(
+      (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`,
+    )
+    .join('');
 }

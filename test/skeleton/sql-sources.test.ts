@@ -101,9 +101,9 @@ describe('an advisory lock', () => {
         .filter((text) => TAKES.test(text))
         .map((text) => text.split('"')[0] ?? ''),
     );
-    const architecture = await readFile(join(root, 'ARCHITECTURE.md'), 'utf8');
-    const section = architecture.split('### Advisory locks')[1]?.split('###')[0] ?? '';
-    const rows = section.matchAll(/^\| [^|]+ \| `([^`]+)` \|/gm);
+    const jobs = await readFile(join(root, 'src/db/jobs/README.md'), 'utf8');
+    const section = jobs.split('## Advisory locks')[1]?.split('##')[0] ?? '';
+    const rows = section.matchAll(/^\| [^|]+ \| `([^`]+)` +\|/gm);
     const listed = [...rows].map(([, name = '']) => name);
     expect(listed.toSorted()).toEqual([...new Set([...sources, ...functions])].toSorted());
   });
