@@ -17,15 +17,34 @@ const QUIET_MS = 5;
 /** What tells workers after a commit, and what asks where a team is. No request waits for them. */
 const ASIDE = ['wakeUps.notify', 'teamNodes.find'];
 
+/** What the connections of one API have sent and not yet been answered, together. */
+interface Waits {
+  /** Passes on what the clients have sent. */
+  readonly flushes: Set<() => void>;
+  /** Passes on the answers. */
+  readonly answers: Set<() => void>;
+  quiet: NodeJS.Timeout | undefined;
+  /** How many answers the requests wait for. */
+  open: number;
+  count: number;
+}
+
 /**
- * Starts the proxy. It collects what the client sends until the client has been quiet, passes it on
- * together, and holds the answers back until Postgres is ready again. Statements that do not wait
- * for an answer therefore travel together and count as one round trip.
+ * Starts the proxy. It collects what the client sends on any connection until the client has been
+ * quiet, passes it on together, and holds the answers back until Postgres has answered all of it.
+ * Statements that do not wait for each other's answers therefore count as one round trip, on one
+ * connection or on several.
  */
 export async function startRoundTripCounter(databaseUrl: string): Promise<RoundTripCounter> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  let count = 0;
+  const waits: Waits = {
+    flushes: new Set(),
+    answers: new Set(),
+    quiet: undefined,
+    open: 0,
+    count: 0,
+  };
   const server = createServer((client) => {
     const postgres = connect(Number(target.port), target.hostname);
     for (const socket of [client, postgres]) {
@@ -37,7 +56,7 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
         sockets.delete(socket);
       });
     }
-    pass(client, postgres, () => (count += 1));
+    pass(client, postgres, waits);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = new URL(databaseUrl);
@@ -45,7 +64,7 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
   url.port = String((server.address() as AddressInfo).port);
   return {
     url: url.href,
-    count: () => count,
+    count: () => waits.count,
     stop: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((done) => server.close(done));
@@ -53,15 +72,41 @@ export async function startRoundTripCounter(databaseUrl: string): Promise<RoundT
   };
 }
 
-function pass(client: Socket, postgres: Socket, countOne: () => void): void {
+function pass(client: Socket, postgres: Socket, waits: Waits): void {
   let isConnected = false;
   /** The answers of Postgres ("ready for query") that are still to come, in order. */
   const awaited: ('request' | 'aside')[] = [];
   let outgoing: Buffer[] = [];
   let answers: Buffer[] = [];
-  let quiet: NodeJS.Timeout | undefined;
   const countRequests = messageCounter('QS');
   const countAnswers = messageCounter('Z');
+
+  const flush = (): void => {
+    if (outgoing.length === 0) return;
+    const together = Buffer.concat(outgoing);
+    outgoing = [];
+    const requests = countRequests(together);
+    const isAside = requests === 1 && ASIDE.some((name) => together.includes(name));
+    const kind = isAside ? 'aside' : 'request';
+    awaited.push(...Array.from({ length: requests }, () => kind));
+    // What is sent before Postgres has answered belongs to the same round trip.
+    if (!isAside && waits.open === 0) waits.count += 1;
+    if (!isAside) waits.open += requests;
+    postgres.write(together);
+  };
+  const answer = (): void => {
+    if (answers.length === 0 || waits.open > 0) return;
+    if (awaited.length > 0 || outgoing.length > 0) return;
+    client.write(Buffer.concat(answers));
+    answers = [];
+  };
+  waits.flushes.add(flush);
+  waits.answers.add(answer);
+  client.once('close', () => {
+    waits.flushes.delete(flush);
+    waits.answers.delete(answer);
+    waits.open -= awaited.filter((kind) => kind === 'request').length;
+  });
 
   client.on('data', (chunk: Buffer) => {
     if (!isConnected) {
@@ -69,17 +114,9 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
       return;
     }
     outgoing.push(chunk);
-    clearTimeout(quiet);
-    quiet = setTimeout(() => {
-      const together = Buffer.concat(outgoing);
-      outgoing = [];
-      const requests = countRequests(together);
-      const isAside = requests === 1 && ASIDE.some((name) => together.includes(name));
-      // What is sent before Postgres has answered belongs to the same round trip.
-      if (!isAside && !awaited.includes('request')) countOne();
-      const kind = isAside ? 'aside' : 'request';
-      awaited.push(...Array.from({ length: requests }, () => kind));
-      postgres.write(together);
+    clearTimeout(waits.quiet);
+    waits.quiet = setTimeout(() => {
+      for (const each of waits.flushes) each();
     }, QUIET_MS);
   });
 
@@ -91,10 +128,8 @@ function pass(client: Socket, postgres: Socket, countOne: () => void): void {
       return;
     }
     answers.push(chunk);
-    awaited.splice(0, ready);
-    if (awaited.length > 0 || outgoing.length > 0) return;
-    client.write(Buffer.concat(answers));
-    answers = [];
+    waits.open -= awaited.splice(0, ready).filter((kind) => kind === 'request').length;
+    for (const each of waits.answers) each();
   });
 }
 

@@ -43,8 +43,8 @@ beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed(teams) });
   await addDeliveries(api.db);
   counter = await startRoundTripCounter(api.databaseUrl);
-  // One connection of each kind, because statements in parallel on two would count as one wait
-  // although they hold two connections of the pool.
+  // One connection of each kind: a request may begin its read beside its authentication, but holds
+  // no second connection of a kind.
   db = openDatabase({
     url: counter.url,
     poolMax: 1,
