@@ -8,7 +8,7 @@ import type { Database } from './db/connections/database.ts';
 import { expectedMigrations } from './db/operator/migrations.ts';
 import { startRequestLog, type RequestLog } from './features/requests/log.ts';
 import { startUsageCounter, type UsageCounter } from './features/usage/counter.ts';
-import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authenticate.ts';
+import { IP_RATE_LIMIT_PER_MINUTE } from './http/api/authentication/rate-limits.ts';
 import { answerBrokenRequest } from './http/api/broken-request.ts';
 import type { TokenKey } from './http/app/token.ts';
 import { openApiDocument } from './http/openapi/document.ts';

@@ -32,7 +32,7 @@ const NOT_ON_CITUS = [
   // It judges the functions of the migrations. Those of triggers go with `--distribute`.
   'test/contract/tenancy.test.ts',
   // One statement for teams of several shards. There, every request is asked for alone.
-  'test/features/gathered-keys.test.ts',
+  'test/features/batched-authentication.test.ts',
   // The nodes make their own plans for the statements of a function, at each call.
   'test/features/counter-plans.test.ts',
 ];

@@ -1,9 +1,9 @@
 /** The table "Imports" of ARCHITECTURE.md: which file may import which. imports.ts checks it. */
 
 /**
- * Where a file is. A room is a folder in src, in src/db, in src/http or in src/features; the files
- * directly in src are the room `entry`, those directly in src/db and src/http the rooms `db` and
- * `http`.
+ * Where a file is. A room is a folder in src, in src/db, in src/http, in src/http/api or in
+ * src/features. The files directly in src are the room `entry`, those directly in one of the others
+ * are a room with its name, for instance `http/api`.
  */
 export interface Place {
   /** For a file of a feature: `features`. */
@@ -51,6 +51,7 @@ const trpc: Rule = { room: 'trpc' };
 const delivery: Rule = { room: 'delivery' };
 const routers: Rule = { room: 'routers' };
 const pipeline: Rule = { room: 'http/api' };
+const authentication: Rule = { room: 'http/api/authentication' };
 
 /**
  * What each room may import beside itself; for features, what each role may import beside the same
@@ -100,8 +101,16 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
     ...behindDb('wire', 'citus', 'connections', 'jobs', 'operator'),
     ...typesOf([delivery, { room: 'delivery', role: 'store' }]),
   ],
-  'http/api': [core, db, trpc, routers, ...typesOf(behindDb('connections'))],
-  'http/app': [core, db, routers, pipeline, ...typesOf([trpc, ...behindDb('connections')])],
+  'http/api/authentication': [core, db, ...typesOf([trpc, ...behindDb('connections')])],
+  'http/api': [core, db, trpc, routers, authentication, ...typesOf(behindDb('connections'))],
+  'http/app': [
+    core,
+    db,
+    routers,
+    pipeline,
+    authentication,
+    ...typesOf([trpc, ...behindDb('connections')]),
+  ],
   'http/openapi': [core, routers, pipeline],
   'http/docs': [core, pipeline, { room: 'http/openapi' }],
   http: [

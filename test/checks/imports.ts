@@ -26,7 +26,7 @@ const IMPORT = new RegExp(
   'gm',
 );
 /** Folders of src whose own folders are rooms. */
-const HAS_ROOMS = new Set(['db', 'http']);
+const HAS_ROOMS = new Set(['db', 'http', 'http/api']);
 const SQL = /\b(?:statement|statementsByFilters)[<(]|\.prisma\.\w/;
 
 /** Resolves with what the files below `<root>/src` do against the table. */
@@ -142,8 +142,12 @@ function placeOf(name: string): Place {
   const shared = { folder, role: roleOf(name), feature: null };
   if (folder === '.') return { ...shared, room: 'entry' };
   if (first === 'features') return { ...shared, room: first, feature: second };
-  const isRoom = HAS_ROOMS.has(first) && folder !== first && !isGenerated(name);
-  return { ...shared, room: isRoom ? join(first, second) : first };
+  return { ...shared, room: isGenerated(name) ? first : roomAround(folder) };
+}
+
+function roomAround(folder: string): string {
+  const [first = '', ...others] = folder.split('/');
+  return others.reduce((room, name) => (HAS_ROOMS.has(room) ? join(room, name) : room), first);
 }
 
 function roleOf(name: string): Role {

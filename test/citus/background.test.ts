@@ -12,7 +12,7 @@ import { removeOld } from '../../src/features/retention/service.ts';
 import { eraseTeams } from '../../src/features/team-lifecycle/erasure-service.ts';
 import { addUsage } from '../../src/features/usage/store.ts';
 import { pauseEndpoints } from '../../src/features/webhook-endpoints/pause-store.ts';
-import { authenticateRequest } from '../../src/http/api/authenticate-store.ts';
+import { authenticateRequest } from '../../src/http/api/authentication/key-store.ts';
 import { loadSeed } from '../../src/seed/load.ts';
 import {
   createDistributed,

@@ -103,7 +103,7 @@ const COORDINATOR = [
   'erasure.removeJobs',
   'http.authenticate',
   'http.authenticateCaller',
-  'http.authenticateTogether',
+  'http.authenticateBatch',
   'idempotency.begin',
   'jobs.add',
   'jobs.findDead',

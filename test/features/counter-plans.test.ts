@@ -7,9 +7,9 @@ import type { Queries } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import {
   authenticateRequest,
-  authenticateTogether,
-} from '../../src/http/api/authenticate-store.ts';
-import { readCredential } from '../../src/http/api/credential.ts';
+  authenticateBatch,
+} from '../../src/http/api/authentication/key-store.ts';
+import { readCredential } from '../../src/http/api/authentication/credential.ts';
 import { authenticateCaller } from '../../src/http/app/caller-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -39,7 +39,7 @@ const person = { teamId: 'team_a', userId: 'usr_a_admin' };
 
 const COUNTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'a key': alone,
-  'keys together': (db) => authenticateTogether(db, terms, [{ ...knownKey(), calls: 1 }]),
+  'keys together': (db) => authenticateBatch(db, terms, [{ ...knownKey(), calls: 1 }]),
   'a stranger': (db) => authenticateRequest(db, { ...terms, ...knownKey(), keyPrefix: null }),
   'a person of the app': (db) =>
     authenticateCaller(db, { person, tokenId: 'x', ip }, { calls: 1, ...limits }),

@@ -5,8 +5,8 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
-import type { KeyRow } from '../../src/http/api/authenticate-store.ts';
-import { createKnownKeys } from '../../src/http/api/known-keys.ts';
+import type { KeyRow } from '../../src/http/api/authentication/key-store.ts';
+import { createKnownKeys } from '../../src/http/api/authentication/known-keys.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed, makeTeam } from '../support/seed.ts';
 
@@ -52,64 +52,7 @@ const send = async (key: string, path = '/users') => {
   return { status, code: (body as { code?: string }).code };
 };
 
-const FULL = `team_id = 'team_facts' and name = 'full'`;
-
-/** Each changes what a key may see, and how its next read ends. */
-const CHANGES: readonly { sql: string; undo: string; status: number; code?: string }[] = [
-  {
-    sql: `update team set status = 'suspended' where id = 'team_facts'`,
-    undo: `update team set status = 'active' where id = 'team_facts'`,
-    status: 403,
-    code: 'api_disabled',
-  },
-  {
-    sql: `update team set plan = 'starter' where id = 'team_facts'`,
-    undo: `update team set plan = 'team' where id = 'team_facts'`,
-    status: 403,
-    code: 'api_disabled',
-  },
-  {
-    sql: `update team set member_detail_enabled = false where id = 'team_facts'`,
-    undo: `update team set member_detail_enabled = true where id = 'team_facts'`,
-    status: 403,
-    code: 'privacy_restricted',
-  },
-  {
-    sql: `update api_key set scopes = '{catalog:read}' where ${FULL}`,
-    undo: `update api_key set scopes = '{evaluations:read}' where ${FULL}`,
-    status: 403,
-    code: 'insufficient_scope',
-  },
-  {
-    sql: `update api_key set allowed_ips = '{10.0.0.1}' where ${FULL}`,
-    undo: `update api_key set allowed_ips = null where ${FULL}`,
-    status: 401,
-    code: 'unauthorized',
-  },
-  {
-    sql: `update api_key set revoked_at = now() where ${FULL}`,
-    undo: `update api_key set revoked_at = null where ${FULL}`,
-    status: 401,
-    code: 'unauthorized',
-  },
-];
-
 describe('a read of a known key', () => {
-  test.each(CHANGES)(
-    'is answered by the facts of now: $sql',
-    async ({ sql, undo, status, code }) => {
-      const key = api.key('team_facts');
-      expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });
-      const begun = countBegun(api);
-      await api.db.pool.query(sql);
-      expect(await send(key, '/evaluations')).toEqual({ status, code });
-      // Ahead with the facts of before. What is decided by the new ones is decided without a read.
-      expect(begun()).toBeGreaterThan(0);
-      await api.db.pool.query(undo);
-      expect(await send(key, '/evaluations')).toEqual({ status: 200, code: undefined });
-    },
-  );
-
   test('is not begun again as long as nothing changes, and once more after a change', async () => {
     const key = api.key('team_facts');
     expect(await send(key, '/evaluations')).toMatchObject({ status: 200 });

@@ -69,7 +69,9 @@ describe('the import check', () => {
     ['src/http/api/a.ts', `import { b } from '../../features/trainings/service.ts';`],
     ['src/http/api/a.ts', `import '../../features/api-keys/store.ts';`],
     ['src/http/api/a.ts', `import { b } from '../openapi/b.ts';`],
-    ['src/http/app/a.ts', `import { b } from '../api/authenticate-store.ts';`],
+    ['src/http/app/a.ts', `import { b } from '../api/authentication/key-store.ts';`],
+    ['src/http/api/rest.ts', `import { b } from './authentication/key-store.ts';`],
+    ['src/http/api/authentication/a.ts', `import { b } from '../routes.ts';`],
     ['src/http/openapi/a.ts', `import { b } from '../docs/b.ts';`],
     ['src/http/docs/a.ts', `import { b } from '../../routers/routers.ts';`],
     ['src/http/server.ts', `import { b } from './app/caller-store.ts';`],
@@ -118,7 +120,8 @@ describe('the import check', () => {
       ),
       'src/routers/routers.ts': `import { a } from '../features/x/router.ts';`,
       'src/http/api/rest.ts': lines(
-        `import { a } from './authenticate-store.ts';`,
+        `import { a } from './idempotency-store.ts';`,
+        `import { c } from './authentication/authenticator.ts';`,
         `import { b } from '../../routers/endpoints.ts';`,
       ),
       'src/http/app/trpc.ts': lines(

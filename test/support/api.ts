@@ -112,6 +112,7 @@ export interface TestApiOptions {
       | 'endpoints'
       | 'deprecations'
       | 'placeMaxMs'
+      | 'createAuthenticator'
     >
   >;
 }

@@ -7,7 +7,8 @@ import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/connections/database.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import type { Services } from '../../trpc/context.ts';
-import type { Authentication, RateLimits } from './authenticate.ts';
+import type { Authentication, CreateAuthenticator } from './authentication/authenticator.ts';
+import type { RateLimits } from './authentication/rate-limits.ts';
 import type { Bodies } from './bodies.ts';
 import type { Entrance } from './entrance.ts';
 import type { Match } from './routes.ts';
@@ -39,6 +40,8 @@ export interface RestOptions {
   readonly deprecations: Deprecations;
   /** Those of v1 by default. Tests bring their own. */
   readonly endpoints?: readonly Endpoint[];
+  /** The fast one by default. Tests also run with the plain one. */
+  readonly createAuthenticator?: CreateAuthenticator;
 }
 
 /** A REST request with its response and what the pipeline knows about it so far. */

@@ -1,76 +1,70 @@
-/** The operation of a request, once its caller is known; for a read, as soon as it may begin. */
+/** Runs the operation of a request. A read may begin before its caller is authenticated. */
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '../../core/problem.ts';
-import type { Db, Queries } from '../../db/client.ts';
-import type { AccompaniedCaller } from '../../db/connections/companion.ts';
+import type { Db } from '../../db/client.ts';
 import type { Context } from '../../trpc/context.ts';
 import { runCall, type OperationCall } from '../../trpc/operation.ts';
+import type { Tenant } from './authentication/tenant.ts';
 import { BASE_PATH, type RestExchange } from './exchange.ts';
 import { hangUpOf } from './hang-up.ts';
 import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
 import { readInput } from './request-input.ts';
 import { answer, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
-import type { Tenant } from './tenant.ts';
 
 const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 
-/** A read that has begun before its authentication has ended. */
-export interface Ahead {
+/** A read that began before its caller was authenticated. */
+export interface SpeculativeRead {
   /** The tenant that it is for. */
   readonly tenant: Tenant;
   readonly response: Promise<ApiResponse>;
-  /** What the authentication asks by, to travel beside the read. null: it goes apart. */
-  readonly beside: Queries | null;
 }
 
 /**
- * Begins a read of a known key for the tenant that the key had at its last request, unless the
- * team's line is full: then its authentication must not wait behind its reads. `goesApart` says
- * that the authentication is asked for with others, and not beside the read.
+ * Begins a read for the tenant that its caller probably is. Returns null for a write, and while the
+ * team's share of the connections is taken: an early read would only wait in its line.
  */
-export function readAhead(
-  exchange: RestExchange,
-  tenant: Tenant | undefined,
-  goesApart: boolean,
-): Ahead | null {
+export function beginRead(exchange: RestExchange, tenant: Tenant): SpeculativeRead | null {
   const { match } = exchange;
-  if (!tenant || match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
-  const { db } = exchange.options;
-  if (!db.hasRoom(tenant.team.id)) return null;
-  const beside = goesApart ? null : db.withCompanion(tenant.team.id);
-  const companion = beside?.companion ?? null;
-  const response = read(exchange, match, { tenant, companion });
-  // If the caller is refused, nobody else waits for the response.
-  const end = (): void => companion?.goAlone();
-  response.then(end, end);
-  return { tenant, response, beside };
+  if (match.kind !== 'route' || match.route.endpoint.method !== 'GET') return null;
+  if (!exchange.options.db.hasRoom(tenant.team.id)) return null;
+  const response = read(exchange, match, tenant);
+  // If the caller is refused, nobody waits for the response.
+  response.catch(() => undefined);
+  return { tenant, response };
 }
 
-/** Runs the operation and answers. A read that began for the same tenant is not begun again. */
+/** Runs the operation and answers. Uses the response of a speculative read for the same tenant. */
 export async function operate(
   exchange: RestExchange,
   tenant: Tenant,
-  ahead: Ahead | null,
+  speculative: SpeculativeRead | null,
 ): Promise<void> {
   const { match } = exchange;
   if (match.kind !== 'route') throw new Error('a tenant without a route');
   if (match.route.endpoint.method !== 'GET') return write(exchange, match, tenant);
-  const isSame = ahead !== null && ahead.tenant === tenant;
-  answer(exchange, await (isSame ? ahead.response : read(exchange, match, { tenant })));
+  // Another object: the key or its team has changed since its last request.
+  const response =
+    speculative?.tenant === tenant ? speculative.response : read(exchange, match, tenant);
+  answer(exchange, await response);
 }
 
 type RouteMatch = Extract<Match, { readonly kind: 'route' }>;
 
 /** Runs an operation that changes nothing. */
-async function read(exchange: RestExchange, match: RouteMatch, by: CallBy): Promise<ApiResponse> {
-  const { call, db } = await prepareCall(exchange, match, by);
+async function read(
+  exchange: RestExchange,
+  match: RouteMatch,
+  tenant: Tenant,
+): Promise<ApiResponse> {
+  const { call, db } = await prepareCall(exchange, match, tenant);
   return toResponse(match.route, await runCall(call, db));
 }
 
 async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant): Promise<void> {
   const { route } = match;
-  const { call, db, key, rawInput } = await prepareCall(exchange, match, { tenant });
+  const { call, db, key, rawInput } = await prepareCall(exchange, match, tenant);
   if (key === null) {
     answer(exchange, toResponse(route, await runCall(call, db)));
     return;
@@ -88,16 +82,11 @@ async function write(exchange: RestExchange, match: RouteMatch, tenant: Tenant):
   answer(exchange, response);
 }
 
-/** For whom an operation runs, and what may travel with its first statement. */
-interface CallBy extends Pick<AccompaniedCaller, 'companion'> {
-  readonly tenant: Tenant;
-}
-
 /** Checks the scope, then reads and checks the input. */
 async function prepareCall(
   exchange: RestExchange,
   { route, rawParameters }: RouteMatch,
-  { tenant, companion = null }: CallBy,
+  tenant: Tenant,
 ): Promise<{
   readonly call: OperationCall;
   readonly db: Db;
@@ -111,7 +100,6 @@ async function prepareCall(
     share: tenant.team.id,
     trace: exchange.trace,
     signal: hangUpOf(exchange.response),
-    companion,
   });
   const ctx: Context = {
     requestId: exchange.requestId,

@@ -2,7 +2,7 @@
 import Negotiator from 'negotiator';
 import type { AnsweredCall } from '../../core/answered-call.ts';
 import type { ProblemError } from '../../core/problem.ts';
-import type { Authentication } from './authenticate.ts';
+import type { RateState } from './authentication/rate-limits.ts';
 import { isBodySmall } from './request-body.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
 import type { ApiResponse } from './idempotency.ts';
@@ -118,7 +118,7 @@ function commonHeaders(exchange: RestExchange): Record<string, string | number> 
 }
 
 /** The rate headers when the database could not be reached, so nothing was counted. */
-function unknownRate({ limits, services }: RestOptions): Authentication['rate'] {
+function unknownRate({ limits, services }: RestOptions): RateState {
   return {
     limit: limits.keyPerMinute,
     remaining: limits.keyPerMinute,

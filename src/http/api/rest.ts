@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   deprecationHeaders,
@@ -8,20 +7,18 @@ import {
 } from '../../core/deprecation.ts';
 import { newRequestId } from '../../core/ids.ts';
 import { ProblemError } from '../../core/problem.ts';
-import type { Queries } from '../../db/client.ts';
 import { ENDPOINTS, type Endpoint } from '../../routers/endpoints.ts';
-import { authenticate } from './authenticate.ts';
-import { describeRefusal, readCredential, type Credential } from './credential.ts';
+import type { Authentication } from './authentication/authenticator.ts';
+import { describeRefusal } from './authentication/credential.ts';
+import { createFastAuthenticator } from './authentication/fast-authenticator.ts';
+import type { Tenant } from './authentication/tenant.ts';
 import { DOCUMENT_PATH, type RestExchange, type RestOptions } from './exchange.ts';
-import { createGatheredKeys, type GatheredKeys } from './gathered-keys.ts';
-import { createKnownKeys, type KnownKey, type KnownKeys } from './known-keys.ts';
 import { negotiateLanguage } from './language.ts';
-import { operate, readAhead } from './operate.ts';
+import { beginRead, operate } from './operate.ts';
 import { isTeamBusy } from './problem-response.ts';
 import { createResource } from './resource.ts';
 import { answerProblem, finish, sendDocument } from './respond.ts';
 import { compileRoutes, type Match } from './routes.ts';
-import type { Tenant } from './tenant.ts';
 
 /**
  * Serves every request under `BASE_PATH`. ARCHITECTURE.md, "A request", lists the stages and what
@@ -30,10 +27,9 @@ import type { Tenant } from './tenant.ts';
 export function createRest(
   options: RestOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const nonce = randomBytes(16);
   const { db, limits, services, endpoints = ENDPOINTS } = options;
-  const gathered = createGatheredKeys(db, { nonce, limits, clock: services.clock });
-  const keys: Keys = { nonce, known: createKnownKeys(), gathered };
+  const { createAuthenticator = createFastAuthenticator } = options;
+  const authenticator = createAuthenticator({ db, limits, clock: services.clock });
   const matchRoute = compileRoutes(endpoints);
   const headersOf = compileDeprecations(options, endpoints);
   const document = createResource('application/json', options.document);
@@ -41,30 +37,21 @@ export function createRest(
     const exchange = begin(options, { request, response, matchRoute });
     headersOf?.(exchange.match)?.forEach(([name, value]) => response.setHeader(name, value));
     try {
-      const credential = readCredential(authorizationOf(exchange), keys.nonce);
-      const known = keys.known.find(credential);
-      if (known !== undefined) options.entrance.recognized(request);
-      const isRead = request.method === 'GET';
-      const together = known !== undefined && gathered.takes({ isRead });
-      const ahead = readAhead(exchange, known?.tenant, together);
-      const asking = ahead?.beside ?? db.forTeam(known?.facts.team_id ?? null);
-      const by = { db: asking, credential, keys, known, together };
-      const tenant = await admit(exchange, by).catch((error: unknown) => hold(exchange, error));
+      const { guess, result } = authenticator.authenticate({
+        authorization: authorizationOf(exchange),
+        ip: options.ipOf(request),
+      });
+      if (guess) options.entrance.recognized(request);
+      const speculative = guess && beginRead(exchange, guess);
+      const tenant = await admit(exchange, result).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
-      else await operate(exchange, tenant, ahead);
+      else await operate(exchange, tenant, speculative);
     } catch (error) {
       if (isTeamBusy(error)) await options.entrance.refused(request);
       answerProblem(exchange, error);
     }
     finish(exchange);
   };
-}
-
-interface Keys {
-  /** Random bytes that only this process knows, for the blinded comparison. */
-  readonly nonce: Buffer;
-  readonly known: KnownKeys;
-  readonly gathered: GatheredKeys;
 }
 
 type MatchRoute = ReturnType<typeof compileRoutes>;
@@ -133,28 +120,10 @@ function begin(
  */
 async function admit(
   exchange: RestExchange,
-  by: {
-    readonly db: Queries;
-    readonly credential: Credential;
-    readonly keys: Keys;
-    readonly known: KnownKey | undefined;
-    /** The key is known, and is asked for with others. */
-    readonly together: boolean;
-  },
+  authenticating: Promise<Authentication>,
 ): Promise<Tenant | null> {
   const { options, request, match } = exchange;
-  const { db, credential, keys, known, together } = by;
-  exchange.authentication = await authenticate(db, {
-    credential,
-    nonce: keys.nonce,
-    ip: options.ipOf(request),
-    limits: options.limits,
-    clock: options.services.clock,
-    knownKeys: keys.known,
-    gatheredKeys: keys.gathered,
-    known,
-    together,
-  });
+  exchange.authentication = await authenticating;
   exchange.trace?.step('http.authenticate', exchange.startedAt, null);
   options.entrance.known(request);
   const { tenant, counted, rate } = exchange.authentication;

@@ -7,7 +7,7 @@ import { ProblemError } from '../../core/problem.ts';
 import type { RequestTrace, Tracing } from '../../core/trace.ts';
 import type { Database } from '../../db/connections/database.ts';
 import type { Services } from '../../trpc/context.ts';
-import type { RateLimits } from '../api/authenticate.ts';
+import type { RateLimits } from '../api/authentication/rate-limits.ts';
 import type { Bodies } from '../api/bodies.ts';
 import type { Entrance } from '../api/entrance.ts';
 import { hasHungUp } from '../api/hang-up.ts';

@@ -1,6 +1,6 @@
 import type { Role } from '../../core/actor.ts';
 import { statement, type Db, type Queries } from '../../db/client.ts';
-import { TEAM_COLUMNS, type TeamRow } from '../api/team-facts.ts';
+import { TEAM_COLUMNS, type TeamRow } from '../api/authentication/team-facts.ts';
 
 /** What the counters of the calls say. */
 interface RateRow {

@@ -3,8 +3,8 @@ import type { Clock } from '../../core/clock.ts';
 import type { Privacy } from '../../core/privacy.ts';
 import type { Queries } from '../../db/client.ts';
 import type { TeamFacts } from '../../trpc/context.ts';
-import type { RateLimits, RateState } from '../api/authenticate.ts';
-import { teamFactsOf } from '../api/team-facts.ts';
+import type { RateLimits, RateState } from '../api/authentication/rate-limits.ts';
+import { teamFactsOf } from '../api/authentication/team-facts.ts';
 import { authenticateCaller, type MemberRow } from './caller-store.ts';
 import type { VerifiedToken } from './token.ts';
 

@@ -8,7 +8,7 @@ import type { Request, RequestHandler, Response, Router } from 'express';
 import { decodeJwt } from 'jose';
 import { isLoopbackHost } from '../../core/loopback.ts';
 import { ProblemError } from '../../core/problem.ts';
-import { bearerTokenOf } from '../api/credential.ts';
+import { bearerTokenOf } from '../api/authentication/credential.ts';
 import {
   admit,
   beginExchange,

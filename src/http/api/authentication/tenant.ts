@@ -1,9 +1,9 @@
-import type { ApiKeyActor } from '../../core/actor.ts';
-import { hasApi } from '../../core/plans.ts';
-import type { Privacy } from '../../core/privacy.ts';
-import type { Scope } from '../../core/scopes.ts';
-import type { TeamFacts } from '../../trpc/context.ts';
-import type { KeyRow } from './authenticate-store.ts';
+import type { ApiKeyActor } from '../../../core/actor.ts';
+import { hasApi } from '../../../core/plans.ts';
+import type { Privacy } from '../../../core/privacy.ts';
+import type { Scope } from '../../../core/scopes.ts';
+import type { TeamFacts } from '../../../trpc/context.ts';
+import type { KeyRow } from './key-store.ts';
 import { teamFactsOf } from './team-facts.ts';
 
 /** The team of a valid key. */

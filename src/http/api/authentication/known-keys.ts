@@ -1,24 +1,22 @@
-import type { KeyRow } from './authenticate-store.ts';
 import type { Credential } from './credential.ts';
+import type { KeyRow } from './key-store.ts';
 import { toTenant, type Tenant } from './tenant.ts';
 
 /**
- * Remembers the keys that were valid at their last request, and the facts that each of them had.
+ * Remembers the keys that were valid at their last request, and what their rows said.
  *
- * A read of a known key starts for that tenant at once, beside its authentication, so that it waits
- * for the database once instead of twice. Its outcome is used only if the authentication finds the
- * same facts again. So what is remembered here never decides anything: a revoked key is refused at
- * its next request, and nobody can start a read without a key that was valid.
+ * This is no cache: nothing here decides anything. It only tells which team to look in, and for
+ * which tenant a speculative read may begin.
  */
 export interface KnownKeys {
-  /** The key as it was at its last request; undefined for a key that is not known. */
+  /** The key as it was at its last request; undefined if it is not known. */
   find(credential: Credential): KnownKey | undefined;
   /**
-   * Returns the tenant of a valid key. If the key was found with the same facts, that is the tenant
-   * that was found with it. If not, the key is known from now on.
+   * Returns the tenant of a valid key, and remembers the key. If the row says the same as `known`,
+   * it is the tenant of `known`.
    */
-  tenantOf(credential: Credential, facts: KeyRow, known: KnownKey | undefined): Tenant;
-  /** The key was refused. Its next request starts no read ahead. */
+  tenantOf(credential: Credential, row: KeyRow, known: KnownKey | undefined): Tenant;
+  /** Call it when the key was refused: its next request has no guess. */
   forget(credential: Credential): void;
 }
 
@@ -27,9 +25,9 @@ export interface KnownKey {
   readonly tenant: Tenant;
 }
 
-/** About 45 MB. A key that was forgotten waits once more, and is known again. */
+/** About 45 MB. A key that was dropped costs its next request one more round trip. */
 const MAX_KEYS = 100_000;
-/** What many keys have in common: roles, plans, usual combinations of scopes. */
+/** Texts that many keys share: roles, plans, usual combinations of scopes. */
 const MAX_TEXTS = 1_000;
 
 export function createKnownKeys(maxKeys = MAX_KEYS): KnownKeys {
@@ -51,12 +49,12 @@ export function createKnownKeys(maxKeys = MAX_KEYS): KnownKeys {
 }
 
 /**
- * The values that were set last, one generation to two of them. The older one is forgotten as a
- * whole: to find the oldest value of one large Map, V8 looks at the places of all that left before
- * it, which takes 40 µs among 100,000.
+ * A bounded map in two generations. When the younger one is full, the older one is dropped as a
+ * whole. Deleting the oldest entry of one large Map instead would take 40 µs with 100,000 entries,
+ * because V8 first steps over the slots of all entries that were deleted before it.
  */
 class Generations<T> {
-  /** The values of one generation. */
+  /** The most values of one generation. */
   readonly #size: number;
   #younger = new Map<string, T>();
   #older = new Map<string, T>();
@@ -83,12 +81,12 @@ class Generations<T> {
   }
 }
 
-/** Stands for the whole key, prefix and secret, and tells neither the secret nor its hash. */
+/** Identifies the whole key, prefix and secret, without revealing the secret or its hash. */
 function digestOf({ keyPrefix, proof }: Credential): string {
   return `${keyPrefix} ${proof.toString('latin1')}`;
 }
 
-/** All facts that a request depends on, and nothing else of the row, in few bytes. */
+/** Copies what a request depends on, and nothing else of the row. Texts are shared among keys. */
 function toFacts(row: KeyRow, texts: Generations<string>): KeyRow {
   const share = (text: string): string => {
     const known = texts.get(text);
@@ -113,7 +111,7 @@ function toFacts(row: KeyRow, texts: Generations<string>): KeyRow {
   };
 }
 
-/** Copies a text of a row: it is a slice of the whole row's text, and would keep that in memory. */
+/** A text of a row is a slice of the whole row's text, and would keep all of it in memory. */
 function copyOf(text: string): string {
   return Buffer.from(text).toString();
 }

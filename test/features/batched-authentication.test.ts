@@ -16,11 +16,14 @@ import { fixedClock, systemClock } from '../../src/core/clock.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import {
   authenticateRequest,
-  authenticateTogether,
+  authenticateBatch,
   type AuthenticationRow,
-} from '../../src/http/api/authenticate-store.ts';
-import { readCredential } from '../../src/http/api/credential.ts';
-import { createGatheredKeys, type KnownRequest } from '../../src/http/api/gathered-keys.ts';
+} from '../../src/http/api/authentication/key-store.ts';
+import { readCredential } from '../../src/http/api/authentication/credential.ts';
+import {
+  createBatchedAuthentication,
+  type KnownRequest,
+} from '../../src/http/api/authentication/batched-authentication.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
@@ -46,36 +49,13 @@ async function startKnown(options: Partial<Parameters<typeof startTestApi>[0]> =
 const read = (api: TestApi, teamId: string): Promise<ApiResponse> =>
   api.call(api.key(teamId), 'GET', '/me');
 
-/** Keeps a stranger's request on its way until the test ends, so that the others have company. */
-async function keepCompany({ db, call }: TestApi): Promise<void> {
-  const gate = Promise.withResolvers<void>();
-  const forTeam = db.forTeam.bind(db);
-  const spy = vi.spyOn(db, 'forTeam').mockImplementationOnce((teamId) => {
-    const { query, queryFirst } = forTeam(teamId);
-    return {
-      query,
-      queryFirst: async (what, values) => {
-        await gate.promise;
-        return queryFirst(what, values);
-      },
-    };
-  });
-  const stranger = call(null, 'GET', '/me');
-  onTestFinished(async () => {
-    gate.resolve();
-    expect((await stranger).status).toBe(401);
-    spy.mockRestore();
-  });
-  await until(async () => spy.mock.calls.length > 0);
-}
-
-/** Counts the keys that were asked for together. */
-function countTogether({ db }: TestApi): () => number {
+/** Counts the keys that were authenticated in batches. */
+function countBatched({ db }: TestApi): () => number {
   const spy = vi.spyOn(db, 'query');
   onTestFinished(() => spy.mockRestore());
   return () =>
     spy.mock.calls
-      .filter(([what]) => what.name === 'http.authenticateTogether')
+      .filter(([what]) => what.name === 'http.authenticateBatch')
       .reduce((sum, [, values]) => sum + (values[0] as unknown[]).length, 0);
 }
 
@@ -91,8 +71,7 @@ const leftOf = ({ headers }: ApiResponse): number => Number(headers['ratelimit-r
 describe('requests at once', () => {
   test('are counted one by one, and each gets a rate of its own', async () => {
     const api = await startKnown({ keyLimitPerMinute: 1000 });
-    const together = countTogether(api);
-    await keepCompany(api);
+    const batched = countBatched(api);
     const rounds = 8;
     const all = teamIds.flatMap((id) => Array.from({ length: rounds }, () => id));
     const responses = await Promise.all(all.map((id) => read(api, id)));
@@ -104,7 +83,7 @@ describe('requests at once', () => {
       );
       for (const { body } of own) expect(body).toMatchObject({ tenant_id: id });
     }
-    expect(together()).toBeGreaterThanOrEqual(teamIds.length);
+    expect(batched()).toBeGreaterThanOrEqual(teamIds.length);
     expect(await counts(api)).toEqual(
       Object.fromEntries(
         teamIds.flatMap((id) => [`${id} key`, `${id} keys`].map((name) => [name, rounds + 1])),
@@ -118,8 +97,7 @@ describe('requests at once', () => {
   ])('end exactly at the limit of the %s', async (_of, limits, team) => {
     const seed = makeSeed(names.map((name) => makeTeam(name, team)));
     const api = await startKnown({ ...limits, seed });
-    const together = countTogether(api);
-    await keepCompany(api);
+    const batched = countBatched(api);
     const all = [...teamIds, ...Array.from({ length: 30 }, () => 'team_t0')];
     const responses = await Promise.all(all.map((id) => read(api, id)));
     const own = responses.filter((_, place) => all[place] === 'team_t0');
@@ -131,7 +109,7 @@ describe('requests at once', () => {
     ).toEqual(Array.from({ length: 10 }, (_, n) => n));
     expect(own.filter(({ status }) => status === 429)).toHaveLength(21);
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(21);
-    expect(together()).toBeGreaterThanOrEqual(teamIds.length);
+    expect(batched()).toBeGreaterThanOrEqual(teamIds.length);
     expect(await counts(api)).toMatchObject({ 'team_t0 key': 11, 'team_t0 keys': 11 });
   });
 
@@ -142,12 +120,11 @@ describe('requests at once', () => {
     );
     await api.db.pool.query(`update team set status = 'suspended' where id = 'team_t2'`);
     await api.db.pool.query(`update api_key set scopes = '{}' where team_id = 'team_t3'`);
-    const together = countTogether(api);
-    await keepCompany(api);
+    const batched = countBatched(api);
     const responses = await Promise.all(
       teamIds.map((id) => api.call(api.key(id), 'GET', '/users')),
     );
-    expect(together()).toBe(teamIds.length);
+    expect(batched()).toBe(teamIds.length);
     const refused: Record<number, object> = {
       1: { status: 401, body: { code: 'unauthorized' } },
       2: { status: 403, body: { code: 'api_disabled' } },
@@ -159,15 +136,25 @@ describe('requests at once', () => {
     expect(await counts(api)).toMatchObject({ 'team_t1 key': 1, 'team_t2 key': 2 });
   });
 
-  test('a write goes with others even while nothing is on its way', async () => {
+  test('are batched even if there is only one, read or write', async () => {
     const api = await startKnown();
-    const together = countTogether(api);
+    const batched = countBatched(api);
     const body = { email: 'new@t0.test' };
     expect((await api.call(api.key('team_t0'), 'POST', '/users', { body })).status).toBe(201);
-    expect(together()).toBe(1);
+    expect(batched()).toBe(1);
     expect((await read(api, 'team_t0')).status).toBe(200);
-    expect(together()).toBe(1);
+    expect(batched()).toBe(2);
     expect(await counts(api)).toMatchObject({ 'team_t0 key': 3, 'team_t0 keys': 3 });
+  });
+
+  test('are asked for one by one on a distributed database', async () => {
+    const api = await startKnown();
+    const spy = vi.spyOn(api.db, 'isPlain').mockReturnValue(false);
+    onTestFinished(() => spy.mockRestore());
+    const batched = countBatched(api);
+    const responses = await Promise.all(teamIds.map((id) => read(api, id)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(batched()).toBe(0);
   });
 
   test('do not wait for a team whose counters are locked', async () => {
@@ -176,8 +163,7 @@ describe('requests at once', () => {
       api,
       `select from team_counter where team_id = 'team_t5' and bucket = 'keys' for update`,
     );
-    const together = countTogether(api);
-    await keepCompany(api);
+    const batched = countBatched(api);
     const locked = { isAnswered: false };
     const responses = teamIds.map(async (id) => {
       const response = await read(api, id);
@@ -186,7 +172,7 @@ describe('requests at once', () => {
     });
     const others = await Promise.all(responses.filter((_, place) => place !== 5));
     expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(together()).toBe(teamIds.length);
+    expect(batched()).toBe(teamIds.length);
     await untilWaiting(api, 1);
     expect(locked.isAnswered).toBe(false);
     await release();
@@ -221,8 +207,8 @@ describe('the statement', () => {
   };
   const alone = (request: KnownRequest): Promise<AuthenticationRow> =>
     authenticateRequest(api.db, { ...terms, ...request });
-  const together = (...keys: KnownRequest[]) =>
-    authenticateTogether(
+  const batched = (...keys: KnownRequest[]) =>
+    authenticateBatch(
       api.db,
       terms,
       keys.map((key) => ({ ...key, calls: 1 })),
@@ -236,7 +222,7 @@ describe('the statement', () => {
     ['full', 'team_b'],
   ])('knows of a key what it alone knows: %s of %s', async (name, teamId) => {
     const first = await alone(knownOf(name, teamId));
-    const [second, ...others] = await together(knownOf(name, teamId));
+    const [second, ...others] = await batched(knownOf(name, teamId));
     expect(others).toEqual([]);
     const third = await alone(knownOf(name, teamId));
     const left = first.bucket_remaining;
@@ -254,7 +240,7 @@ describe('the statement', () => {
     await alone(knownOf('full'));
     await alone(knownOf('local'));
     const before = await counts(api);
-    expect(await together(request())).toEqual([]);
+    expect(await batched(request())).toEqual([]);
     expect(await counts(api)).toEqual(before);
   });
 
@@ -266,7 +252,7 @@ describe('the statement', () => {
   ])('asks for a key again that is %s: %s', async (_what, change, isRefused) => {
     await alone(knownOf('full'));
     await api.db.pool.query(`update api_key set ${change} where team_id = 'team_a'`);
-    const rows = await together(knownOf('full'));
+    const rows = await batched(knownOf('full'));
     expect(rows).toHaveLength(isRefused ? 0 : 1);
     expect((await alone(knownOf('full'))).key_id === null).toBe(isRefused);
     await api.db.pool.query(`update api_key set revoked_at = null, expires_at = null`);
@@ -290,13 +276,13 @@ describe('the statement', () => {
     test('a later one: returns no row, and counts nothing', async () => {
       await setMinute(1);
       const before = await counts(api);
-      expect(await together(knownOf('full'))).toEqual([]);
+      expect(await batched(knownOf('full'))).toEqual([]);
       expect(await counts(api)).toEqual(before);
       await setMinute(0);
-      expect(await together(knownOf('full'))).toHaveLength(1);
+      expect(await batched(knownOf('full'))).toHaveLength(1);
     });
 
-    test.each([alone, async (key: KnownRequest) => (await together(key))[0]])(
+    test.each([alone, async (key: KnownRequest) => (await batched(key))[0]])(
       'an earlier one: it begins again, even if it was full (%#)',
       async (ask) => {
         const key = knownOf('full');
@@ -325,7 +311,7 @@ describe('the statement', () => {
       await api.db.pool.query('update team_counter set count = 0');
       await setMinute(-1);
       const ask = (calls: number) =>
-        authenticateTogether(api.db, terms, [{ ...knownOf('full'), calls }]);
+        authenticateBatch(api.db, terms, [{ ...knownOf('full'), calls }]);
       const before = await counts(api);
       expect(await ask(51)).toEqual([]);
       expect(await counts(api)).toEqual(before);
@@ -347,7 +333,7 @@ describe('the statement', () => {
        from team_counter
        where team_id = 'team_a' and bucket like 'key:%'`,
     );
-    expect(await together(knownOf('full'))).toMatchObject([
+    expect(await batched(knownOf('full'))).toMatchObject([
       { team_id: 'team_a', creator_role: 'owner' },
     ]);
     const { rows } = await api.db.pool.query(
@@ -362,7 +348,7 @@ describe('the statement', () => {
   test('counts all calls of a key, or none', async () => {
     await api.db.pool.query(`update team_counter set count = 0`);
     const ask = (calls: number) =>
-      authenticateTogether(api.db, terms, [
+      authenticateBatch(api.db, terms, [
         { ...knownOf('full'), calls },
         { ...knownOf('full', 'team_b'), calls: 1 },
       ]);
@@ -396,7 +382,7 @@ describe('the statement', () => {
         const key = knownOf(n % 3 === 0 ? 'few' : 'full');
         if (n % 4 === 0)
           return (await authenticateRequest(db, { ...terms, ...key })).counted ? 1 : 0;
-        return (await authenticateTogether(db, terms, [{ ...key, calls: 2 }])).length * 2;
+        return (await authenticateBatch(db, terms, [{ ...key, calls: 2 }])).length * 2;
       }),
     );
     const total = admitted.reduce<number>((sum, calls) => sum + calls, change === 0 ? 2 : 0);
@@ -419,10 +405,10 @@ describe('the statement', () => {
       `select from team_counter where team_id = 'team_a' and bucket like '${bucket}' for update`,
     );
     const keys = [knownOf('full'), knownOf('full', 'team_b')];
-    expect(await together(...keys)).toMatchObject([{ team_id: 'team_b' }]);
+    expect(await batched(...keys)).toMatchObject([{ team_id: 'team_b' }]);
     await release();
     expect(await counts(api)).toMatchObject({ 'team_a keys': before['team_a keys'] });
-    await until(async () => (await together(...keys)).length === 2);
+    await until(async () => (await batched(...keys)).length === 2);
   });
 });
 
@@ -441,24 +427,23 @@ describe('what waits', () => {
       await gate.promise;
       return api.db.query(what, values);
     };
-    const db = { query, isPlain: () => true };
-    const gathered = createGatheredKeys(db, { nonce, limits, clock: fixedClock(NOW) });
+    const batches = createBatchedAuthentication(
+      { query },
+      { nonce, limits, clock: fixedClock(NOW) },
+    );
     const ask = (teamId: string, ip = '127.0.0.1') => {
       const { keyPrefix, proof } = readCredential(`Bearer ${api.key(teamId)}`, nonce);
-      return gathered.ask({ teamId, keyPrefix: keyPrefix ?? '', proof, ip });
+      return batches.ask({ teamId, keyPrefix: keyPrefix ?? '', proof, ip });
     };
-    return { gathered, ask, sent };
+    return { ask, sent };
   }
 
   test('goes at the end of the turn, and then when the statement before has ended', async () => {
-    const { gathered, ask, sent } = await startHeld();
-    const takes = () => [true, false].map((isRead) => gathered.takes({ isRead }));
-    expect(takes()).toEqual([false, true]);
+    const { ask, sent } = await startHeld();
     const first = [ask('team_t0'), ask('team_t1'), ask('team_t0')];
     expect(sent).toEqual([]);
     await delay(1);
     expect(sent).toMatchObject([{ keys: ['team_t0', 'team_t1'], calls: [2, 1] }]);
-    expect(takes()).toEqual([true, true]);
     const second = [ask('team_t2'), ask('team_t0')];
     await delay(1);
     expect(sent).toHaveLength(1);
@@ -474,7 +459,6 @@ describe('what waits', () => {
       { team_id: 'team_t2' },
       { team_id: 'team_t0', bucket_remaining: 996 },
     ]);
-    await until(async () => !gathered.takes({ isRead: true }));
   });
 
   test('goes after a moment if the statement before is silent', async () => {
@@ -524,29 +508,14 @@ describe('what waits', () => {
       sizes.push((values[0] as string[]).length);
       return [];
     };
-    const gathered = createGatheredKeys(
-      { query, isPlain: () => true },
-      { nonce: randomBytes(16), limits, clock: systemClock },
-    );
+    const terms = { nonce: randomBytes(16), limits, clock: systemClock };
+    const batches = createBatchedAuthentication({ query }, terms);
     const rows = await Promise.all(
       Array.from({ length: 250 }, (_, n) =>
-        gathered.ask({ teamId: `t${n}`, keyPrefix: 'p', proof: Buffer.alloc(32), ip: null }),
+        batches.ask({ teamId: `t${n}`, keyPrefix: 'p', proof: Buffer.alloc(32), ip: null }),
       ),
     );
     expect(rows).toEqual(rows.map(() => null));
     expect(sizes).toEqual([100, 100, 50]);
-  });
-
-  test('is asked for alone on a distributed database', async () => {
-    const query: TestApi['db']['query'] = async () => [];
-    const gathered = createGatheredKeys(
-      { query, isPlain: () => false },
-      { nonce: randomBytes(16), limits, clock: systemClock },
-    );
-    const asking = Promise.withResolvers<void>();
-    const ended = gathered.alone(asking.promise);
-    for (const isRead of [true, false]) expect(gathered.takes({ isRead })).toBe(false);
-    asking.resolve();
-    await ended;
   });
 });

@@ -1,6 +1,6 @@
-import type { Language } from '../../core/language.ts';
-import { privacyOf, type Privacy } from '../../core/privacy.ts';
-import type { TeamFacts } from '../../trpc/context.ts';
+import type { Language } from '../../../core/language.ts';
+import { privacyOf, type Privacy } from '../../../core/privacy.ts';
+import type { TeamFacts } from '../../../trpc/context.ts';
 
 /** What every caller's permissions depend on. */
 export interface TeamRow {

@@ -1,6 +1,6 @@
 /** The header `Authorization` of a request. */
 import { hash } from 'node:crypto';
-import { hashSecret, parseApiKey } from '../../core/api-key.ts';
+import { hashSecret, parseApiKey } from '../../../core/api-key.ts';
 
 /** Compared when there is no key, so that a missing key takes the same steps as a wrong one. */
 const NO_SECRET = hashSecret('');

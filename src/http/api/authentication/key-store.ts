@@ -1,5 +1,5 @@
-import type { MemberStatus, Role } from '../../core/actor.ts';
-import { statement, type Queries } from '../../db/client.ts';
+import type { MemberStatus, Role } from '../../../core/actor.ts';
+import { statement, type Queries } from '../../../db/client.ts';
 import { TEAM_COLUMNS, type TeamRow } from './team-facts.ts';
 
 /** What the counters of a request say. */
@@ -26,7 +26,7 @@ const COLUMNS = `key_id, team_id, scopes, creator_id, creator_role, creator_stat
      ${TEAM_COLUMNS},
      counted, bucket_limit, bucket_remaining, reset_s`;
 
-/** A request that was counted for its key and its team. */
+/** A request with a valid key. */
 export type AdmittedRow = RateRow & KeyRow;
 
 /** Without a valid key, `key_id` and the other columns of the key are null. */
@@ -48,8 +48,10 @@ export interface AuthenticationTerms {
 }
 
 /**
- * Looks up a key and counts the request, in one round trip. See `authenticate_request` in the
- * migrations.
+ * Looks up a key and counts the request, in one round trip.
+ *
+ * Every kind of bad key runs the same statement with the same comparison, so that the response time
+ * tells nothing about a key (see `authenticate_request` in the migrations).
  */
 export async function authenticateRequest(
   db: Queries,
@@ -59,7 +61,7 @@ export async function authenticateRequest(
     /** SHA-256 of the hash of the key's secret and the nonce. */
     readonly proof: Buffer;
     readonly ip: string | null;
-    /** The team of the prefix, if it is known: saves a look into the directory. */
+    /** The team of the prefix, if it is known: saves a lookup in `key_directory`. */
     readonly teamId: string | null;
   },
 ): Promise<AuthenticationRow> {
@@ -70,14 +72,14 @@ export async function authenticateRequest(
   return row;
 }
 
-const AUTHENTICATE_TOGETHER = statement<AdmittedRow>(
-  'http.authenticateTogether',
+const AUTHENTICATE_BATCH = statement<AdmittedRow>(
+  'http.authenticateBatch',
   `select ${COLUMNS}
    from authenticate_together($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
-/** The requests of one key from one address. */
-export interface CallsOfKey {
+/** Requests of one key from one address. */
+export interface KeyCalls {
   readonly teamId: string;
   readonly keyPrefix: string;
   readonly proof: Buffer;
@@ -86,17 +88,18 @@ export interface CallsOfKey {
 }
 
 /**
- * Looks up the keys of several teams and counts their requests, in one statement that waits for
- * nobody. Returns a row for each key with a usual request; the others were not counted. The rate is
- * the one after the last of the key's calls. Each team may be given only once. Only for plain
- * Postgres. See `authenticate_together` in the migrations.
+ * Looks up the keys of several teams and counts their requests, in one statement that waits for no
+ * lock. Returns a row for each valid key that was counted before, is below its limits and whose
+ * counters nobody has locked. The others were not counted, and must be asked for one by one.
+ * `bucket_remaining` is what is left after all calls of the key. Each team may be given only once.
+ * Only for plain Postgres. See `authenticate_together` in the migrations.
  */
-export function authenticateTogether(
+export function authenticateBatch(
   db: Pick<Queries, 'query'>,
   { nonce, keyPerMinute, now }: AuthenticationTerms,
-  keys: readonly CallsOfKey[],
+  keys: readonly KeyCalls[],
 ): Promise<AdmittedRow[]> {
-  return db.query(AUTHENTICATE_TOGETHER, [
+  return db.query(AUTHENTICATE_BATCH, [
     keys.map(({ teamId }) => teamId),
     keys.map(({ keyPrefix }) => keyPrefix),
     keys.map(({ proof }) => proof),

@@ -1,0 +1,55 @@
+import type { Clock } from '../../../core/clock.ts';
+import type { Database } from '../../../db/connections/database.ts';
+import type { AuthenticationRow } from './key-store.ts';
+import type { RateLimits, RateState } from './rate-limits.ts';
+import type { Tenant } from './tenant.ts';
+
+/**
+ * Finds the team and the key of each request, and counts the request. Every request asks the
+ * database, so a revoked key stops working at the next one.
+ */
+export interface Authenticator {
+  readonly authenticate: (request: AuthenticationRequest) => PendingAuthentication;
+}
+
+/** Makes an authenticator; a process needs one. */
+export type CreateAuthenticator = (options: {
+  readonly db: Database;
+  readonly limits: RateLimits;
+  readonly clock: Clock;
+}) => Authenticator;
+
+export interface AuthenticationRequest {
+  /** The header `Authorization`; null without one. */
+  readonly authorization: string | null;
+  /** The caller's address; null if it is not known. */
+  readonly ip: string | null;
+}
+
+/** An authentication that has begun. */
+export interface PendingAuthentication {
+  /**
+   * The tenant that the key had at its last request; null if nothing is known of it. It may start a
+   * read, but decides nothing. The read's response may be sent only if the result has this very
+   * object as its tenant: then nothing about the key and its team has changed.
+   */
+  readonly guess: Tenant | null;
+  /** What the database says now. Rejects if it could not be asked. */
+  readonly result: Promise<Authentication>;
+}
+
+export interface Authentication {
+  /** null: no valid key. */
+  readonly tenant: Tenant | null;
+  readonly rate: RateState;
+  /** False: the limit is reached, and this request was not counted. */
+  readonly counted: boolean;
+}
+
+export function toAuthentication(row: AuthenticationRow, tenant: Tenant | null): Authentication {
+  return {
+    tenant,
+    rate: { limit: row.bucket_limit, remaining: row.bucket_remaining, resetS: row.reset_s },
+    counted: row.counted,
+  };
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import {
+  toAuthentication,
+  type Authentication,
+  type AuthenticationRequest,
+  type CreateAuthenticator,
+} from './authenticator.ts';
+import { createBatchedAuthentication } from './batched-authentication.ts';
+import { readCredential, type Credential } from './credential.ts';
+import { authenticateRequest, type AuthenticationRow } from './key-store.ts';
+import { createKnownKeys, type KnownKey } from './known-keys.ts';
+
+/** An authentication request, with what is known about its key. */
+interface KeyedRequest {
+  readonly credential: Credential;
+  readonly ip: AuthenticationRequest['ip'];
+  readonly known: KnownKey | undefined;
+}
+
+/**
+ * Does what the plain authenticator does in less time. It remembers keys that were valid, so that
+ * it can give a guess. On plain Postgres, requests of such keys are authenticated in batches.
+ */
+export const createFastAuthenticator: CreateAuthenticator = ({ db, limits, clock }) => {
+  const nonce = randomBytes(16);
+  const knownKeys = createKnownKeys();
+  const batches = createBatchedAuthentication(db, { nonce, limits, clock });
+
+  const askBatch = async ({ credential, ip, known }: KeyedRequest) => {
+    const { keyPrefix, proof } = credential;
+    if (!known || keyPrefix === null || !db.isPlain()) return null;
+    return batches.ask({ teamId: known.facts.team_id, keyPrefix, proof, ip });
+  };
+  const askAlone = ({ credential, ip, known }: KeyedRequest): Promise<AuthenticationRow> => {
+    const teamId = known?.facts.team_id ?? null;
+    const terms = { nonce, ...limits, now: clock.override() };
+    return authenticateRequest(db.forTeam(teamId), { ...credential, ...terms, ip, teamId });
+  };
+  const resolve = async (request: KeyedRequest): Promise<Authentication> => {
+    const { credential, known } = request;
+    const row = (await askBatch(request)) ?? (await askAlone(request));
+    const tenant = row.key_id === null ? null : knownKeys.tenantOf(credential, row, known);
+    if (!row.counted || !tenant?.enabled) knownKeys.forget(credential);
+    return toAuthentication(row, tenant);
+  };
+  return {
+    authenticate: ({ authorization, ip }) => {
+      const credential = readCredential(authorization, nonce);
+      const known = knownKeys.find(credential);
+      return { guess: known?.tenant ?? null, result: resolve({ credential, ip, known }) };
+    },
+  };
+};
