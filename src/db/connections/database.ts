@@ -5,7 +5,6 @@ import { createTeamNodes } from '../citus/team-nodes.ts';
 import { withFirst, type Db, type Queries, type Tx } from '../client.ts';
 import type { Statement } from '../statement.ts';
 import { ask, type Observe, type Wire } from '../wire/ask.ts';
-import { createCompanion, type AccompaniedCaller, type Companion } from './companion.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
 import { OffersPrisma, openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
@@ -31,14 +30,9 @@ export interface Database extends Db {
    * dropped, what runs is cancelled, and a transaction is rolled back unless its COMMIT is on its
    * way.
    */
-  forCaller(caller: AccompaniedCaller): Db;
+  forCaller(caller: Caller): Db;
   /** For the short statements of a request that names a team, as far as that is known. */
   forTeam(teamId: string | null): Queries;
-  /**
-   * For a short statement that may travel with the first one of the team's caller (`companion`).
-   * Without it, it is as if `forTeam` were asked.
-   */
-  withCompanion(teamId: string): Queries & { readonly companion: Companion };
   /**
    * Whether a single statement of this team would begin at once. If not, the team's work waits in
    * its line, and to begin early would gain nothing.
@@ -129,7 +123,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     (observe: Observe) =>
     <Row>(wire: Wire, what: Statement<Row>, values: readonly unknown[]) =>
       ask(wire, { what, values, observe });
-  const queryFor = (caller: AccompaniedCaller): Db['query'] => {
+  const queryFor = (caller: Caller): Db['query'] => {
     const askOn = askBy(observeFor(caller));
     return (what, values) => statements.run(caller, (wire) => askOn(wire, what, values));
   };
@@ -142,11 +136,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
       run((wire) => askCommon(wire, what, values));
-  const sendAlone = sendCommon(null);
-  const own = withFirst(queryBy(sendAlone));
+  const own = withFirst(queryBy(sendCommon(null)));
   const nodes = createTeamNodes(own);
   /** Work in the background has no node: it is for many teams. */
-  const placed = (caller: AccompaniedCaller): AccompaniedCaller => {
+  const placed = (caller: Caller): Caller => {
     const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
     return node === null ? caller : { ...caller, node };
   };
@@ -178,11 +171,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     forTeam: (teamId) => {
       const node = teamId === null ? null : nodes.of(teamId);
       return node === null ? own : withFirst(queryBy(sendCommon(node)));
-    },
-    withCompanion: (teamId) => {
-      const node = nodes.of(teamId);
-      const { companion, send } = createCompanion(node === null ? sendAlone : sendCommon(node));
-      return { ...withFirst(queryBy(send)), companion };
     },
     losesStatements: async () => {
       if (!hasLostStatement) return false;

@@ -12,9 +12,7 @@ import { hungUp, isPatient, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
 import type { Wire } from '../wire/ask.ts';
 import { cancelOnHangUp } from '../wire/cancel.ts';
-import { streamOf } from '../wire/primary-client.ts';
 import { wireTo } from '../wire/query-group.ts';
-import type { AccompaniedCaller } from './companion.ts';
 import { createFairQueue, halfOf } from './fair-queue.ts';
 import type { ConnectionPool } from './pool.ts';
 import { openNodeConnections } from './shared-connections.ts';
@@ -24,7 +22,7 @@ import type { Watchdog } from './watchdog.ts';
 export type Send<T> = (wire: Wire) => Promise<T>;
 
 export interface SingleStatements {
-  run<T>(caller: AccompaniedCaller, send: Send<T>): Promise<T>;
+  run<T>(caller: Caller, send: Send<T>): Promise<T>;
   /** Whether a statement of this caller would begin at once, on a shared connection. */
   readonly hasRoom: (caller: Caller) => boolean;
   /** How many wait for their team's turn. */
@@ -59,17 +57,10 @@ export function openSingleStatements({
   const quickQueue = createFairQueue({ places: quick * DEPTH, perTeam: QUICK_PER_TEAM });
   const slowQueue = createFairQueue({ places: slow, perTeam: halfOf(slow) });
   const slowTeams = createSlowTeams();
-  const runQuick = <T>(caller: AccompaniedCaller, send: Send<T>): Promise<T> =>
-    shared.run(caller.node ?? null, (client) => {
-      const run = <R>(one: Send<R>): Promise<R> =>
-        runLimited({ connections, watchdog, ms: quickMs }, client, one);
-      const { companion } = caller;
-      if (!companion) return run(send);
-      return inOnePacket(client, () => {
-        companion.join(run);
-        return run(send);
-      });
-    });
+  const runQuick = <T>(caller: Caller, send: Send<T>): Promise<T> =>
+    shared.run(caller.node ?? null, (client) =>
+      runLimited({ connections, watchdog, ms: quickMs }, client, send),
+    );
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     await slowQueue.enter(caller);
     try {
@@ -155,15 +146,4 @@ function createSlowTeams(): { has(teamId: string): boolean; add(teamId: string):
       }
     },
   };
-}
-
-/** What `begin` sends at once leaves in one packet. */
-function inOnePacket<T>(client: pg.PoolClient, begin: () => T): T {
-  const stream = streamOf(client);
-  stream.cork();
-  try {
-    return begin();
-  } finally {
-    stream.uncork();
-  }
 }
