@@ -12,7 +12,7 @@ import type { GuardedServer } from '../runtime/connections.ts';
 import type { NotReady } from '../runtime/readiness.ts';
 import { createBodies } from './api/bodies.ts';
 import { isAmbiguous, refuseBroken } from './api/broken-request.ts';
-import type { Entrance } from './api/entrance.ts';
+import type { CallerLimits } from './api/caller-limits.ts';
 import type { RestOptions } from './api/exchange.ts';
 import { hasHungUp } from './api/hang-up.ts';
 import { isBodySmall } from './api/request-body.ts';
@@ -26,7 +26,7 @@ import { createThrottle } from './throttle.ts';
 
 export interface AppOptions
   extends
-    Omit<RestOptions, 'ipOf' | 'entrance' | 'bodies'>,
+    Omit<RestOptions, 'ipOf' | 'callerLimits' | 'bodies'>,
     Pick<TrpcOptions, 'tokenKey' | 'developmentTeamId'> {
   readonly trustProxy: Config['trustProxy'];
   /** The origins that may show the admin page in a frame. */
@@ -65,9 +65,9 @@ export function createApp(options: AppOptions): Express {
     const { socket } = request;
     if (normalizeIp(socket.remoteAddress) === ipOf(request)) options.suspect?.(socket);
   };
-  const refused: Entrance['refused'] = (request) => slowDown(request, 1);
-  const entrance = { known: limit.release, recognized: limit.recognize, refused };
-  const shared = { ...options, ipOf, entrance, bodies: createBodies() };
+  const refused: CallerLimits['refused'] = (request) => slowDown(request, 1);
+  const callerLimits = { authenticated: limit.release, recognized: limit.recognize, refused };
+  const shared = { ...options, ipOf, callerLimits, bodies: createBodies() };
   const rest = createRest(shared);
   app.use((request, response, next) => {
     if (isAmbiguous(request)) {
@@ -127,7 +127,7 @@ function takesBody({ method, path }: Request): boolean {
  * Answers what no route has answered for itself: a path that cannot be decoded, or a fault of ours.
  * Express's own answer has the stack of the error in it.
  */
-function refuse(logger: Logger, refused: Entrance['refused']): ErrorRequestHandler {
+function refuse(logger: Logger, refused: CallerLimits['refused']): ErrorRequestHandler {
   return async (error: unknown, request, response, _next) => {
     const status = statusOf(error);
     if (status < 500) await refused(request);

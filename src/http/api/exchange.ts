@@ -10,7 +10,7 @@ import type { Services } from '../../trpc/context.ts';
 import type { Authentication, CreateAuthenticator } from './authentication/authenticator.ts';
 import type { RateLimits } from './authentication/rate-limits.ts';
 import type { Bodies } from './bodies.ts';
-import type { Entrance } from './entrance.ts';
+import type { CallerLimits } from './caller-limits.ts';
 import type { Match } from './routes.ts';
 
 /** The path that the REST API is mounted at. */
@@ -28,7 +28,7 @@ export interface RestOptions {
   readonly document: string;
   /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: IncomingMessage) => string | null;
-  readonly entrance: Entrance;
+  readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
   readonly observe: (route: string, status: number, seconds: number) => void;
   /** Called for each request with a valid key. It must be fast and synchronous. */

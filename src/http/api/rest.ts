@@ -41,13 +41,13 @@ export function createRest(
         authorization: authorizationOf(exchange),
         ip: options.ipOf(request),
       });
-      if (guess) options.entrance.recognized(request);
+      if (guess) options.callerLimits.recognized(request);
       const speculative = guess && beginRead(exchange, guess);
       const tenant = await admit(exchange, result).catch((error: unknown) => hold(exchange, error));
       if (tenant === null) await sendDocument(exchange, document);
       else await operate(exchange, tenant, speculative);
     } catch (error) {
-      if (isTeamBusy(error)) await options.entrance.refused(request);
+      if (isTeamBusy(error)) await options.callerLimits.refused(request);
       answerProblem(exchange, error);
     }
     finish(exchange);
@@ -125,7 +125,7 @@ async function admit(
   const { options, request, match } = exchange;
   exchange.authentication = await authenticating;
   exchange.trace?.step('http.authenticate', exchange.startedAt, null);
-  options.entrance.known(request);
+  options.callerLimits.authenticated(request);
   const { tenant, counted, rate } = exchange.authentication;
   if (tenant) exchange.trace?.known();
   if (match.kind === 'route' && tenant && !tenant.enabled) throw new ProblemError('api_disabled');
@@ -147,9 +147,10 @@ async function admit(
   return tenant;
 }
 
-/** Throws the refusal again when it may be sent. A fault of ours is told at once. */
+/** Throws a refusal again when it may be sent. A fault of ours is thrown at once. */
 async function hold({ options, request }: RestExchange, error: unknown): Promise<never> {
-  if (error instanceof ProblemError && error.status < 500) await options.entrance.refused(request);
+  const isRefusal = error instanceof ProblemError && error.status < 500;
+  if (isRefusal) await options.callerLimits.refused(request);
   throw error;
 }
 

@@ -9,7 +9,7 @@ import type { Database } from '../../db/connections/database.ts';
 import type { Services } from '../../trpc/context.ts';
 import type { RateLimits } from '../api/authentication/rate-limits.ts';
 import type { Bodies } from '../api/bodies.ts';
-import type { Entrance } from '../api/entrance.ts';
+import type { CallerLimits } from '../api/caller-limits.ts';
 import { hasHungUp } from '../api/hang-up.ts';
 import { negotiateLanguage } from '../api/language.ts';
 import {
@@ -30,7 +30,7 @@ export interface TrpcOptions {
   readonly logger: Logger;
   /** Returns the caller's address, which depends on the trusted proxies. */
   readonly ipOf: (request: Request) => string | null;
-  readonly entrance: Entrance;
+  readonly callerLimits: CallerLimits;
   readonly bodies: Bodies;
   /** null: nobody can sign in. */
   readonly tokenKey: TokenKey | null;
@@ -108,7 +108,7 @@ export async function admit(
   if (identity?.kind !== 'platform') exchange.trace?.step('http.authenticateCaller', askedAt, null);
   if (caller) exchange.trace?.known();
   exchange.told.teamId = caller?.team?.id ?? null;
-  options.entrance.known(request);
+  options.callerLimits.authenticated(request);
   if (rate) {
     response.setHeader('RateLimit-Limit', rate.limit);
     response.setHeader('RateLimit-Remaining', rate.remaining);
@@ -140,7 +140,7 @@ export async function beginRefusal(exchange: AppExchange, error: unknown): Promi
   const { options, request, response, requestId } = exchange;
   const problem = toProblem(error, null);
   exchange.told.code = problem.code;
-  if (problem.status < 500) await options.entrance.refused(request);
+  if (problem.status < 500) await options.callerLimits.refused(request);
   if (isOurFault(error, problem) && !hasHungUp(response))
     options.logger.error({ err: error, requestId }, problem.code);
   response.status(problem.status);
