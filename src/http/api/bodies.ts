@@ -71,9 +71,9 @@ export function createBodies(now = () => performance.now()): Bodies {
 }
 
 /**
- * Returns the function that resolves in a turn of the event loop that no other large body has. The
- * next turn comes after a pause as long as the work of the last one: however many large bodies
- * wait, half of the time belongs to other requests.
+ * Returns a function that yields: each call resolves in a turn of the event loop of its own. After
+ * each turn there is a pause that lasts as long as its work, so that other requests get half of the
+ * time, however many large bodies wait.
  */
 function createTurns(): () => Promise<void> {
   let last = Promise.resolve();

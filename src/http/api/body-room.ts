@@ -1,14 +1,14 @@
 /**
- * The room for large bodies while they arrive: so many bytes in the process, and of them so many of
- * one owner. Room is taken for what has arrived, so an announced length takes none.
+ * Limits how many bytes of large bodies are in memory while they arrive: in the process, and for
+ * each owner. Only bytes that have arrived take room; an announced length takes none.
  *
- * A body that finds no room waits, and its client with it. What is smaller does not wait behind it.
- * The body that began first, of its owner and of all, never waits: its room may be a body's more
- * than the limit, so somebody always comes to an end.
+ * A body that finds no room is no longer read from its client until there is some. Smaller bodies
+ * do not wait behind it. The oldest body of an owner, and of all owners, never waits, even beyond
+ * the limit: so one of them always completes.
  *
- * While a body waits, those in its way are refused if they are slow: whoever holds room and sends
- * nothing would keep the others out. The refusal is 503 `unavailable` with `Retry-After`, not 408:
- * nothing is wrong with the request, it may be repeated as it is, and clients know how.
+ * While a body waits, the bodies that hold the room are refused if they are slow. Otherwise a
+ * client that sends nothing would keep the others out. The refusal is 503 `unavailable` with
+ * `Retry-After` and not 408, because the request may be repeated as it is, and clients know how.
  */
 import { createLine, type Leave, type Line } from '../../core/line.ts';
 import { ProblemError } from '../../core/problem.ts';
@@ -18,10 +18,10 @@ export interface BodyRoomLimits {
   readonly ownerMaxBytes: number;
 }
 
-/** The pace that a body must keep while others wait, once its first second is over. */
+/** The least speed of a body while others wait, once its first second is over. */
 const BYTES_PER_MS = 512;
 const FIRST_MS = 1_000;
-/** How often the pace is checked while somebody waits. */
+/** How often the speed is checked while a body waits. */
 const CHECK_EVERY_MS = 100;
 
 /** A body that arrives. */

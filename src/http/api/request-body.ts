@@ -6,14 +6,14 @@ import type { BodyRoom } from './body-room.ts';
 
 /** The largest accepted body, in both APIs. */
 export const BODY_MAX_BYTES = 1024 * 1024;
-/** So much of each body needs no room. */
+/** The first bytes of each body take no room (`body-room.ts`). */
 export const SMALL_BYTES = 16 * 1024;
 
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/** The length that the headers announce; null: they do not. */
+/** The length that the headers announce; null if they announce none. */
 export function lengthOf({ headers }: IncomingMessage): number | null {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 }
@@ -47,10 +47,9 @@ export function requireJson(request: IncomingMessage): void {
 }
 
 /**
- * Reads the body to its end, in the room of its owner. Copies it into one buffer: kept as they
- * come, chunks of one byte each would take a hundred times their size. `bytes` rejects with
- * `bad_request` (400 or 413) or with the room's refusal. Call `end` in any case: it gives the room
- * back.
+ * Reads the whole body, in the room of its owner, into one buffer. A list of chunks would take a
+ * hundred times their size if each had one byte. `bytes` rejects with `bad_request` (400 or 413) or
+ * with the room's refusal. Always call `end`: it gives the room back.
  */
 export function readBytes(
   request: IncomingMessage,

@@ -23,7 +23,7 @@ export function problemToResponse(exchange: RestExchange, problem: ProblemError)
 /** Sends the response. */
 export function answer(exchange: RestExchange, { status, body, location }: ApiResponse): void {
   if (location !== null) exchange.response.setHeader('Location', location);
-  // Only as text: a kept response of a refused call is no more, and few problems are logged.
+  // Kept as text, because few problems are logged, and a replayed refusal is only text.
   if (status >= 400) exchange.problemText = body;
   send(exchange, status, status < 400 ? 'application/json' : 'application/problem+json', body);
 }
@@ -64,7 +64,7 @@ function send(exchange: RestExchange, status: number, contentType: string, body:
     'Cache-Control': 'no-store',
     ...commonHeaders(exchange),
   });
-  // ASCII is the same in both encodings, and Latin-1 is copied without a look at each character.
+  // ASCII is the same in both encodings, and Latin-1 is copied without checking each character.
   const encoding = length === body.length ? 'latin1' : 'utf8';
   response.end(request.method === 'HEAD' ? undefined : body, encoding);
 }
