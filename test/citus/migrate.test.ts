@@ -14,7 +14,7 @@ import { because } from '../support/debian.ts';
 const skipped = whyNoCitus();
 if (skipped !== null) console.warn(`Citus is not tested: ${skipped}`);
 const APP_SECRET = 'a secret for tests, 32 characters';
-const MIGRATIONS = join(import.meta.dirname, '../../prisma/migrations');
+const PRISMA = join(import.meta.dirname, '../../prisma');
 
 describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`, () => {
   let cluster: CitusCluster;
@@ -209,13 +209,13 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
 
   test('applies later migrations', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'later-'));
-    await cp(MIGRATIONS, folder, { recursive: true });
+    await cp(PRISMA, folder, { recursive: true });
     const url = await cluster.createDatabase('later');
     await cluster.join('later');
     await migrate(url, { folder, distribute: true });
-    await mkdir(join(folder, '20991231000000_add'));
+    await mkdir(join(folder, 'migrations', '20991231000000_add'));
     await writeFile(
-      join(folder, '20991231000000_add', 'migration.sql'),
+      join(folder, 'migrations', '20991231000000_add', 'migration.sql'),
       `alter table team add column later text;
        create table later (
          team_id text not null,
@@ -233,7 +233,7 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
   });
 
   test('writes the deliveries of a distributed database anew', async () => {
-    const name = '20261122100000_write_results_in_place';
+    const name = '20261125000017_write_results_in_place';
     const url = await cluster.createDatabase('anew');
     await cluster.join('anew');
     await migrate(url, { distribute: true });
@@ -248,7 +248,15 @@ describe.skipIf(skipped !== null)(`npm run migrate on Citus${because(skipped)}`,
     for (const row of rows) await runSql(url, row);
     // As the version before has left it. What its indexes hold does not matter.
     await runSql(url, 'drop table event_in_hand');
-    for (const column of ['waits_as', 'due_at', 'held_by', 'has_failed', 'kept_from'])
+    for (const column of [
+      'waits_as',
+      'due_at',
+      'held_by',
+      'has_failed',
+      'kept_from',
+      'scheduled_attempts',
+      'resent',
+    ])
       await runSql(url, `alter table webhook_delivery drop column ${column}`);
     await runSql(url, 'alter table webhook_delivery drop column first_worker');
     for (const kind of [

@@ -5,7 +5,12 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { migrate, splitStatements } from '../../src/db/operator/migrate.ts';
-import { expectedMigrations, isMigrated } from '../../src/db/operator/migrations.ts';
+import {
+  expectedMigrations,
+  isMigrated,
+  readFolded,
+  readMigrations,
+} from '../../src/db/operator/migrations.ts';
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -20,6 +25,8 @@ let database: OpenDatabase;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  await mkdir(join(folder, 'functions'));
+  await fold({});
   await addMigration('20260101000000_create_a', first);
   database = await openEmptyDatabase();
 });
@@ -30,9 +37,15 @@ afterEach(async () => {
 });
 
 async function addMigration(name: string, sql: string): Promise<void> {
-  await mkdir(join(folder, name), { recursive: true });
-  await writeFile(join(folder, name, 'migration.sql'), sql);
+  await mkdir(join(folder, 'migrations', name), { recursive: true });
+  await writeFile(join(folder, 'migrations', name, 'migration.sql'), sql);
 }
+
+const fold = (folded: Record<string, string[]>): Promise<void> =>
+  writeFile(join(folder, 'folded.json'), JSON.stringify(folded));
+
+const writeFunction = (name: string, sql: string): Promise<void> =>
+  writeFile(join(folder, 'functions', `${name}.sql`), sql);
 
 async function readLedger(url: string) {
   const reader = new Client({ connectionString: url });
@@ -159,6 +172,117 @@ describe('migrate', () => {
   });
 });
 
+describe('a function', () => {
+  const say = (text: string): Promise<void> =>
+    writeFunction(
+      'say',
+      `create or replace function say() returns text language sql as $$ select '${text}' $$;`,
+    );
+  const heard = async (): Promise<unknown> =>
+    (await database.client.query('select say()')).rows[0]?.say;
+
+  it('is applied when its text differs from the one that was applied last', async () => {
+    await say('a');
+    expect(await migrate(database.url, { folder })).toEqual([
+      '20260101000000_create_a',
+      'functions/say',
+    ]);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+    // The last time to the text of the beginning, as a reverted commit does.
+    for (const text of ['b', 'a']) {
+      await say(text);
+      expect(await migrate(database.url, { folder })).toEqual(['functions/say']);
+      expect(await heard()).toBe(text);
+    }
+  });
+
+  it('finds the tables of the migrations, and may come before one that it calls', async () => {
+    await writeFunction(
+      'first',
+      `create or replace function first() returns bigint language plpgsql as
+         $$ begin return second(); end $$;`,
+    );
+    await writeFunction(
+      'second',
+      `create or replace function second() returns bigint language sql as
+         $$ select count(*) from a $$;`,
+    );
+    await migrate(database.url, { folder });
+    expect((await database.client.query('select first()')).rows).toEqual([{ first: '0' }]);
+  });
+
+  it('takes the place of one with another signature at once, or none is changed', async () => {
+    await say('a');
+    await migrate(database.url, { folder });
+    await say('b');
+    await writeFunction('wrong', 'create or replace function wrong() returns nothing;');
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      /The file functions\/wrong failed and was rolled back/,
+    );
+    expect(await heard()).toBe('a');
+    await rm(join(folder, 'functions', 'wrong.sql'));
+    await writeFunction(
+      'say',
+      `drop function if exists say();
+       create or replace function say(text default 'c') returns text language sql as
+         $$ select $1 $$;`,
+    );
+    expect(await migrate(database.url, { folder })).toEqual(['functions/say']);
+    expect(await heard()).toBe('c');
+  });
+});
+
+describe('migrations that were folded into another one', () => {
+  const former = ['20260102000000_create_b', '20260103000000_extend_b'];
+  const folded = '20260104000000_create_b';
+  beforeEach(async () => {
+    await addMigration(former[0] ?? '', 'CREATE TABLE b (id int);');
+    await addMigration(former[1] ?? '', 'ALTER TABLE b ADD COLUMN c int;');
+  });
+  const foldThem = async (): Promise<void> => {
+    for (const name of former)
+      await rm(join(folder, 'migrations', name), { recursive: true, force: true });
+    await addMigration(folded, 'CREATE TABLE b (id int, c int);');
+    await fold({ [folded]: former });
+  };
+
+  it('make a database that has all of them go on, and are applied to one of before', async () => {
+    await migrate(database.url, { folder });
+    await foldThem();
+    await addMigration('20260105000000_fill_b', 'INSERT INTO b VALUES (1, 2);');
+    expect(await migrate(database.url, { folder })).toEqual(['20260105000000_fill_b']);
+    expect(await migrate(database.url, { folder })).toEqual([]);
+    const other = await createEmptyDatabase();
+    expect(await migrate(other.url, { folder })).toEqual([
+      '20260101000000_create_a',
+      folded,
+      '20260105000000_fill_b',
+    ]);
+    await other.drop();
+  });
+
+  it('leave a database that has some of them as it is, and say what to do', async () => {
+    await rm(join(folder, 'migrations', former[1] ?? ''), { recursive: true });
+    await migrate(database.url, { folder });
+    await foldThem();
+    await expect(migrate(database.url, { folder })).rejects.toThrow(
+      /lacks 20260103000000_extend_b.*last commit that has 20260103000000_extend_b/,
+    );
+    expect(await readLedgerNames()).toEqual(['20260101000000_create_a', former[0]]);
+  });
+
+  const readLedgerNames = async (): Promise<string[]> => {
+    const { rows } = await readLedger(database.url);
+    return rows.map((row: { migration_name: string }) => row.migration_name);
+  };
+
+  it('are none that a release has shipped', async () => {
+    const names = (await readMigrations()).map(({ name }) => name);
+    const unreleased = names.filter((name) => !/^20261120000[0-7]00_/.test(name));
+    expect(unreleased).toEqual(expect.arrayContaining([...(await readFolded()).keys()]));
+  });
+});
+
 describe('isMigrated', () => {
   const open = (url: string): Database =>
     openDatabase({ url, poolMax: 1, onError: () => undefined });
@@ -170,8 +294,16 @@ describe('isMigrated', () => {
 
   // During a rolling deployment the old processes must stay ready.
   it('is true for this version and for a newer one', async () => {
+    const one = (text: string): Promise<void> =>
+      writeFunction(
+        'one',
+        `create or replace function one() returns text language sql as $$ select '${text}' $$;`,
+      );
+    await one('a');
     await migrate(database.url, { folder });
     const expected = await expectedMigrations(folder);
+    await one('b');
+    expect(await isMigrated(db, await expectedMigrations(folder))).toBe(false);
     await addMigration('20260102000000_create_b', 'CREATE TABLE b (id int);');
     await migrate(database.url, { folder });
     expect(await isMigrated(db, expected)).toBe(true);

@@ -1,13 +1,13 @@
 // What migrations do to the rows of the version before, and what its processes may still write
 // while they run on.
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { migrate } from '../../src/db/operator/migrate.ts';
 import { openEmptyDatabase, type OpenDatabase } from '../support/database.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '../../prisma/migrations');
+const PRISMA = join(import.meta.dirname, '../../prisma');
 
 let database: OpenDatabase;
 
@@ -19,12 +19,17 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Applies the migrations that come before the named one. */
-async function migrateUpTo(name: string): Promise<void> {
+/** Applies the migrations of 1.0.0, and the two that came right after it. */
+async function migrateTo100(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
   try {
-    for (const each of await readdir(MIGRATIONS))
-      if (each < name) await cp(join(MIGRATIONS, each), join(folder, each), { recursive: true });
+    for (const each of await readdir(join(PRISMA, 'migrations')))
+      if (each < '20261120000800')
+        await cp(join(PRISMA, 'migrations', each), join(folder, 'migrations', each), {
+          recursive: true,
+        });
+    await mkdir(join(folder, 'functions'));
+    await writeFile(join(folder, 'folded.json'), '{}');
     await migrate(database.url, { folder });
   } finally {
     await rm(folder, { recursive: true });
@@ -32,7 +37,7 @@ async function migrateUpTo(name: string): Promise<void> {
 }
 
 test('an evaluation of the version before counts as stored when it was saved', async () => {
-  await migrateUpTo('20261120001300_add_time_of_storage_to_evaluations');
+  await migrateTo100();
   await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into person (team_id, id) values ('t', 'usr');
@@ -58,7 +63,7 @@ test('an evaluation of the version before counts as stored when it was saved', a
 });
 
 test('an objection of the version before has the connection of its deal', async () => {
-  await migrateUpTo('20261120001100_keep_connection_of_objections');
+  await migrateTo100();
   await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into crm_connection (team_id, id, provider, created_at)
@@ -85,7 +90,7 @@ test('an objection of the version before has the connection of its deal', async 
 });
 
 test('a key of the version before, and one that it still creates, has its team', async () => {
-  await migrateUpTo('20261121100000_keep_teams_of_keys');
+  await migrateTo100();
   await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into member (team_id, id, role, status, created_at, email)
@@ -112,11 +117,15 @@ test('a key of the version before, and one that it still creates, has its team',
 });
 
 test('deliveries and claims of the version before are found by the indexes', async () => {
-  await migrateUpTo('20261122100000_write_results_in_place');
+  await migrateTo100();
   await database.client.query(`
     insert into team (id, name, created_at) values ('t', 't', now());
     insert into event (team_id, id, type, data, created_at)
-    values ('t', 'evt_1', 'member.joined', '{}', now())`);
+    values ('t', 'evt_1', 'member.joined', '{}', now());
+    insert into webhook_endpoint
+      (team_id, id, url, events, api_version, secret_encrypted, created_at)
+    select 't', id, 'https://example.com', '{member.joined}', '2026-11', 'x', now()
+    from unnest(array['pending', 'retrying', 'ok', 'gave_up', 'claimed']) as id`);
   const add = (id: string, status: string, claimedBy: number | null): Promise<unknown> =>
     database.client.query(
       `insert into webhook_delivery
@@ -156,7 +165,7 @@ test('deliveries and claims of the version before are found by the indexes', asy
 });
 
 test('a response of the version before loses its private fields, and is kept', async () => {
-  await migrateUpTo('20261120001400_keep_responses_in_two_forms');
+  await migrateTo100();
   await database.client.query(
     `insert into team (id, name, created_at) values ('team_a', 'A', now());
      insert into webhook_endpoint

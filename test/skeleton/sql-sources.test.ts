@@ -95,7 +95,7 @@ describe('an advisory lock', () => {
     const sources = [...(await takers('src', '.ts')), ...(await takers('scripts', '.ts'))]
       .map(([path]) => path)
       .filter((path) => path !== 'src/db/connections/session-lock.ts');
-    const functions = (await takers('prisma/migrations', '.sql')).flatMap(([, sql]) =>
+    const functions = (await takers('prisma', '.sql')).flatMap(([, sql]) =>
       sql
         .split(/^CREATE (?:OR REPLACE )?FUNCTION "/m)
         .filter((text) => TAKES.test(text))

@@ -1,7 +1,8 @@
 /**
- * Applies prisma/migrations without Prisma's native engine, and then the migrations of
- * graphile-worker. `prisma migrate status` and `deploy` understand the result: the table of applied
- * migrations, the checksums and the advisory lock are the same as Prisma's.
+ * Applies prisma/migrations without Prisma's native engine, then the functions of prisma/functions
+ * whose text changed, and then the migrations of graphile-worker. `prisma migrate status` and
+ * `deploy` understand the result: the table of applied migrations, the checksums and the advisory
+ * lock are the same as Prisma's.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,10 +11,10 @@ import { Pool, type ClientBase } from 'pg';
 import { checkDistribution, distribute } from '../citus/distribution.ts';
 import { requireDirect } from '../connections/poolers.ts';
 import { poolToPrimary, PrimaryClient } from '../wire/primary-client.ts';
-import { readMigrations, type Migration } from './migrations.ts';
+import { readFolded, readFunctions, readMigrations, type MigrationFile } from './migrations.ts';
 
 export interface MigrateOptions {
-  /** The folder of the migrations. Only tests set it. */
+  /** The folder with `migrations/`, `functions/` and `folded.json`. Only tests set it. */
   folder?: string;
   /** Called once for a migration that cannot lock its tables and tries again. */
   onBlocked?: (name: string) => void;
@@ -49,11 +50,12 @@ CREATE TABLE IF NOT EXISTS _prisma_migrations (
 )`;
 
 /**
- * Migrates the database to this version. Resolves with the names of the applied migrations. Any
- * number of processes may call it at once: one works, the others wait. Each file and its row in the
- * ledger are one transaction, so a crash leaves both or neither. Rejects if an applied file was
- * changed, or if Prisma has recorded a failed migration, and on a connection that is not direct:
- * the lock belongs to a session, and a pooler does not keep one.
+ * Migrates the database to this version. Resolves with the names of the applied migrations and
+ * functions. Any number of processes may call it at once: one works, the others wait. Each
+ * migration and its row in the ledger are one transaction, and so are all functions, so a crash
+ * leaves both or neither. Rejects if an applied migration was changed, if Prisma has recorded a
+ * failed one, and on a connection that is not direct: the lock belongs to a session, and a pooler
+ * does not keep one.
  */
 export async function migrate(
   databaseUrl: string,
@@ -117,14 +119,18 @@ async function waitForLock(client: ClientBase): Promise<void> {
 
 async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<string[]> {
   const migrations = await readMigrations(options.folder);
+  const functions = await readFunctions(options.folder);
+  const folded = await readFolded(options.folder);
   await client.query(CREATE_LEDGER);
   const recorded = await readLedger(client);
+  const isFolded = hasFolded(folded, recorded);
   const applied: string[] = [];
   for (const migration of migrations) {
     const checksum = recorded.get(migration.name);
     if (checksum === undefined) {
-      await applyFile(client, migration, options);
-      applied.push(migration.name);
+      const isThere = isFolded && folded.has(migration.name);
+      await applyTogether(client, [isThere ? { ...migration, sql: '' } : migration], options);
+      if (!isThere) applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
       throw new Error(
         `The migration ${migration.name} was changed after it was applied to this database. ` +
@@ -133,56 +139,91 @@ async function applyFiles(client: ClientBase, options: MigrateOptions): Promise<
       );
     }
   }
-  return applied;
+  const changed = functions.filter(({ name, checksum }) => recorded.get(name) !== checksum);
+  if (changed.length > 0) await applyTogether(client, changed, options);
+  return [...applied, ...changed.map(({ name }) => name)];
 }
 
-async function applyFile(
+/**
+ * Whether the database has the migrations that were folded. Throws if it has only some of them:
+ * what it lacks is not a file of its own any more.
+ */
+function hasFolded(folded: Map<string, string[]>, recorded: Map<string, string>): boolean {
+  const names = [...new Set([...folded.values()].flat())].toSorted();
+  const missing = names.filter((name) => !recorded.has(name));
+  if (missing.length === names.length) return false;
+  if (missing.length === 0) return true;
+  throw new Error(
+    `The database is between two releases: it lacks ${missing.join(', ')}, which were ` +
+      `folded into others. Run "npm run migrate" of the last commit that has ${names.at(-1)}, ` +
+      'then this one. (In development you can remove the database instead.)',
+  );
+}
+
+/** Applies the files in one transaction. */
+async function applyTogether(
   client: ClientBase,
-  migration: Migration & { sql: string },
+  files: readonly MigrationFile[],
   { onBlocked }: MigrateOptions,
 ): Promise<void> {
-  for (let attempt = 1; !(await tryToApply(client, migration)); attempt += 1) {
-    if (attempt === 1) onBlocked?.(migration.name);
+  for (let attempt = 1; ; attempt += 1) {
+    const blocked = await tryToApply(client, files);
+    if (blocked === null) return;
+    if (attempt === 1) onBlocked?.(blocked);
     await delay(RETRY_MS);
   }
 }
 
-/** Resolves with false, and has changed nothing, if a lock that it needs is taken. */
+/** Resolves with the file that needs a lock that is taken, and then has changed nothing. */
 async function tryToApply(
   client: ClientBase,
-  migration: Migration & { sql: string },
-): Promise<boolean> {
-  const startedAt = new Date();
+  files: readonly MigrationFile[],
+): Promise<string | null> {
+  let current = '';
   await client.query('BEGIN');
   try {
-    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    // Citus hands a statement on with the whole text that it came in.
-    for (const sql of splitStatements(migration.sql)) await client.query(sql);
-    // A file may set a search path for itself. It must not apply to the ledger.
-    await client.query('RESET ALL');
-    await client.query(
-      `INSERT INTO _prisma_migrations
-         (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
-       VALUES ($1, $2, clock_timestamp(), $3, $4, 1)`,
-      [randomUUID(), migration.checksum, migration.name, startedAt],
-    );
+    for (const file of files) {
+      current = file.name;
+      await applyFile(client, file);
+    }
     await client.query('COMMIT');
-    return true;
+    return null;
   } catch (error) {
     await client.query('ROLLBACK');
-    if (isLockTaken(error)) return false;
+    if (isLockTaken(error)) return current;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`The migration ${migration.name} failed and was rolled back: ${reason}`, {
+    const kind = current.startsWith('functions/') ? 'file' : 'migration';
+    throw new Error(`The ${kind} ${current} failed and was rolled back: ${reason}`, {
       cause: error,
     });
   }
 }
 
+async function applyFile(
+  client: ClientBase,
+  { name, checksum, sql }: MigrationFile,
+): Promise<void> {
+  const startedAt = new Date();
+  await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  // Citus hands a statement on with the whole text that it came in.
+  for (const statement of splitStatements(sql)) await client.query(statement);
+  // A file may set a search path for itself. It must not apply to the ledger.
+  await client.query('RESET ALL');
+  await client.query(
+    `INSERT INTO _prisma_migrations
+       (id, checksum, finished_at, migration_name, started_at, applied_steps_count)
+     VALUES ($1, $2, clock_timestamp(), $3, $4, 1)`,
+    [randomUUID(), checksum, name, startedAt],
+  );
+}
+
+/** The checksum of each name. Of a function, that of the text that was applied last. */
 async function readLedger(client: ClientBase): Promise<Map<string, string>> {
   const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
        FROM _prisma_migrations
-      WHERE rolled_back_at IS NULL`,
+      WHERE rolled_back_at IS NULL
+      ORDER BY finished_at`,
   );
   const unfinished = rows.find((row) => !row.finished);
   if (unfinished) {

@@ -1,23 +1,38 @@
-/** The migrations of this version, and whether a database has them. `migrate.ts` applies them. */
+/**
+ * The migrations and database functions of this version, and whether a database has them.
+ * `migrate.ts` applies them.
+ */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UNFINISHED } from '../citus/distribution.ts';
 import type { Db } from '../client.ts';
 import { statement } from '../statement.ts';
 
-/** A migration in prisma/migrations. The checksum is Prisma's: SHA-256 of the file, in hex. */
+/**
+ * A migration of prisma/migrations, or the text of a function of prisma/functions. The checksum is
+ * Prisma's: SHA-256 of the file, in hex.
+ */
 export interface Migration {
   name: string;
   checksum: string;
 }
 
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+/** As `Migration`, with its text. */
+export interface MigrationFile extends Migration {
+  sql: string;
+}
 
-/** Returns the migrations of this version, in order. Reads the files: call it once per process. */
+const FOLDER = fileURLToPath(new URL('../../../prisma', import.meta.url));
+
+/**
+ * Returns the migrations of this version, in order, and its functions. Reads the files: call it
+ * once per process.
+ */
 export async function expectedMigrations(folder?: string): Promise<Migration[]> {
-  return (await readMigrations(folder)).map(({ name, checksum }) => ({ name, checksum }));
+  const files = await Promise.all([readMigrations(folder), readFunctions(folder)]);
+  return files.flat().map(({ name, checksum }) => ({ name, checksum }));
 }
 
 const COUNT_APPLIED = statement<{ applied: number }>(
@@ -33,10 +48,10 @@ const COUNT_APPLIED = statement<{ applied: number }>(
 );
 
 /**
- * Whether all migrations of this version are applied, in one short query. Additional migrations are
- * accepted: in a rolling deployment the new version migrates first, and the old processes must
- * stay ready meanwhile. False until the tables are distributed, if that has begun.
- * Throws `unavailable` when the database cannot be reached.
+ * Whether all migrations of this version were applied, and its functions, in one short query.
+ * Additional migrations and later texts of functions are accepted: in a rolling deployment the new
+ * version migrates first, and the old processes must stay ready meanwhile. False until the tables
+ * are distributed, if that has begun. Throws `unavailable` when the database cannot be reached.
  */
 export async function isMigrated(db: Db, expected: readonly Migration[]): Promise<boolean> {
   try {
@@ -51,18 +66,41 @@ export async function isMigrated(db: Db, expected: readonly Migration[]): Promis
   }
 }
 
-/** As `expectedMigrations`, with their texts. */
-export async function readMigrations(
-  folder = MIGRATIONS_FOLDER,
-): Promise<Array<Migration & { sql: string }>> {
-  const entries = await readdir(folder, { withFileTypes: true });
+/** Returns the migrations of prisma/migrations, in order. Only tests name another folder. */
+export async function readMigrations(folder = FOLDER): Promise<MigrationFile[]> {
+  const entries = await readdir(join(folder, 'migrations'), { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(
-    names.toSorted().map(async (name) => {
-      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    }),
+    names
+      .toSorted()
+      .map((name) => readSql(name, join(folder, 'migrations', name, 'migration.sql'))),
   );
+}
+
+/** Returns the functions of prisma/functions. The ledger has them as `functions/NAME`. */
+export async function readFunctions(folder = FOLDER): Promise<MigrationFile[]> {
+  const files = await readdir(join(folder, 'functions'));
+  return Promise.all(
+    files
+      .toSorted()
+      .map((file) =>
+        readSql(`functions/${basename(file, '.sql')}`, join(folder, 'functions', file)),
+      ),
+  );
+}
+
+async function readSql(name: string, path: string): Promise<MigrationFile> {
+  const sql = await readFile(path, 'utf8');
+  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+}
+
+/**
+ * Returns which migrations that no release has shipped each migration stands for. A database of
+ * those days has them in its ledger.
+ */
+export async function readFolded(folder = FOLDER): Promise<Map<string, string[]>> {
+  const text = await readFile(join(folder, 'folded.json'), 'utf8');
+  return new Map(Object.entries(JSON.parse(text) as Record<string, string[]>));
 }
 
 function isUndefinedTable(error: unknown): boolean {

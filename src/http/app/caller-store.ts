@@ -40,7 +40,7 @@ export interface CallerKey {
 
 /**
  * Looks up a member and counts the calls of a request, in one round trip. See
- * `authenticate_caller` in the migrations.
+ * `authenticate_caller` in prisma/functions.
  */
 export async function authenticateCaller(
   db: Queries,

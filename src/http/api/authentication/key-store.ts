@@ -51,7 +51,7 @@ export interface AuthenticationTerms {
  * Looks up a key and counts the request, in one round trip.
  *
  * Every kind of bad key runs the same statement with the same comparison, so that the response time
- * tells nothing about a key (see `authenticate_request` in the migrations).
+ * tells nothing about a key (see `authenticate_request` in prisma/functions).
  */
 export async function authenticateRequest(
   db: Queries,
@@ -92,7 +92,7 @@ export interface KeyCalls {
  * lock. Returns a row for each valid key that was counted before, is below its limits and whose
  * counters nobody has locked. The others were not counted, and must be asked for one by one.
  * `bucket_remaining` is what is left after all calls of the key. Each team may be given only once.
- * Only for plain Postgres. See `authenticate_together` in the migrations.
+ * Only for plain Postgres. See `authenticate_together` in prisma/functions.
  */
 export function authenticateBatch(
   db: Pick<Queries, 'query'>,

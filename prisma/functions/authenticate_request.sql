@@ -1,0 +1,202 @@
+-- In 1.0.0 no caller knew the team of a key.
+DROP FUNCTION IF EXISTS
+  "authenticate_request"(text, bytea, bytea, text, integer, integer, timestamptz);
+
+-- Authenticates and counts one request.
+--  * The secret is compared blinded: the caller sends a random nonce and SHA-256(its hash of the
+--    secret || nonce). The sender of a key cannot predict what is compared, so the time that the
+--    comparison takes tells nothing. An unknown prefix costs the same comparison.
+--  * All rows are of the key's team, in one shard on Citus. A caller that knows the team of the
+--    prefix says it; a prefix never changes its team. Otherwise the directory is asked.
+--  * A request with a valid key counts for the key and the team together, or, when either is full,
+--    for neither. Any other request counts for the caller's IPv4 address or IPv6 /64 network.
+--  * p_now is null except in tests. Windows and expiry follow the database's clock, which all
+--    processes share.
+--
+-- The tables are read by index, whatever the planner knows. The counters are unlogged, so they are
+-- empty after a crash or a failover, when every session makes its plans. A plan for an empty table
+-- reads all of it, and is kept until the table is analyzed: with 100,000 teams, a request took
+-- 50 ms of Postgres' time.
+CREATE OR REPLACE FUNCTION "authenticate_request"(
+  p_prefix text,
+  p_nonce bytea,
+  p_proof bytea,
+  p_ip text,
+  p_key_limit integer,
+  p_ip_limit integer,
+  p_now timestamptz,
+  p_team_id text DEFAULT NULL,
+  OUT "key_id" text,
+  OUT "team_id" text,
+  OUT "scopes" text,
+  OUT "creator_id" text,
+  OUT "creator_role" text,
+  OUT "creator_status" text,
+  OUT "plan" text,
+  OUT "team_status" text,
+  OUT "language" text,
+  OUT "rate_limit_per_min" integer,
+  OUT "member_detail_enabled" boolean,
+  OUT "leaderboard_enabled" boolean,
+  OUT "counted" boolean,
+  OUT "bucket_limit" integer,
+  OUT "bucket_remaining" integer,
+  OUT "reset_s" integer
+)
+LANGUAGE plpgsql
+SET enable_seqscan = off
+AS $$
+DECLARE
+  of_team text := p_team_id;
+  found_key record;
+  at timestamptz := coalesce(p_now, clock_timestamp());
+  at_minute integer := floor(extract(epoch FROM at) / 60);
+  -- The window that the request counts in: newer than at_minute if the request is late.
+  window_minute integer := at_minute;
+  proven boolean;
+  ip_bucket text;
+  key_count integer;
+  team_count integer;
+  ip_count integer;
+BEGIN
+  reset_s := 60 - floor(extract(epoch FROM at))::bigint % 60;
+  IF of_team IS NULL THEN
+    SELECT d."team_id"
+    INTO of_team
+    FROM "key_directory" d
+    WHERE d."prefix" = p_prefix;
+  END IF;
+  SELECT
+    k."id", k."secret_hash", k."scopes", k."created_by",
+    m."role", m."status" AS "creator_status",
+    t."plan", t."status", t."language", t."rate_limit_per_min",
+    t."member_detail_enabled", t."leaderboard_enabled",
+    (k."revoked_at" IS NULL OR k."revoked_at" > at)
+      AND (k."expires_at" IS NULL OR k."expires_at" > at)
+      AND (k."allowed_ips" IS NULL OR p_ip::inet <<= ANY (k."allowed_ips")) AS "usable"
+  INTO found_key
+  FROM "api_key" k
+  JOIN "team" t ON t."id" = k."team_id"
+  JOIN "member" m ON m."team_id" = k."team_id" AND m."id" = k."created_by"
+  WHERE k."team_id" = of_team AND k."prefix" = p_prefix;
+  proven := p_proof
+    = sha256(coalesce(found_key."secret_hash", sha256('unknown prefix')) || p_nonce);
+
+  IF found_key."id" IS NULL
+    OR NOT coalesce(proven, false)
+    OR NOT coalesce(found_key."usable", false)
+  THEN
+    -- An IPv6 caller has at least a /64, so a limit per single address would not limit it.
+    ip_bucket := 'ip:' || CASE
+      WHEN family(p_ip::inet) = 6 THEN network(set_masklen(p_ip::inet, 64))::text
+      ELSE coalesce(p_ip, '-')
+    END;
+    -- The usual case of count_request, written out, because a call costs more.
+    UPDATE "rate_counter" c
+    SET "count" = c."count" + 1
+    WHERE c."bucket" = ip_bucket
+      AND c."minute" = window_minute
+      AND c."count" < p_ip_limit
+    RETURNING c."count" INTO ip_count;
+    IF ip_count IS NULL THEN
+      ip_count := count_request(ip_bucket, p_ip_limit, window_minute);
+      window_minute := greatest(window_minute, (
+        SELECT c."minute"
+        FROM "rate_counter" c
+        WHERE c."bucket" = ip_bucket
+      ));
+    END IF;
+    -- A late request has waited into a window that had just begun.
+    IF window_minute > at_minute THEN reset_s := 60; END IF;
+    counted := ip_count IS NOT NULL;
+    bucket_limit := p_ip_limit;
+    bucket_remaining := p_ip_limit - coalesce(ip_count, p_ip_limit);
+    RETURN;
+  END IF;
+
+  key_id := found_key."id";
+  team_id := of_team;
+  scopes := array_to_string(found_key."scopes", ' ');
+  creator_id := found_key."created_by";
+  creator_role := found_key."role";
+  creator_status := found_key."creator_status";
+  plan := found_key."plan";
+  team_status := found_key."status";
+  language := found_key."language";
+  rate_limit_per_min := found_key."rate_limit_per_min";
+  member_detail_enabled := found_key."member_detail_enabled";
+  leaderboard_enabled := found_key."leaderboard_enabled";
+
+  -- The usual case: both have room, in this window or since an earlier one. The bucket of all keys
+  -- is only counted after that of the key, so requests lock both in the same order.
+  WITH of_key AS (
+    UPDATE "team_counter" c
+    SET
+      "count" = CASE WHEN c."minute" = window_minute THEN c."count" + 1 ELSE 1 END,
+      "minute" = window_minute
+    WHERE c."team_id" = of_team
+      AND c."bucket" = 'key:' || p_prefix
+      AND c."minute" <= window_minute
+      AND (c."minute" < window_minute OR c."count" < p_key_limit)
+    RETURNING c."count"
+  ), of_keys AS (
+    UPDATE "team_counter" c
+    SET
+      "count" = CASE WHEN c."minute" = window_minute THEN c."count" + 1 ELSE 1 END,
+      "minute" = window_minute
+    FROM of_key
+    WHERE c."team_id" = of_team
+      AND c."bucket" = 'keys'
+      AND c."minute" <= window_minute
+      AND (c."minute" < window_minute OR c."count" < rate_limit_per_min)
+    RETURNING c."count"
+  )
+  SELECT of_key."count", of_keys."count"
+  INTO key_count, team_count
+  FROM of_key
+  LEFT JOIN of_keys ON true;
+  IF key_count IS NULL THEN
+    key_count := count_in_team(of_team, 'key:' || p_prefix, p_key_limit, window_minute);
+    window_minute := greatest(window_minute, (
+      SELECT c."minute"
+      FROM "team_counter" c
+      WHERE c."team_id" = of_team
+        AND c."bucket" = 'key:' || p_prefix
+    ));
+  END IF;
+  IF key_count IS NOT NULL AND team_count IS NULL THEN
+    team_count := count_in_team(of_team, 'keys', rate_limit_per_min, window_minute);
+    window_minute := greatest(window_minute, (
+      SELECT c."minute"
+      FROM "team_counter" c
+      WHERE c."team_id" = of_team
+        AND c."bucket" = 'keys'
+    ));
+    IF team_count IS NULL THEN
+      -- The key's row has been locked since it was counted, so this is still the same window.
+      UPDATE "team_counter" c
+      SET "count" = c."count" - 1
+      WHERE c."team_id" = of_team
+        AND c."bucket" = 'key:' || p_prefix;
+    END IF;
+  END IF;
+  IF window_minute > at_minute THEN reset_s := 60; END IF;
+  counted := team_count IS NOT NULL;
+  -- The tighter of the two is the one with less left, and of equals the smaller one.
+  IF key_count IS NULL THEN
+    bucket_limit := p_key_limit;
+    bucket_remaining := 0;
+  ELSIF team_count IS NULL THEN
+    bucket_limit := rate_limit_per_min;
+    bucket_remaining := 0;
+  ELSIF (p_key_limit - key_count, p_key_limit)
+    <= (rate_limit_per_min - team_count, rate_limit_per_min)
+  THEN
+    bucket_limit := p_key_limit;
+    bucket_remaining := p_key_limit - key_count;
+  ELSE
+    bucket_limit := rate_limit_per_min;
+    bucket_remaining := rate_limit_per_min - team_count;
+  END IF;
+END
+$$;
