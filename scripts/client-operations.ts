@@ -17,7 +17,7 @@ export async function clientOperations(document: oas31.OpenAPIObject): Promise<s
   const types = astToString(wanted).replaceAll(/(?<=[")]) \| \(?string\b(?: \| null\))?/g, (text) =>
     text.includes('null') ? ' | (string & {}) | null' : ' | (string & {})',
   );
-  return `// Written by \`npm run openapi\` from the declarations of the operations. Do not edit.
+  return `// Written by \`npm ci\` and \`npm run openapi\` from openapi.v1.json. Do not edit.
 
 ${types}
 /** Method and path of each operation, by the name that the client gives it. */

@@ -106,7 +106,7 @@ describe('openapi.v1.json', () => {
     expect(await readFile(join(root, 'openapi.v1.json'), 'utf8')).toBe(committedDocument());
   });
 
-  it('is what the client package knows (else: npm run openapi)', async () => {
+  it('is what the client package was made from (else: npm run openapi)', async () => {
     const document = JSON.parse(committedDocument()) as oas31.OpenAPIObject;
     const text = await readFile(join(root, 'src/client/operations.ts'), 'utf8');
     expect(text).toBe(await clientOperations(document));
