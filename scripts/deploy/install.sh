@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes a production install in the current folder, which holds the release. It needs of it
-# package.json, package-lock.json, .npmrc, tsconfig.json, prisma/, openapi.v1.json and what the admin
-# page is built from. It makes `node_modules` with what the API, the worker and the commands need, its own
-# Node included, the generated client in src/db/generated, and the admin page in build/. It takes
-# 190 MB instead of 1 GB.
+# package.json, package-lock.json, .npmrc, tsconfig.json, prisma/, openapi.v1.json and what the
+# admin page and the client's types are built from. It makes `node_modules` with what the API, the
+# worker and the commands need, its own Node included, the generated client in src/db/generated, and
+# the admin page in build/. It takes 190 MB instead of 1 GB.
 # The Dockerfile runs it, and so does a machine without containers. It needs npm and any Node from
 # version 20; afterwards neither is needed.
 set -eu
