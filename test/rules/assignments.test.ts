@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isCompletedByTraining } from '../../src/features/assignments/platform-rules.ts';
 import {
-  DIMENSIONS,
+  COMBINED,
   requireAllowed,
   requireSettableStatus,
   type Dimension,
@@ -30,7 +30,7 @@ describe('a combination', () => {
     blocked?: readonly Dimension[];
   }): void =>
     requireAllowed(COMBINATION, {
-      visible: DIMENSIONS.filter((dimension) => !facts.invisible?.includes(dimension)),
+      visible: COMBINED.filter((dimension) => !facts.invisible?.includes(dimension)),
       forbidden: facts.forbidden ?? null,
       blocked: (facts.blocked ?? []).map((dimension) => COMBINATION[dimension]),
     });

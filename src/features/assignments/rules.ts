@@ -7,7 +7,7 @@
  *  * A creation is checked in this order: the recipient exists, the entries are visible, no catalog
  *    rule forbids the combination, no policy blocks an entry. An entry is visible if it has the
  *    right kind and is released to the team or the team's own. If several dimensions fail the same
- *    check, the first one in the order of `DIMENSIONS` is reported.
+ *    check, the first one in the order of `COMBINED` is reported.
  *  * If a catalog rule forbids the combination, the first dimension that the rule names is
  *    reported.
  *  * An empty PATCH changes nothing and adds no audit entry.
@@ -17,8 +17,8 @@
 import { invalidField, ProblemError } from '../../core/problem.ts';
 
 /** The dimensions that an assignment combines, in the order in which problems are reported. */
-export const DIMENSIONS = ['situation', 'personality', 'industry'] as const;
-export type Dimension = (typeof DIMENSIONS)[number];
+export const COMBINED = ['situation', 'personality', 'industry'] as const;
+export type Dimension = (typeof COMBINED)[number];
 
 /** The id of an entry for each dimension. */
 export type Combination = Readonly<Record<Dimension, string>>;
@@ -44,7 +44,7 @@ export function requireSettableStatus(status: string): 'open' | 'done' {
  * combination, `vorgabe_gesperrt` if a policy of the recipient blocks an entry.
  */
 export function requireAllowed(combination: Combination, facts: CombinationFacts): void {
-  const invisible = DIMENSIONS.find((dimension) => !facts.visible.includes(dimension));
+  const invisible = COMBINED.find((dimension) => !facts.visible.includes(dimension));
   if (invisible) {
     const detail = `Unknown ${invisible}, or not visible to the team.`;
     throw new ProblemError('kombination_ungueltig', {
@@ -59,7 +59,7 @@ export function requireAllowed(combination: Combination, facts: CombinationFacts
       detail: 'The catalog forbids this combination.',
     });
   }
-  const blocked = DIMENSIONS.find((dimension) => facts.blocked.includes(combination[dimension]));
+  const blocked = COMBINED.find((dimension) => facts.blocked.includes(combination[dimension]));
   if (blocked)
     throw new ProblemError('vorgabe_gesperrt', {
       detail: `A policy of the recipient blocks the ${blocked}.`,
