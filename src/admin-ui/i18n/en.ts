@@ -1,4 +1,5 @@
 /** The texts of the page in English. `de.ts` has the type of this object. */
+import type { EventType } from '../../core/events.ts';
 
 const count = (n: number, one: string, many: string): string => (n === 1 ? one : many);
 
@@ -231,7 +232,7 @@ export const en = {
       'member.removed': 'Somebody left the team',
       'crm.sync.failed': 'The CRM could not be read',
       ping: 'Test event',
-    } as Readonly<Record<string, string>>,
+    } satisfies Record<EventType, string>,
     countEvents: (n: number) => count(n, '1 event', `${n} events`),
     description: 'Description',
     state: 'State',

@@ -10,7 +10,7 @@ import { Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { DeliveryTable } from './delivery-table.tsx';
-import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { PastResends, ResendDialog } from './resend.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 
@@ -87,10 +87,7 @@ function Filters({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
           <Filter
             label={t.deliveries.event}
             value={search.type}
-            options={[...SUBSCRIBABLE_EVENTS, 'ping'].map((one) => [
-              one,
-              t.webhooks.eventNames[one] ?? one,
-            ])}
+            options={[...SUBSCRIBABLE_EVENTS, 'ping'].map((one) => [one, nameOfEvent(t, one)])}
             onChange={(type) => set({ type })}
           />
           <Filter

@@ -5,6 +5,7 @@ import type { RouterOutputs } from '../lib/api.ts';
 import { Badge } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { nameOfEvent } from './event-types.ts';
 
 export type Delivery = RouterOutputs['admin']['deliveries']['list']['data'][number];
 
@@ -57,7 +58,7 @@ export function DeliveryTable({
       cell: ({ id, event_type: type }) => (
         <>
           <Link to="/deliveries/$deliveryId" params={{ deliveryId: id }} className="name">
-            {t.webhooks.eventNames[type ?? ''] ?? type}
+            {nameOfEvent(t, type ?? '')}
           </Link>
           <code className="sub">{type}</code>
         </>

@@ -10,6 +10,7 @@ import { announce } from '../ui/notice.tsx';
 import { Loaded, PageHead } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { DeliveryState, useExplanation } from './delivery-table.tsx';
+import { nameOfEvent } from './event-types.ts';
 
 type Detail = RouterOutputs['admin']['deliveries']['get'];
 
@@ -42,7 +43,7 @@ export function DeliveryPage() {
       {(data) => (
         <>
           <PageHead
-            title={t.deliveries.one(t.webhooks.eventNames[data.event_type ?? ''] ?? data.id)}
+            title={t.deliveries.one(nameOfEvent(t, data.event_type ?? data.id))}
             intro={<code>{data.id}</code>}
           >
             <Button

@@ -1,5 +1,5 @@
 import { useState, type FormEvent } from 'react';
-import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 import { useTexts } from '../i18n/language.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
@@ -75,7 +75,7 @@ export function EndpointForm({
             key={type}
             kind="checkbox"
             checked={events.includes(type)}
-            label={t.webhooks.eventNames[type] ?? type}
+            label={nameOfEvent(t, type)}
             hint={<code>{type}</code>}
             onChange={(checked) =>
               setEvents(checked ? [...events, type] : events.filter((one) => one !== type))

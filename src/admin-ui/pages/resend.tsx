@@ -13,7 +13,7 @@ import { Badge, Loaded } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
 import { TimeFilter, useTimes } from '../ui/time-filter.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
-import { SUBSCRIBABLE_EVENTS } from './event-types.ts';
+import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
 type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
 
@@ -89,7 +89,7 @@ export function ResendDialog({
       <Filter
         label={t.deliveries.event}
         value={eventType}
-        options={SUBSCRIBABLE_EVENTS.map((one) => [one, t.webhooks.eventNames[one] ?? one])}
+        options={SUBSCRIBABLE_EVENTS.map((one) => [one, nameOfEvent(t, one)])}
         onChange={setEventType}
       />
       <TimeFilter value={chosen} isRequired onChange={setChosen} />
@@ -183,9 +183,7 @@ function ResendTable({
                 {until === null
                   ? t.resend.since(format.moment(since))
                   : t.resend.range(format.moment(since), format.moment(until))}
-                {event !== null && (
-                  <small className="sub">{t.webhooks.eventNames[event] ?? event}</small>
-                )}
+                {event !== null && <small className="sub">{nameOfEvent(t, event)}</small>}
               </>
             ),
           },

@@ -7,6 +7,7 @@ import { Actions, Button } from '../ui/button.tsx';
 import { announce } from '../ui/notice.tsx';
 import { EndpointForm, type EndpointValues } from './endpoint-form.tsx';
 import type { Endpoint } from './endpoint-name.ts';
+import { nameOfEvent } from './event-types.ts';
 
 const LIST = api.v1.webhooks.listEndpoints;
 
@@ -79,7 +80,7 @@ export function WebhookSettings({
 function Values({ values }: { readonly values: EndpointValues }) {
   const t = useTexts();
   const { url, description, events } = values;
-  const names = events.map((type) => t.webhooks.eventNames[type] ?? type);
+  const names = events.map((type) => nameOfEvent(t, type));
   return (
     <ul>
       <li>

@@ -6,6 +6,7 @@ import { api } from '../lib/api.ts';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { Table, type Column } from '../ui/table.tsx';
 import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
+import { nameOfEvent } from './event-types.ts';
 
 /** Of how many deliveries the success rate of an endpoint is made. */
 export const RECENT = 100;
@@ -61,7 +62,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
           <summary>{t.webhooks.countEvents(events.length)}</summary>
           <ul>
             {events.map((event) => (
-              <li key={event}>{t.webhooks.eventNames[event] ?? event}</li>
+              <li key={event}>{nameOfEvent(t, event)}</li>
             ))}
           </ul>
         </details>
