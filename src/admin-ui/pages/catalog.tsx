@@ -61,54 +61,15 @@ function changeReleased(entries: Entry[], change: Release): Entry[] {
 /** Policies, and the entries that are released to the team. */
 export function CatalogPage() {
   const t = useTexts();
-  const cache = useQueryClient();
   const [memberId, setMemberId] = useState<string | undefined>();
   const entries = useQuery({ queryKey: ENTRIES, queryFn: readCatalog });
-  const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
   const release = useQuery(api.admin.team.release.get.queryOptions({}));
   const memberPolicy = useQuery({
     ...api.admin.team.memberPolicy.get.queryOptions({ member_id: memberId ?? '' }),
     enabled: memberId !== undefined,
   });
-  const onSuccess = () => announce(t.catalog.saved);
-  const onSettled = () => cache.invalidateQueries(api.admin.team.pathFilter());
-  const onUndone = () => announce(t.common.undone);
-  const blockedBy = optimisticBlock(memberId, onUndone);
-  // The lists are set as a whole. Reading them just before keeps what another admin has changed.
-  const block = useMutation({
-    ...blockedBy,
-    scope: SCOPE,
-    mutationFn: async ({ id, isBlocked }: Block) => {
-      const change = (blocked: readonly string[]) =>
-        isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id);
-      if (memberId === undefined) {
-        const { blocked } = await client.admin.team.policy.get.query({});
-        await client.admin.team.policy.set.mutate({ blocked: change(blocked) });
-      } else {
-        const who = { member_id: memberId };
-        const { blocked } = await client.admin.team.memberPolicy.get.query(who);
-        await client.admin.team.memberPolicy.set.mutate({ ...who, blocked: change(blocked) });
-      }
-    },
-    onSuccess,
-    onSettled,
-  });
-  const setRelease = useMutation({
-    ...optimistic(ENTRIES, changeReleased, onUndone),
-    scope: SCOPE,
-    mutationFn: async (change: Release) => {
-      const ids = (entries.data ?? []).filter(({ own }) => !own).map(({ id }) => id);
-      const now = await client.admin.team.release.get.query({});
-      const before = now.released === 'all' ? ids : now.released;
-      if (change === 'all') return client.admin.team.release.set.mutate({ released: 'all' });
-      if (change === 'some') return client.admin.team.release.set.mutate({ released: before });
-      const { id, isReleased } = change;
-      const released = isReleased ? [...before, id] : before.filter((one) => one !== id);
-      return client.admin.team.release.set.mutate({ released });
-    },
-    onSuccess,
-    onSettled,
-  });
+  const block = useBlock(memberId);
+  const setRelease = useRelease(entries.data ?? []);
   // What was chosen is shown at once, and taken back if the service refuses it.
   const asked = setRelease.isPending ? setRelease.variables : undefined;
   const released = typeof asked === 'string' ? asked : release.data?.released;
@@ -117,42 +78,8 @@ export function CatalogPage() {
     <>
       <PageHead title={t.catalog.title} intro={t.catalog.intro} />
       <FormProblem error={lastError(block, setRelease)} />
-      <div className="card">
-        <Group legend={t.catalog.release}>
-          <Choice
-            kind="radio"
-            name="release"
-            checked={hasAll}
-            label={t.catalog.releaseAll}
-            onChange={() => setRelease.mutate('all')}
-          />
-          <Choice
-            kind="radio"
-            name="release"
-            checked={released !== undefined && !hasAll}
-            label={t.catalog.releaseSome}
-            onChange={() => setRelease.mutate('some')}
-          />
-        </Group>
-      </div>
-      <div className="filters section">
-        <Field label={t.catalog.forWhom}>
-          {(props) => (
-            <select
-              {...props}
-              value={memberId ?? ''}
-              onChange={({ currentTarget }) => setMemberId(currentTarget.value || undefined)}
-            >
-              <option value="">{t.catalog.wholeTeam}</option>
-              {(members.data?.data ?? []).map((member) => (
-                <option key={member.id} value={member.id}>
-                  {nameOf(member)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-      </div>
+      <ReleaseChoice released={released} onChange={(change) => setRelease.mutate(change)} />
+      <MemberChoice memberId={memberId} onChange={setMemberId} />
       <Loaded query={entries}>
         {(data) => (
           <Entries
@@ -168,19 +95,133 @@ export function CatalogPage() {
   );
 }
 
-function Entries({
-  entries,
-  memberBlocked,
-  canRelease,
-  onBlock,
-  onRelease,
+/** What follows a change of policies or of what is released. */
+function useAfterChange() {
+  const t = useTexts();
+  const cache = useQueryClient();
+  return {
+    scope: SCOPE,
+    onSuccess: () => announce(t.catalog.saved),
+    onSettled: () => cache.invalidateQueries(api.admin.team.pathFilter()),
+    onUndone: () => announce(t.common.undone),
+  };
+}
+
+/** Blocks or allows an entry for a member, or without one for the whole team. */
+function useBlock(memberId: string | undefined) {
+  const { onUndone, ...after } = useAfterChange();
+  // The lists are set as a whole. Reading them just before keeps what another admin has changed.
+  return useMutation({
+    ...optimisticBlock(memberId, onUndone),
+    ...after,
+    mutationFn: async ({ id, isBlocked }: Block) => {
+      const change = (blocked: readonly string[]) =>
+        isBlocked ? [...blocked, id] : blocked.filter((one) => one !== id);
+      if (memberId === undefined) {
+        const { blocked } = await client.admin.team.policy.get.query({});
+        await client.admin.team.policy.set.mutate({ blocked: change(blocked) });
+      } else {
+        const who = { member_id: memberId };
+        const { blocked } = await client.admin.team.memberPolicy.get.query(who);
+        await client.admin.team.memberPolicy.set.mutate({ ...who, blocked: change(blocked) });
+      }
+    },
+  });
+}
+
+function useRelease(entries: readonly Entry[]) {
+  const { onUndone, ...after } = useAfterChange();
+  return useMutation({
+    ...optimistic(ENTRIES, changeReleased, onUndone),
+    ...after,
+    mutationFn: async (change: Release) => {
+      const ids = entries.filter(({ own }) => !own).map(({ id }) => id);
+      const now = await client.admin.team.release.get.query({});
+      const before = now.released === 'all' ? ids : now.released;
+      if (change === 'all') return client.admin.team.release.set.mutate({ released: 'all' });
+      if (change === 'some') return client.admin.team.release.set.mutate({ released: before });
+      const { id, isReleased } = change;
+      const released = isReleased ? [...before, id] : before.filter((one) => one !== id);
+      return client.admin.team.release.set.mutate({ released });
+    },
+  });
+}
+
+function ReleaseChoice({
+  released,
+  onChange,
 }: {
-  readonly entries: readonly Entry[];
+  /** `all`, or anything else for some of them; undefined while it is read. */
+  readonly released: 'some' | 'all' | readonly string[] | undefined;
+  readonly onChange: (change: 'all' | 'some') => void;
+}) {
+  const t = useTexts();
+  return (
+    <div className="card">
+      <Group legend={t.catalog.release}>
+        <Choice
+          kind="radio"
+          name="release"
+          checked={released === 'all'}
+          label={t.catalog.releaseAll}
+          onChange={() => onChange('all')}
+        />
+        <Choice
+          kind="radio"
+          name="release"
+          checked={released !== undefined && released !== 'all'}
+          label={t.catalog.releaseSome}
+          onChange={() => onChange('some')}
+        />
+      </Group>
+    </div>
+  );
+}
+
+function MemberChoice({
+  memberId,
+  onChange,
+}: {
+  readonly memberId: string | undefined;
+  readonly onChange: (memberId: string | undefined) => void;
+}) {
+  const t = useTexts();
+  const members = useQuery(api.v1.members.list.queryOptions({ limit: 200 }));
+  return (
+    <div className="filters section">
+      <Field label={t.catalog.forWhom}>
+        {(props) => (
+          <select
+            {...props}
+            value={memberId ?? ''}
+            onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
+          >
+            <option value="">{t.catalog.wholeTeam}</option>
+            {(members.data?.data ?? []).map((member) => (
+              <option key={member.id} value={member.id}>
+                {nameOf(member)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </div>
+  );
+}
+
+interface Policies {
   /** What the policy of the chosen member blocks; null for the team's own policy. */
   readonly memberBlocked: readonly string[] | null;
   readonly canRelease: boolean;
   readonly onBlock: (id: string, isBlocked: boolean) => void;
   readonly onRelease: (id: string, isReleased: boolean) => void;
+}
+
+function Entries({
+  entries,
+  ...policies
+}: Policies & {
+  readonly entries: readonly Entry[];
 }) {
   const t = useTexts();
   const [kind, setKind] = useState<Entry['kind'] | undefined>();
@@ -191,8 +232,51 @@ function Entries({
       (kind === undefined || entry.kind === kind) &&
       `${entry.name ?? ''} ${entry.id}`.toLowerCase().includes(wanted),
   );
+  const columns = useColumns(policies);
+  if (entries.length === 0) return <Empty title={t.catalog.empty} />;
+  return (
+    <>
+      <div className="filters" role="search" aria-label={t.common.filters}>
+        <Field label={t.catalog.search}>
+          {(props) => (
+            <input
+              {...props}
+              type="search"
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Filter
+          label={t.catalog.kind}
+          value={kind}
+          options={KINDS.map((one) => [one, t.catalog.kinds[one]])}
+          onChange={setKind}
+        />
+      </div>
+      {shown.length === 0 ? (
+        <Empty title={t.common.nothingMatches} />
+      ) : (
+        <>
+          <Table caption={t.catalog.title} columns={columns} rows={shown} keyOf={({ id }) => id} />
+          <p className="hint after" role="status">
+            {t.common.shown(shown.length)}
+          </p>
+        </>
+      )}
+    </>
+  );
+}
+
+function useColumns({
+  memberBlocked,
+  canRelease,
+  onBlock,
+  onRelease,
+}: Policies): readonly Column<Entry>[] {
+  const t = useTexts();
   const labelOf = ({ name, id }: Entry) => name ?? id;
-  const columns: Column<Entry>[] = [
+  return [
     {
       label: t.catalog.name,
       kind: 'main',
@@ -238,37 +322,4 @@ function Entries({
       },
     },
   ];
-  if (entries.length === 0) return <Empty title={t.catalog.empty} />;
-  return (
-    <>
-      <div className="filters" role="search" aria-label={t.common.filters}>
-        <Field label={t.catalog.search}>
-          {(props) => (
-            <input
-              {...props}
-              type="search"
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-        <Filter
-          label={t.catalog.kind}
-          value={kind}
-          options={KINDS.map((one) => [one, t.catalog.kinds[one]])}
-          onChange={setKind}
-        />
-      </div>
-      {shown.length === 0 ? (
-        <Empty title={t.common.nothingMatches} />
-      ) : (
-        <>
-          <Table caption={t.catalog.title} columns={columns} rows={shown} keyOf={({ id }) => id} />
-          <p className="hint after" role="status">
-            {t.common.shown(shown.length)}
-          </p>
-        </>
-      )}
-    </>
-  );
 }
