@@ -24,6 +24,7 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 const ONE = statement<{ one: number }>('roundTrips.one', 'select 1 as one');
 /** Authentication, and beside it one statement. */
@@ -46,6 +47,7 @@ beforeAll(async () => {
   // One connection of each kind: a request may begin its read beside its authentication, but holds
   // no second connection of a kind.
   db = openDatabase({
+    wire: TEST_WIRE,
     url: counter.url,
     poolMax: 1,
     // A slow statement is begun again, which is one more.

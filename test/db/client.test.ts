@@ -5,6 +5,7 @@ import { statement, type Tx } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 /** The field with the constraint is empty if the row is in a shard. */
 const TEAM_ID_CHECK = expect.stringContaining('violates check constraint "team_id_check"');
@@ -32,7 +33,12 @@ const SLEEPING = `select from pg_stat_activity
 let db: Database;
 beforeAll(async () => {
   const database = await createTestDatabase();
-  db = openDatabase({ url: database.url, poolMax: POOL_MAX, onError: () => undefined });
+  db = openDatabase({
+    wire: TEST_WIRE,
+    url: database.url,
+    poolMax: POOL_MAX,
+    onError: () => undefined,
+  });
   return async () => {
     await db.close();
     await database.drop();

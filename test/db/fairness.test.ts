@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countWaiting, holdLock } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 /** As in production: 2 and 2 connections are shared, 3 are for slow statements. */
 const POOL_MAX = 16;
@@ -46,6 +47,7 @@ beforeAll(async () => {
 
 function open(options: Partial<Parameters<typeof openDatabase>[0]> = {}): Database {
   return openDatabase({
+    wire: TEST_WIRE,
     url: database.url,
     poolMax: POOL_MAX,
     onError: () => undefined,

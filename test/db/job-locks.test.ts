@@ -8,6 +8,7 @@ import { keepJobLocks, type JobLocks } from '../../src/db/jobs/job-locks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 interface Pool {
   readonly locks: JobLocks;
@@ -36,7 +37,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   client = new Client({ connectionString: database.url });
   await client.connect();
-  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 4, onError: () => undefined });
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
 });
 

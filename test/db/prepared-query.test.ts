@@ -4,8 +4,9 @@ import type pg from 'pg';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { statement, type Statement } from '../../src/db/statement.ts';
 import { ask } from '../../src/db/wire/ask.ts';
-import { wireTo } from '../../src/db/wire/query-group.ts';
+import { senderOn } from '../../src/db/wire/wire.ts';
 import { openTestConnection } from '../support/connection.ts';
+import { TEST_WIRE, testWire } from '../support/wire.ts';
 
 interface Kinds {
   readonly text: string;
@@ -48,7 +49,7 @@ beforeEach(() => {
 });
 
 const run = <Row>(what: Statement<Row>, values: readonly unknown[], on = client): Promise<Row[]> =>
-  ask(wireTo(on), { what, values, observe: () => undefined });
+  ask(senderOn(testWire, on), { what, values, observe: () => undefined });
 const row = (number: number, text: string | null = 'x') => ({
   text,
   number,
@@ -61,7 +62,8 @@ test('the columns are described at the first execution only', async () => {
   expect(await run(KINDS, ['x', 2])).toEqual([row(1), row(2)]);
   expect(await run(KINDS, [null, 1])).toEqual([row(1, null)]);
   expect(await run(KINDS, ['x', 0])).toEqual([]);
-  expect(described).toBe(1);
+  // The plain wire has pg's own queries, which are described at each execution.
+  if (TEST_WIRE === 'fast') expect(described).toBe(1);
 });
 
 test('executions that travel together each get their own rows', async () => {
@@ -95,7 +97,7 @@ test('an error of an execution changes nothing for the next one', async () => {
   await expect(run(DIVIDE, [0])).rejects.toThrow('division by zero');
   expect(await run(DIVIDE, [6])).toEqual([{ result: 1 }]);
   expect(await run(DIVIDE, [1])).toEqual([{ result: 6 }]);
-  expect(described).toBe(0);
+  if (TEST_WIRE === 'fast') expect(described).toBe(0);
 });
 
 test('a value that cannot be read rejects its own execution only', async () => {

@@ -7,6 +7,7 @@ import { retryAfterOf, toProblem } from '../../src/http/api/problem-response.ts'
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
 const FAIL = statement('test.fail', 'select fail($1)');
@@ -30,7 +31,12 @@ beforeAll(async () => {
        perform raise_state('53100');
      end $$`,
   );
-  db = openDatabase({ url: api.databaseUrl, poolMax: 1, onError: () => undefined });
+  db = openDatabase({
+    wire: TEST_WIRE,
+    url: api.databaseUrl,
+    poolMax: 1,
+    onError: () => undefined,
+  });
   return () => db.close();
 });
 
@@ -110,7 +116,12 @@ describe('a request', () => {
 
 test('a statement of Prisma that gets no connection is unavailable, like any other', async () => {
   const nowhere = api.databaseUrl.replace(/:\d+\//, ':1/');
-  const cutOff = openDatabase({ url: nowhere, poolMax: 4, onError: () => undefined });
+  const cutOff = openDatabase({
+    wire: TEST_WIRE,
+    url: nowhere,
+    poolMax: 4,
+    onError: () => undefined,
+  });
   onTestFinished(() => cutOff.close());
   const error: unknown = await cutOff
     .forCaller({ share: 'team_a' })

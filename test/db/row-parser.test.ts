@@ -3,8 +3,9 @@ import type pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { statement } from '../../src/db/statement.ts';
 import { ask } from '../../src/db/wire/ask.ts';
-import { wireTo } from '../../src/db/wire/query-group.ts';
+import { senderOn } from '../../src/db/wire/wire.ts';
 import { openTestConnection } from '../support/connection.ts';
+import { testWire } from '../support/wire.ts';
 
 const ECHO = statement<{ a: string | null; b: string | null; c: string | null }>(
   'rowParser.echo',
@@ -24,7 +25,8 @@ type Texts = readonly [string | null, string | null, string | null];
 /** Sends the rows to Postgres and back, twice: the second time their columns are known. */
 async function echoTwice(rows: readonly Texts[]): Promise<Texts[]> {
   const values = [0, 1, 2].map((place) => rows.map((row) => row[place]));
-  const echo = () => ask(wireTo(client), { what: ECHO, values, observe: () => undefined });
+  const echo = () =>
+    ask(senderOn(testWire, client), { what: ECHO, values, observe: () => undefined });
   return [...(await echo()), ...(await echo())].map(({ a, b, c }) => [a, b, c]);
 }
 

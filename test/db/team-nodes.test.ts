@@ -4,6 +4,7 @@ import type { Queries } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 const isOnCitus = inject('testWorkerUrls').length > 0;
 
@@ -17,7 +18,7 @@ const ask: Queries['query'] = (what, values) => {
 
 beforeAll(async () => {
   const database = await createTestDatabase();
-  db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 4, onError: () => undefined });
   return async () => {
     await db.close();
     await database.drop();

@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../../src/db/connections/database.t
 import { createTestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 const WRITE = statement('tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
 const READ = statement<{ n: number }>('tx.read', 'select n from written order by n');
@@ -34,7 +35,7 @@ beforeAll(async () => {
   return () => database.drop();
 });
 beforeEach(async () => {
-  db = openDatabase({ url, poolMax: 1, onError: () => undefined });
+  db = openDatabase({ wire: TEST_WIRE, url, poolMax: 1, onError: () => undefined });
   await db.pool.query(
     'create table if not exists written (n int primary key, data jsonb); truncate written',
   );
@@ -173,7 +174,12 @@ describe.each(['new to its connection', 'known there'])('a BEGIN that is %s', (k
     ],
   ])('and is cancelled, as the caller hangs up, leaves nothing of %s', async (_what, work) => {
     const proxy = await startPostgresProxy(url);
-    const behind = openDatabase({ url: proxy.url, poolMax: 1, onError: () => undefined });
+    const behind = openDatabase({
+      wire: TEST_WIRE,
+      url: proxy.url,
+      poolMax: 1,
+      onError: () => undefined,
+    });
     onTestFinished(async () => {
       await behind.close();
       await proxy.stop();

@@ -5,6 +5,7 @@ import { statement } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { LARGE_BYTES, takeTurn } from '../../src/db/wire/turns.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 const TEXT = `select repeat('x', $1::int) as text`;
 const PREPARED = statement<{ text: string }>('turns.prepared', TEXT);
@@ -32,7 +33,12 @@ test('one begins in each turn, also those that come meanwhile', async () => {
 
 test.each([PREPARED, SEARCH])('$name: a large result waits, a small one does not', async (what) => {
   const database = await createTestDatabase();
-  const db = openDatabase({ url: database.url, poolMax: 2, onError: () => undefined });
+  const db = openDatabase({
+    wire: TEST_WIRE,
+    url: database.url,
+    poolMax: 2,
+    onError: () => undefined,
+  });
   try {
     const ask = async (length: number): Promise<string | undefined> =>
       (await db.query(what, [length]))[0]?.text;

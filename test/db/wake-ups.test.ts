@@ -12,6 +12,7 @@ import { record, type ChangeRecord } from '../../src/db/outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 let database: TestDatabase;
 let client: Client;
@@ -35,7 +36,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+  db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 8, onError: () => undefined });
   await client.query('delete from pending_job; delete from graphile_worker._private_jobs');
   await client.query('delete from event');
   heard = [];
@@ -104,7 +105,7 @@ describe('a wake-up', () => {
     await db.close();
     await hearAll();
     expect(heard).toEqual(['wake_jobs']);
-    db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+    db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 8, onError: () => undefined });
   });
 
   test('says if there are only events, but not if a delivery is due, too', async () => {
@@ -130,7 +131,12 @@ describe('a wake-up', () => {
       expect(await seen.at(-1)).toBe(round);
       // A process without wake-ups just before, so that this one is not gathered with the next.
       await db.close();
-      db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+      db = openDatabase({
+        wire: TEST_WIRE,
+        url: database.url,
+        poolMax: 8,
+        onError: () => undefined,
+      });
     }
     client.off('notification', look);
   });
@@ -146,7 +152,7 @@ describe('a wake-up', () => {
     expect(heard.length).toBeGreaterThan(1);
     // Besides the first one, and that of `hearAll`. A timer may be a millisecond early.
     expect(heard.length - 2).toBeLessThanOrEqual(tookMs / (GATHER_MS - 1));
-    db = openDatabase({ url: database.url, poolMax: 8, onError: () => undefined });
+    db = openDatabase({ wire: TEST_WIRE, url: database.url, poolMax: 8, onError: () => undefined });
   });
 });
 

@@ -5,6 +5,7 @@ import { statement } from '../../src/db/client.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
+import { TEST_WIRE } from '../support/wire.ts';
 
 const ECHO = statement<{ value: string }>('test.echo', 'select $1::text as value');
 const SLEEP = statement<{ slept: string }>('test.sleep', 'select pg_sleep($1)::text as slept');
@@ -22,7 +23,7 @@ afterEach(() => {
 
 function open(answerTimeoutMs: number, url = database.url): Database {
   const options = { url, poolMax: POOL_MAX, answerTimeoutMs, onError: () => undefined };
-  const db = openDatabase(options);
+  const db = openDatabase({ wire: TEST_WIRE, ...options });
   onTestFinished(() => db.close());
   return db;
 }

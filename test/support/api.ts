@@ -24,6 +24,7 @@ import { findFreePort } from './ports.ts';
 import { requireDocumentedResponse, type ApiResponse } from './response-contract.ts';
 
 export type { ApiResponse } from './response-contract.ts';
+import { TEST_WIRE } from './wire.ts';
 
 /** The `APP_SECRET` of tests, also of the processes that they start. */
 export const TEST_APP_SECRET = 'a secret of the tests, long enough to be one';
@@ -130,6 +131,7 @@ export async function startTestApi(options: TestApiOptions): Promise<TestApi> {
   const database = options.database ?? (await createTestDatabase());
   const { quickStatementMs } = options;
   const db = openDatabase({
+    wire: TEST_WIRE,
     url: database.url,
     poolMax: 16,
     onError: () => undefined,

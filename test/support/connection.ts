@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { openPool } from '../../src/db/connections/pool.ts';
 import { startWatchdog } from '../../src/db/connections/watchdog.ts';
 import { createTestDatabase } from './database.ts';
+import { testWire } from './wire.ts';
 
 /** A connection as the service opens it, to a database of its own. */
 export interface TestConnection {
@@ -14,6 +15,7 @@ export async function openTestConnection(statementTimeoutMs: number): Promise<Te
   const database = await createTestDatabase();
   const watchdog = startWatchdog(5_000);
   const { pool, connect } = openPool({
+    wire: testWire,
     url: database.url,
     max: 1,
     statementTimeoutMs,

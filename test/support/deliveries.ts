@@ -9,6 +9,7 @@ import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { startLoops } from '../../src/delivery/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
+import { TEST_WIRE } from './wire.ts';
 
 /** The waits between attempts that the API documents, in seconds. */
 export const RETRY_DELAYS_S = [60, 300, 1800, 7200, 21_600, 43_200, 86_400];
@@ -61,7 +62,13 @@ export async function startDeliveries(
   const logged: string[] = [];
   const route = options.route ?? ((url: string) => url);
   const open = (url: string) =>
-    openDatabase({ url: route(url), poolMax: 4, onError: () => undefined, statementTimeoutMs });
+    openDatabase({
+      wire: TEST_WIRE,
+      url: route(url),
+      poolMax: 4,
+      onError: () => undefined,
+      statementTimeoutMs,
+    });
   const db = open(api.databaseUrl);
   const sender = createSender({ allowPrivateTargets, lookup, timeoutMs });
   const loops = await startLoops({

@@ -11,6 +11,7 @@ import { holdLock, untilWaiting } from './locks.ts';
 import { writeInAnyOrder } from './shards.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 import { readWrittenColumns } from './written-columns.ts';
+import { TEST_WIRE } from './wire.ts';
 
 export interface TwinStores {
   readonly db: Database;
@@ -62,7 +63,12 @@ async function open(): Promise<Opened> {
   // Mutation testing runs a file many times in one process, and loads the twins only once.
   const share = globalThis.__shared ?? ((_name, make) => make());
   const { database, tables } = await share('twins', load);
-  const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  const db = openDatabase({
+    wire: TEST_WIRE,
+    url: database.url,
+    poolMax: 4,
+    onError: () => undefined,
+  });
   const databaseUrl = database.url;
   const restoring = [
     ...Array.from(tables.keys(), (name) => `delete from public.${name}`),
@@ -109,7 +115,12 @@ async function open(): Promise<Opened> {
 async function load(): Promise<{ database: TestDatabase; tables: ReadonlyMap<string, string> }> {
   const database = await createTestDatabase();
   await loadTestSeed(database, twinSeed());
-  const db = openDatabase({ url: database.url, poolMax: 4, onError: () => undefined });
+  const db = openDatabase({
+    wire: TEST_WIRE,
+    url: database.url,
+    poolMax: 4,
+    onError: () => undefined,
+  });
   await addTwinRows(db, 'http://127.0.0.1:9');
   const tables = await copyTables(db.pool);
   await db.close();

@@ -4,7 +4,10 @@ import { isPatient, type Caller } from '../caller.ts';
 import { createTeamNodes } from '../citus/team-nodes.ts';
 import { withFirst, type Db, type Queries, type Tx } from '../client.ts';
 import type { Statement } from '../statement.ts';
-import { ask, type Observe, type Wire } from '../wire/ask.ts';
+import { ask, type Observe } from '../wire/ask.ts';
+import { fastWire } from '../wire/fast-wire.ts';
+import { plainWire } from '../wire/plain-wire.ts';
+import type { Sender, WireMode } from '../wire/wire.ts';
 import { openPool } from './pool.ts';
 import { FIND_OWN_NAME } from './poolers.ts';
 import { OffersPrisma, openPrisma, prismaFor, type PrismaScope } from './prisma.ts';
@@ -73,6 +76,8 @@ export interface DatabaseOptions {
   /** Called with a statement of `slowStatementMs` or more (0.5 s by default). */
   readonly onSlow?: (slow: SlowStatement) => void;
   readonly slowStatementMs?: number;
+  /** How statements are sent (`wire/README.md`); `fast` by default. */
+  readonly wire?: WireMode;
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -89,7 +94,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   const counts = divideConnections(options.poolMax);
   let hasLostStatement = false;
   const watchdog = startWatchdog(options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS);
+  const wire = options.wire === 'plain' ? plainWire : fastWire;
   const connections = openPool({
+    wire,
     url: options.url,
     max: counts.common + counts.quick + counts.slow + counts.transactions,
     statementTimeoutMs: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
@@ -101,6 +108,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const common = openNodeConnections(connections, counts.common);
   const statements = openSingleStatements({
+    wire,
     connections,
     watchdog,
     quickMs: options.quickStatementMs ?? QUICK_STATEMENT_MS,
@@ -108,11 +116,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const scope = new AsyncLocalStorage<PrismaScope>();
   const prisma = openPrisma({
+    wire,
     pool: connections.pool,
     scope,
     runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
   });
-  const limits = { connections, watchdog };
+  const limits = { wire, connections, watchdog };
   const observeFor = alsoTrace(
     createSlowReport(
       options.slowStatementMs ?? SLOW_STATEMENT_MS,
@@ -121,11 +130,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   );
   const askBy =
     (observe: Observe) =>
-    <Row>(wire: Wire, what: Statement<Row>, values: readonly unknown[]) =>
-      ask(wire, { what, values, observe });
+    <Row>(sender: Sender, what: Statement<Row>, values: readonly unknown[]) =>
+      ask(sender, { what, values, observe });
   const queryFor = (caller: Caller): Db['query'] => {
     const askOn = askBy(observeFor(caller));
-    return (what, values) => statements.run(caller, (wire) => askOn(wire, what, values));
+    return (what, values) => statements.run(caller, (sender) => askOn(sender, what, values));
   };
   const askCommon = askBy(observeFor(THE_PROCESS));
   const sendCommon =
@@ -135,7 +144,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const queryBy =
     (run: ReturnType<typeof sendCommon>): Db['query'] =>
     (what, values) =>
-      run((wire) => askCommon(wire, what, values));
+      run((sender) => askCommon(sender, what, values));
   const own = withFirst(queryBy(sendCommon(null)));
   const nodes = createTeamNodes(own);
   /** Work in the background has no node: it is for many teams. */
@@ -145,6 +154,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));
   const transactions = openTransactions({
+    wire,
     connections,
     watchdog,
     scope,
@@ -178,8 +188,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         null,
         async (client) =>
           connections.isPooled(client) &&
-          (await runLimited(limits, client, (wire) => askCommon(wire, FIND_OWN_NAME, []))).length >
-            0,
+          (await runLimited(limits, client, (sender) => askCommon(sender, FIND_OWN_NAME, [])))
+            .length > 0,
       );
       return hasLostStatement;
     },

@@ -1,10 +1,8 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { rethrow, standbyError } from '../errors.ts';
 import { statement } from '../statement.ts';
-import { describeAlways, PreparedQuery, type WireQuery } from '../wire/prepared-query.ts';
-import { poolToPrimary } from '../wire/primary-client.ts';
 import { textTypes } from '../wire/types.ts';
-import { isPooled, watchStatements } from './poolers.ts';
+import type { Outgoing, Wire } from '../wire/wire.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** The connections of a process. */
@@ -22,12 +20,13 @@ export interface ConnectionPool {
    * What must come before the statements of each transaction on this connection, a single statement
    * included. Nothing, if the server limits the time of its statements by itself.
    */
-  limitsFor(client: pg.PoolClient, statementTimeoutMs?: number): readonly WireQuery[];
+  limitsFor(client: pg.PoolClient, statementTimeoutMs?: number): readonly Outgoing[];
   /** Whether the connection leads to a pooler. */
   isPooled(client: pg.PoolClient): boolean;
 }
 
 export interface PoolOptions {
+  readonly wire: Wire;
   readonly url: string;
   readonly max: number;
   readonly statementTimeoutMs: number;
@@ -57,7 +56,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
  * transaction sets them for itself, and a single statement shares a Sync with them.
  */
 export function openPool(options: PoolOptions): ConnectionPool {
-  const { url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;
+  const { wire, url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;
   const limited = new WeakSet<pg.ClientBase>();
   const pooled = new WeakSet<pg.ClientBase>();
   const limits = {
@@ -68,26 +67,21 @@ export function openPool(options: PoolOptions): ConnectionPool {
     const session = await watchdog.guard(client, readSession(client));
     // A pooler's report of it may be old.
     if (session.isStandby) throw standbyError();
-    if (isPooled(client, session.pid)) {
-      pooled.add(client);
-      describeAlways(client);
-    }
-    if (session.limitMs > 0 && session.limitMs <= statementTimeoutMs) limited.add(client);
+    const hasLimits = session.limitMs > 0 && session.limitMs <= statementTimeoutMs;
+    if (hasLimits) limited.add(client);
+    if (wire.welcome(client, { pid: session.pid, hasLimits })) pooled.add(client);
   };
-  const pool = new pg.Pool({
-    ...poolToPrimary(url),
+  const config: pg.PoolConfig = {
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 0,
-    // Lets the statements of a transaction share a round trip.
-    pipeline: true,
     types: textTypes,
     ...limits,
     // The pool waits for the promise, which its types do not say.
     onConnect: check as (client: pg.ClientBase) => void,
-  } as pg.PoolConfig);
+  };
+  const pool = wire.openPool({ url, config, onLostStatement });
   pool.on('error', onError);
-  pool.on('connect', (client) => watchStatements(client, onLostStatement));
   const connect = async (): Promise<pg.PoolClient> => {
     try {
       return await pool.connect();
@@ -116,7 +110,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
       if (limited.has(client)) return [];
       const values = [ms, IDLE_IN_TRANSACTION_TIMEOUT_MS];
       // If it fails, so does what comes behind it.
-      return [new PreparedQuery(LIMIT, values, () => undefined, false)];
+      return [wire.prepare(LIMIT, values, () => undefined, false)];
     },
     isPooled: (client) => pooled.has(client),
   };

@@ -3,23 +3,9 @@
  * statements from server to server (PgBouncer 1.21 and newer, for instance). What listens or holds
  * session locks needs a direct connection, because a pooler gives the session to others.
  */
-import type pg from 'pg';
 import { statement } from '../statement.ts';
+import { isPooled } from '../wire/pooled.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
-
-/** What pg knows about a connection and does not declare in its types. */
-interface Parts {
-  /** The server's process, as it was told with the login. A pooler tells a number of its own. */
-  readonly processID: number | null;
-  readonly connection: {
-    on(event: 'errorMessage', listener: (error: { readonly code?: string }) => void): void;
-  };
-}
-
-/** Whether a connection leads to a pooler. `serverPid` is what the server says about itself. */
-export function isPooled(client: pg.ClientBase, serverPid: number): boolean {
-  return partsOf(client).processID !== serverPid;
-}
 
 /** Returns the error for an operator who has put a pooler before `who`. */
 export function poolerError(who: string): Error {
@@ -51,19 +37,6 @@ export async function requireDirectAt(databaseUrl: string, who: string): Promise
 }
 
 /**
- * SQLSTATEs of a prepared statement that the server does not have, or has already. Neither can
- * happen on a connection of our own, for pg prepares each statement once.
- */
-const LOST_STATEMENT = new Set(['26000', '42P05']);
-
-/** Calls `onLost` when the server does not know what was prepared on this connection. */
-export function watchStatements(client: pg.ClientBase, onLost: () => void): void {
-  partsOf(client).connection.on('errorMessage', ({ code = '' }) => {
-    if (LOST_STATEMENT.has(code)) onLost();
-  });
-}
-
-/**
  * A row if the server knows this statement by our own name for it. A pooler that follows statements
  * gives them names of its own.
  */
@@ -73,7 +46,3 @@ export const FIND_OWN_NAME = statement(
    from pg_prepared_statements
    where name = 'poolers.findOwnName'`,
 );
-
-function partsOf(client: pg.ClientBase): Parts {
-  return client as unknown as Parts;
-}

@@ -1,10 +1,10 @@
 import type { AsyncLocalStorage } from 'node:async_hooks';
 import { PrismaPg } from '@prisma/adapter-pg';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Caller } from '../caller.ts';
 import { PrismaClient } from '../generated/client.ts';
 import { sendBy, type Sendable } from '../wire/ask.ts';
-import { WireQuery } from '../wire/prepared-query.ts';
+import type { Wire } from '../wire/wire.ts';
 import type { Send } from './single-statements.ts';
 import { traced } from './traced-statements.ts';
 
@@ -17,10 +17,12 @@ export interface PrismaScope {
 
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
 export function openPrisma({
+  wire,
   pool,
   scope,
   runAlone,
 }: {
+  readonly wire: Wire;
   readonly pool: pg.Pool;
   readonly scope: AsyncLocalStorage<PrismaScope>;
   /** Runs a statement outside a transaction. Without a caller it is the process's own. */
@@ -28,14 +30,14 @@ export function openPrisma({
 }): PrismaClient {
   const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const current = scope.getStore();
-    const make = (): Sendable<pg.QueryResult> => toSendable(config);
+    const make = (): Sendable<pg.QueryResult> => toSendable(wire, config);
     const asked = current?.ask
       ? current.ask(make)
-      : runAlone(current?.caller, (wire) => sendBy(wire, make()));
+      : runAlone(current?.caller, (sender) => sendBy(sender, make()));
     return traced(current?.caller, config.text, asked);
   };
-  // PrismaPg needs a pg.Pool. This is our pool with `query` replaced.
-  const routed = Object.create(pool, { query: { value: query } }) as pg.Pool;
+  // PrismaPg needs a pg.Pool. This one has no connections and passes on what it is asked.
+  const routed = Object.assign(new pg.Pool(), { query, connect: () => pool.connect() });
   const refuse = (): never => {
     throw new Error('use findFirst: Prisma merges concurrent findUnique calls across transactions');
   };
@@ -77,9 +79,9 @@ export class OffersPrisma {
 }
 
 /** A statement of Prisma's, which is planned at each call. */
-function toSendable(config: pg.QueryConfig): Sendable<pg.QueryResult> {
+function toSendable(wire: Wire, config: pg.QueryConfig): Sendable<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
-  const query = new WireQuery(config, config.values ?? [], (error, result) =>
+  const query = wire.fromConfig(config, (error, result) =>
     error ? reject(error) : resolve(result),
   );
   return { query, result: promise };

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { isPooled } from '../wire/pooled.ts';
 import { PrimaryClient } from '../wire/primary-client.ts';
-import { isPooled, poolerError } from './poolers.ts';
+import { poolerError } from './poolers.ts';
 
 /**
  * An advisory lock that this process holds in a session of its own. It shows others that the

@@ -10,16 +10,15 @@
 import type pg from 'pg';
 import { hungUp, isPatient, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
-import type { Wire } from '../wire/ask.ts';
-import { cancelOnHangUp } from '../wire/cancel.ts';
-import { wireTo } from '../wire/query-group.ts';
+import { senderOn, type Sender, type Wire } from '../wire/wire.ts';
 import { createFairQueue, halfOf } from './fair-queue.ts';
+import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { openNodeConnections } from './shared-connections.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** Sends a statement. May be called a second time, on another connection. */
-export type Send<T> = (wire: Wire) => Promise<T>;
+export type Send<T> = (sender: Sender) => Promise<T>;
 
 export interface SingleStatements {
   run<T>(caller: Caller, send: Send<T>): Promise<T>;
@@ -37,12 +36,14 @@ const DEPTH = 32;
 const QUICK_PER_TEAM = 4;
 
 export function openSingleStatements({
+  wire,
   connections,
   watchdog,
   quickMs,
   quick,
   slow,
 }: {
+  readonly wire: Wire;
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   /** How long a statement may take on a shared connection. */
@@ -59,12 +60,12 @@ export function openSingleStatements({
   const slowTeams = createSlowTeams();
   const runQuick = <T>(caller: Caller, send: Send<T>): Promise<T> =>
     shared.run(caller.node ?? null, (client) =>
-      runLimited({ connections, watchdog, ms: quickMs }, client, send),
+      runLimited({ wire, connections, watchdog, ms: quickMs }, client, send),
     );
   const runSlow = async <T>(caller: Caller, send: Send<T>): Promise<T> => {
     await slowQueue.enter(caller);
     try {
-      return await runAlone({ connections, watchdog }, caller, send);
+      return await runAlone({ wire, connections, watchdog }, caller, send);
     } finally {
       slowQueue.leave(caller);
     }
@@ -92,6 +93,7 @@ export function openSingleStatements({
 }
 
 interface Limits {
+  readonly wire: Wire;
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   readonly ms?: number;
@@ -100,7 +102,7 @@ interface Limits {
 /** Runs a statement on a connection of its own, and cancels it when the caller hangs up. */
 async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): Promise<T> {
   const client = await limits.connections.connect();
-  const hangUp = cancelOnHangUp(client, signal);
+  const hangUp = cancelOnHangUp(() => limits.wire.cancel(client), signal);
   let broken = false;
   try {
     return await runLimited(limits, client, send);
@@ -118,11 +120,11 @@ async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): P
  * `ms` it is the process's limit.
  */
 export function runLimited<T>(
-  { connections, watchdog, ms }: Limits,
+  { wire, connections, watchdog, ms }: Limits,
   client: pg.PoolClient,
   send: Send<T>,
 ): Promise<T> {
-  return watchdog.guard(client, send(wireTo(client, connections.limitsFor(client, ms))));
+  return watchdog.guard(client, send(senderOn(wire, client, connections.limitsFor(client, ms))));
 }
 
 /** Remembers which teams have had a slow statement lately. */

@@ -14,8 +14,7 @@ import type pg from 'pg';
 import { isConnectionBroken, isFollowUp, rethrow } from '../errors.ts';
 import { statement } from '../statement.ts';
 import { toQuery, type Observe, type Sendable } from '../wire/ask.ts';
-import { PreparedQuery, type WireQuery } from '../wire/prepared-query.ts';
-import { sendGroup, skip } from '../wire/query-group.ts';
+import { isIdle, skip, type Outgoing, type Wire } from '../wire/wire.ts';
 import type { Watchdog } from './watchdog.ts';
 
 export interface Transaction {
@@ -48,13 +47,19 @@ interface Steps {
 const BEGIN = statement('transactions.begin', 'BEGIN');
 const COMMIT = statement('transactions.commit', 'COMMIT');
 
-/** `limits` come right after BEGIN. */
+interface Settings {
+  readonly wire: Wire;
+  readonly watchdog: Watchdog;
+  /** What comes right after BEGIN. */
+  readonly limits: readonly Outgoing[];
+}
+
 export function openTransaction(
   client: pg.PoolClient,
-  { watchdog, limits }: { readonly watchdog: Watchdog; readonly limits: readonly WireQuery[] },
+  { wire, watchdog, limits }: Settings,
 ): Transaction {
   let state: 'new' | 'beginning' | 'open' = 'new';
-  let waiting: WireQuery[] = [];
+  let waiting: Outgoing[] = [];
   /** The last result of what waits. */
   let last: Promise<unknown> = Promise.resolve();
   let fault: unknown = null;
@@ -74,7 +79,7 @@ export function openTransaction(
     mustClose ||= isConnectionBroken(error);
     fault ??= (isFollowUp(error) && (error as Error).cause) || error;
   };
-  const begin = new PreparedQuery(BEGIN, [], (error) => {
+  const begin = wire.prepare(BEGIN, [], (error) => {
     begun.resolve();
     if (error) {
       keep(error);
@@ -90,7 +95,7 @@ export function openTransaction(
     if (state === 'new') state = 'beginning';
     waiting = [];
     watchdog.guard(client, last).catch(() => undefined);
-    sendGroup(client, queries);
+    wire.send(client, queries);
   };
   const add: Transaction['add'] = (make) => {
     requireOpen();
@@ -115,7 +120,9 @@ export function openTransaction(
       before();
       if (fault !== null) rethrow(fault);
       const isEmpty = state === 'new' && waiting.length === 0;
-      const committed = isEmpty ? null : add(() => toQuery({ what: COMMIT, values: [], observe }));
+      const committed = isEmpty
+        ? null
+        : add(() => toQuery(wire, { what: COMMIT, values: [], observe }));
       send();
       end(hasEnded);
       behind();
@@ -127,21 +134,18 @@ export function openTransaction(
       end(hasEnded);
       if (state === 'beginning') await begun.promise;
       if (state !== 'open') return;
-      await watchdog.guard(client, client.query('ROLLBACK')).catch(() => {
+      const ended = Promise.withResolvers<void>();
+      const query = wire.fromConfig({ text: 'ROLLBACK' }, (error) =>
+        error ? ended.reject(error) : ended.resolve(),
+      );
+      wire.send(client, [query]);
+      await watchdog.guard(client, ended.promise).catch(() => {
         mustClose = true;
       });
     },
     fault: () => fault,
-    isClean: () => !mustClose && statusOf(client) === IDLE,
+    isClean: () => !mustClose && isIdle(client),
   };
 }
 
 const hasEnded = (): Error => new Error('the transaction has ended');
-
-/** The server's own word, with its last answer: whether the connection is in a transaction. */
-function statusOf(client: pg.PoolClient): string | null {
-  return (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus();
-}
-
-/** Outside of every transaction. */
-const IDLE = 'I';

@@ -4,8 +4,9 @@ import { withFirst, type Tx, type WakeUp } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { ask, toQuery, type Observe, type Sendable } from '../wire/ask.ts';
-import { cancelOnHangUp } from '../wire/cancel.ts';
+import type { Wire } from '../wire/wire.ts';
 import { createFairQueue, halfOf } from './fair-queue.ts';
+import { cancelOnHangUp } from './hang-up.ts';
 import type { ConnectionPool } from './pool.ts';
 import { OffersPrisma, prismaFor, type PrismaScope } from './prisma.ts';
 import { runLimited } from './single-statements.ts';
@@ -21,6 +22,7 @@ export interface Transactions {
 }
 
 interface Context {
+  readonly wire: Wire;
   readonly connections: ConnectionPool;
   readonly watchdog: Watchdog;
   readonly scope: AsyncLocalStorage<PrismaScope>;
@@ -53,11 +55,11 @@ async function runOnConnection<T>(
   caller: Caller,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const { connections, watchdog, wakeUps, observeFor } = context;
+  const { wire, connections, watchdog, wakeUps, observeFor } = context;
   const client = await connections.connect();
-  const hangUp = cancelOnHangUp(client, caller.signal);
+  const hangUp = cancelOnHangUp(() => wire.cancel(client), caller.signal);
   const limits = connections.limitsFor(client);
-  const transaction = openTransaction(client, { watchdog, limits });
+  const transaction = openTransaction(client, { wire, watchdog, limits });
   const { tx, wanted } = createTx(context, caller, transaction);
   /** Ends when the workers have been told. null: they are not told on this connection. */
   let told: Promise<void> | null = null;
@@ -73,8 +75,8 @@ async function runOnConnection<T>(
       behind: () => {
         const observe = observeFor({ share: null });
         told = wakeUps.follow(wanted, (what, values) =>
-          runLimited({ connections, watchdog }, client, (wire) =>
-            ask(wire, { what, values, observe }),
+          runLimited({ wire, connections, watchdog }, client, (sender) =>
+            ask(sender, { what, values, observe }),
           ),
         );
       },
@@ -100,7 +102,7 @@ async function runOnConnection<T>(
  * what workers are told after the commit.
  */
 function createTx(
-  { scope, prisma, observeFor }: Context,
+  { wire, scope, prisma, observeFor }: Context,
   caller: Caller,
   transaction: Transaction,
 ): { readonly tx: Tx; readonly wanted: ReadonlySet<WakeUp> } {
@@ -119,12 +121,12 @@ function createTx(
     return own;
   });
   const queries = withFirst(
-    async (what, values) => (await askInside(() => toQuery({ what, values, observe }))).rows,
+    async (what, values) => (await askInside(() => toQuery(wire, { what, values, observe }))).rows,
   );
   const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
     trace: caller.trace ?? null,
     send: (what, values) =>
-      void transaction.add(() => toQuery({ what, values, observe, isRead: false })),
+      void transaction.add(() => toQuery(wire, { what, values, observe, isRead: false })),
     wakeAfterCommit: (what) => {
       transaction.requireOpen();
       wanted.add(what);

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { streamOf } from '../wire/primary-client.ts';
+import { breakConnection } from '../wire/primary-client.ts';
 
 /** Breaks connections that do not answer. */
 export interface Watchdog {
@@ -31,7 +31,7 @@ export function startWatchdog(timeoutMs: number): Watchdog {
   const breakSilent = (): void => {
     for (const [client, { sinceRound }] of silences)
       if (round - sinceRound > SILENT_ROUNDS)
-        streamOf(client).destroy(new Error('Query read timeout'));
+        breakConnection(client, new Error('Query read timeout'));
   };
   const timer = setInterval(() => {
     round += 1;

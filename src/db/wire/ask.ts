@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { isStalePlan, rethrow } from '../errors.ts';
 import type { Statement } from '../statement.ts';
-import { PreparedQuery, type WireQuery } from './prepared-query.ts';
 import { LARGE_BYTES, takeTurn } from './turns.ts';
+import type { Outgoing, Sender, Wire } from './wire.ts';
 
 /** Called with each statement that has ended: when it was sent, and its error. */
 export type Observe = (
@@ -26,23 +26,20 @@ export interface Result<Row> {
   readonly rows: Row[];
 }
 
-/** Sends a statement: on a connection, perhaps behind the limits that this one lacks. */
-export type Wire = (query: WireQuery) => void;
-
 /** Sends the statement. Throws `unavailable` when the database cannot be reached. */
-export function ask<Row>(wire: Wire, question: Question<Row>): Promise<Row[]> {
-  return sendBy(wire, toQuery(question)).then(({ rows }) => rows);
+export function ask<Row>(sender: Sender, question: Question<Row>): Promise<Row[]> {
+  return sendBy(sender, toQuery(sender.wire, question)).then(({ rows }) => rows);
 }
 
 /** A statement to send, and what will come of it. */
 export interface Sendable<T> {
-  readonly query: WireQuery;
+  readonly query: Outgoing;
   readonly result: Promise<T>;
 }
 
 /** Sends what can be sent once. */
-export function sendBy<T>(wire: Wire, { query, result }: Sendable<T>): Promise<T> {
-  wire(query);
+export function sendBy<T>(sender: Sender, { query, result }: Sendable<T>): Promise<T> {
+  sender.send(query);
   return result;
 }
 
@@ -64,7 +61,7 @@ function current({ name, text, isSearch }: Statement<unknown>) {
  * Makes what sends the statement, and its result, as `ask` says. Throws if a value cannot be sent.
  * Uses a callback: pg's own promise keeps the rows alive until the next full garbage collection.
  */
-export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
+export function toQuery<Row>(wire: Wire, question: Question<Row>): Sendable<Result<Row>> {
   const { what, values, observe, isRead } = question;
   const { promise, resolve, reject } = Promise.withResolvers<Result<Row>>();
   const revision = revisions.get(what.name) ?? 0;
@@ -75,6 +72,6 @@ export function toQuery<Row>(question: Question<Row>): Sendable<Result<Row>> {
     else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
     else resolve(result as Result<Row>);
   };
-  const query = new PreparedQuery(current(what), values, onEnd, isRead);
+  const query = wire.prepare(current(what), values, onEnd, isRead);
   return { query, result: promise.catch(rethrow) };
 }

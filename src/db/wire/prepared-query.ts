@@ -1,33 +1,30 @@
-import { createRequire } from 'node:module';
-import pg from 'pg';
-import { shapeOf, type Column, type Shape } from './row-reader.ts';
+import type pg from 'pg';
+import { areDeclared, changedColumns } from './declared-columns.ts';
+import { partsOf, privateFiles, PrivateQuery } from './undocumented.ts';
+import type { Column, DataRow, PrivateConnection as Connection } from './undocumented.ts';
+import { shapeOf, type Shape } from './row-reader.ts';
+import type { Named, OnEnd, Outgoing } from './wire.ts';
 
-/** pg's form of a value on the wire: a text, bytes or null. Throws if it has none. */
-const { prepareValue } = createRequire(import.meta.url)('pg/lib/utils.js') as {
-  readonly prepareValue: (value: unknown) => unknown;
-};
-
-/** pg's query, as its client uses it, which is not in its types. */
-export const BaseQuery = pg.Query as unknown as new (
-  text: string | pg.QueryConfig,
-  values: readonly unknown[],
-  callback: Callback,
-) => Query;
+const { prepareValue } = privateFiles;
 
 /**
  * A statement as it goes on the wire, in a group (`query-group.ts`). Throws if one of its values
  * cannot be sent: nothing is on its way then.
  */
-export class WireQuery extends BaseQuery {
-  /** When it was sent, as `performance.now()` says. */
+export class WireQuery extends PrivateQuery implements Outgoing {
   sentAt = 0;
+  bytes = 0;
 
-  constructor(config: string | pg.QueryConfig, values: readonly unknown[], callback: Callback) {
+  constructor(config: string | pg.QueryConfig, values: readonly unknown[], callback: OnEnd) {
     super(
       config,
       values.map((value) => prepareValue(value)),
       callback,
     );
+  }
+
+  fail(error: Error): void {
+    this.handleError(error);
   }
 
   /** Writes it without a Sync. */
@@ -59,15 +56,8 @@ export class PreparedQuery extends WireQuery {
   #statements: Map<string, Progress> | undefined;
   #shape: Shape | undefined;
   readonly #isRead: boolean;
-  /** The size of the rows that have come. */
-  bytes = 0;
 
-  constructor(
-    { name, text }: Named,
-    values: readonly unknown[],
-    callback: Callback,
-    isRead = true,
-  ) {
+  constructor({ name, text }: Named, values: readonly unknown[], callback: OnEnd, isRead = true) {
     // As a text: pg copies a configuration property by property at each execution.
     super(text, values, callback);
     this.name = name;
@@ -121,31 +111,17 @@ export class PreparedQuery extends WireQuery {
     this.#shape = shape;
     const { name } = this;
     if (name === undefined) return;
-    const names = declared.get(name) ?? shape.names;
-    declared.set(name, names);
-    const isDeclared = names === shape.names;
+    const isDeclared = areDeclared(name, shape.names);
     this.#statements?.set(name, isDeclared ? shape : 'unsure');
-    if (isDeclared || !this.#isRead) return;
-    this._canceledDueToError = new Error(`the columns of ${name} have changed`);
+    if (!isDeclared && this.#isRead) this._canceledDueToError = changedColumns(name);
   }
 }
-
-/** A statement. One without a name is planned at each call. */
-interface Named {
-  readonly name: string | undefined;
-  readonly text: string;
-}
-
-type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 /**
  * How far a statement is on a connection: asked for, unsure after an error, or known by the shape
  * of its rows.
  */
 type Progress = 'asked' | 'unsure' | Shape;
-
-/** Name of a statement → the names of its columns, as they came first in this process. */
-const declared = new Map<string, string>();
 
 /** What is known on a connection. */
 interface Known {
@@ -168,40 +144,5 @@ function knownOn(connection: Connection): Known {
  * meet another connection, that has prepared it at another time.
  */
 export function describeAlways(client: pg.ClientBase): void {
-  knownOn((client as unknown as { readonly connection: Connection }).connection).describesAlways =
-    true;
-}
-
-/** pg's connection, as a query uses it. */
-export interface Connection {
-  readonly stream: { cork(): void; uncork(): void };
-  readonly parse: (message: { readonly name: string; readonly text: string }) => void;
-  readonly bind: (message: {
-    readonly statement: string;
-    readonly values: readonly unknown[];
-  }) => void;
-  readonly describe: (message: object) => void;
-  readonly execute: () => void;
-  readonly close: (message: object) => void;
-  readonly sync: () => void;
-}
-
-export interface DataRow {
-  readonly fields: readonly (string | null)[];
-  /** Of the message, in bytes. */
-  readonly length: number;
-}
-
-interface Query {
-  name: string | undefined;
-  readonly text: string;
-  readonly values: readonly unknown[];
-  readonly _result: { readonly rows: object[] };
-  _canceledDueToError: Error | false;
-  submit(connection: Connection): null;
-  handleRowDescription(message: { readonly fields: readonly Column[] }): void;
-  handleDataRow(message: DataRow): void;
-  handleCommandComplete(message: object, connection: Connection): void;
-  handleReadyForQuery(connection: Connection): void;
-  handleError(error: Error, connection?: Connection): void;
+  knownOn(partsOf(client).connection).describesAlways = true;
 }

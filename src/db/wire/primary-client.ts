@@ -3,32 +3,17 @@
  * primary that a late route still names) answers reads, refuses writes, and gives away advisory
  * locks that no other node knows of.
  */
-import type { Duplex } from 'node:stream';
+import { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import pg from 'pg';
 import { standbyError } from '../errors.ts';
 import type { Host } from '../database-url.ts';
 import { createRoute, routeTo, type Route } from './route.ts';
-import { parseRowsAtOnce, type ListeningConnection } from './row-parser.ts';
 
 /** How to connect. `connectionString` is DATABASE_URL. */
-interface PrimaryConfig extends pg.ClientConfig {
+export interface PrimaryConfig extends pg.ClientConfig {
   /** Shared by the connections of a pool, so that they know where the primary is. */
   readonly route?: Route;
-}
-
-/** What pg knows about a connection and does not declare in its types. */
-interface Parts {
-  readonly connectionParameters: { host: string; port: number };
-  readonly connection: ListeningConnection & {
-    readonly stream: Duplex;
-    on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void;
-  };
-}
-
-interface ParameterStatus {
-  readonly parameterName: string;
-  readonly parameterValue: string;
 }
 
 /**
@@ -40,39 +25,32 @@ const KEEP_ALIVE_DELAY_MS = 5_000;
 const PROBE_TIMEOUT_MS = 1_500;
 
 /**
- * A connection that `connect` refuses unless it leads to a primary, and that breaks when its node
- * becomes a standby. A class, because `pg.Pool` makes its connections from one.
- *
- * Postgres reports `in_hot_standby` with the login, and whenever it changes, so a connection to a
- * primary costs no round trip more. Poolers report nothing, or what one of their connections was
- * told long ago: whoever is not told "off" asks.
+ * A connection that `connect` refuses unless it leads to a primary. A class, because `pg.Pool`
+ * makes its connections from one. It uses only what pg documents.
  */
 export class PrimaryClient extends pg.Client {
   readonly #config: PrimaryConfig;
   readonly #route: Route;
-  #inHotStandby = '';
-  #isConnected = false;
+  readonly #socket: Socket;
+  protected hasConnected = false;
 
   constructor(config: PrimaryConfig = {}) {
     const route = config.route ?? createRoute(config.connectionString);
+    // Our own socket, so that it can be broken.
+    const socket = new Socket();
     super({
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       ...config,
       connectionString: route.url,
+      stream: () => socket,
     });
+    this.#socket = socket;
     this.#config = config;
     this.#route = route;
     // Without a listener, the error of a broken connection would end the process. Its statements
     // reject anyway.
     this.on('error', () => undefined);
-    const { connection } = partsOf(this);
-    parseRowsAtOnce(connection);
-    connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
-      if (parameterName !== 'in_hot_standby') return;
-      this.#inHotStandby = parameterValue;
-      if (this.#isConnected && parameterValue === 'on') this.break(standbyError());
-    });
   }
 
   override connect(): Promise<this>;
@@ -89,11 +67,9 @@ export class PrimaryClient extends pg.Client {
   async #connectToPrimary(): Promise<this> {
     const host = await this.#route.locate((one) => this.#probe(one));
     if (!host) return this.#connectToOne();
-    const parts = partsOf(this);
     // The pool has given up meanwhile.
-    if (parts.connection.stream.destroyed) throw new Error('timeout expired');
+    if (this.#socket.destroyed) throw new Error('timeout expired');
     Object.assign(this, host);
-    Object.assign(parts.connectionParameters, host);
     this.on('error', () => this.#route.forget(host));
     try {
       return await this.#connectToOne();
@@ -105,23 +81,37 @@ export class PrimaryClient extends pg.Client {
 
   /** Rejects unless the host is the primary. */
   async #probe(host: Host): Promise<void> {
-    const client = new PrimaryClient({
-      ...this.#config,
-      route: routeTo(this.#route.url, host),
-      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
-    });
+    const client = this.#copyTo(host);
     await client.connect();
     void client.end();
   }
 
+  /** Makes another connection to the same node, for a moment. */
+  copy(): PrimaryClient {
+    return this.#copyTo({ host: this.host, port: this.port });
+  }
+
+  #copyTo(host: Host): PrimaryClient {
+    return new PrimaryClient({
+      ...this.#config,
+      route: routeTo(this.#route.url, host),
+      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+    });
+  }
+
   async #connectToOne(): Promise<this> {
     await super.connect();
-    if (this.#inHotStandby !== 'off' && (await this.#isInRecovery())) {
+    if (!this.isKnownPrimary() && (await this.#isInRecovery())) {
       void this.end();
       throw standbyError();
     }
-    this.#isConnected = true;
+    this.hasConnected = true;
     return this;
+  }
+
+  /** Whether the login has told that it leads to a primary. Otherwise it asks. */
+  protected isKnownPrimary(): boolean {
+    return false;
   }
 
   async #isInRecovery(): Promise<boolean> {
@@ -142,22 +132,21 @@ export class PrimaryClient extends pg.Client {
    * connection may not have begun: nobody listens for the socket's errors then.
    */
   break(error?: Error): void {
-    streamOf(this).destroy(error);
+    this.#socket.destroy(error);
   }
 }
 
 /** Returns how the connections of a pool are made. They share what they know of the primary. */
-export function poolToPrimary(databaseUrl: string): pg.PoolConfig {
+export function poolToPrimary(
+  databaseUrl: string,
+  Client: typeof PrimaryClient = PrimaryClient,
+): pg.PoolConfig {
   const route = createRoute(databaseUrl);
-  const config = { Client: PrimaryClient, connectionString: databaseUrl, route };
+  const config = { Client, connectionString: databaseUrl, route };
   return config as pg.PoolConfig;
 }
 
-/** The socket of a connection. pg has no public way to break it, or to send more at once. */
-export function streamOf(client: pg.ClientBase): Duplex {
-  return partsOf(client).connection.stream;
-}
-
-function partsOf(client: pg.ClientBase): Parts {
-  return client as unknown as Parts;
+/** Closes a connection of such a pool at once. Its statements reject with the error. */
+export function breakConnection(client: pg.ClientBase, error: Error): void {
+  if (client instanceof PrimaryClient) client.break(error);
 }

@@ -1,7 +1,8 @@
 import pg from 'pg';
-import type { Wire } from './ask.ts';
-import { BaseQuery, type Connection, type DataRow, type WireQuery } from './prepared-query.ts';
-import type { Column } from './row-reader.ts';
+import type { WireQuery } from './prepared-query.ts';
+import { PrivateQuery, submit } from './undocumented.ts';
+import type { Column, DataRow, PrivateConnection as Connection } from './undocumented.ts';
+import { skip } from './wire.ts';
 
 /**
  * Sends statements with one Sync. Postgres answers them together, so that it and this process are
@@ -9,24 +10,11 @@ import type { Column } from './row-reader.ts';
  * executed without those before it. Outside a transaction, the group is one.
  */
 export function sendGroup(client: pg.ClientBase, queries: readonly WireQuery[]): void {
-  client.query(new QueryGroup(queries) as unknown as pg.Submittable);
-}
-
-/** Returns what sends single statements, each behind these ones. */
-export function wireTo(client: pg.ClientBase, before: readonly WireQuery[] = []): Wire {
-  return (query) => sendGroup(client, [...before, query]);
-}
-
-/** Ends statements that were not executed because of this error of an earlier one. */
-export function skip(queries: readonly WireQuery[], cause: Error): void {
-  for (const query of queries) {
-    const error = new Error('an earlier statement of the transaction has failed', { cause });
-    query.handleError(Object.assign(error, { code: '25P02' }));
-  }
+  submit(client, new QueryGroup(queries));
 }
 
 /** The group, which pg takes for one query. */
-class QueryGroup extends BaseQuery {
+class QueryGroup extends PrivateQuery {
   readonly #queries: readonly WireQuery[];
   #answered = 0;
 

@@ -1,21 +1,14 @@
-import type { Duplex } from 'node:stream';
-import { DataRowMessage, type BackendMessage } from 'pg-protocol/dist/messages.js';
-import { Parser } from 'pg-protocol/dist/parser.js';
-
-/** What pg's connection does with its stream, which its types do not say. */
-export interface ListeningConnection {
-  emit(event: string, message: BackendMessage): boolean;
-  attachListeners(stream: Duplex): void;
-}
+import type { BackendMessage } from 'pg-protocol/dist/messages.js';
+import { privateFiles, type PrivateConnection } from './undocumented.ts';
 
 /**
  * Makes the connection decode a row at once instead of each of its values. A value of ASCII is then
  * a part of the row's text, which is made without a copy; only the others are decoded by
  * themselves. Reading the rows of a list costs a third less.
  */
-export function parseRowsAtOnce(connection: ListeningConnection): void {
+export function parseRowsAtOnce(connection: PrivateConnection): void {
   connection.attachListeners = (stream) => {
-    const parser = new RowParser() as unknown as MessageParser;
+    const parser = new RowParser();
     const emit = (message: BackendMessage): void => {
       connection.emit(message.name === 'error' ? 'errorMessage' : message.name, message);
     };
@@ -23,12 +16,7 @@ export function parseRowsAtOnce(connection: ListeningConnection): void {
   };
 }
 
-/** The parser of pg with the method that reads one message, which its types hide. */
-interface MessageParser {
-  parse(chunk: Buffer, callback: (message: BackendMessage) => void): void;
-  handlePacket(offset: number, code: number, length: number, bytes: Buffer): BackendMessage;
-}
-
+const { DataRowMessage, Parser } = privateFiles;
 const DATA_ROW = 'D'.charCodeAt(0);
 const ROW_DESCRIPTION = 'T'.charCodeAt(0);
 /** More than there are statements; a process for tests or for a moved shard may see others. */
@@ -41,7 +29,7 @@ const ROW_MAX_BYTES = 4_096;
 /** Message → what it says. Nobody changes that. */
 const descriptions = new Map<string, BackendMessage>();
 
-class RowParser extends (Parser as unknown as new () => MessageParser) {
+class RowParser extends Parser {
   override handlePacket(
     offset: number,
     code: number,

@@ -1,10 +1,5 @@
+import type { Column } from './undocumented.ts';
 import { asText, textTypes } from './types.ts';
-
-/** A column of a result, as Postgres describes it. */
-export interface Column {
-  readonly name: string;
-  readonly dataTypeID: number;
-}
 
 /** Makes a row from the texts of its columns. Throws if one cannot be read. */
 export type RowReader = (texts: readonly (string | null)[]) => object;

@@ -1,0 +1,19 @@
+import { describe, test } from 'vitest';
+import { fastWire } from '../../src/db/wire/fast-wire.ts';
+import { plainWire } from '../../src/db/wire/plain-wire.ts';
+import type { Wire, WireMode } from '../../src/db/wire/wire.ts';
+
+/**
+ * How the databases that tests open send their statements. `npm run test:plain` chooses the plain
+ * wire; processes that tests start have the fast one in any case.
+ */
+export const TEST_WIRE: WireMode = process.env['PLAIN_WIRE'] === '1' ? 'plain' : 'fast';
+
+/** The same, for tests of what is sent on one connection. */
+export const testWire: Wire = TEST_WIRE === 'plain' ? plainWire : fastWire;
+
+/** A test, or a group of them, of what only the fast wire does; say why beside it. */
+export const onlyFast = {
+  test: test.skipIf(TEST_WIRE === 'plain'),
+  describe: describe.skipIf(TEST_WIRE === 'plain'),
+};
