@@ -1,5 +1,6 @@
 // `npm test` runs the static checks in parallel, then the tests. With arguments (a file, -t NAME …)
-// it runs only the tests. `--heavy` runs the suites that want the machine to themselves. Failures
+// it runs only the tests. `--heavy` runs the suites that want the machine to themselves, `--plain`
+// those that hold for both ways to speak with Postgres, with the plain one. Failures
 // are named again at the end, because the start of a long output may be lost. The last line is
 // `N passed, N failed, N skipped`; a static check that fails counts as one failed.
 import '../src/runtime/node-version.ts';
@@ -71,7 +72,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const given = process.argv.slice(2);
 const isHeavy = given.includes('--heavy');
 const isOnCitus = given.includes('--citus');
-const args = given.filter((arg) => arg !== '--heavy' && arg !== '--citus');
+const isPlain = given.includes('--plain');
+const args = given.filter((arg) => !['--heavy', '--citus', '--plain'].includes(arg));
 const failedChecks = given.length > 0 ? 0 : await runChecks();
 const tests = await runSuites();
 const failed = tests.failed + failedChecks;
@@ -94,17 +96,16 @@ async function runChecks(): Promise<number> {
   return results.filter((code) => code !== 0).length;
 }
 
-/** The heavy suites, and those on Citus, are two runs, unless some are named. */
+/** The heavy suites, and those on Citus, are several runs, unless some are named. */
 async function runSuites(): Promise<Counts> {
+  if (isPlain) return runTests('plain', args);
   if (!isHeavy && !isOnCitus) return runTests('usual', args);
   if (args.length > 0) return runTests(isOnCitus ? 'allOnCitus' : 'allHeavy', args);
   const beside = await runTests(isOnCitus ? 'citus' : 'heavy', []);
   const alone = await runTests(isOnCitus ? 'citusAlone' : 'alone', []);
-  return {
-    passed: beside.passed + alone.passed,
-    failed: beside.failed + alone.failed,
-    skipped: beside.skipped + alone.skipped,
-  };
+  const runs = isOnCitus ? [beside, alone] : [beside, alone, await runTests('plainSample', [])];
+  const sum = (of: keyof Counts): number => runs.reduce((total, counts) => total + counts[of], 0);
+  return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
 }
 
 /** The counts come from Vitest's JSON report, because its printed summary may change. */
@@ -168,7 +169,12 @@ async function run(
 ): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, nodeArgs, {
     cwd: root,
-    env: { ...process.env, TEST_SUITES: suites, NODE_COMPILE_CACHE: COMPILED },
+    env: {
+      ...process.env,
+      TEST_SUITES: suites,
+      NODE_COMPILE_CACHE: COMPILED,
+      ...(suites.startsWith('plain') && { PLAIN_WIRE: '1' }),
+    },
     stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

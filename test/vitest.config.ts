@@ -38,6 +38,13 @@ const NOT_ON_CITUS = [
 ];
 /** They take ten minutes and count what changes rarely, so only `npm run test:citus` has them. */
 const ONLY_ON_CITUS = ['test/citus/{counting,growing,requests}.test.ts'];
+/** What holds for both wires (`src/db/wire/README.md`); `npm run test:plain` runs it. */
+const PLAIN = ['test/contract/**/*.test.ts', 'test/db/**/*.test.ts'];
+/** As much of it as `npm run test:heavy` has, so that the plain wire cannot rot. */
+const PLAIN_SAMPLE = [
+  'test/contract/{endpoints,idempotency,changes}.test.ts',
+  'test/db/{changed-columns,prepared-query,transaction,transactions,watchdog}.test.ts',
+];
 const ALL_HEAVY = [...HEAVY, ...ALONE];
 
 /** Which suites this run has; `scripts/test.ts` says it. */
@@ -50,6 +57,8 @@ const included: Readonly<Record<string, string[]>> = {
   citus: ON_CITUS,
   citusAlone: ALONE_ON_CITUS,
   allOnCitus: [...ON_CITUS, ...ALONE_ON_CITUS],
+  plain: PLAIN,
+  plainSample: PLAIN_SAMPLE,
 };
 
 const excluded: Readonly<Record<string, string[]>> = {

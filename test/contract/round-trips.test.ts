@@ -24,7 +24,7 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
-import { TEST_WIRE } from '../support/wire.ts';
+import { onlyFast, TEST_WIRE } from '../support/wire.ts';
 
 const ONE = statement<{ one: number }>('roundTrips.one', 'select 1 as one');
 /** Authentication, and beside it one statement. */
@@ -131,7 +131,8 @@ async function measure(endpoint: Endpoint): Promise<RoundTrips> {
   return { plain, keyed, replayed };
 }
 
-describe.each(ENDPOINTS)('$method $path', (endpoint) => {
+// The plain wire waits for the answer to each statement.
+onlyFast.describe.each(ENDPOINTS)('$method $path', (endpoint) => {
   it('waits for Postgres as often as declared', async () => {
     const roundTrips = await measure(endpoint);
     measured.set(endpoint.name, roundTrips);

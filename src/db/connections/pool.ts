@@ -51,9 +51,9 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
  * Opens a pool. Does not connect yet.
  *
  * The server limits the time of statements, so that it also ends those of a process that no longer
- * exists. The limits are parameters of the session. PgBouncer's transaction mode has no sessions:
- * it refuses such parameters, or ignores them, and a `SET` would reach other clients. There each
- * transaction sets them for itself, and a single statement shares a Sync with them.
+ * exists. The limits are parameters of the session. PgBouncer's transaction mode refuses or ignores
+ * such parameters, and a `SET` would reach other clients. Behind it each transaction sets its own
+ * limits, and so does each single statement.
  */
 export function openPool(options: PoolOptions): ConnectionPool {
   const { wire, url, max, statementTimeoutMs, watchdog, onError, onLostStatement } = options;

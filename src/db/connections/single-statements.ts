@@ -1,11 +1,11 @@
 /**
  * Runs the single statements of callers, those outside transactions.
  *
- * Quick ones share a few connections, one behind the other: a list request costs a third less
- * processor time than with a connection of its own. So that nobody waits for somebody else's slow
- * statement, the server ends it there after a moment. Nothing of it has happened, so
- * it is begun again on a connection of its own, with all the time that a statement may take. Its
- * team is remembered as slow for a while and goes there directly.
+ * Quick ones are pipelined on a few shared connections: a list request costs a third less processor
+ * time than with a connection of its own. A slow statement there would delay those behind it, so
+ * the server cancels it after `quickMs`. Nothing of it has happened, so it is run again on a
+ * connection of its own, with the usual time limit. Its team counts as slow for a minute, and its
+ * statements use such connections directly.
  */
 import type pg from 'pg';
 import { hungUp, isPatient, type Caller } from '../caller.ts';
@@ -24,7 +24,7 @@ export interface SingleStatements {
   run<T>(caller: Caller, send: Send<T>): Promise<T>;
   /** Whether a statement of this caller would begin at once, on a shared connection. */
   readonly hasRoom: (caller: Caller) => boolean;
-  /** How many wait for their team's turn. */
+  /** How many wait because of the concurrency limits. */
   waiting(): { readonly statements: number; readonly slowStatements: number };
   close(): Promise<void>;
 }
@@ -99,7 +99,7 @@ interface Limits {
   readonly ms?: number;
 }
 
-/** Runs a statement on a connection of its own, and cancels it when the caller hangs up. */
+/** Runs a statement on its own connection. Cancels it when the caller hangs up. */
 async function runAlone<T>(limits: Limits, { signal }: Caller, send: Send<T>): Promise<T> {
   const client = await limits.connections.connect();
   const hangUp = cancelOnHangUp(() => limits.wire.cancel(client), signal);

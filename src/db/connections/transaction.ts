@@ -1,14 +1,12 @@
 /**
- * One transaction on one connection. All that goes on the wire in between goes through it.
+ * One transaction on one connection. Every statement between BEGIN and COMMIT is sent by it.
  *
- *  * `new`: nothing was sent. BEGIN goes with the first statements and shares their Sync, so they
- *    are not executed without it, whatever happens to it.
- *  * `beginning`: the answer to BEGIN is on its way. Until it says that BEGIN has succeeded,
- *    nothing is sent.
- *  * `open`: it has begun. A statement that comes now may fail, but never outside of it.
+ *  * `new`: nothing was sent. BEGIN is sent together with the first statements, and Postgres skips
+ *    them if it fails.
+ *  * `beginning`: BEGIN was sent and not yet answered. Nothing else is sent until it has succeeded.
+ *  * `open`: BEGIN has succeeded. A statement that fails now fails inside the transaction.
  *
- * Every statement is refused after a BEGIN that has failed, and as soon as COMMIT or ROLLBACK is on
- * its way.
+ * After a failed BEGIN, and as soon as COMMIT or ROLLBACK was sent, every statement is refused.
  */
 import type pg from 'pg';
 import { isConnectionBroken, isFollowUp, rethrow } from '../errors.ts';
@@ -25,12 +23,12 @@ export interface Transaction {
   /** Throws if the transaction has ended. */
   requireOpen(): void;
   /**
-   * Sends COMMIT with what was added: `before` runs right before, and may refuse it; `behind` right
-   * after. Without a statement nothing is sent. Throws if any statement has failed, and unless the
-   * answer is that it has committed.
+   * Sends COMMIT together with what was added. `before` runs right before it is sent and may throw
+   * to prevent it; `behind` runs right after. Sends nothing if there was no statement. Throws if a
+   * statement has failed, or if Postgres answers anything but COMMIT.
    */
   commit(steps: Steps): Promise<void>;
-  /** Refuses what waits, and takes back the rest. Never rejects. */
+  /** Refuses what was not sent, and rolls back the rest. Never rejects. */
   rollback(): Promise<void>;
   /** The first error of its statements, which made Postgres refuse those after it. */
   fault(): unknown;
@@ -64,7 +62,10 @@ export function openTransaction(
   let last: Promise<unknown> = Promise.resolve();
   let fault: unknown = null;
   let mustClose = false;
-  /** Makes the error by which every statement is refused: its stack is 2 % of a request. */
+  /**
+   * Makes the error by which every statement is refused. A function, since the stack of an error
+   * costs 2 % of a request.
+   */
   let refusal: (() => Error) | null = null;
   const begun = Promise.withResolvers<void>();
 

@@ -17,7 +17,7 @@ import type { Watchdog } from './watchdog.ts';
 export interface Transactions {
   /** Runs `work` in a transaction, as `Db.transaction` says. */
   run<T>(caller: Caller, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** How many wait for their team's turn. */
+  /** How many wait for a connection. */
   waiting(): number;
 }
 

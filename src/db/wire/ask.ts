@@ -20,7 +20,7 @@ export interface Question<Row> {
   readonly isRead?: boolean;
 }
 
-/** What comes of a statement. */
+/** The result of a statement. */
 export interface Result<Row> {
   readonly command: string;
   readonly rows: Row[];
@@ -31,22 +31,22 @@ export function ask<Row>(sender: Sender, question: Question<Row>): Promise<Row[]
   return sendBy(sender, toQuery(sender.wire, question)).then(({ rows }) => rows);
 }
 
-/** A statement to send, and what will come of it. */
+/** A statement to send, and its future result. */
 export interface Sendable<T> {
   readonly query: Outgoing;
   readonly result: Promise<T>;
 }
 
-/** Sends what can be sent once. */
+/** Sends it. Call it once. */
 export function sendBy<T>(sender: Sender, { query, result }: Sendable<T>): Promise<T> {
   sender.send(query);
   return result;
 }
 
 /**
- * How often the plan of a statement has become stale, by its name: a migration has changed the type
- * of a column. Under another text it is planned anew on all connections of the process, behind a
- * pooler, too, which knows statements by their texts.
+ * Name of a statement → how often its plan has become stale, because a migration changed the type of
+ * a column. The number becomes a part of its name and text, so that it is planned anew on all
+ * connections; poolers recognize statements by their texts.
  */
 const revisions = new Map<string, number>();
 

@@ -7,9 +7,9 @@ import { partsOf } from './undocumented.ts';
  * A connection to the primary that reads rows at once, and that breaks when its node becomes a
  * standby.
  *
- * Postgres reports `in_hot_standby` with the login, and whenever it changes, so a connection to a
- * primary costs no round trip more. Poolers report nothing, or what one of their connections was
- * told long ago: whoever is not told "off" asks.
+ * Postgres reports `in_hot_standby` with the login, and whenever it changes, so recognizing a
+ * primary costs no round trip. A pooler reports nothing, or an old value: unless the report is
+ * "off", `connect` asks.
  */
 export class FastClient extends PrimaryClient {
   #inHotStandby = '';

@@ -8,8 +8,8 @@ import type { Named, OnEnd, Outgoing } from './wire.ts';
 const { prepareValue } = privateFiles;
 
 /**
- * A statement as it goes on the wire, in a group (`query-group.ts`). Throws if one of its values
- * cannot be sent: nothing is on its way then.
+ * A statement as it is sent, in a group (`query-group.ts`). The constructor throws if one of its
+ * values cannot be sent, before anything is.
  */
 export class WireQuery extends PrivateQuery implements Outgoing {
   sentAt = 0;
@@ -44,13 +44,13 @@ export class WireQuery extends PrivateQuery implements Outgoing {
 /**
  * A prepared statement that is described once on each connection.
  *
- * pg asks the server for the columns of the result at every execution, and reads them again. They
- * do not change while the statement is prepared: Postgres refuses it if they would. So the second
- * execution goes without. A statement without a name is planned, and described, at each call.
+ * pg asks the server for the columns of the result at every execution. They cannot change while the
+ * statement is prepared: Postgres would refuse to execute it. So only the first execution asks. A
+ * statement without a name is planned, and described, at each call.
  *
- * Whether Postgres has prepared a statement is known when its columns come, or its result. Until
- * then it is sent under no name by whoever else needs it. After an error nobody knows, so the name
- * is closed before it is used again. To close what does not exist is no error.
+ * A statement counts as prepared when its columns or its result have arrived. Until then, further
+ * executions are sent without a name. After an error it may be prepared or not, so its name is
+ * closed before it is used again; closing an unknown name is no error.
  */
 export class PreparedQuery extends WireQuery {
   #statements: Map<string, Progress> | undefined;
@@ -118,8 +118,8 @@ export class PreparedQuery extends WireQuery {
 }
 
 /**
- * How far a statement is on a connection: asked for, unsure after an error, or known by the shape
- * of its rows.
+ * What is known of a statement on a connection: its first execution was sent, it failed, or the
+ * shape of its rows.
  */
 type Progress = 'asked' | 'unsure' | Shape;
 
@@ -140,8 +140,8 @@ function knownOn(connection: Connection): Known {
 }
 
 /**
- * Makes statements ask for their columns at each execution. For a pooler, behind which each may
- * meet another connection, that has prepared it at another time.
+ * Makes statements ask for their columns at each execution. For a pooler, which may run each of them
+ * in another session, where it was prepared at another time.
  */
 export function describeAlways(client: pg.ClientBase): void {
   knownOn(partsOf(client).connection).describesAlways = true;

@@ -5,15 +5,15 @@ import type { Column, DataRow, PrivateConnection as Connection } from './undocum
 import { skip } from './wire.ts';
 
 /**
- * Sends statements with one Sync. Postgres answers them together, so that it and this process are
- * woken once for all. After an error it skips the others up to the Sync: a statement is never
- * executed without those before it. Outside a transaction, the group is one.
+ * Sends statements with one Sync. Postgres answers them together, so both it and this process wake
+ * up once. After an error Postgres skips the rest up to the Sync, so no statement is executed
+ * without those before it. Outside a transaction, the group is a transaction of its own.
  */
 export function sendGroup(client: pg.ClientBase, queries: readonly WireQuery[]): void {
   submit(client, new QueryGroup(queries));
 }
 
-/** The group, which pg takes for one query. */
+/** To pg, the group is one query. */
 class QueryGroup extends PrivateQuery {
   readonly #queries: readonly WireQuery[];
   #answered = 0;
