@@ -44,8 +44,8 @@ export function sendBy<T>(sender: Sender, { query, result }: Sendable<T>): Promi
 }
 
 /**
- * Name of a statement → how often its plan has become stale, because a migration changed the type of
- * a column. The number becomes a part of its name and text, so that it is planned anew on all
+ * Name of a statement → how often its plan has become stale, because a migration changed the type
+ * of a column. The number becomes a part of its name and text, so that it is planned anew on all
  * connections; poolers recognize statements by their texts.
  */
 const revisions = new Map<string, number>();

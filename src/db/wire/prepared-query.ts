@@ -140,8 +140,8 @@ function knownOn(connection: Connection): Known {
 }
 
 /**
- * Makes statements ask for their columns at each execution. For a pooler, which may run each of them
- * in another session, where it was prepared at another time.
+ * Makes statements ask for their columns at each execution. For a pooler, which may run each of
+ * them in another session, where it was prepared at another time.
  */
 export function describeAlways(client: pg.ClientBase): void {
   knownOn(partsOf(client).connection).describesAlways = true;
