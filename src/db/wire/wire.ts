@@ -27,14 +27,14 @@ export interface Named {
 }
 
 /** What a new connection has learned about its session. */
-export interface SessionFacts {
+interface SessionFacts {
   /** The process of the server that serves it. */
   readonly pid: number;
   /** Whether the session has the limits that it was opened with. */
   readonly hasLimits: boolean;
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   /** DATABASE_URL. */
   readonly url: string;
   readonly config: pg.PoolConfig;
