@@ -29,15 +29,6 @@ export const fastWire: Wire = {
   send: (client, queries) => sendGroup(client, own(queries)),
   // Outside a transaction the group is one.
   sendAlone: (client, limits, query) => sendGroup(client, own([...limits, query])),
-  inOneWrite: (client, begin) => {
-    const { stream } = partsOf(client).connection;
-    stream.cork();
-    try {
-      return begin();
-    } finally {
-      stream.uncork();
-    }
-  },
   cancel: cancelStatement,
 };
 

@@ -36,7 +36,6 @@ export const plainWire: Wire = {
         ? runAll(client, own([query]))
         : runInTransaction(client, own(limits), query as PlainQuery),
     ),
-  inOneWrite: (_client, begin) => begin(),
   cancel: async (client) => {
     const pid = pids.get(client);
     if (pid === undefined || !(client instanceof PrimaryClient)) return;

@@ -62,8 +62,6 @@ export interface Wire {
   send(client: pg.ClientBase, queries: readonly Outgoing[]): void;
   /** Sends one statement outside of transactions, with limits that hold for it alone. */
   sendAlone(client: pg.ClientBase, limits: readonly Outgoing[], query: Outgoing): void;
-  /** Runs `begin`. What it sends on the connection leaves in one write, if that is possible. */
-  inOneWrite<T>(client: pg.ClientBase, begin: () => T): T;
   /**
    * Asks the server to end the statement that runs on the connection. Resolves when the server has
    * acted on it, or cannot be reached: a limit on the statement's time ends it then. Before that,
