@@ -11,7 +11,7 @@ import { requireDirectAt } from './db/connections/poolers.ts';
 import { ONLY_EVENTS, WAKE_UP_CHANNELS } from './db/connections/wake-ups.ts';
 import { readBacklog } from './delivery/backlog-store.ts';
 import { createSender } from './delivery/sender.ts';
-import { startLoops, type Loops } from './delivery/start-loops.ts';
+import { startLoops, type Loops } from './delivery/citus/start-loops.ts';
 import { appSecretsOf, loadConfig, type Config } from './runtime/config.ts';
 import { openDatabaseOf } from './runtime/database.ts';
 import { startJobThread } from './runtime/job-thread.ts';

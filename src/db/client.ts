@@ -1,10 +1,9 @@
 import type { Trace } from '../core/trace.ts';
 import type { PrismaClient } from './generated/client.ts';
-import type { Shard } from './shard.ts';
 import type { Statement } from './statement.ts';
 
 export type { Caller } from './caller.ts';
-export { ofTeams, statement, statementsByFilters, type Statement } from './statement.ts';
+export { statement, statementsByFilters, type Statement } from './statement.ts';
 
 /** The database outside a transaction. */
 export interface Db {
@@ -23,8 +22,18 @@ export interface Db {
    * resolves. Never wait for HTTP inside. Afterwards `tx` refuses everything.
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** The part of a distributed database that it leads to; undefined: the whole. */
-  readonly shard?: Shard;
+  /** For `parts.ts`. undefined: the rows of all teams that it is used for are in one place. */
+  readonly cluster?: Cluster;
+}
+
+/** What a database does whose teams may be at several nodes. */
+export interface Cluster {
+  /** Whether they are. */
+  isDistributed(): Promise<boolean>;
+  /** The database for those of the teams that are in one place, for each place. */
+  parts(db: Db, teams: readonly string[]): Promise<readonly Db[]>;
+  /** `queryTeams`, at each place for its own rows. */
+  query<Row>(db: Queries, what: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
 }
 
 /** How statements outside a transaction are asked. */

@@ -14,27 +14,8 @@ export interface Statement<Row> {
    * common the values are, which the one plan of a prepared statement cannot know.
    */
   readonly isSearch: boolean;
-  /** The text for a distributed database, with what `ofTeams` marks; null: the same text. */
-  readonly shardText: string | null;
-  /** True: on a distributed database it reads the tables of one shard, by their own names. */
-  readonly readsShard: boolean;
   readonly [row]: Row;
 }
-
-/**
- * Marks where a statement over several teams names them once more, so that a distributed database
- * finds their shard. `parameter` is an array of their ids. Every table of the statement needs it.
- * On plain Postgres there is nothing at this place.
- *
- * Citus knows the shard by this text. Its other collation keeps Postgres from using it with an
- * index: without statistics it would read all rows of the teams where the plain statement looks up
- * a few by their key.
- */
-export function ofTeams(column: string, parameter: string): string {
-  return `{{and ${column} collate "C" = any (${parameter}::text[])}}`;
-}
-
-const MARKED = /\s*\{\{(.*?)\}\}/g;
 
 const declared = new Map<string, Statement<unknown>>();
 
@@ -46,16 +27,10 @@ const declared = new Map<string, Statement<unknown>>();
 export function statement<Row = Record<never, never>>(
   name: string,
   text: string,
-  { isSearch = false, readsShard = false } = {},
+  { isSearch = false } = {},
 ): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = {
-    name,
-    text: text.replace(MARKED, ''),
-    isSearch,
-    shardText: text.includes('{{') && !readsShard ? text.replace(MARKED, ' $1') : null,
-    readsShard,
-  } as Statement<Row>;
+  const made = { name, text, isSearch } as Statement<Row>;
   declared.set(name, made);
   return made;
 }

@@ -8,8 +8,7 @@
  * touching any. All other claims are found by an index (`held_by`).
  */
 import type { TeamKey } from '../core/team-key.ts';
-import { askTeams, teamsOf, type TeamRow } from '../db/citus/shards.ts';
-import { ofTeams, statement, type Db } from '../db/client.ts';
+import { statement, type Db } from '../db/client.ts';
 import type { DeliveryStatus } from './schedule.ts';
 import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
@@ -52,14 +51,13 @@ const SCHEDULED_ATTEMPTS =
 /**
  * Claims the deliveries whose ctid `picked` selects, for the worker $1. The planner cannot know how
  * many these are and would hash whole tables. The ctid and `limit 1` make it fetch each row by its
- * place or its key. `teams` is the parameter with the teams.
+ * place or its key.
  */
-function claimText(picked: string, teams: string): string {
+function claimText(picked: string): string {
   return `with claimed as (
       update webhook_delivery d
       set claimed_by = $1, first_worker = null
       where ctid = any (array(${picked}))
-        ${ofTeams('d.team_id', teams)}
       returning d.*
     )
     select d.team_id, d.id, d.endpoint_id, d.event_id, d.event_type, d.status, d.attempt,
@@ -71,13 +69,13 @@ function claimText(picked: string, teams: string): string {
     cross join lateral (
       select *
       from webhook_endpoint
-      where team_id = d.team_id and id = d.endpoint_id ${ofTeams('team_id', teams)}
+      where team_id = d.team_id and id = d.endpoint_id
       limit 1
     ) w
     cross join lateral (
       select *
       from event
-      where team_id = d.team_id and id = d.event_id ${ofTeams('team_id', teams)}
+      where team_id = d.team_id and id = d.event_id
       limit 1
     ) e
     order by d.id`;
@@ -95,7 +93,6 @@ function claimDueText(status: WaitingStatus): string {
         select
         from webhook_endpoint
         where team_id = share.team_id and id = share.endpoint_id and ${endpoint}
-          ${ofTeams('team_id', '$2')}
         limit 1
       ) w
       cross join lateral (
@@ -103,12 +100,10 @@ function claimDueText(status: WaitingStatus): string {
         from webhook_delivery
         where team_id = share.team_id and endpoint_id = share.endpoint_id
           and ${isWaiting} and ${isDue('due_at', '$5')}
-          ${ofTeams('team_id', '$2')}
         order by ${order}
         limit share.room
         for update skip locked
       ) d`,
-    '$2',
   );
 }
 
@@ -154,12 +149,10 @@ const RELEASE = statement<{ readonly id: string }>(
        select ctid
        from webhook_delivery
        where team_id = n.team_id and id = n.id and claimed_by = $1
-         ${ofTeams('team_id', '$2')}
        limit 1
        for no key update skip locked
      ) d
    ))
-     ${ofTeams('team_id', '$2')}
    returning id`,
 );
 
@@ -184,29 +177,29 @@ export interface ReleasedClaim extends EndpointRef {
 }
 
 /** SQL: the deliveries of the event in hand `h` that its worker still has. */
-const firstClaimsText = (columns: string, teams: string): string => `
+const firstClaimsText = (columns: string): string => `
            select ${columns}
            from webhook_delivery
            where team_id = h.team_id and event_id = h.event_id
-             and claimed_by = h.worker and first_worker = h.worker ${ofTeams('team_id', teams)}
+             and claimed_by = h.worker and first_worker = h.worker
            offset 0`;
 
-/** SQL: the places of the deliveries that the workers $1 have claimed. $3 are the teams. */
-const CLAIMS = `
+/** SQL: the places of the deliveries that the workers $1 have claimed. */
+export const CLAIMS = `
        select ctid
        from webhook_delivery
-       where held_by = any ($1::int[]) ${ofTeams('team_id', '$3')}
+       where held_by = any ($1::int[])
        union all
        select d.ctid
        from event_in_hand h
-       cross join lateral (${firstClaimsText('ctid', '$3')}
+       cross join lateral (${firstClaimsText('ctid')}
        ) d
-       where h.worker = any ($1::int[]) ${ofTeams('h.team_id', '$3')}`;
+       where h.worker = any ($1::int[])`;
 
 /** SQL: the delivery is not among those of $2, as `teamKey` writes them. */
-const IS_FORGOTTEN = 'team_id || chr(10) || id <> all ($2::text[])';
+export const IS_FORGOTTEN = 'team_id || chr(10) || id <> all ($2::text[])';
 
-const RELEASE_CLAIMS = statement<ReleasedClaim>(
+export const RELEASE_CLAIMS = statement<ReleasedClaim>(
   'webhooks.releaseClaims',
   `update webhook_delivery
    set claimed_by = null
@@ -216,20 +209,9 @@ const RELEASE_CLAIMS = statement<ReleasedClaim>(
      where ctid = any (array(${CLAIMS}))
        and claimed_by = any ($1::int[])
        and ${IS_FORGOTTEN}
-       ${ofTeams('team_id', '$3')}
      for no key update skip locked
    ))
-     ${ofTeams('team_id', '$3')}
    returning team_id, endpoint_id, status, urgent`,
-);
-
-const FIND_CLAIMS = statement<TeamRow>(
-  'webhooks.findTeamsOfClaims',
-  `select distinct team_id
-   from webhook_delivery
-   where ctid = any (array(${CLAIMS}))
-     and ${IS_FORGOTTEN}`,
-  { readsShard: true },
 );
 
 /**
@@ -241,32 +223,20 @@ export function releaseForgotten(
   worker: number,
   inHand: readonly TeamKey[],
 ): Promise<ReleasedClaim[]> {
-  const values = [[worker], inHand];
-  const hint = { what: FIND_CLAIMS, values };
-  return askTeams(db, { what: RELEASE_CLAIMS, values }, hint);
+  return db.query(RELEASE_CLAIMS, [[worker], inHand]);
 }
 
-const FORGET_EVENTS = statement(
+export const FORGET_EVENTS = statement(
   'webhooks.forgetEvents',
   `delete from event_in_hand
    where ctid = any (array(
      select ctid
      from event_in_hand h
      where worker = any ($1::int[])
-       and not exists (${firstClaimsText('', '$2')}
+       and not exists (${firstClaimsText('')}
        )
-       ${ofTeams('team_id', '$2')}
      for update skip locked
-   ))
-     ${ofTeams('team_id', '$2')}`,
-);
-
-const FIND_EVENTS = statement<TeamRow>(
-  'webhooks.findTeamsOfEvents',
-  `select distinct team_id
-   from event_in_hand
-   where worker = any ($1::int[])`,
-  { readsShard: true },
+   ))`,
 );
 
 /**
@@ -274,12 +244,11 @@ const FIND_EVENTS = statement<TeamRow>(
  * so that no fan-out runs beside it.
  */
 export async function forgetEvents(db: Db, worker: number): Promise<void> {
-  const values = [[worker]];
-  await askTeams(db, { what: FORGET_EVENTS, values }, { what: FIND_EVENTS, values });
+  await db.query(FORGET_EVENTS, [[worker]]);
 }
 
 // Finds the workers that have claims, then those of them that have no lock.
-const FIND_DEAD = statement<TeamRow & { readonly worker: number }>(
+const FIND_DEAD = statement<{ readonly worker: number }>(
   'webhooks.findDead',
   `with recursive held (worker) as (
      select min(held_by)
@@ -304,35 +273,26 @@ const FIND_DEAD = statement<TeamRow & { readonly worker: number }>(
      )
      from in_hand
      where in_hand.worker is not null
-   ), dead as materialized (
-     select worker
-     from (select * from held union select * from in_hand) known
-     where worker not in (
+   )
+   select worker
+   from (select * from held union select * from in_hand) known
+   where worker is not null
+     and worker not in (
        select objid::bigint
        from pg_locks
        where locktype = 'advisory'
          and classid = ${WORKER_LOCK_CLASS}
          and objsubid = 2
          and database = (select oid from pg_database where datname = current_database())
-     )
-   )
-   select team_id, held_by as worker
-   from webhook_delivery
-   where held_by = any (array(select worker from dead))
-   union
-   select team_id, worker
-   from event_in_hand
-   where worker = any (array(select worker from dead))`,
-  { readsShard: true },
+     )`,
 );
 
 /** Releases the claims of dead workers. */
 export async function releaseDead(db: Db): Promise<ReleasedClaim[]> {
   const dead = await db.query(FIND_DEAD, []);
   if (dead.length === 0) return [];
-  const workers = [...new Set(dead.map(({ worker }) => worker))];
-  const teams = db.shard ? [teamsOf(dead)] : [];
-  const released = await db.query(RELEASE_CLAIMS, [workers, [], ...teams]);
-  await db.query(FORGET_EVENTS, [workers, ...teams]);
+  const workers = dead.map(({ worker }) => worker);
+  const released = await db.query(RELEASE_CLAIMS, [workers, []]);
+  await db.query(FORGET_EVENTS, [workers]);
   return released;
 }

@@ -42,7 +42,6 @@ const FIND_NEWLY_DUE = statement<DueRow>(
      where team_id = e.team_id and id = e.endpoint_id
      limit 1
    ) w on true`,
-  { readsShard: true },
 );
 
 /**
@@ -71,7 +70,6 @@ const FIND_ACTIVATED = statement<ActivatedEndpoint>(
   `select team_id, id as endpoint_id, activated_at
    from webhook_endpoint
    where activated_at > $1 and status = 'active'`,
-  { readsShard: true },
 );
 
 /** Returns the active endpoints that were set to active after `since`. */
@@ -87,7 +85,6 @@ const LIST_WORKERS = statement<{ readonly number: number }>(
      and classid = ${WORKER_LOCK_CLASS}
      and objsubid = 2
      and database = (select oid from pg_database where datname = current_database())`,
-  { readsShard: true },
 );
 
 /** Returns the numbers of the workers that are alive. */

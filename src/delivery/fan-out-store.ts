@@ -1,6 +1,5 @@
 import { teamKey } from '../core/team-key.ts';
-import { teamsOf, type TeamRow } from '../db/citus/shards.ts';
-import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
+import { statement, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
 import { columnsOf } from './columns.ts';
 import { NO_WAIT_FOR_DISK } from './result-store.ts';
@@ -25,15 +24,11 @@ export interface FanOutRow {
   readonly is_busy: boolean;
 }
 
-/**
- * SQL: locks the next $1 events that wait, and selects each with its active subscribers. `teams` is
- * the parameter with the teams, for a distributed database.
- */
+/** SQL: locks the next $1 events that wait, and selects each with its active subscribers. */
 // `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner
 // hashes the endpoints of all teams. Each subscriber is locked, because a deletion that follows
 // must find the deliveries. One that is locked already is not waited for.
-export function subscribersText(order: 'asc' | 'desc', teams?: string): string {
-  const inShard = teams === undefined ? '' : ofTeams('team_id', teams);
+export function subscribersText(order: 'asc' | 'desc'): string {
   return `select e.team_id, e.id as event_id, e.type as event_type, e.data::text as event_data,
       e.created_at as event_created_at, e.traceparent as event_traceparent,
       w.id as endpoint_id, w.url, w.api_version, w.secret_encrypted, w.earlier_secrets_encrypted,
@@ -41,7 +36,7 @@ export function subscribersText(order: 'asc' | 'desc', teams?: string): string {
     from (
       select *
       from event
-      where fanned_out_at is null ${inShard}
+      where fanned_out_at is null
       order by created_at ${order}
       limit $1
       for update skip locked
@@ -49,60 +44,31 @@ export function subscribersText(order: 'asc' | 'desc', teams?: string): string {
     left join lateral (
       select *
       from webhook_endpoint
-      where team_id = e.team_id and status = 'active' and e.type = any (events) ${inShard}
+      where team_id = e.team_id and status = 'active' and e.type = any (events)
       offset 0
     ) w on true
-    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id', teams)}`;
+    ${holdUnlessLocked('webhook_endpoint', 'team_id = e.team_id and id = w.id')}`;
 }
 
 const takeEventsText = (order: 'asc' | 'desc'): string =>
-  `${subscribersText(order, '$2')}
+  `${subscribersText(order)}
    order by e.created_at, e.id, w.id`;
 
-const TAKE_EVENTS = {
+export const TAKE_EVENTS = {
   oldest: statement<FanOutRow>('webhooks.takeOldestEvents', takeEventsText('asc')),
   newest: statement<FanOutRow>('webhooks.takeNewestEvents', takeEventsText('desc')),
 };
 
-const findWaitingTeamsText = (order: 'asc' | 'desc'): string =>
-  `select distinct team_id
-   from (
-     select team_id
-     from event
-     where fanned_out_at is null
-     order by created_at ${order}
-     limit $1
-   ) waiting`;
-
-const FIND_WAITING_TEAMS = {
-  oldest: statement<TeamRow>('webhooks.findTeamsOfOldestEvents', findWaitingTeamsText('asc'), {
-    readsShard: true,
-  }),
-  newest: statement<TeamRow>('webhooks.findTeamsOfNewestEvents', findWaitingTeamsText('desc'), {
-    readsShard: true,
-  }),
-};
-
-/** Returns whose events wait in a shard; null where `takeEvents` finds them without. */
-export async function findWaitingTeams(
-  db: Db,
-  which: 'oldest' | 'newest',
-  limit: number,
-): Promise<string[] | null> {
-  return db.shard ? teamsOf(await db.query(FIND_WAITING_TEAMS[which], [limit])) : null;
-}
-
 /**
  * Takes events that wait for their fan-out, one row for each active subscriber. They stay locked
- * until the transaction ends; other workers skip them. `teams` is what `findWaitingTeams` returned.
+ * until the transaction ends; other workers skip them.
  */
 export function takeEvents(
   tx: Tx,
   which: 'oldest' | 'newest',
   limit: number,
-  teams: readonly string[] | null = null,
 ): Promise<FanOutRow[]> {
-  return tx.query(TAKE_EVENTS[which], teams ? [limit, teams] : [limit]);
+  return tx.query(TAKE_EVENTS[which], [limit]);
 }
 
 /** A delivery to insert, with status `pending` and due at once. */
@@ -141,7 +107,7 @@ const MARK_FANNED_OUT = statement(
   `update event e
    set fanned_out_at = $1
    from unnest($2::text[], $3::text[]) as n (team_id, id)
-   where e.team_id = n.team_id and e.id = n.id ${ofTeams('e.team_id', '$2')}`,
+   where e.team_id = n.team_id and e.id = n.id`,
 );
 
 /** What one fan-out writes. */

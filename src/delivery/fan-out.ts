@@ -5,13 +5,7 @@ import type { Share } from './claim-shares.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
 import { fanOutInOne } from './fan-out-at-once-store.ts';
-import {
-  findWaitingTeams,
-  insertDeliveries,
-  takeEvents,
-  type FanOutRow,
-  type NewDelivery,
-} from './fan-out-store.ts';
+import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
 import type { Loop } from './loop.ts';
 
 /**
@@ -37,13 +31,13 @@ export function mayFanOut({ queues, state }: Loop): boolean {
 
 /**
  * How many events to take: as many as there is room for their deliveries. What is left over waits
- * unclaimed, and then the endpoint's new ones are left over, too. A shard's loop has little room,
+ * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little room,
  * and many round trips for each fan-out, so it takes more. Each event may have 50 subscribers, so
  * the first of many events are few.
  */
 function eventsToTake({ options, queues, state }: Loop): number {
   const { first, most } = EVENTS_PER_FAN_OUT;
-  const room = (!options.db.shard && queues.capacity()) || DELIVERIES_PER_FAN_OUT;
+  const room = (!options.isOneOfMany && queues.capacity()) || DELIVERIES_PER_FAN_OUT;
   const deliveries = Math.min(room, DELIVERIES_PER_FAN_OUT);
   const byRoom = Math.max(1, Math.floor(deliveries / state.deliveriesPerEvent));
   return Math.min(most, Math.max(first, 2 * state.eventsTaken), byRoom);
@@ -56,9 +50,10 @@ export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
   loop.state.wanted.events = false;
   loop.state.fannedOutAtMs = performance.now();
   const rooms = loop.state.fanOutNext === 'oldest' ? loop.queues.fewRooms() : null;
-  // In a shard, the teams of a statement must be known before.
   const claimed =
-    rooms && !loop.options.db.shard ? await fanOutAtOnce(loop, rooms) : await fanOutInSteps(loop);
+    rooms && !loop.options.isOneOfMany
+      ? await fanOutAtOnce(loop, rooms)
+      : await fanOutInSteps(loop);
   if (claimed.length > 0) loop.state.hasEvents = true;
   return claimed;
 }
@@ -92,10 +87,8 @@ async function fanOutInSteps(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
   const at = options.clock.now();
   const limit = eventsToTake(loop);
-  const teams = await findWaitingTeams(options.db, state.fanOutNext, limit);
-  if (teams?.length === 0) return [];
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
-    const rows = await takeEvents(tx, state.fanOutNext, limit, teams);
+    const rows = await takeEvents(tx, state.fanOutNext, limit);
     const free = withoutBusy(rows);
     const { deliveries, claimed } = planDeliveries(loop, free, at);
     const worker = options.lock.number;

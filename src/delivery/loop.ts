@@ -47,6 +47,11 @@ export interface DispatcherOptions {
   readonly observe: (status: string, seconds: number) => void;
   /** How often the loop looks for work by itself; shorter in tests on a clock of their own. */
   readonly tickMs?: number;
+  /**
+   * Whether this worker has a loop for each part of the database. Each of them has little to do,
+   * fans out in steps, and analyzes no tables.
+   */
+  readonly isOneOfMany?: boolean;
   /** Slots that this worker's loops share. Without: slots of its own. */
   readonly slots?: Slots;
   /** The deliveries that other loops of this worker have in hand; none by default. */

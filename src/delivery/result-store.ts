@@ -1,5 +1,5 @@
 import { teamKey } from '../core/team-key.ts';
-import { ofTeams, statement, type Db, type Tx } from '../db/client.ts';
+import { statement, type Db, type Tx } from '../db/client.ts';
 import { columnsOf } from './columns.ts';
 import type { DeliveryStatus } from './schedule.ts';
 
@@ -81,16 +81,15 @@ const RECORD = statement(
    where d.team_id = n.team_id
      and d.id = n.id
      and d.claimed_by = $1
-     and d.attempt = n.attempt - 1
-     ${ofTeams('d.team_id', '$2')}`,
+     and d.attempt = n.attempt - 1`,
 );
 
 /** How many failed attempts of a delivery are kept for the team's admins. */
-const ATTEMPTS_KEPT = 10;
+export const ATTEMPTS_KEPT = 10;
 
 // Runs before RECORD and on the same condition, so both write the same attempts. A successful
 // attempt is in the delivery's own row only, so a batch without failures skips this.
-const KEEP_FAILED = statement(
+export const KEEP_FAILED = statement(
   'webhooks.keepFailed',
   `with failed as (
      select *
@@ -123,36 +122,6 @@ const KEEP_FAILED = statement(
      and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}`,
 );
 
-// A distributed database keeps these two apart, and wants the inserted team to be a table's. The
-// foreign key locks the delivery.
-const KEEP_FAILED_OF_SHARD = statement(
-  'webhooks.keepFailedOfShard',
-  `insert into webhook_attempt
-     (team_id, delivery_id, attempt, ended_at, response_code, response_ms, error)
-   select d.team_id, d.id, n.attempt, n.at, n.response_code, n.response_ms, n.error
-   from unnest($2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::int[], $7::int[],
-       $8::text[])
-     as n (team_id, id, attempt, at, response_code, response_ms, error)
-   join webhook_delivery d on d.team_id = n.team_id and d.id = n.id
-   where d.claimed_by = $1 and d.attempt = n.attempt - 1 ${ofTeams('d.team_id', '$2')}
-   on conflict (team_id, delivery_id, attempt) do update
-   set ended_at = excluded.ended_at,
-     response_code = excluded.response_code,
-     response_ms = excluded.response_ms,
-     error = excluded.error`,
-);
-
-const DROP_OLD_FAILED = statement(
-  'webhooks.dropOldFailed',
-  `delete from webhook_attempt a
-   using unnest($1::text[], $2::text[], $3::int[]) as n (team_id, id, attempt)
-   where n.attempt > ${ATTEMPTS_KEPT}
-     and a.team_id = n.team_id
-     and a.delivery_id = n.id
-     and a.attempt <= n.attempt - ${ATTEMPTS_KEPT}
-     ${ofTeams('a.team_id', '$1')}`,
-);
-
 const FAILED_COLUMNS = [
   'teamId',
   'id',
@@ -166,14 +135,7 @@ const FAILED_COLUMNS = [
 function keepFailed(tx: Tx, worker: number, attempts: readonly RecordedAttempt[]): void {
   const failed = attempts.filter(({ status }) => status !== 'ok');
   if (failed.length === 0) return;
-  const values = [worker, ...columnsOf(failed, FAILED_COLUMNS)];
-  if (!tx.shard) {
-    tx.send(KEEP_FAILED, values);
-    return;
-  }
-  tx.send(KEEP_FAILED_OF_SHARD, values);
-  const old = failed.filter(({ attempt }) => attempt > ATTEMPTS_KEPT);
-  if (old.length > 0) tx.send(DROP_OLD_FAILED, columnsOf(old, ['teamId', 'id', 'attempt']));
+  tx.send(KEEP_FAILED, [worker, ...columnsOf(failed, FAILED_COLUMNS)]);
 }
 
 const OUTCOME_COLUMNS = [
@@ -211,7 +173,6 @@ const RECORD_ENDPOINTS = statement(
        group by team_id, endpoint_id
      ) n
      join webhook_endpoint w on w.team_id = n.team_id and w.id = n.endpoint_id
-       ${ofTeams('w.team_id', '$1')}
      cross join lateral (select greatest(w.last_success_at, n.success_at) as at) success
      cross join lateral (
        select case
@@ -231,14 +192,14 @@ const RECORD_ENDPOINTS = statement(
          )
        end as failures
      ) failed
-     where failed.failures <> w.hourly_failures
+     where (failed.failures <> w.hourly_failures
        or failed.failures[1] is distinct from w.failing_since
        or w.last_success_at is null and success.at is not null
-       or w.last_success_at < success.at - interval '1 second'
+       or w.last_success_at < success.at - interval '1 second')
      order by n.team_id, n.endpoint_id
      for no key update of w
    ) n
-   where w.team_id = n.team_id and w.id = n.endpoint_id ${ofTeams('w.team_id', '$1')}`,
+   where w.team_id = n.team_id and w.id = n.endpoint_id`,
 );
 
 /** How long a batch waits for the rows that somebody has locked. Most locks take a few ms. */
@@ -253,7 +214,7 @@ const WAIT_FOR_NOBODY = statement(
 const isLocked = (table: 'webhook_endpoint' | 'webhook_delivery', id: string): string => {
   const row = `select
        from ${table}
-       where team_id = n.team_id and id = ${id} ${ofTeams('team_id', '$1')}`;
+       where team_id = n.team_id and id = ${id}`;
   return `exists (
        ${row}
        limit 1

@@ -109,6 +109,7 @@ async function recover(loop: Loop): Promise<void> {
 
 /** Keeps plans right, beside the rounds, which need not wait for it. */
 function analyze({ options, state }: Loop): void {
+  if (options.isOneOfMany) return;
   state.analyzing ??= analyzeGrown(options.db)
     .catch((err: unknown) =>
       options.logger.warn({ err }, 'tables that have grown could not be analyzed'),

@@ -96,15 +96,9 @@ interface WaitingRow extends EndpointRef {
 }
 
 const FIND_WAITING = {
-  requested: statement<WaitingRow>('webhooks.findRequested', findWaitingText('requested'), {
-    readsShard: true,
-  }),
-  pending: statement<WaitingRow>('webhooks.findPending', findWaitingText('pending'), {
-    readsShard: true,
-  }),
-  retrying: statement<WaitingRow>('webhooks.findRetrying', findWaitingText('retrying'), {
-    readsShard: true,
-  }),
+  requested: statement<WaitingRow>('webhooks.findRequested', findWaitingText('requested')),
+  pending: statement<WaitingRow>('webhooks.findPending', findWaitingText('pending')),
+  retrying: statement<WaitingRow>('webhooks.findRetrying', findWaitingText('retrying')),
 };
 
 /**
@@ -134,7 +128,6 @@ const OLDEST_DUE = statement<{ readonly at: string | null }>(
      (${endpointsText('retrying', `'', ''`, '1000000')})
    ) found
    where is_open`,
-  { readsShard: true },
 );
 
 /**

@@ -1,7 +1,7 @@
 /** The table "Imports" of ARCHITECTURE.md: which file may import which. imports.ts checks it. */
 
 /**
- * Where a file is. A room is a folder in src, in src/db, in src/http, in src/http/api or in
+ * Where a file is. A room is a folder in src, src/db, src/delivery, src/http, src/http/api or
  * src/features. The files directly in src are the room `entry`, those directly in one of the others
  * are a room with its name, for instance `http/api`.
  */
@@ -68,25 +68,25 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   'db/operator': [core, db, ...behindDb('wire', 'citus', 'connections')],
   'embedded-postgres': [],
   trpc: [core, ...typesOf([db])],
-  delivery: [core, db, ...behindDb('citus', 'connections')],
+  delivery: [core, db, ...typesOf(behindDb('connections'))],
+  'delivery/citus': [
+    core,
+    db,
+    ...behindDb('citus', 'connections'),
+    delivery,
+    { room: 'delivery', role: 'store' },
+  ],
 
   provider: [core],
   jobs: [],
   rules: [core],
   schema: [core, ...own('provider')],
   view: [core, ...typesOf(own('schema', 'store'))],
-  store: [
-    core,
-    db,
-    ...behindDb('citus', 'jobs'),
-    ...own('rules', 'jobs'),
-    ...typesOf([...own('part', 'provider'), delivery]),
-  ],
+  store: [core, db, ...own('rules', 'jobs'), ...typesOf([...own('part', 'provider'), delivery])],
   part: [core, db, ...own('rules', 'jobs', 'store', 'provider')],
   service: [
     core,
     db,
-    ...behindDb('citus'),
     delivery,
     ...own('schema', 'rules', 'view', 'jobs', 'store', 'part', 'provider'),
     { room: 'features', role: 'service', feature: 'other' },

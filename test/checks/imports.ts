@@ -26,7 +26,7 @@ const IMPORT = new RegExp(
   'gm',
 );
 /** Folders of src whose own folders are rooms. */
-const HAS_ROOMS = new Set(['db', 'http', 'http/api']);
+const HAS_ROOMS = new Set(['db', 'delivery', 'http', 'http/api']);
 const SQL = /\b(?:statement|statementsByFilters)[<(]|\.prisma\.\w/;
 
 /** Resolves with what the files below `<root>/src` do against the table. */

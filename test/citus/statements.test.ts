@@ -13,6 +13,7 @@ import {
   type CitusCluster,
 } from '../support/citus.ts';
 import { because } from '../support/debian.ts';
+import { READS_SHARD, shardTextOf } from '../support/shard-texts.ts';
 
 const skipped = whyNoCitus();
 if (skipped !== null) console.warn(`Citus is not tested: ${skipped}`);
@@ -157,9 +158,9 @@ describe.skipIf(skipped !== null)(`statements on Citus${because(skipped)}`, () =
     await importStatements();
     client = new Client({ connectionString: url });
     await client.connect();
-    for (const { name, text, shardText, readsShard } of declaredStatements()) {
-      // Those run on a shard's own tables.
-      if (!readsShard) kinds.set(name, await kindOf(name, shardText ?? text));
+    for (const what of declaredStatements()) {
+      const { text } = shardTextOf(what) ?? what;
+      if (!READS_SHARD.has(what.name)) kinds.set(what.name, await kindOf(what.name, text));
     }
   });
   afterAll(async () => {

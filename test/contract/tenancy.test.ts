@@ -23,6 +23,7 @@ import {
   type Tenancy,
 } from '../checks/tenancy.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { shardTextOf } from '../support/shard-texts.ts';
 
 interface Exception {
   readonly names: readonly string[];
@@ -221,7 +222,8 @@ const OTHER_SQL: Readonly<Record<string, readonly [calls: number, why: string]>>
   'src/embedded-postgres/embedded-postgres.ts': [1, 'asks a server which folder it serves'],
   'src/db/citus/distribution.ts': [17, 'distributes the tables, on Citus'],
   'src/db/operator/migrate.ts': [10, 'migrations and their ledger'],
-  'src/db/citus/shards.ts': [1, 'declared statements, in the text for a shard'],
+  'src/db/citus/parts.ts': [2, 'declared statements, in the text for a shard'],
+  'src/db/parts.ts': [1, 'declared statements'],
   'src/db/connections/session-lock.ts': [
     2,
     'settings and an advisory lock of a session of its own',
@@ -291,11 +293,13 @@ describe('a statement', () => {
   });
 
   it('for many teams of a shard names them at every table', () => {
-    const bound = declaredStatements().filter(({ shardText }) => shardText !== null);
-    expect(bound.length).toBeGreaterThan(0);
-    const failing = bound.filter(({ shardText }) => {
-      const ofOne =
-        shardText?.replaceAll(/(?: collate "C")? = any \((\$\d+)::text\[\]\)/g, ' = $1') ?? '';
+    const bound = declaredStatements().flatMap((what) => {
+      const shardText = shardTextOf(what);
+      return shardText ? [{ name: what.name, text: shardText.text }] : [];
+    });
+    expect(bound).toHaveLength(31);
+    const failing = bound.filter(({ text }) => {
+      const ofOne = text.replaceAll(/(?: collate "C")? = any \((\$\d+)::text\[\]\)/g, ' = $1');
       return !keepsToOneTeam(checkTenancy(ofOne, tables));
     });
     expect(failing.map(({ name }) => name)).toEqual([]);
@@ -322,10 +326,11 @@ describe('a statement', () => {
 
 describe('the result of a statement', () => {
   it('has columns that the statement names, not those that a table or function has today', () => {
-    const texts = declaredStatements().flatMap(({ name, text, shardText }) => [
-      { name, text },
-      ...(shardText === null ? [] : [{ name: `${name}.shard`, text: shardText }]),
-    ]);
+    const texts = declaredStatements().flatMap((what) => {
+      const shardText = shardTextOf(what);
+      const own = shardText ? [{ name: `${what.name}.shard`, text: shardText.text }] : [];
+      return [what, ...own];
+    });
     const failing = texts.filter(({ text }) => !namesItsColumns(text));
     expect(failing.map(({ name }) => name)).toEqual([]);
   });
@@ -417,7 +422,7 @@ describe('the source', () => {
   it('names the team in every call of Prisma', () => {
     const opening = ['database', 'prisma', 'transactions']
       .map((name) => `src/db/connections/${name}.ts`)
-      .concat('src/db/client.ts', 'src/delivery/citus/shard-database.ts');
+      .concat('src/db/client.ts', 'src/db/citus/parts.ts', 'src/delivery/citus/shard-database.ts');
     const found = sources
       .filter(({ fileName }) => !opening.includes(fileName))
       .flatMap((source) => unboundPrismaCalls(source).map((use) => `${source.fileName}:${use}`));

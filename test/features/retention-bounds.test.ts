@@ -2,7 +2,8 @@
 import type { Task } from 'graphile-worker';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
-import { releaseKeptEvents } from '../../src/db/jobs/kept-events.ts';
+import { releaseKeptEvents } from '../../src/db/kept-events.ts';
+import { partsOf } from '../../src/db/parts.ts';
 import { declaredStatements } from '../../src/db/statement.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
@@ -12,12 +13,7 @@ import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/rem
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { untilWaiting } from '../support/locks.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
-import {
-  changeTriggers,
-  inRolledBack,
-  toldTeams,
-  type TeamTransaction,
-} from '../support/shards.ts';
+import { changeTriggers, inRolledBack, type TeamTransaction } from '../support/shards.ts';
 
 const NOW = new Date('2026-11-02T09:00:00.000Z');
 const clock = fixedClock(NOW);
@@ -227,10 +223,11 @@ describe('events whose deliveries wait', () => {
     await addDeliveries('pair', 'whe_2', null);
     await remove();
     const removed = [{ team_id: 'team_a', event_id: 'evt_pair_1' }];
+    const [own = api.db] = await partsOf(api.db, () => Promise.resolve(['team_a']));
     const end = (endpointId: string, then: () => Promise<void>): Promise<void> =>
-      api.db.transaction(async (tx) => {
+      own.transaction(async (tx) => {
         await tx.prisma.webhookDelivery.deleteMany({ where: { teamId: 'team_a', endpointId } });
-        await releaseKeptEvents(tx, removed, await toldTeams(api.db, 'team_a'));
+        await releaseKeptEvents(tx, removed);
         await then();
       });
     let waiting: Promise<void> | undefined;

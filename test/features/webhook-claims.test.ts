@@ -293,7 +293,7 @@ describe('the delivery loop', () => {
   });
 
   test('of many events it takes those for whose deliveries it has room', async ({ skip }) => {
-    skip(loop.db.shard !== undefined, 'The loops of all shards share the room, and take more.');
+    skip(loop.isShard, 'The loops of all shards share the room, and take more.');
     // No endpoint is silent for long, and the loop has not waited long for room.
     vi.useFakeTimers({ toFake: ['performance'] });
     const count = async (what: string) => (await read(`select from ${what}`)).length;
@@ -312,7 +312,7 @@ describe('the delivery loop', () => {
   });
 
   test('events of two teams with the same ids are sent once each', async ({ skip }) => {
-    skip(loop.db.shard !== undefined, 'Two teams may be in two shards, with a loop each.');
+    skip(loop.isShard, 'Two teams may be in two shards, with a loop each.');
     const webhook_endpoints = [
       { id: 'whe_y', url: `${receiver.url}/y`, events: ['member.joined' as const] },
     ];

@@ -4,11 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { statement, type Tx } from '../../src/db/client.ts';
 import { claimDue, releaseClaims, releaseForgotten } from '../../src/delivery/claim-store.ts';
-import {
-  findWaitingTeams,
-  insertDeliveries,
-  takeEvents,
-} from '../../src/delivery/fan-out-store.ts';
+import { insertDeliveries, takeEvents } from '../../src/delivery/fan-out-store.ts';
 import { findWaiting, FIRST_ENDPOINT, WAITING_STATUSES } from '../../src/delivery/waiting-store.ts';
 import { removeDeletedEndpoint } from '../../src/features/webhook-deliveries/removal.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
@@ -97,7 +93,7 @@ describe('a deleted endpoint', () => {
        from generate_series(1, 2) n`,
     );
     const fanOut = async (tx: Tx): Promise<void> => {
-      const taken = await takeEvents(tx, 'oldest', 1, await findWaitingTeams(loop.db, 'oldest', 1));
+      const taken = await takeEvents(tx, 'oldest', 1);
       insertDeliveries(tx, {
         at: new Date(),
         worker: WORKER,

@@ -171,7 +171,7 @@ test('an endpoint that is paused and activated again within a minute is found ag
 });
 
 test('of two teams with the same ids, each activation is found', async ({ skip }) => {
-  skip(loopDb.db.shard !== undefined, 'Two teams may be in two shards, with a loop each.');
+  skip(loopDb.isShard, 'Two teams may be in two shards, with a loop each.');
   await dueIn(LAST, -1_000_000);
   await addTwinOfLast();
   await db.pool.query(`update webhook_endpoint set status = 'disabled' where id = $1`, [LAST]);

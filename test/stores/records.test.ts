@@ -7,7 +7,7 @@ import { encrypt } from '../../src/core/encryption.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import type { Db, Tx } from '../../src/db/client.ts';
 import { movePendingJobs } from '../../src/db/jobs/job-intake.ts';
-import { releaseKeptEvents } from '../../src/db/jobs/kept-events.ts';
+import { releaseKeptEvents } from '../../src/db/kept-events.ts';
 import { forgetKeptDetails } from '../../src/db/kept-responses.ts';
 import { rotateCanary } from '../../src/db/operator/app-secret.ts';
 import { expectedMigrations, isMigrated } from '../../src/db/operator/migrations.ts';
@@ -161,7 +161,7 @@ describe('deleteOld', () => {
         event_id,
       }));
       // Deliveries of them are left, so nothing is written.
-      const release = (tx: Tx) => releaseKeptEvents(tx, removed, null);
+      const release = (tx: Tx) => releaseKeptEvents(tx, removed);
       expect(await twins.lockedBy('event', release)).toEqual(['team_a evt_1', 'team_a evt_2']);
       expect(await twins.changesIn(release)).toEqual({});
     });

@@ -7,7 +7,7 @@ import type { Lookup } from '../../src/core/dns-lookup.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import type { Dispatcher } from '../../src/delivery/dispatcher.ts';
 import { createSender } from '../../src/delivery/sender.ts';
-import { startLoops } from '../../src/delivery/start-loops.ts';
+import { startLoops } from '../../src/delivery/citus/start-loops.ts';
 import { TEST_APP_SECRET, type TestApi } from './api.ts';
 import { TEST_WIRE } from './wire.ts';
 

@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { declaredStatements } from '../../src/db/statement.ts';
 import type { Sent } from './lock-rules.ts';
+import { shardTextOf } from './shard-texts.ts';
 
 /** A transaction that was sent its COMMIT, or a statement alone. */
 export interface Recorded {
@@ -83,9 +84,10 @@ function nameOf(text: string): string | null {
   const declared = declaredStatements();
   // Modules load while the tests run.
   if (names.size < declared.length)
-    for (const { name, text: own, shardText } of declared) {
-      names.set(own, name);
-      if (shardText !== null) names.set(shardText, name);
+    for (const what of declared) {
+      names.set(what.text, what.name);
+      const shardText = shardTextOf(what);
+      if (shardText) names.set(shardText.text, what.name);
     }
   return names.get(text) ?? null;
 }

@@ -11,6 +11,8 @@ export interface LoopDatabase {
   /** Where the loop enters. */
   readonly url: string;
   readonly db: Db;
+  /** Whether the loop has only the teams of one shard. */
+  readonly isShard: boolean;
   close(): Promise<void>;
 }
 
@@ -19,7 +21,9 @@ export async function openLoopDatabase(url: string, teamId: string): Promise<Loo
   const open = (where: string) =>
     openDatabase({ wire: TEST_WIRE, url: where, poolMax: 4, onError: () => undefined });
   const whole = open(url);
-  if (!(await isDistributed(whole))) return { url, db: whole, close: () => whole.close() };
+  if (!(await isDistributed(whole))) {
+    return { url, db: whole, isShard: false, close: () => whole.close() };
+  }
   const shards = await listShards(whole);
   const { rows } = await whole.pool.query<{ id: string }>(
     `select get_shard_id_for_distribution_column('webhook_delivery', $1::text)::text as id`,
@@ -30,5 +34,5 @@ export async function openLoopDatabase(url: string, teamId: string): Promise<Loo
   if (!shard) throw new Error(`${teamId} is in no shard`);
   const nodeUrl = urlOfNode(url, shard.node);
   const node = open(nodeUrl);
-  return { url: nodeUrl, db: atShard(node, shard), close: () => node.close() };
+  return { url: nodeUrl, db: atShard(node, shard), isShard: true, close: () => node.close() };
 }

@@ -1,10 +1,12 @@
 // What a test needs of the database itself, wherever that has the rows: one server, or on Citus the
 // nodes with the shards.
 import { Client, type Pool } from 'pg';
-import { knowsShards, manyTimes } from '../../src/db/citus/shards.ts';
+import { manyTimes } from '../../src/db/citus/parts.ts';
+import { knowsShards } from '../../src/db/citus/shards.ts';
 import type { Statement } from '../../src/db/client.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { urlOfNode, type Host } from '../../src/db/database-url.ts';
+import { shardTextOf } from './shard-texts.ts';
 
 interface Place extends Host {
   /** Table → its name there. */
@@ -99,9 +101,11 @@ export async function inRolledBack<T>(
 }
 
 function ofTeam(teamId: string, what: Statement<unknown>, values: readonly string[]): Asked | null {
-  if (what.shardText === null) return null;
+  const own = shardTextOf(what);
+  if (!own) return null;
+  if (own.columns) return { text: own.text, values };
   const teams = manyTimes([teamId]).map((team) => `'${team}'`);
-  return { text: what.shardText, values: [...values, `array[${teams.join(', ')}]`] };
+  return { text: own.text, values: [...values, `array[${teams.join(', ')}]`] };
 }
 
 async function takeUsualNames(client: Client, tables: Place['tables']): Promise<void> {
@@ -112,14 +116,6 @@ async function takeUsualNames(client: Client, tables: Place['tables']): Promise<
     await client.query(`alter table public.${name} set schema shard_of_team`);
     await client.query(`alter table shard_of_team.${name} rename to ${table}`);
   }
-}
-
-/** What a statement about all teams is told of the team that it is about: on Citus, its shard. */
-export async function toldTeams(
-  db: Pick<Database, 'query'>,
-  teamId: string,
-): Promise<readonly string[] | null> {
-  return (await knowsShards(db)) ? [teamId] : null;
 }
 
 /**

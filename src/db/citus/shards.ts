@@ -1,22 +1,18 @@
 /**
  * A distributed database (Citus) has the rows of the same teams together: the n-th shard of each
- * table is at one node. Most of the service need not know that. The delivery loop works for many
- * teams at once, so there is a loop for each shard:
- *
- *  * What it looks for, it reads in the shard's own tables, at their node (`readsShard`). That is
- *    only a hint: nothing is written there.
- *  * What it does, it does through Citus, which enters by the same node. The teams that the hint
- *    has found lead every table of the statement to the one shard (`ofTeams`).
- *
- * Plain Postgres is one shard, the whole database, and its statements find their teams themselves.
+ * table is at one node. Plain Postgres is one shard, the whole database.
  */
 import type { Db } from '../client.ts';
-import type { Shard } from '../shard.ts';
-import { statement, type Statement } from '../statement.ts';
+import { statement } from '../statement.ts';
 
-/** What a hint finds. */
-export interface TeamRow {
-  readonly team_id: string;
+/** The n-th shard of each table of the delivery loop. */
+export interface Shard {
+  /** Of the shard of `webhook_delivery`. A move keeps it, a split makes others. */
+  readonly id: string;
+  /** Where its rows are. */
+  readonly node: { readonly host: string; readonly port: number };
+  /** Table → its name in this shard. */
+  readonly tables: Readonly<Record<string, string>>;
 }
 
 interface ShardRow {
@@ -90,30 +86,6 @@ export async function listShards(db: Pick<Db, 'query'>): Promise<Shard[]> {
   return rows.map(({ id, host, port, tables }) => ({ id, node: { host, port }, tables }));
 }
 
-/** Returns the teams of the rows, each once. */
-export function teamsOf(rows: readonly TeamRow[]): string[] {
-  return [...new Set(rows.map((row) => row.team_id))];
-}
-
-export interface Question<Row> {
-  readonly what: Statement<Row>;
-  readonly values: readonly unknown[];
-}
-
-/**
- * Runs a statement that finds the teams that it is about. On a shard, `hint` finds them before, and
- * they are the statement's last value.
- */
-export async function askTeams<Row>(
-  db: Db,
-  { what, values }: Question<Row>,
-  hint: Question<TeamRow>,
-): Promise<Row[]> {
-  if (!db.shard) return db.query(what, values);
-  const teams = teamsOf(await db.query(hint.what, hint.values));
-  return teams.length === 0 ? [] : db.query(what, [...values, teams]);
-}
-
 const distributed = new WeakMap<Pick<Db, 'query'>, boolean>();
 
 /** `isDistributed`, asked once of each database: a process ends when it changes. */
@@ -137,64 +109,4 @@ export async function groupByShard(
   const rows = await db.query(SHARDS_OF, [[...new Set(teams)]]);
   const groups = Map.groupBy(rows, ({ shard }) => shard);
   return [...groups.values()].map((group) => group.map(({ team_id }) => team_id));
-}
-
-const forTeams = new Map<Statement<unknown>, Statement<unknown>>();
-
-/**
- * The statement as it is for some teams of one shard, which are its last value (`ofTeams`). One
- * without such a place is the same everywhere.
- */
-export function ofShard<Row>(what: Statement<Row>): Statement<Row> {
-  const { name, shardText } = what;
-  if (shardText === null) return what;
-  const made = forTeams.get(what) ?? { ...what, name: `${name}.shard`, text: shardText };
-  forTeams.set(what, made);
-  return made as Statement<Row>;
-}
-
-/** Runs a statement for some teams of one shard. null: for all teams of plain Postgres. */
-export function askOfTeams<Row>(
-  db: Pick<Db, 'query'>,
-  { what, values }: Question<Row>,
-  teams: readonly string[] | null,
-): Promise<Row[]> {
-  return teams ? db.query(ofShard(what), [...values, teams]) : db.query(what, values);
-}
-
-/** Without statistics the planner takes a table to have 200 teams. */
-const MANY_NAMES = 300;
-
-/**
- * Returns the teams many times, for a statement that finds rows by their age. Without statistics
- * the planner takes a short list for a few rows, and would read and sort all rows of the teams.
- */
-export function manyTimes(teams: readonly string[]): string[] {
-  const times = Math.ceil(MANY_NAMES / Math.max(teams.length, 1));
-  return Array.from({ length: times }, () => teams).flat();
-}
-
-/**
- * Runs a statement about rows of many teams. On a distributed database it runs once for each shard
- * that has some of them.
- */
-export async function askForRows<Given, Row>(
-  db: Pick<Db, 'query'>,
-  what: Statement<Row>,
-  given: {
-    readonly rows: readonly Given[];
-    readonly teamOf: (row: Given) => string;
-    readonly valuesOf: (rows: readonly Given[]) => readonly unknown[];
-  },
-): Promise<Row[]> {
-  const { rows, teamOf, valuesOf } = given;
-  if (!(await knowsShards(db))) return db.query(what, valuesOf(rows));
-  const groups = await groupByShard(db, rows.map(teamOf));
-  const found = await Promise.all(
-    groups.map((teams) => {
-      const own = rows.filter((row) => teams.includes(teamOf(row)));
-      return askOfTeams(db, { what, values: valuesOf(own) }, teams);
-    }),
-  );
-  return found.flat();
 }

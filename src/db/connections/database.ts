@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import { isPatient, type Caller } from '../caller.ts';
+import { createCluster } from '../citus/parts.ts';
 import { createTeamNodes } from '../citus/team-nodes.ts';
 import { withFirst, type Db, type Queries, type Tx } from '../client.ts';
 import type { Statement } from '../statement.ts';
@@ -147,6 +148,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       run((sender) => askCommon(sender, what, values));
   const own = withFirst(queryBy(sendCommon(null)));
   const nodes = createTeamNodes(own);
+  const cluster = createCluster(own);
   /** Work in the background has no node: it is for many teams. */
   const placed = (caller: Caller): Caller => {
     const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
@@ -167,6 +169,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pool: connections.pool,
     prisma,
     ...own,
+    cluster,
     hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),
     isPlain: () => nodes.isPlain(),
     waiting: () => ({ ...statements.waiting(), transactions: transactions.waiting() }),
@@ -175,6 +178,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const caller = placed(given);
       const offer = new OffersPrisma(() => prismaFor(prisma, scope, { caller }));
       return Object.assign(offer, withFirst(queryFor(caller)), {
+        cluster,
         transaction: <T>(work: (tx: Tx) => Promise<T>) => transactions.run(caller, work),
       });
     },

@@ -1,8 +1,7 @@
 import { ENCRYPTED_COLUMNS, type EncryptedColumn } from '../../core/encrypted-columns.ts';
 import { reencrypt, type AppSecrets } from '../../core/encryption.ts';
-import { askForRows } from '../citus/shards.ts';
 import { statement, type Db, type Statement } from '../client.ts';
-import { ofTeams } from '../statement.ts';
+import { queryTeams } from '../parts.ts';
 
 /** The result of a rotation: counts of values, by column (`table.column`). */
 export interface Rotation {
@@ -92,16 +91,12 @@ async function rotateColumn(
     const changes = rows.flatMap((row) => changeOf(row, { secrets, column, pass }));
     if (changes.length === 0) continue;
     pass.found += changes.length;
-    const written = await askForRows(db, write, {
-      rows: changes,
-      teamOf: ({ row }) => row.team_id,
-      valuesOf: (given) => [
-        given.map(({ row }) => row.team_id),
-        given.map(({ row }) => row.key),
-        given.map(({ old }) => old),
-        given.map(({ sealed }) => sealed),
-      ],
-    });
+    const written = await queryTeams(db, write, [
+      changes.map(({ row }) => row.team_id),
+      changes.map(({ row }) => row.key),
+      changes.map(({ old }) => old),
+      changes.map(({ sealed }) => sealed),
+    ]);
     pass.rotated += written.length;
   }
 }
@@ -159,14 +154,13 @@ function declareTarget(encrypted: EncryptedColumn): Target {
          select t.team_id, t.${key} as key, g.new
          from ${table} t
          join given g on g.team_id = t.team_id and g.key = t.${key} and g.old = t.${column}
-         where true${ofTeams('t.team_id', '$5')}
          order by t.team_id, t.${key}
          for no key update of t
        )
        update ${table} t
        set ${column} = held.new
        from held
-       where t.team_id = held.team_id and t.${key} = held.key${ofTeams('t.team_id', '$5')}
+       where t.team_id = held.team_id and t.${key} = held.key
        returning t.team_id`,
     ),
   };

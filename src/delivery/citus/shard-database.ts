@@ -1,29 +1,64 @@
+/**
+ * The database as a shard's loop sees it, so that the delivery loop need not know of shards:
+ *
+ *  * What it looks for, it reads in the shard's own tables, at their node. That is only a hint:
+ *    nothing is written there.
+ *  * What it does, it does through Citus, which enters by the same node. The teams lead every table
+ *    of the statement to the one shard: those of the rows that the statement is given, or those
+ *    that a hint finds (`HINTS`).
+ */
 import { createHash } from 'node:crypto';
-import { ofShard, type Question } from '../../db/citus/shards.ts';
+import { bindTeams, withStatements, type Question } from '../../db/citus/bound-statements.ts';
+import type { Shard } from '../../db/citus/shards.ts';
 import { type Db, type Tx, withFirst } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
 import { OffersPrisma } from '../../db/connections/prisma.ts';
-import type { Shard } from '../../db/shard.ts';
 import type { Statement } from '../../db/statement.ts';
+import { HINTS, instead } from './shard-statements-store.ts';
 
 /** Returns the database as seen from one shard. `node` is the database, entered by its node. */
 export function atShard(node: Database, shard: Shard): Db {
-  const translate = createTranslation(shard);
+  const toOwnTables = createTranslation(shard);
   // What waits for a lock here must not keep the other shards' statements waiting.
   const acting = node.forCaller({ share: shard.id, background: true });
-  const query: Db['query'] = (what, values) =>
-    (what.readsShard ? node : acting).query(translate(what), values);
+  const read: Db['query'] = (what, values) => node.query(toOwnTables(what), values);
+  const actBy =
+    (query: Db['query']): Db['query'] =>
+    async (what, values) => {
+      const hint = HINTS.get(what);
+      const teams = hint ? (await read(hint, values)).map((row) => row.team_id) : null;
+      if (teams?.length === 0) return [];
+      const bound = bindTeams({ what, values }, teams);
+      return query(bound.what, bound.values);
+    };
+  const act = actBy((what, values) => acting.query(what, values));
+  const inShard = (tx: Tx): Tx =>
+    withStatements(tx, new OffersPrisma(() => tx.prisma), {
+      query: actBy((what, values) => tx.query(what, values)),
+      send: (given, givenValues) => {
+        for (const [what, values] of instead(given, givenValues)) {
+          const bound = bindTeams({ what, values }, null);
+          tx.send(bound.what, bound.values);
+        }
+      },
+    });
   return {
-    shard,
     prisma: node.prisma,
-    ...withFirst(query),
-    transaction: (work) => acting.transaction((tx) => work(inShard(tx, shard, translate))),
+    ...withFirst((what, values) => (onlyReads(what) ? read : act)(what, values)),
+    transaction: (work) => acting.transaction((tx) => work(inShard(tx))),
   };
 }
 
+const CHANGES = /\b(?:insert|update|delete|share)\b/i;
+
+/** Whether the statement neither writes nor locks rows. */
+function onlyReads({ text }: Statement<unknown>): boolean {
+  return !CHANGES.test(text);
+}
+
 /**
- * Asks a statement that reads a shard (`readsShard`) of many shards of one node, in one round trip.
- * Each row says of which shard it is.
+ * Asks a statement that only reads of many shards of one node, in one round trip. Each row says of
+ * which shard it is.
  */
 export function askShards<Row>(
   node: Database,
@@ -40,31 +75,13 @@ export function askShards<Row>(
   return node.query(asked, values);
 }
 
-type Translate = <Row>(what: Statement<Row>) => Statement<Row>;
-
-function inShard(tx: Tx, shard: Shard, translate: Translate): Tx {
-  const queries = withFirst((what, values) => tx.query(translate(what), values));
-  const others: Omit<Tx, keyof typeof queries | 'prisma'> = {
-    trace: tx.trace,
-    wakeAfterCommit: (what) => tx.wakeAfterCommit(what),
-    shard,
-    send: (what, values) => tx.send(translate(what), values),
-    transaction: (work) => tx.transaction(() => work(own)),
-  };
-  const own: Tx = Object.assign(new OffersPrisma(() => tx.prisma), queries, others);
-  return own;
-}
-
-function createTranslation({ id, tables }: Shard): Translate {
+/** Translates statements to the names of the shard's own tables. */
+function createTranslation({ id, tables }: Shard): <Row>(what: Statement<Row>) => Statement<Row> {
   const known = new Map<Statement<unknown>, Statement<unknown>>();
   const table = new RegExp(`\\b(${Object.keys(tables).join('|')})\\b`, 'g');
-  const ofTables = (what: Statement<unknown>): Statement<unknown> => {
-    const text = what.text.replace(table, (plain) => tables[plain] ?? plain);
-    return { ...what, name: `${what.name}.${id}`, text };
-  };
   return <Row>(what: Statement<Row>) => {
-    if (!what.readsShard) return ofShard(what);
-    const made = known.get(what) ?? ofTables(what);
+    const text = what.text.replace(table, (plain) => tables[plain] ?? plain);
+    const made = known.get(what) ?? { ...what, name: `${what.name}.${id}`, text };
     known.set(what, made);
     return made as Statement<Row>;
   };

@@ -72,7 +72,7 @@ export const RETENTIONS: readonly Retention[] = [
     at: 'created_at',
     type: 'timestamptz',
     condition: 'fanned_out_at is not null and not kept_for_deliveries',
-    // Whoever deletes the last delivery clears the mark (`db/jobs/kept-events.ts`).
+    // Whoever deletes the last delivery clears the mark (`db/kept-events.ts`).
     neededBy: {
       rows: 'webhook_delivery where team_id = seen.team_id and event_id = seen.id',
       mark: 'kept_for_deliveries',

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { groupByShard, knowsShards } from '../../db/citus/shards.ts';
 import type { Db } from '../../db/client.ts';
+import { isDistributed, partsOf } from '../../db/parts.ts';
 import { removeOldRequests } from '../requests/service.ts';
 import { BATCH_MAX, RETENTIONS } from './rules.ts';
 import * as store from './store.ts';
@@ -20,13 +20,9 @@ export async function removeOld(
   const now = clock.now();
   const removed: Record<string, number> = {};
   const failures: Error[] = [];
-  const isDistributed = await knowsShards(db);
-  for (const kind of kindsOf(db, now, batch)) {
-    const { name, next } = kind;
+  for (const { name, remove } of kindsOf(db, now, batch)) {
     try {
-      removed[name] = isDistributed
-        ? await removeByShard(db, kind, batch)
-        : await removeAll(next, batch);
+      removed[name] = await remove();
     } catch (error) {
       failures.push(new Error(`${name}: ${reasonOf(error)}`, { cause: error }));
     }
@@ -41,22 +37,9 @@ export async function removeOld(
   throw new AggregateError(failures, `Old rows could not be removed: ${reasons}`);
 }
 
-/** Deletes the next batch, from a position on; null is the beginning. */
-type NextBatch = (position: string | null, teams?: readonly string[]) => Promise<Batch>;
-
 interface Kind {
   readonly name: string;
-  readonly next: NextBatch;
-  readonly onShards: TeamRows | RowsOfNoTeam;
-}
-
-/** Rows that a distributed database deletes for the teams that have some, shard by shard. */
-interface TeamRows {
-  readonly findTeams: () => Promise<readonly string[]>;
-}
-
-/** Rows that a distributed database deletes everywhere at once. Returns how many. */
-interface RowsOfNoTeam {
+  /** Returns how many rows it has deleted. */
   readonly remove: () => Promise<number>;
 }
 
@@ -66,37 +49,55 @@ function kindsOf(db: Db, now: Date, limit: number): Kind[] {
       const before = new Date(now.getTime() - retention.keepMs);
       return {
         name: retention.name,
-        next: (position, teams) =>
-          store.deleteOld(db, retention, before, { position, limit, teams: teams ?? null }),
-        onShards: { findTeams: () => store.findTeams(db, retention, before) },
+        remove: () =>
+          removeOfTeams(db, limit, {
+            findTeams: () => store.findTeams(db, retention, before),
+            next: (part, position) => store.deleteOld(part, retention, before, { position, limit }),
+          }),
       };
     }),
     {
       name: 'counters',
-      next: (position) => store.deleteOldCounters(db, 'counters', now, { position, limit }),
-      onShards: { remove: () => store.deleteCountersInShards(db, now) },
+      remove: async () =>
+        (await isDistributed(db))
+          ? store.deleteCountersInShards(db, now)
+          : removeAll(limit, (position) =>
+              store.deleteOldCounters(db, 'counters', now, { position, limit }),
+            ),
     },
     {
       name: 'teamCounters',
-      next: (position, teams) =>
-        store.deleteOldCounters(db, 'teamCounters', now, { position, limit, teams: teams ?? null }),
-      onShards: { findTeams: () => store.findCountedTeams(db, now) },
+      remove: () =>
+        removeOfTeams(db, limit, {
+          findTeams: () => store.findCountedTeams(db, now),
+          next: (part, position) =>
+            store.deleteOldCounters(part, 'teamCounters', now, { position, limit }),
+        }),
     },
   ];
 }
 
-/** The same for one shard after the other. */
-async function removeByShard(db: Db, { next, onShards }: Kind, limit: number): Promise<number> {
-  if ('remove' in onShards) return onShards.remove();
+/** Rows of teams. `findTeams` tells who has some, and is not always asked. */
+interface RowsOfTeams {
+  readonly findTeams: () => Promise<readonly string[]>;
+  /** Deletes the next batch, from a position on; null is the beginning. */
+  readonly next: (db: Db, position: string | null) => Promise<Batch>;
+}
+
+async function removeOfTeams(
+  db: Db,
+  limit: number,
+  { findTeams, next }: RowsOfTeams,
+): Promise<number> {
   let sum = 0;
-  for (const teams of await groupByShard(db, await onShards.findTeams()))
-    sum += await removeAll((position) => next(position, teams), limit);
+  for (const part of await partsOf(db, findTeams))
+    sum += await removeAll(limit, (position) => next(part, position));
   return sum;
 }
 
 async function removeAll(
-  next: (position: string | null) => Promise<Batch>,
   limit: number,
+  next: (position: string | null) => Promise<Batch>,
 ): Promise<number> {
   let sum = 0;
   let seen = limit;

@@ -1,6 +1,5 @@
-import { askOfTeams, manyTimes } from '../../db/citus/shards.ts';
-import { ofTeams, statement, type Db } from '../../db/client.ts';
-import { releaseKeptEvents, type RemovedDelivery } from '../../db/jobs/kept-events.ts';
+import { statement, type Db } from '../../db/client.ts';
+import { releaseKeptEvents, type RemovedDelivery } from '../../db/kept-events.ts';
 import {
   BATCH_MAX,
   RATE_COUNTER_KEEP_MINUTES,
@@ -13,8 +12,6 @@ import {
 export interface BatchRange {
   readonly position: string | null;
   readonly limit: number;
-  /** On a distributed database: teams of one shard. */
-  readonly teams?: readonly string[] | null;
 }
 
 /** What one statement has done. */
@@ -46,7 +43,7 @@ function seenText({ table, at, type, condition = 'true' }: Retention, key: strin
         from ${table}
         where ${at} < ${BEFORE[type]}
           and ${at} >= coalesce($2::${type}, '-infinity')
-          and ${condition}${ofTeams('team_id', '$4')}
+          and ${condition}
         order by ${at}
         limit ${BATCH_MAX}
         for update skip locked
@@ -59,7 +56,7 @@ function deletionText(retention: Retention): string {
       ${seenText(retention, '')}
     ), gone as (
       delete from ${retention.table}
-      where ctid = any (array(select place from seen))${ofTeams('team_id', '$4')}
+      where ctid = any (array(select place from seen))
       returning ${retention.isDelivery ? 'team_id, event_id' : '1'}
     )
     select ${OUTCOME}, (select max(at) from seen) as position${
@@ -88,18 +85,18 @@ function deletionOrMarkText(retention: Retention, { rows, mark }: Need): string 
         from seen
         cross join lateral (
           select
-          from ${rows}${ofTeams('team_id', '$4')}
+          from ${rows}
           limit 1
           for key share skip locked
         ) one
-      ))${ofTeams('team_id', '$4')}
+      ))
     ), gone as (
       delete from ${table}
       where ctid = any (array(
         select place
         from seen
-        where not exists (select from ${rows}${ofTeams('team_id', '$4')} offset 0)
-      ))${ofTeams('team_id', '$4')}
+        where not exists (select from ${rows} offset 0)
+      ))
       returning 1
     )
     select ${OUTCOME}, (select max(at) from seen) as position`;
@@ -122,16 +119,15 @@ export async function deleteOld(
   db: Db,
   retention: Retention,
   before: Date,
-  { position, limit, teams = null }: BatchRange,
+  { position, limit }: BatchRange,
 ): Promise<Batch> {
   const deletion = DELETIONS.get(retention);
   if (!deletion) throw new Error(`no statement deletes old ${retention.name}`);
-  const question = { what: deletion, values: [before, position, limit] };
-  const names = teams && manyTimes(teams);
-  if (!retention.isDelivery) return one(await askOfTeams(db, question, names));
+  const values = [before, position, limit];
+  if (!retention.isDelivery) return one(await db.query(deletion, values));
   return db.transaction(async (tx) => {
-    const batch = one(await askOfTeams(tx, question, names));
-    await releaseKeptEvents(tx, batch.deliveries ?? [], teams);
+    const batch = one(await tx.query(deletion, values));
+    await releaseKeptEvents(tx, batch.deliveries ?? []);
     return batch;
   });
 }
@@ -180,7 +176,6 @@ const DELETE_TEAM_COUNTERS = statement<Batch>(
        select ctid as place, team_id, bucket, minute
        from team_counter
        where (team_id, bucket) > (coalesce($2::json ->> 0, ''), coalesce($2::json ->> 1, ''))
-         ${ofTeams('team_id', '$4')}
        order by team_id, bucket
        limit ${BATCH_MAX}
      ) page
@@ -199,12 +194,12 @@ const DELETE_TEAM_COUNTERS = statement<Batch>(
                from api_key k
                where k.team_id = seen.team_id
                  and seen.bucket like 'key:%'
-                 and k.prefix = substr(seen.bucket, 5)${ofTeams('k.team_id', '$4')}
+                 and k.prefix = substr(seen.bucket, 5)
              )
          ))
-         and minute < $1${ofTeams('team_id', '$4')}
+         and minute < $1
        for update skip locked
-     ))${ofTeams('team_id', '$4')}
+     ))
      returning 1
    )
    select ${OUTCOME},
@@ -224,11 +219,10 @@ export async function deleteOldCounters(
   db: Db,
   kind: CounterKind,
   now: Date,
-  { position, limit, teams = null }: BatchRange,
+  { position, limit }: BatchRange,
 ): Promise<Batch> {
   const what = kind === 'counters' ? DELETE_COUNTERS : DELETE_TEAM_COUNTERS;
-  const question = { what, values: [oldMinute(now), position, limit] };
-  return one(await askOfTeams(db, question, teams && manyTimes(teams)));
+  return one(await db.query(what, [oldMinute(now), position, limit]));
 }
 
 // Addresses have no team, so their counters are in all shards. Those that are counting are younger.

@@ -1,7 +1,7 @@
 import { PAGE_LIMIT_MAX, type PagePosition } from '../../core/page.ts';
-import { askForRows } from '../../db/citus/shards.ts';
-import { ofTeams, statement, statementsByFilters, type Db } from '../../db/client.ts';
+import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { queryTeams } from '../../db/parts.ts';
 import { holdUnlessLocked } from '../../db/row-lock.ts';
 
 /** The requests of one key on one day. */
@@ -134,8 +134,8 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
    ), known as materialized (
      select n.*, own.is_held
      from given n
-     join api_key k on k.team_id = n.team_id and k.id = n.key_id${ofTeams('k.team_id', '$9')}
-     ${holdUnlessLocked('api_key', 'team_id = n.team_id and id = n.key_id', '$9')}
+     join api_key k on k.team_id = n.team_id and k.id = n.key_id
+     ${holdUnlessLocked('api_key', 'team_id = n.team_id and id = n.key_id')}
    ), added as (
      insert into api_key_usage as u
        (team_id, day, key_id, count_2xx, count_4xx, count_429, count_5xx)
@@ -160,7 +160,6 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
        from api_key k
        join used u on u.team_id = k.team_id and u.key_id = k.id
        where (k.last_used_at is null or k.last_used_at < u.last_used_at)
-         ${ofTeams('k.team_id', '$9')}
        order by k.team_id, k.id
        for no key update of k skip locked
      ) locked
@@ -168,7 +167,7 @@ const ADD = statement<{ readonly team_id: string; readonly day: number; readonly
      update api_key k
      set last_used_at = f.last_used_at
      from free f
-     where k.team_id = f.team_id and k.id = f.id${ofTeams('k.team_id', '$9')}
+     where k.team_id = f.team_id and k.id = f.id
    )
    select team_id, day, key_id
    from known
@@ -190,11 +189,8 @@ export async function addUsage(db: Db, counts: readonly Counts[]): Promise<reado
     'count5xx',
     'lastMinute',
   ] as const;
-  const busy = await askForRows(db, ADD, {
-    rows: counts,
-    teamOf: ({ teamId }) => teamId,
-    valuesOf: (rows) => names.map((name) => rows.map((count) => count[name])),
-  });
+  const columns = names.map((name) => counts.map((count) => count[name]));
+  const busy = await queryTeams(db, ADD, columns);
   return counts.filter(({ teamId, day, keyId }) =>
     busy.some((row) => row.team_id === teamId && row.day === day && row.key_id === keyId),
   );

@@ -1,7 +1,7 @@
 import type { PagePosition } from '../../core/page.ts';
-import { knowsShards } from '../../db/citus/shards.ts';
 import { statement, type Db } from '../../db/client.ts';
-import { releaseKeptEvents } from '../../db/jobs/kept-events.ts';
+import { releaseKeptEvents } from '../../db/kept-events.ts';
+import { partsOf } from '../../db/parts.ts';
 import type { DeletedEndpoint } from './jobs.ts';
 
 const BATCH = 500;
@@ -45,13 +45,12 @@ export async function removeDeliveries(
   after: PagePosition | null,
 ): Promise<PagePosition | null> {
   const values = [teamId, endpointId, after?.at ?? null, after?.id ?? ''];
-  const isDistributed = await knowsShards(db);
-  return db.transaction(async (tx) => {
+  const [own = db] = await partsOf(db, () => Promise.resolve([teamId]));
+  return own.transaction(async (tx) => {
     const removed = await tx.query(REMOVE_DELIVERIES, values);
     await releaseKeptEvents(
       tx,
       removed.map(({ event_id }) => ({ team_id: teamId, event_id })),
-      isDistributed ? [teamId] : null,
     );
     const [oldest] = removed;
     return oldest ? { at: oldest.at, id: oldest.id } : null;

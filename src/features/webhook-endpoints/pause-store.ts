@@ -1,7 +1,7 @@
 import type { Language } from '../../core/language.ts';
-import { knowsShards } from '../../db/citus/shards.ts';
 import { statement, type Db } from '../../db/client.ts';
 import { enqueue } from '../../db/outbox.ts';
+import { isDistributed } from '../../db/parts.ts';
 import { SEND_PAUSE_MAIL } from './jobs.ts';
 
 const JOB_MAX_ATTEMPTS = 25;
@@ -64,7 +64,7 @@ interface Pause {
  * paused. The ids of the audit entries are `auditId` with a number.
  */
 export async function pauseEndpoints(db: Db, pause: Pause): Promise<number> {
-  if (await knowsShards(db)) return pauseOneByOne(db, pause);
+  if (await isDistributed(db)) return pauseOneByOne(db, pause);
   const { failingUntil, failedAfter, now, auditId, requestId } = pause;
   const values = [failingUntil, now, auditId, requestId, failedAfter];
   const rows = await db.query(PAUSE, values);

@@ -1,7 +1,5 @@
 // Old events stay while deliveries of them wait, and are marked so that nobody looks at them again.
-import { askOfTeams } from '../citus/shards.ts';
-import { statement, type Statement, type Tx } from '../client.ts';
-import { ofTeams } from '../statement.ts';
+import { statement, type Tx } from './client.ts';
 
 /** A delivery that was deleted. */
 export interface RemovedDelivery {
@@ -22,7 +20,7 @@ const LOCK = statement(
    cross join lateral (
      select
      from event
-     where team_id = d.team_id and id = d.id and kept_for_deliveries${ofTeams('team_id', '$3')}
+     where team_id = d.team_id and id = d.id and kept_for_deliveries
      limit 1
      for no key update
    ) e`,
@@ -37,32 +35,28 @@ const RELEASE = statement(
      cross join lateral (
        select ctid
        from event
-       where team_id = d.team_id and id = d.id and kept_for_deliveries${ofTeams('team_id', '$3')}
+       where team_id = d.team_id and id = d.id and kept_for_deliveries
        limit 1
      ) e
      where not exists (
        select
        from webhook_delivery
-       where team_id = d.team_id and event_id = d.id${ofTeams('team_id', '$3')}
+       where team_id = d.team_id and event_id = d.id
        offset 0
      )
-   ))${ofTeams('team_id', '$3')}`,
+   ))`,
 );
 
 /**
  * Clears the mark of events whose last delivery was deleted. Call it in the transaction that has
  * deleted, after it. The events are locked first, and the second statement sees what was committed
  * meanwhile. So of two transactions that delete the last two deliveries, the later one clears it.
- * `teams`: their teams, if all are in one shard of a distributed database.
  */
 export async function releaseKeptEvents(
   tx: Tx,
   removed: readonly RemovedDelivery[],
-  teams: readonly string[] | null,
 ): Promise<void> {
   if (removed.length === 0) return;
   const own = [removed.map((row) => row.team_id), removed.map((row) => row.event_id)];
-  const ask = (what: Statement<object>): Promise<object[]> =>
-    askOfTeams(tx, { what, values: own }, teams);
-  if ((await ask(LOCK)).length > 0) await ask(RELEASE);
+  if ((await tx.query(LOCK, own)).length > 0) await tx.query(RELEASE, own);
 }

@@ -12,18 +12,17 @@
  *    has lost it, and the claims there, as every database that is away.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TeamKey } from '../core/team-key.ts';
-import { listShards } from '../db/citus/shards.ts';
-import type { Db } from '../db/client.ts';
-import type { Database } from '../db/connections/database.ts';
-import type { SessionLock } from '../db/connections/session-lock.ts';
-import type { Shard } from '../db/shard.ts';
-import type { Host } from '../db/database-url.ts';
-import { atShard } from './citus/shard-database.ts';
-import { startDispatcher, type Dispatcher } from './dispatcher.ts';
-import type { DispatcherOptions } from './loop.ts';
+import type { TeamKey } from '../../core/team-key.ts';
+import { listShards, type Shard } from '../../db/citus/shards.ts';
+import type { Db } from '../../db/client.ts';
+import type { Database } from '../../db/connections/database.ts';
+import type { SessionLock } from '../../db/connections/session-lock.ts';
+import type { Host } from '../../db/database-url.ts';
+import { atShard } from './shard-database.ts';
+import { startDispatcher, type Dispatcher } from '../dispatcher.ts';
+import type { DispatcherOptions } from '../loop.ts';
 import { findWork } from './shard-work-store.ts';
-import { newSlots, type Slots } from './slots.ts';
+import { newSlots, type Slots } from '../slots.ts';
 
 /** A worker's connections to one node. */
 export interface NodeConnections {
@@ -36,7 +35,7 @@ export interface NodeConnections {
 /** What the loops of a worker need. The caller closes the coordinator after they have stopped. */
 export interface ShardLoopsOptions extends Omit<
   DispatcherOptions,
-  'db' | 'lock' | 'slots' | 'inHandElsewhere'
+  'db' | 'lock' | 'slots' | 'isOneOfMany' | 'inHandElsewhere'
 > {
   readonly coordinator: Db;
   /** Opens the connections to a node, which need not answer yet. The loops close them. */
@@ -182,6 +181,7 @@ function startLoops(worker: Worker, node: Node): void {
       db,
       lock: connections.lock,
       slots,
+      isOneOfMany: true,
       inHandElsewhere: () => inHand(worker),
       tickMs: LOOP_TICK_MS,
     });

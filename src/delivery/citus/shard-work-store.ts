@@ -1,9 +1,9 @@
 /** Which shards of a node have something to do for the delivery loop, in one round trip. */
-import { statement } from '../db/client.ts';
-import type { Database } from '../db/connections/database.ts';
-import type { Shard } from '../db/shard.ts';
-import { askShards } from './citus/shard-database.ts';
-import { WAITING } from './waiting-store.ts';
+import type { Shard } from '../../db/citus/shards.ts';
+import { statement } from '../../db/client.ts';
+import type { Database } from '../../db/connections/database.ts';
+import { askShards } from './shard-database.ts';
+import { WAITING } from '../waiting-store.ts';
 
 /** What there is to do in a shard. */
 export interface ShardWork {
@@ -42,7 +42,6 @@ const FIND = statement<Omit<ShardWork, 'shard'>>(
        from webhook_delivery
        where ${WAITING.retrying.isWaiting} and due_at <= $1::timestamptz
      ) as has_more`,
-  { readsShard: true },
 );
 
 /** Looks into the shards of one node. */

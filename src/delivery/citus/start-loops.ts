@@ -1,10 +1,10 @@
-import { isDistributed } from '../db/citus/shards.ts';
-import type { Database } from '../db/connections/database.ts';
-import { holdSessionLock, newLockNumber } from '../db/connections/session-lock.ts';
-import { urlOfNode, type Host } from '../db/database-url.ts';
-import { WORKER_LOCK_CLASS } from './claim-store.ts';
-import { startDispatcher } from './dispatcher.ts';
-import type { DispatcherOptions } from './loop.ts';
+import { isDistributed } from '../../db/citus/shards.ts';
+import type { Database } from '../../db/connections/database.ts';
+import { holdSessionLock, newLockNumber } from '../../db/connections/session-lock.ts';
+import { urlOfNode, type Host } from '../../db/database-url.ts';
+import { WORKER_LOCK_CLASS } from '../claim-store.ts';
+import { startDispatcher } from '../dispatcher.ts';
+import type { DispatcherOptions } from '../loop.ts';
 import { startShardLoops, type NodeConnections, type ShardLoops } from './shard-loops.ts';
 
 /** The delivery loops of one worker: one, or one for each shard of a distributed database. */

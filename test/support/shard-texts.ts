@@ -1,0 +1,45 @@
+// Which statements a shard is asked in a text of its own, and which of them only read.
+import { toShardText, type ShardText } from '../../src/db/citus/shard-text.ts';
+import type { Statement } from '../../src/db/client.ts';
+import { RETENTIONS } from '../../src/features/retention/rules.ts';
+
+/** These are told their teams. All others that are for many teams are given rows of theirs. */
+const TOLD_TEAMS: ReadonlySet<string> = new Set([
+  ...RETENTIONS.map(({ name }) => `retention.${name}`),
+  'retention.teamCounters',
+  'webhooks.releaseClaims',
+  'webhooks.forgetEvents',
+  'webhooks.takeOldestEvents',
+  'webhooks.takeNewestEvents',
+]);
+
+/** Shards are asked others instead. */
+const ONLY_ON_PLAIN: ReadonlySet<string> = new Set([
+  'webhooks.fanOutAtOnce',
+  'webhooks.keepFailed',
+]);
+
+/** What reads a shard's own tables. */
+export const READS_SHARD: ReadonlySet<string> = new Set([
+  'webhooks.findActivated',
+  'webhooks.findDead',
+  'webhooks.findNewlyDue',
+  'webhooks.findPending',
+  'webhooks.findRequested',
+  'webhooks.findRetrying',
+  'webhooks.findTeamsOfClaims',
+  'webhooks.findTeamsOfEvents',
+  'webhooks.findTeamsOfNewestEvents',
+  'webhooks.findTeamsOfOldestEvents',
+  'webhooks.findWork',
+  'webhooks.listWorkers',
+  'webhooks.oldestDue',
+]);
+
+/** The statement as a shard is asked it. null: as everywhere. */
+export function shardTextOf({ name, text }: Statement<unknown>): ShardText | null {
+  if (ONLY_ON_PLAIN.has(name)) return null;
+  const isGivenRows = /\bunnest\(\s*\$/.test(text);
+  const shardText = isGivenRows || TOLD_TEAMS.has(name) ? toShardText(text) : null;
+  return shardText?.columns || TOLD_TEAMS.has(name) ? shardText : null;
+}
