@@ -31,9 +31,9 @@ export function mayFanOut({ queues, state }: Loop): boolean {
 
 /**
  * How many events to take: as many as there is room for their deliveries. What is left over waits
- * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little room,
- * and many round trips for each fan-out, so it takes more. Each event may have 50 subscribers, so
- * the first of many events are few.
+ * unclaimed, and then the endpoint's new ones are left over, too. One of many loops has little
+ * room, and many round trips for each fan-out, so it takes more. Each event may have 50
+ * subscribers, so the first of many events are few.
  */
 function eventsToTake({ options, queues, state }: Loop): number {
   const { first, most } = EVENTS_PER_FAN_OUT;
