@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describe, afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { NOTHING_ENDS } from '../../src/core/deprecation.ts';
 import { statement } from '../../src/db/client.ts';
@@ -24,7 +24,7 @@ import { makeFullTeam, makeSeed } from '../support/seed.ts';
 import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
-import { onlyFast, TEST_WIRE } from '../support/wire.ts';
+import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
 
 const ONE = statement<{ one: number }>('roundTrips.one', 'select 1 as one');
 /** Authentication, and beside it one statement. */
@@ -132,7 +132,7 @@ async function measure(endpoint: Endpoint): Promise<RoundTrips> {
 }
 
 // The plain wire waits for the answer to each statement.
-onlyFast.describe.each(ENDPOINTS)('$method $path', (endpoint) => {
+describe.runIf(IS_FAST).each(ENDPOINTS)('$method $path', (endpoint) => {
   it('waits for Postgres as often as declared', async () => {
     const roundTrips = await measure(endpoint);
     measured.set(endpoint.name, roundTrips);

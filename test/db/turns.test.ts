@@ -5,7 +5,7 @@ import { statement } from '../../src/db/client.ts';
 import { openDatabase } from '../../src/db/connections/database.ts';
 import { LARGE_BYTES, takeTurn } from '../../src/db/wire/turns.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { onlyFast, TEST_WIRE } from '../support/wire.ts';
+import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
 
 const TEXT = `select repeat('x', $1::int) as text`;
 const PREPARED = statement<{ text: string }>('turns.prepared', TEXT);
@@ -32,7 +32,7 @@ test('one begins in each turn, also those that come meanwhile', async () => {
 });
 
 // Only the fast wire sees the size of a result.
-onlyFast.test.each([PREPARED, SEARCH])(
+test.runIf(IS_FAST).each([PREPARED, SEARCH])(
   '$name: a large result waits, a small one does not',
   async (what) => {
     const database = await createTestDatabase();
