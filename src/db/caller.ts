@@ -19,8 +19,8 @@ export interface Caller {
   readonly trace?: Trace | null;
 }
 
-/** Whether the caller waits as long as it takes, and for a place in any line. */
-export function isPatient({ share, background }: Caller): boolean {
+/** Whether the caller's wait for a place has no time limit, and its queue no bound. */
+export function waitsWithoutLimit({ share, background }: Caller): boolean {
   return share === null || background === true;
 }
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
-import { isPatient, type Caller } from '../caller.ts';
+import { waitsWithoutLimit, type Caller } from '../caller.ts';
 import { createCluster } from '../citus/parts.ts';
 import { createTeamNodes } from '../citus/team-nodes.ts';
 import { withFirst, type Db, type Queries, type Tx } from '../client.ts';
@@ -30,7 +30,7 @@ export interface Database extends Db {
   readonly pool: pg.Pool;
   /**
    * Returns the database for the work of one caller. A team has a share of the connections and
-   * waits in its own line for more (`fair-queue.ts`). When the caller hangs up, what waits is
+   * waits in its own queue for more (`fair-queue.ts`). When the caller hangs up, what waits is
    * dropped, what runs is cancelled, and a transaction is rolled back unless its COMMIT is on its
    * way.
    */
@@ -151,7 +151,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const cluster = createCluster(own);
   /** Work in the background has no node: it is for many teams. */
   const placed = (caller: Caller): Caller => {
-    const node = caller.share && !isPatient(caller) ? nodes.of(caller.share) : null;
+    const node = caller.share && !waitsWithoutLimit(caller) ? nodes.of(caller.share) : null;
     return node === null ? caller : { ...caller, node };
   };
   const wakeUps = openWakeUps(queryFor(THE_PROCESS));

@@ -1,21 +1,21 @@
 /**
- * Shares a fixed number of places among teams, so that no team waits for another one's work. A team
- * has at most its share of the places; the rest of its work waits in a line of its own. A place
- * that becomes free goes to the teams in turn. A line is bounded in length and in time: beyond
- * that, the team is told to come back later.
+ * A bulkhead: it shares a fixed number of places among teams, so that no team waits for another
+ * one's work. A team has at most its share of the places; the rest of its work waits in a queue of
+ * the team's own. A place that becomes free goes to the teams round-robin. A queue is bounded in
+ * length and in time. Work that finds it full, or waits too long, is refused (`unavailable`).
  *
  * On a distributed database the teams of one node have at most three quarters of the places
  * together, so that a node that does not answer leaves some to the teams of others.
  */
 import { ProblemError } from '../../core/problem.ts';
-import { hungUp, isPatient, type Caller } from '../caller.ts';
+import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 
 /** How the places are shared. */
 export interface FairQueueOptions {
   readonly places: number;
   /** The most places that one team has at once. */
   readonly perTeam: number;
-  /** The most that may wait in a team's line; 100 by default. */
+  /** The most that may wait in a team's queue; 100 by default. */
   readonly maxWaiting?: number;
   /** How long it may wait there; 5 s by default. */
   readonly maxWaitMs?: number;
@@ -31,14 +31,14 @@ export function halfOf(places: number): number {
 
 export interface FairQueue {
   /**
-   * Takes a place, after waiting for it if need be. Throws `unavailable` if the team's line is too
-   * long, and when the caller has hung up. Call `leave` exactly once afterwards.
+   * Takes a place, after waiting for it if need be. Throws `unavailable` if the team's queue is
+   * full, and when the caller has hung up. Call `leave` exactly once afterwards.
    */
   enter(caller: Caller): Promise<void>;
   leave(caller: Caller): void;
   /** Whether the caller would get a place at once. */
   hasRoom(caller: Caller): boolean;
-  /** How many wait, in all lines. */
+  /** How many wait, in all queues. */
   waiting(): number;
 }
 
@@ -49,13 +49,13 @@ interface Team {
   running: number;
   /** Where its rows were when the first of what runs began. */
   node: string | null;
-  readonly line: (() => void)[];
+  readonly queue: (() => void)[];
 }
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, perTeam, maxWaiting = MAX_WAITING, maxWaitMs = MAX_WAIT_MS } = options;
   const teams = new Map<string | null, Team>();
-  /** Those whose line is not empty. The one that was served last stands at the end. */
+  /** Those whose queue is not empty. The one that was served last is at the end. */
   const waiting = new Set<Team>();
   let free = places;
   const perNode = Math.max(1, Math.floor((places * 3) / 4));
@@ -67,7 +67,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     if (known?.running === 0) known.node = node;
     if (known) return known;
     const share = id === null ? places : perTeam;
-    const team: Team = { id, share, running: 0, node, line: [] };
+    const team: Team = { id, share, running: 0, node, queue: [] };
     teams.set(id, team);
     return team;
   };
@@ -82,7 +82,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     else ofNodes.set(team.node, ofNode);
   };
   const forget = (team: Team): void => {
-    if (team.line.length > 0) return;
+    if (team.queue.length > 0) return;
     waiting.delete(team);
     if (team.running === 0) teams.delete(team.id);
   };
@@ -91,15 +91,15 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     if (free === 0) return;
     for (const team of waiting) {
       if (!mayStart(team)) continue;
-      const admit = team.line.shift();
+      const admit = team.queue.shift();
       waiting.delete(team);
-      if (team.line.length > 0) waiting.add(team);
+      if (team.queue.length > 0) waiting.add(team);
       count(team, 1);
       admit?.();
       return;
     }
   };
-  const waitInLine = (team: Team, caller: Caller): Promise<void> =>
+  const waitInQueue = (team: Team, caller: Caller): Promise<void> =>
     new Promise((resolve, reject) => {
       const admit = (): void => {
         settle();
@@ -107,13 +107,13 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       };
       const giveUp = (error: ProblemError): void => {
         settle();
-        team.line.splice(team.line.indexOf(admit), 1);
+        team.queue.splice(team.queue.indexOf(admit), 1);
         forget(team);
         reject(error);
       };
       const hangUp = (): void => giveUp(hungUp());
       const { signal } = caller;
-      const timer = isPatient(caller)
+      const timer = waitsWithoutLimit(caller)
         ? undefined
         : setTimeout(() => giveUp(new ProblemError('unavailable')), maxWaitMs);
       const settle = (): void => {
@@ -121,7 +121,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         signal?.removeEventListener('abort', hangUp);
       };
       signal?.addEventListener('abort', hangUp);
-      team.line.push(admit);
+      team.queue.push(admit);
       waiting.add(team);
     });
 
@@ -135,9 +135,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
         count(team, 1);
         return;
       }
-      if (!isPatient(caller) && team.line.length >= maxWaiting)
+      if (!waitsWithoutLimit(caller) && team.queue.length >= maxWaiting)
         throw new ProblemError('unavailable');
-      await waitInLine(team, caller);
+      await waitInQueue(team, caller);
     },
     leave: (caller) => {
       const team = teamOf(caller);
@@ -145,6 +145,6 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       forget(team);
       admitNext();
     },
-    waiting: () => [...waiting].reduce((sum, { line }) => sum + line.length, 0),
+    waiting: () => [...waiting].reduce((sum, { queue }) => sum + queue.length, 0),
   };
 }

@@ -8,7 +8,7 @@
  * statements use such connections directly.
  */
 import type pg from 'pg';
-import { hungUp, isPatient, type Caller } from '../caller.ts';
+import { hungUp, waitsWithoutLimit, type Caller } from '../caller.ts';
 import { isCancelled, isConnectionBroken } from '../errors.ts';
 import { senderOn, type Sender, type Wire } from '../wire/wire.ts';
 import { createFairQueue, halfOf } from './fair-queue.ts';
@@ -73,7 +73,7 @@ export function openSingleStatements({
   const isSlow = ({ share }: Caller): boolean => share !== null && slowTeams.has(share);
   return {
     run: async (caller, send) => {
-      if (isPatient(caller) || isSlow(caller)) return runSlow(caller, send);
+      if (waitsWithoutLimit(caller) || isSlow(caller)) return runSlow(caller, send);
       await quickQueue.enter(caller);
       try {
         // While it waited, another statement of its team may have been slow.

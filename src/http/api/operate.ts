@@ -23,7 +23,7 @@ export interface SpeculativeRead {
 
 /**
  * Begins a read for the tenant that its caller probably is. Returns null for a write, and while the
- * team's share of the connections is taken: an early read would only wait in its line.
+ * team's share of the connections is taken: an early read would only wait in its queue.
  */
 export function beginRead(exchange: RestExchange, tenant: Tenant): SpeculativeRead | null {
   const { match } = exchange;
