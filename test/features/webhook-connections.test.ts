@@ -1,6 +1,7 @@
 // Connections to receivers: broken, kept, redirected and encrypted ones.
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createSender } from '../../src/delivery/sender.ts';
 import * as certificates from '../support/certificates.ts';
 import { findFreePort } from '../support/ports.ts';
 import { inTurn, raw, startReceiver, status } from '../support/receiver.ts';
@@ -64,6 +65,19 @@ describe('a kept connection', () => {
     const endpoint = await createEndpoint(own.url);
     for (let n = 0; n < 5; n += 1) expect(await ping(endpoint)).toMatchObject(OK);
     expect(own.connections()).toBe(1);
+  });
+
+  test('is not used for a name that leads to another address by now', async () => {
+    const own = await startReceiver();
+    const addresses = ['127.0.0.1', '127.0.0.2'];
+    const lookup = async () => [{ address: addresses.shift() ?? '', family: 4 }];
+    const sender = createSender({ allowPrivateTargets: true, lookup, timeoutMs: 5_000 });
+    onTestFinished(() => sender.close());
+    const url = `http://receiver.test:${own.port}/`;
+    expect(await sender.send(url, {}, '')).toMatchObject({ ok: true });
+    // Nobody listens at the other address.
+    expect(await sender.send(url, {}, '')).toMatchObject({ error: 'connection_refused' });
+    expect(own.requests).toHaveLength(1);
   });
 
   test('that the receiver closes after each answer without notice is no failure', async () => {
