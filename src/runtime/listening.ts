@@ -2,10 +2,12 @@
  * Listens on a port with several sockets at once, over which the kernel spreads new connections.
  * Node accepts one connection of a socket in each turn of its event loop. With a single socket,
  * whoever connects behind a client that opens hundreds of connections would wait for as many turns.
+ * `arrivals.ts` keeps these turns short.
  */
 import { once } from 'node:events';
-import { createServer, Server as NetServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
 import type { Server } from 'node:http';
+import { createArrivals } from './arrivals.ts';
 
 export interface Listening {
   readonly port: number;
@@ -41,27 +43,28 @@ export async function listen(
     await open(probe, wanted, false);
     await close([probe]);
   }
-  const port = await open(server, wanted, SOCKETS > 1);
+  const arrive = createArrivals((socket) => {
+    server.emit('connection', socket);
+    socket.resume();
+  });
+  const createSocket = (): NetServer =>
+    // The first two options are those that Node gives to the socket of an HTTP server.
+    createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, arrive);
+  const first = createSocket();
+  const port = await open(first, wanted, SOCKETS > 1);
   prepare(port);
-  const others = Array.from({ length: SOCKETS - 1 }, () =>
-    // With the options that Node gives to the socket of an HTTP server.
-    createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      server.emit('connection', socket),
-    ),
-  );
+  // Checks its deadlines from now on.
+  server.emit('listening');
+  const others = Array.from({ length: SOCKETS - 1 }, createSocket);
   await Promise.all(others.map((other) => open(other, port, true)));
-  for (const other of others) other.on('error', (error) => server.emit('error', error));
-  return { port, close: () => close([server, ...others]) };
+  const sockets = [first, ...others];
+  for (const socket of sockets) socket.on('error', (error) => server.emit('error', error));
+  return { port, close: () => close(sockets) };
 }
 
 /** `http.Server.close` would close idle connections, too, and lose the requests just sent there. */
 async function close(sockets: readonly NetServer[]): Promise<void> {
   await Promise.all(
-    sockets.map(
-      (socket) =>
-        new Promise<void>((resolve) => {
-          NetServer.prototype.close.call(socket, () => resolve());
-        }),
-    ),
+    sockets.map((socket) => new Promise<void>((resolve) => void socket.close(() => resolve()))),
   );
 }

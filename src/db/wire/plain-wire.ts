@@ -72,7 +72,6 @@ type Outcome =
 
 class PlainQuery implements Outgoing {
   sentAt = 0;
-  readonly bytes = 0;
   hasDeclaredColumns = false;
   readonly #config: pg.QueryConfig;
   readonly #onEnd: OnEnd;
