@@ -32,6 +32,8 @@ export interface DocsOptions {
 
 /** A resource costs one answer for each of these. Most pages cost one. */
 const BYTES_PER_COST = 65_536;
+/** A search takes a few milliseconds, because no two readers search for the same. */
+const SEARCH_COST = 5;
 
 const PATHS = ['/docs{/*path}', '/docs.md', '/llms.txt', '/llms-full.txt'];
 
@@ -54,14 +56,16 @@ export function docsRouter(options: DocsOptions): Router {
     const path = request.path.replace(/(?<=.)\/$/, '');
     const resource = resources.get(path);
     if (resource) {
-      const found = resource();
+      const found = await resource();
       // One answer has been counted before.
       const extra = Math.floor(found.bytes / BYTES_PER_COST);
       if (extra > 0) await options.slowDown(request, extra);
       await sendResource(request, response, found);
     } else if (path === '/docs/search') {
       const { q } = request.query;
-      await sendResource(request, response, searchResults(typeof q === 'string' ? q : ''));
+      await options.slowDown(request, SEARCH_COST - 1);
+      const results = await searchResults(typeof q === 'string' ? q : '');
+      await sendResource(request, response, results);
     } else if (/\/[\w-]+$/.test(path)) await sendResource(request, response, notFound(), 404);
     else next();
   });
@@ -70,8 +74,8 @@ export function docsRouter(options: DocsOptions): Router {
 
 /** Everything that is served. What is the same for every reader is kept once it is made. */
 interface Contents {
-  readonly resources: ReadonlyMap<string, () => Resource>;
-  readonly searchResults: (query: string) => Resource;
+  readonly resources: ReadonlyMap<string, () => Resource | Promise<Resource>>;
+  readonly searchResults: (query: string) => Promise<Resource>;
   readonly notFound: () => Resource;
 }
 
@@ -87,7 +91,7 @@ function readContents(options: DocsOptions): Contents {
     `${site.prefix}/docs/assets/${name}?v=${assets.get(name)?.version}`;
   const frame: Frame = { site, navigation, pages, asset };
   const entries = once(() => searchEntries(pages));
-  const resources = new Map<string, () => Resource>([
+  const resources = new Map<string, () => Resource | Promise<Resource>>([
     ...[...assets].map(([name, one]) => [`/docs/assets/${name}`, () => one] as const),
     ...pages.flatMap((page) => [
       [page.path, once(() => createResource(HTML, renderPage(frame, page)))] as const,
@@ -97,15 +101,16 @@ function readContents(options: DocsOptions): Contents {
     ['/llms-full.txt', once(() => createResource(TEXT, llmsFull(site, pages)))],
     [
       '/docs/search.json',
-      once(() =>
-        createResource(JSON_TYPE, JSON.stringify({ base: site.prefix, entries: entries() })),
-      ),
+      once(async () => {
+        const index = { base: site.prefix, entries: await entries() };
+        return createResource(JSON_TYPE, JSON.stringify(index));
+      }),
     ],
   ]);
   return {
     resources,
-    searchResults: (query) => {
-      const page = searchPage(site, entries(), query.slice(0, QUERY_MAX_CHARACTERS));
+    searchResults: async (query) => {
+      const page = searchPage(site, await entries(), query.slice(0, QUERY_MAX_CHARACTERS));
       return createResource(HTML, renderPage(frame, page), false);
     },
     notFound: once(() => createResource(HTML, renderPage(frame, notFoundPage(site)))),

@@ -1,4 +1,5 @@
 /** The search index, made from the Markdown of the pages: one entry for each section. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { joinMarkdown, wrap } from './block.ts';
 import { html } from './html.ts';
 import type { Page } from './page.ts';
@@ -7,8 +8,14 @@ import type { SearchEntry } from './assets/search.js';
 /** These repeat in all pages of operations what the page of errors says. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['errors', 'request']);
 
-export function searchEntries(pages: readonly Page[]): SearchEntry[] {
-  return pages.flatMap(entriesOf);
+/** Makes them page by page: all at once would stop the process for up to half a second. */
+export async function searchEntries(pages: readonly Page[]): Promise<SearchEntry[]> {
+  const entries: SearchEntry[] = [];
+  for (const page of pages) {
+    entries.push(...entriesOf(page));
+    await nextTurn();
+  }
+  return entries;
 }
 
 function entriesOf(page: Page): SearchEntry[] {
