@@ -112,8 +112,13 @@ async function watchRetries({ pool, end }: World): Promise<void> {
   if (latest > RETRY_LATE_MAX_MS) throw new Error(`a retry was attempted ${latest} ms late`);
 }
 
-/** Of the deliveries beside 200 bad endpoints. On a quiet machine they are 50 ms and 75 ms. */
+/** How late the deliveries beside 200 bad endpoints may be. On a fast machine: 50 and 75 ms. */
 const HEALTHY = { p99Ms: 150, slowestMs: 400 };
+/**
+ * The same as shares of the time that the first attempts at the bad ones take: 2.5 s on a fast
+ * machine, 7.5 s on a slow one. What the healthy ones wait for takes as many times longer there.
+ */
+const HEALTHY_SHARE = { p99: 0.03, slowest: 0.06 };
 const BAD = ['bad1', 'bad2', 'bad3', 'bad4'];
 /** Longer than the time limit of an attempt, after which all that hang begin the next one. */
 const BAD_MS = 14_000;
@@ -124,11 +129,13 @@ const BAD_MS = 14_000;
  */
 async function watchHealthy({ pool }: World): Promise<void> {
   const arrivedAt = new Map<string, number>();
+  let lastFailedAt = -Infinity;
   const { url, close } = await receive((request, response) => {
     if (request.url === '/hang') return;
     if (request.url === '/ok') {
       arrivedAt.set(String(request.headers['svc-event-id']), performance.now());
     } else {
+      lastFailedAt = performance.now();
       response.statusCode = 500;
     }
     response.end();
@@ -177,9 +184,12 @@ async function watchHealthy({ pool }: World): Promise<void> {
   const [p50, p99, slowest] = [0.5, 0.99, 1].map((share) =>
     Math.round(percentile(lateMs, share)),
   ) as [number, number, number];
-  const seen = `p50 ${p50} ms, p99 ${p99} ms, slowest ${slowest} ms`;
+  const burstMs = Math.round(lastFailedAt - (raisedAt[0] ?? NaN));
+  const seen = `p50 ${p50} ms, p99 ${p99} ms, slowest ${slowest} ms in ${burstMs} ms`;
   console.log(`${lateMs.length} deliveries beside 200 bad endpoints: ${seen}`);
-  if (p99 > HEALTHY.p99Ms || slowest > HEALTHY.slowestMs) throw new Error(`late: ${seen}`);
+  const p99Max = Math.max(HEALTHY.p99Ms, HEALTHY_SHARE.p99 * burstMs);
+  const slowestMax = Math.max(HEALTHY.slowestMs, HEALTHY_SHARE.slowest * burstMs);
+  if (p99 > p99Max || slowest > slowestMax) throw new Error(`late: ${seen}`);
 }
 
 const badTeam = (name: string) =>
