@@ -30,8 +30,6 @@ export interface DeliveryFilters extends TimeRange {
  * is no index of types, nor one of each status: every attempt would have to update it.
  */
 const READ_MAX = 10_000;
-/** With more pending deliveries than this, the list of them is read in its order. */
-const PENDING_MAX = 10_000;
 
 /** Which deliveries a statement lists, as SQL. */
 interface DeliveryText {
@@ -90,7 +88,7 @@ function scanText({ endpoints, inRange, condition }: DeliveryText): string {
        select ${READ_MAX} / greatest(count(*), 1) as size
        from ${endpoints}
      ), scanned as materialized (
-       select w.id as endpoint_id, found.created_at, found.id, found.status, found.event_type
+       select w.id as endpoint_id, found.created_at, found.id
        from ${endpoints}
        cross join lateral (
          select *
@@ -128,101 +126,27 @@ function scanText({ endpoints, inRange, condition }: DeliveryText): string {
      )`;
 }
 
-// An empty result still has a row, which tells how far the search has read.
-const FOUND = (candidates: string, condition: string): string => `select ${columnsOf('page')},
-       reached.reached_at, reached.reached_id
+/**
+ * SQL: the list of what holds for few of the deliveries in its range. An empty result still has a
+ * row, which tells how far the search has read.
+ */
+function searchText(text: DeliveryText): string {
+  return `with ${scanText(text)}
+     select ${columnsOf('page')}, reached.reached_at, reached.reached_id
      from (values (1)) one
      left join reached on true
      left join lateral (
        select ${COLUMNS}
        from (
          select created_at, id
-         from ${candidates}
-         where ${condition}
-           and (
-             reached.reached_at is null
-             or (created_at, id) >= (reached.reached_at, reached.reached_id)
-           )
+         from scanned
+         where reached.reached_at is null
+           or (created_at, id) >= (reached.reached_at, reached.reached_id)
          ${newestFirst(BY_CREATION, '$2')}
        ) page
        ${ROWS_OF_PAGE}
      ) page on true
      ${newestFirst(['page.created_at', 'page.id'])}`;
-
-/** SQL: the list of what holds for few of the deliveries in its range. */
-function searchText(text: DeliveryText): string {
-  return `with ${scanText(text)}
-     ${FOUND('scanned', text.condition)}`;
-}
-
-// The waiting deliveries and those that a worker has claimed are each found by an index that holds
-// only these, or by their events. They are not in the order of the list. If there are too many to
-// sort them, nearly all of the latest deliveries are waiting, and are found among those.
-function pendingText(text: DeliveryText): string {
-  const { endpoints, condition } = text;
-  const columns = 'created_at, id, status, event_type';
-  return `with waiting as materialized (
-       select each.*
-       from ${endpoints}
-       cross join lateral (
-         select ${columns}
-         from webhook_delivery
-         where team_id = $1
-           and endpoint_id = w.id
-           and waits_as = 'pending'
-         order by team_id, endpoint_id, id
-         limit ${PENDING_MAX + 1}
-       ) each
-       limit ${PENDING_MAX + 1}
-     ), in_hand as materialized (
-       select each.*
-       from event_in_hand h
-       cross join lateral (
-         select ${columns}, endpoint_id
-         from webhook_delivery
-         where team_id = $1
-           and event_id = h.event_id
-           and claimed_by = h.worker
-           and first_worker = h.worker
-         offset 0
-       ) each
-       where h.team_id = $1
-       union all
-       select ${columns}, endpoint_id
-       from webhook_delivery
-       where team_id = $1 and held_by is not null
-     ), claimed as materialized (
-       select ${columns}
-       from in_hand
-       where status = 'pending'
-         and exists (
-           select
-           from ${endpoints}
-           where w.id = in_hand.endpoint_id
-         )
-     ), are_few as materialized (
-       select count(*) <= ${PENDING_MAX} as yes
-       from waiting
-     ), ${scanText({
-       ...text,
-       inRange: '\n               and not (select yes from are_few)',
-     })}
-     ${FOUND(
-       `(
-           select created_at, id, status, event_type
-           from waiting
-           where (select yes from are_few)
-           union all
-           select created_at, id, status, event_type
-           from claimed
-           where (select yes from are_few)
-           union all
-           select created_at, id, status, event_type
-           from scanned
-         ) candidate`,
-       `${condition}
-           and ${IN_TIME}`,
-     )}`;
 }
 
 const HAS_FAILED = ' and has_failed';
@@ -234,7 +158,7 @@ const HOW = {
   gave_up: { inRange: HAS_FAILED, text: searchText },
   retrying: { inRange: HAS_FAILED, text: searchText },
   ok: { inRange: '', text: searchText },
-  pending: { inRange: '', text: pendingText },
+  pending: { inRange: '', text: searchText },
 } as const;
 
 function listStatement(
