@@ -1,5 +1,6 @@
 /** Statements as they are for some teams of one shard. */
 import { withFirst, type Db, type Tx } from '../client.ts';
+import { OffersPrisma } from '../offers-prisma.ts';
 import type { Statement } from '../statement.ts';
 import { toShardText, type ShardText } from './shard-text.ts';
 
@@ -50,10 +51,9 @@ export function bindTeams<Row>(
   return { what: bare, values: [...values, teams] };
 }
 
-/** The transaction with other ways to ask. `offer` has its Prisma. */
+/** The transaction with other ways to ask. */
 export function withStatements(
   tx: Tx,
-  offer: Pick<Tx, 'prisma'>,
   { query, send }: { readonly query: Db['query']; readonly send: Tx['send'] },
 ): Tx {
   const queries = withFirst(query);
@@ -63,6 +63,6 @@ export function withStatements(
     send,
     transaction: (work) => tx.transaction(() => work(own)),
   };
-  const own: Tx = Object.assign(offer, queries, others);
+  const own: Tx = Object.assign(new OffersPrisma(() => tx.prisma), queries, others);
   return own;
 }

@@ -41,7 +41,7 @@ function partOf(whole: Db, teams: readonly string[]): Db {
       return query(bound.what, bound.values);
     };
   const bindTx = (tx: Tx): Tx =>
-    withStatements(tx, offerPrisma(tx), {
+    withStatements(tx, {
       query: bindTo((what, values) => tx.query(what, values)),
       send: (what, values) => {
         const bound = bindTeams({ what, values }, names);
@@ -52,14 +52,6 @@ function partOf(whole: Db, teams: readonly string[]): Db {
     prisma: whole.prisma,
     ...withFirst(bindTo((what, values) => whole.query(what, values))),
     transaction: (work) => whole.transaction((tx) => work(bindTx(tx))),
-  };
-}
-
-function offerPrisma(tx: Tx): Pick<Tx, 'prisma'> {
-  return {
-    get prisma() {
-      return tx.prisma;
-    },
   };
 }
 

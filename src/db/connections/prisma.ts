@@ -61,23 +61,6 @@ export function prismaFor(
   }) as unknown as PrismaClient;
 }
 
-/**
- * Offers Prisma, which is made when somebody asks for it. The base of objects that each request
- * makes: V8 keeps a getter of an object literal in the old generation, and with it all that the
- * getter knows of its request, until the next major garbage collection.
- */
-export class OffersPrisma {
-  readonly #open: () => PrismaClient;
-
-  constructor(open: () => PrismaClient) {
-    this.#open = open;
-  }
-
-  get prisma(): PrismaClient {
-    return this.#open();
-  }
-}
-
 /** A statement of Prisma's, which is planned at each call. */
 function toSendable(wire: Wire, config: pg.QueryConfig): Sendable<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();

@@ -12,7 +12,6 @@ import { bindTeams, withStatements, type Question } from '../../db/citus/bound-s
 import type { Shard } from '../../db/citus/shards.ts';
 import { type Db, type Tx, withFirst } from '../../db/client.ts';
 import type { Database } from '../../db/connections/database.ts';
-import { OffersPrisma } from '../../db/connections/prisma.ts';
 import type { Statement } from '../../db/statement.ts';
 import { HINTS, instead } from './shard-statements-store.ts';
 
@@ -33,7 +32,7 @@ export function atShard(node: Database, shard: Shard): Db {
     };
   const act = actBy((what, values) => acting.query(what, values));
   const inShard = (tx: Tx): Tx =>
-    withStatements(tx, new OffersPrisma(() => tx.prisma), {
+    withStatements(tx, {
       query: actBy((what, values) => tx.query(what, values)),
       send: (given, givenValues) => {
         for (const [what, values] of instead(given, givenValues)) {
