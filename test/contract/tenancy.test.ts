@@ -34,7 +34,7 @@ interface Exception {
 
 const OVER_ALL_TEAMS: readonly Exception[] = [
   {
-    names: ['authenticate_together()'],
+    names: ['authenticate_batch()'],
     why: 'requests of many teams are authenticated at once, each by its own key',
   },
   {

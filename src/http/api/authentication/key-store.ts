@@ -75,7 +75,7 @@ export async function authenticateRequest(
 const AUTHENTICATE_BATCH = statement<AdmittedRow>(
   'http.authenticateBatch',
   `select ${COLUMNS}
-   from authenticate_together($1, $2, $3, $4, $5, $6, $7, $8)`,
+   from authenticate_batch($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 /** Requests of one key from one address. */
@@ -92,7 +92,7 @@ export interface KeyCalls {
  * lock. Returns a row for each valid key that was counted before, is below its limits and whose
  * counters nobody has locked. The others were not counted, and must be asked for one by one.
  * `bucket_remaining` is what is left after all calls of the key. Each team may be given only once.
- * Only for plain Postgres. See `authenticate_together` in prisma/functions.
+ * Only for plain Postgres. See `authenticate_batch` in prisma/functions.
  */
 export function authenticateBatch(
   db: Pick<Queries, 'query'>,
