@@ -80,7 +80,7 @@ export const TABLE: Readonly<Record<string, readonly Rule[] | 'everything'>> = {
   provider: [core],
   jobs: [],
   rules: [core],
-  schema: [core, ...own('provider')],
+  schema: [core, ...own('rules', 'provider')],
   view: [core, ...typesOf(own('schema', 'store'))],
   store: [core, db, ...own('rules', 'jobs'), ...typesOf([...own('part', 'provider'), delivery])],
   part: [core, db, ...own('rules', 'jobs', 'store', 'provider')],

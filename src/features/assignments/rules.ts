@@ -33,9 +33,15 @@ export interface CombinationFacts {
   readonly forbidden: Dimension | null;
 }
 
-/** Returns the status. Throws `validation_error` (field `status`) unless it is `open` or `done`. */
-export function requireSettableStatus(status: string): 'open' | 'done' {
-  if (status === 'open' || status === 'done') return status;
+/** The statuses of an assignment that a request can set. */
+export const SETTABLE = ['open', 'done'] as const;
+/** All statuses of an assignment. */
+export const STATUSES = [...SETTABLE, 'revoked'] as const;
+
+/** Returns the status. Throws `validation_error` (field `status`) unless it can be set. */
+export function requireSettableStatus(status: string): (typeof SETTABLE)[number] {
+  const settable = SETTABLE.find((one) => one === status);
+  if (settable) return settable;
   throw invalidField('status', 'An assignment can be set to open or done.');
 }
 

@@ -11,11 +11,12 @@ import {
   knownText,
   nameInput,
 } from '../../core/shapes.ts';
+import { SETTABLE, STATUSES } from './rules.ts';
 
 export const assignment = z
   .object({
     id: z.string().meta({ description: 'Id of the assignment.' }),
-    status: knownText(['open', 'done', 'revoked']).meta({
+    status: knownText(STATUSES).meta({
       description: '`open`, `done`, or `revoked` when its member was removed.',
     }),
     title: z
@@ -92,7 +93,7 @@ export const createInput = z.strictObject({
 });
 export const updateInput = z.strictObject({
   ...assignmentId,
-  status: knownText(['open', 'done'], nameInput)
+  status: knownText(SETTABLE, nameInput)
     .optional()
     .meta({ description: '`open` or `done`.', examples: ['done'] }),
   note,

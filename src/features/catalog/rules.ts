@@ -8,13 +8,12 @@
  *  * Within a kind, entries are sorted by name as readers of that language expect it: Ä beside A,
  *    upper and lower case alike. Equal names are sorted by id. Entries without a name come last.
  */
+import type { CatalogKind } from '../../core/catalog-kinds.ts';
 import { LANGUAGES, type Language } from '../../core/language.ts';
-
-type Kind = 'situation' | 'personality' | 'industry' | 'role' | 'methodology';
 
 /** An entry with its name in the language of a request; null: it has no name. */
 export interface LabelledEntry {
-  readonly kind: Kind;
+  readonly kind: CatalogKind;
   readonly id: string;
   readonly name: string | null;
   readonly icon: string | null;

@@ -1,4 +1,5 @@
 /** What a team may use of the catalog: its policies and its release. */
+import type { CatalogKind } from '../../core/catalog-kinds.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import type { IdChange } from './rules.ts';
 import { onlyRow } from './store.ts';
@@ -155,7 +156,7 @@ export function changeRelease(
 /** A catalog entry and whether the team can use it. */
 export interface CatalogRow {
   readonly id: string;
-  readonly kind: 'situation' | 'personality' | 'industry' | 'role' | 'methodology';
+  readonly kind: CatalogKind;
   readonly name_de: string | null;
   readonly name_en: string | null;
   readonly icon: string | null;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SCHNITTSTELLEN } from '../../core/access.ts';
+import { CATALOG_KINDS } from '../../core/catalog-kinds.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personal } from '../../core/private-fields.ts';
 import { id, listOf } from '../../core/shapes.ts';
@@ -67,7 +68,7 @@ export const setReleaseInput = z.strictObject({
   }),
 });
 
-const kind = z.enum(['situation', 'personality', 'industry', 'role', 'methodology']);
+const kind = z.enum(CATALOG_KINDS);
 
 export const catalogInput = z.object({
   ...pageQuery,

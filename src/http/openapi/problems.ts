@@ -1,5 +1,6 @@
 import type { oas31 } from 'zod-openapi';
 import { z } from 'zod';
+import { CATALOG_KINDS } from '../../core/catalog-kinds.ts';
 import { PROBLEMS, ProblemError, type ProblemCode } from '../../core/problem.ts';
 import type { Endpoint } from '../../routers/endpoints.ts';
 import { SCOPES } from '../../core/scopes.ts';
@@ -61,7 +62,7 @@ export const problem = z
           'The field at fault, if there is only one. With `validation_error`, and with ' +
           '`not_found` for an id in the body.',
       }),
-    dimension: knownText(['situation', 'personality', 'industry', 'role', 'methodology'])
+    dimension: knownText(CATALOG_KINDS)
       .optional()
       .meta({ description: 'The catalog dimension at fault. Only with `kombination_ungueltig`.' }),
     id: z.string().optional().meta({
