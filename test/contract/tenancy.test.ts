@@ -422,7 +422,9 @@ describe('the source', () => {
   it('names the team in every call of Prisma', () => {
     const opening = ['database', 'prisma', 'transactions']
       .map((name) => `src/db/connections/${name}.ts`)
-      .concat('src/db/client.ts', 'src/db/citus/parts.ts', 'src/delivery/citus/shard-database.ts');
+      .concat('src/db/client.ts', 'src/db/offers-prisma.ts')
+      .concat('src/db/citus/bound-statements.ts', 'src/db/citus/parts.ts')
+      .concat('src/delivery/citus/shard-database.ts');
     const found = sources
       .filter(({ fileName }) => !opening.includes(fileName))
       .flatMap((source) => unboundPrismaCalls(source).map((use) => `${source.fileName}:${use}`));
