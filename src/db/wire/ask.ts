@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { isStalePlan, rethrow } from '../errors.ts';
 import type { Statement } from '../statement.ts';
+import { LARGE_BYTES, takeTurn } from './turns.ts';
 import type { Outgoing, Sender, Wire } from './wire.ts';
 
 /** Called with each statement that has ended: when it was sent, and its error. */
@@ -68,6 +69,7 @@ export function toQuery<Row>(wire: Wire, question: Question<Row>): Sendable<Resu
     observe(what, query.sentAt, error);
     if (isStalePlan(error)) revisions.set(what.name, revision + 1);
     if (error) reject(error);
+    else if (query.bytes > LARGE_BYTES) takeTurn(() => resolve(result as Result<Row>));
     else resolve(result as Result<Row>);
   };
   const query = wire.prepare(current(what), values, onEnd, isRead);

@@ -72,6 +72,7 @@ type Outcome =
 
 class PlainQuery implements Outgoing {
   sentAt = 0;
+  readonly bytes = 0;
   hasDeclaredColumns = false;
   readonly #config: pg.QueryConfig;
   readonly #onEnd: OnEnd;

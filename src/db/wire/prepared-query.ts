@@ -13,6 +13,7 @@ const { prepareValue } = privateFiles;
  */
 export class WireQuery extends PrivateQuery implements Outgoing {
   sentAt = 0;
+  bytes = 0;
 
   constructor(config: string | pg.QueryConfig, values: readonly unknown[], callback: OnEnd) {
     super(
@@ -84,7 +85,8 @@ export class PreparedQuery extends WireQuery {
     this.#learn(shapeOf(fields));
   }
 
-  override handleDataRow({ fields: texts }: DataRow): void {
+  override handleDataRow({ fields: texts, length }: DataRow): void {
+    this.bytes += length;
     const shape = this.#shape;
     if (!shape || !this.#isRead || this._canceledDueToError) return;
     try {

@@ -84,6 +84,8 @@ const CANCEL: Reasons<CancelConnection> = {
 
 export interface DataRow {
   readonly fields: readonly (string | null)[];
+  /** Of the message, in bytes. */
+  readonly length: number;
 }
 
 /** A column of a result, as Postgres describes it. */

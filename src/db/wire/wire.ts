@@ -11,6 +11,8 @@ export type WireMode = 'fast' | 'plain';
 export interface Outgoing {
   /** When it was sent, as `performance.now()` says. */
   readonly sentAt: number;
+  /** The size of the rows that have come, as far as it is known. */
+  readonly bytes: number;
   /** Ends it with this error instead of sending it. */
   fail(error: Error): void;
 }
