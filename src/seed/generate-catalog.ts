@@ -1,11 +1,11 @@
 import type { SeedFile, SeedTeam } from './prepare.ts';
-import type { CATALOG_KINDS } from './schema.ts';
+import type { CatalogKind } from '../core/catalog-kinds.ts';
 
 /**
  * The ids that generated rows refer to, by kind: the file's entries that are visible to the team.
  * If a kind has none, the column is null in every generated row.
  */
-export type CatalogIds = Readonly<Record<(typeof CATALOG_KINDS)[number], readonly string[]>>;
+export type CatalogIds = Readonly<Record<CatalogKind, readonly string[]>>;
 
 /** Leaves out entries that are blocked, not released or another team's. */
 export function collectIds(catalog: SeedFile['catalog'], team: SeedTeam): CatalogIds {
@@ -15,7 +15,7 @@ export function collectIds(catalog: SeedFile['catalog'], team: SeedTeam): Catalo
     if (blocked.has(entry.id)) return false;
     return entry.team ? entry.team === team.id : (released?.has(entry.id) ?? true);
   });
-  const of = (kind: (typeof CATALOG_KINDS)[number]) =>
+  const of = (kind: CatalogKind) =>
     visible.filter((entry) => entry.kind === kind).map((entry) => entry.id);
   return {
     situation: of('situation'),

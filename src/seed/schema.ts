@@ -3,6 +3,7 @@
 // check.ts.
 import { PLANS } from '../core/plans.ts';
 import { z } from 'zod';
+import { CATALOG_KINDS } from '../core/catalog-kinds.ts';
 import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
 import { SCOPES } from '../core/scopes.ts';
@@ -23,15 +24,6 @@ import {
   state,
   text,
 } from './schema-values.ts';
-
-/** The kinds of catalog entries. */
-export const CATALOG_KINDS = [
-  'situation',
-  'personality',
-  'industry',
-  'role',
-  'methodology',
-] as const;
 
 const GENERATE_MAX = 10_000_000;
 
