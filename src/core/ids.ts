@@ -31,21 +31,6 @@ export function newId(kind: IdKind): string {
   return typeid(PREFIXES[kind]).toString();
 }
 
-const STEM_DIGITS = 5;
-
-/** Makes the beginning of ids that Postgres numbers with `idFromStem`. */
-export function newIdStem(kind: IdKind): string {
-  return newId(kind).slice(0, -STEM_DIGITS);
-}
-
-/**
- * SQL: an id of the stem and the number, up to 99,999. It is a UUIDv7 like the others, since the
- * digits of the number are digits of its encoding, too.
- */
-export function idFromStem(stem: string, number: string): string {
-  return `${stem} || lpad((${number})::text, ${STEM_DIGITS}, '0')`;
-}
-
 /** Makes a request id, a UUIDv7 without a prefix. Ids that a client sends are not used. */
 export function newRequestId(): string {
   return v7();

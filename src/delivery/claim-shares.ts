@@ -32,24 +32,6 @@ function hasClaimable({ claimable }: QueuesState, statuses: readonly WaitingStat
   return statuses.some((status) => claimable[status].size > 0);
 }
 
-/** So many are few: the fan-out tells the database of each of their queues. */
-const FEW_FLIGHTS = 100;
-
-/**
- * Returns the queues with attempts in flight, and how many new deliveries of each to claim: none
- * while older ones of the queue wait in the database. All other queues have room for one at least.
- * null: there are many, or older deliveries wait that may be claimed or launched.
- */
-export function fewRooms(state: QueuesState): Share[] | null {
-  const { claimable, flights, limits, queued } = state;
-  if (queued > 0 || claimable.pending.size > 0 || flights.size > FEW_FLIGHTS) return null;
-  const queues = new Set(Array.from(flights, (flight) => flight.queue));
-  return Array.from(queues, (queue) => ({
-    queue,
-    room: queue.more.pending ? 0 : roomOf(queue, limits.maxPerEndpoint),
-  }));
-}
-
 /**
  * Divides the capacity among the claimable queues. From then on, a queue with a share counts as
  * having no more in the database. Call `setMore` if a claim fills the whole share, because there

@@ -22,7 +22,7 @@
  */
 import { teamKey, type TeamKey } from '../core/team-key.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
-import { canClaim, capacity, fewRooms, takeShares, type Share } from './claim-shares.ts';
+import { canClaim, capacity, takeShares, type Share } from './claim-shares.ts';
 import {
   capAfter,
   insertWaiting,
@@ -68,11 +68,6 @@ export interface EndpointQueues {
   setMore(queue: EndpointQueue, status: WaitingStatus): void;
   /** How many deliveries to claim now, over all endpoints. */
   capacity(): number;
-  /**
-   * Returns the queues with attempts in flight, and how many new deliveries of each to claim. All
-   * others have room for one at least. null: there are many, or older deliveries wait.
-   */
-  fewRooms(): Share[] | null;
   /** How many more deliveries of this endpoint to claim at most. */
   roomOf(queue: EndpointQueue): number;
   /** Whether `takeShares` has shares to return, for any status. */
@@ -110,7 +105,6 @@ export function createEndpointQueues(limits: Limits, slots?: Slots): EndpointQue
     withdraw: (sinceMs) => withdraw(state, sinceMs),
     setMore: (queue, status) => setMore(state, queue, status),
     capacity: () => capacity(state),
-    fewRooms: () => fewRooms(state),
     roomOf: (queue) => roomOf(queue, limits.maxPerEndpoint),
     canClaim: () => canClaim(state),
     takeShares: (status) => takeShares(state, status),

@@ -1,10 +1,8 @@
 /** Fan-out: makes a delivery for each subscriber of an event. */
-import { newId, newIdStem } from '../core/ids.ts';
+import { newId } from '../core/ids.ts';
 import { teamKey, type TeamKey } from '../core/team-key.ts';
-import type { Share } from './claim-shares.ts';
 import type { ClaimedDelivery } from './claim-store.ts';
 import type { EndpointQueue } from './endpoint-queue.ts';
-import { fanOutInOne } from './fan-out-at-once-store.ts';
 import { insertDeliveries, takeEvents, type FanOutRow, type NewDelivery } from './fan-out-store.ts';
 import type { Loop } from './loop.ts';
 
@@ -47,44 +45,9 @@ function eventsToTake({ options, queues, state }: Loop): number {
  * Fans out the next events. Returns the deliveries that this worker claimed when it inserted them.
  */
 export async function fanOut(loop: Loop): Promise<ClaimedDelivery[]> {
-  loop.state.wanted.events = false;
-  loop.state.fannedOutAtMs = performance.now();
-  const rooms = loop.state.fanOutNext === 'oldest' ? loop.queues.fewRooms() : null;
-  const claimed =
-    rooms && !loop.options.isOneOfMany
-      ? await fanOutAtOnce(loop, rooms)
-      : await fanOutInSteps(loop);
-  if (claimed.length > 0) loop.state.hasEvents = true;
-  return claimed;
-}
-
-/**
- * Fans out in one round trip: the statement itself claims what the queues have room for. This is
- * for a worker that has little in hand. With much of it, the statement would have to know too many
- * queues.
- */
-async function fanOutAtOnce(loop: Loop, rooms: readonly Share[]): Promise<ClaimedDelivery[]> {
-  const { options, queues } = loop;
-  const at = options.clock.now();
-  const limit = eventsToTake(loop);
-  const rows = await fanOutInOne(options.db, {
-    at,
-    worker: options.lock.number,
-    limit,
-    idStem: newIdStem('webhookDelivery'),
-    capacity: queues.capacity(),
-    rooms: rooms.map(({ queue: { teamId, endpointId }, room }) => ({ teamId, endpointId, room })),
-  });
-  const made = rows.filter((row) => row.id !== null);
-  noteTaken(loop, { limit, rows, free: rows.filter((row) => !row.must_wait) });
-  for (const { team_id, endpoint_id } of made.filter((row) => !row.is_claimed))
-    queues.setMore(queues.queueOf(team_id, endpoint_id), 'pending');
-  return made.filter((row) => row.is_claimed).map((row) => ({ ...row, ...firstAttempt(at) }));
-}
-
-/** Opens a transaction. */
-async function fanOutInSteps(loop: Loop): Promise<ClaimedDelivery[]> {
   const { options, state } = loop;
+  state.wanted.events = false;
+  state.fannedOutAtMs = performance.now();
   const at = options.clock.now();
   const limit = eventsToTake(loop);
   const { rows, free, claimed } = await options.db.transaction(async (tx) => {
@@ -96,6 +59,7 @@ async function fanOutInSteps(loop: Loop): Promise<ClaimedDelivery[]> {
     return { rows, free, claimed };
   });
   noteTaken(loop, { limit, rows, free });
+  if (claimed.length > 0) state.hasEvents = true;
   return claimed;
 }
 

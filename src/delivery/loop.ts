@@ -49,7 +49,7 @@ export interface DispatcherOptions {
   readonly tickMs?: number;
   /**
    * Whether this worker has a loop for each part of the database. Each of them has little to do,
-   * fans out in steps, and analyzes no tables.
+   * takes more events at once, and analyzes no tables.
    */
   readonly isOneOfMany?: boolean;
   /** Slots that this worker's loops share. Without: slots of its own. */

@@ -63,13 +63,7 @@ const ENCRYPTED = [
 ];
 
 /** What Citus refuses: the texts for plain Postgres where other statements do the same by shard. */
-const REFUSED = [
-  'jobs.move',
-  'retention.counters',
-  'webhooks.fanOutAtOnce',
-  'webhooks.keepFailed',
-  'webhooks.pause',
-];
+const REFUSED = ['jobs.move', 'retention.counters', 'webhooks.keepFailed', 'webhooks.pause'];
 
 /** Reads of all teams, in the background or for the operator. */
 const ALL_SHARDS = [

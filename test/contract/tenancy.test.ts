@@ -43,7 +43,6 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
       'webhooks.takeNewestEvents',
       'webhooks.insertDeliveries',
       'webhooks.holdEvents',
-      'webhooks.fanOutAtOnce',
     ],
     why: 'the fan-out takes a batch of events, whosever they are',
   },

@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 
 const HOST = 'https://app.example.com';
 const TEAMS = ['team_a', 'team_b'] as const;
-/** More than one fan-out takes, so that the next one goes in steps (`delivery/fan-out.ts`). */
+/** More than one fan-out takes, so that the next one takes the newest (`delivery/fan-out.ts`). */
 const FRESH = Array.from({ length: 70 }, (_, n) => `evt_fresh${n}`);
 const DUE = ['evt_5', 'evt_6', 'evt_7', 'evt_8'];
 const clock = fixedClock(new Date());

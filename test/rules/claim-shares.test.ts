@@ -16,50 +16,6 @@ function withInHand(inFlight: number, waiting: number): EndpointQueues {
   return queues;
 }
 
-function withManyInFlight(count: number): EndpointQueues {
-  const queues = createEndpointQueues({ concurrency: count, maxPerEndpoint: 1 });
-  for (let n = 0; n < count; n += 1) queues.accept(row(`e${n}`), 0);
-  expect(launch(queues)).toHaveLength(count);
-  return queues;
-}
-
-describe('the room that a fan-out in one statement is told of', () => {
-  const rooms = (queues: EndpointQueues) =>
-    queues.fewRooms()?.map(({ queue, room }) => [queue.endpointId, room]);
-
-  test('is that of the endpoints with attempts in flight', () => {
-    const queues = createEndpointQueues(TEN_SLOTS);
-    warm(queues, 'warm');
-    expect(rooms(queues)).toEqual([]);
-    queues.accept(row('warm'), 0);
-    queues.accept(row('new'), 0);
-    launch(queues);
-    expect(rooms(queues)).toEqual([
-      ['warm', 31],
-      ['new', 0],
-    ]);
-  });
-
-  test('is none while older deliveries of the endpoint wait in the database', () => {
-    const queues = withInHand(1, 0);
-    queues.setMore(queues.queueOf('team_a', 'e0'), 'pending');
-    expect(rooms(queues)).toEqual([['e0', 0]]);
-  });
-
-  test.each([
-    ['deliveries wait for their launch', withInHand(1, 1)],
-    ['very many attempts are in flight', withManyInFlight(101)],
-  ])('is not told while %s', (_what, queues) => {
-    expect(queues.fewRooms()).toBeNull();
-  });
-
-  test('is not told while others are to be claimed first', () => {
-    const queues = withInHand(0, 0);
-    queues.setMore(queues.queueOf('team_a', 'other'), 'pending');
-    expect(queues.fewRooms()).toBeNull();
-  });
-});
-
 describe('the number of deliveries to claim', () => {
   test.each([
     // While a slot is idle, whatever there is room for.
