@@ -6,9 +6,9 @@ DROP FUNCTION IF EXISTS "authenticate_together"(
 -- What authenticate_request does in the usual case, for many keys in one statement: the key is
 -- valid, and both counters have room. A key that it does not return was not counted and is asked
 -- for alone. So is one with a counter of a later minute, and one whose counters somebody else
--- holds: this waits for no lock, and no team for another one. The counters of a key and a team are
--- locked in the same order as there. Each team may be given only once. A function, because a
--- statement cannot have the setting.
+-- holds: this waits for no lock, and no team for another one. So it need not lock the counters of a
+-- key and a team in the order of count_for_team. Each team may be given only once. A function,
+-- because a statement cannot have the setting.
 CREATE OR REPLACE FUNCTION "authenticate_batch"(
   p_team_ids text[],
   p_prefixes text[],

@@ -38,12 +38,7 @@ AS $$
 DECLARE
   at timestamptz := coalesce(p_now, clock_timestamp());
   at_minute integer := floor(extract(epoch FROM at) / 60);
-  -- The window that the calls count in: newer than at_minute if the request is late.
-  window_minute integer := at_minute;
-  own_bucket text;
-  own_limit integer;
-  own_count integer;
-  team_count integer;
+  window_minute integer;
 BEGIN
   reset_s := 60 - floor(extract(epoch FROM at))::bigint % 60;
   SELECT
@@ -66,60 +61,18 @@ BEGIN
     );
 
   IF member_id IS NULL THEN
-    own_limit := p_ip_limit;
-    own_bucket := 'ip:' || CASE
-      WHEN family(p_ip::inet) = 6 THEN network(set_masklen(p_ip::inet, 64))::text
-      ELSE coalesce(p_ip, '-')
-    END;
-    own_count := count_request(own_bucket, own_limit, window_minute, p_calls);
-    window_minute := greatest(window_minute, (
-      SELECT c."minute"
-      FROM "rate_counter" c
-      WHERE c."bucket" = own_bucket
-    ));
+    SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
+    INTO counted, bucket_limit, bucket_remaining, window_minute
+    FROM count_for_address(p_ip, p_ip_limit, at_minute, p_calls) c;
   ELSE
-    own_limit := p_person_limit;
-    own_bucket := 'person:' || p_user_id;
-    own_count := count_in_team(p_team_id, own_bucket, own_limit, window_minute, p_calls);
-    window_minute := greatest(window_minute, (
-      SELECT c."minute"
-      FROM "team_counter" c
-      WHERE c."team_id" = p_team_id
-        AND c."bucket" = own_bucket
-    ));
-  END IF;
-  IF member_id IS NOT NULL AND own_count IS NOT NULL THEN
-    team_count := count_in_team(p_team_id, 'app', rate_limit_per_min, window_minute, p_calls);
-    window_minute := greatest(window_minute, (
-      SELECT c."minute"
-      FROM "team_counter" c
-      WHERE c."team_id" = p_team_id
-        AND c."bucket" = 'app'
-    ));
-    IF team_count IS NULL THEN
-      -- The person's row has been locked since it was counted, so this is still the same window.
-      UPDATE "team_counter" c
-      SET "count" = c."count" - p_calls
-      WHERE c."team_id" = p_team_id
-        AND c."bucket" = own_bucket;
-    END IF;
+    SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
+    INTO counted, bucket_limit, bucket_remaining, window_minute
+    FROM count_for_team(
+      p_team_id, 'person:' || p_user_id, p_person_limit, 'app', rate_limit_per_min, at_minute,
+      p_calls
+    ) c;
   END IF;
   -- A late request has waited into a window that had just begun.
   IF window_minute > at_minute THEN reset_s := 60; END IF;
-
-  counted := own_count IS NOT NULL AND (member_id IS NULL OR team_count IS NOT NULL);
-  -- The tighter of the two is the one with less left, and of equals the smaller one.
-  IF member_id IS NULL
-    OR own_count IS NULL
-    OR (team_count IS NOT NULL
-      AND (own_limit - own_count, own_limit)
-        <= (rate_limit_per_min - team_count, rate_limit_per_min))
-  THEN
-    bucket_limit := own_limit;
-    bucket_remaining := CASE WHEN counted THEN own_limit - own_count ELSE 0 END;
-  ELSE
-    bucket_limit := rate_limit_per_min;
-    bucket_remaining := CASE WHEN counted THEN rate_limit_per_min - team_count ELSE 0 END;
-  END IF;
 END
 $$;

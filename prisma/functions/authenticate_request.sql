@@ -51,13 +51,8 @@ DECLARE
   found_key record;
   at timestamptz := coalesce(p_now, clock_timestamp());
   at_minute integer := floor(extract(epoch FROM at) / 60);
-  -- The window that the request counts in: newer than at_minute if the request is late.
-  window_minute integer := at_minute;
+  window_minute integer;
   proven boolean;
-  ip_bucket text;
-  key_count integer;
-  team_count integer;
-  ip_count integer;
 BEGIN
   reset_s := 60 - floor(extract(epoch FROM at))::bigint % 60;
   IF of_team IS NULL THEN
@@ -86,31 +81,11 @@ BEGIN
     OR NOT coalesce(proven, false)
     OR NOT coalesce(found_key."usable", false)
   THEN
-    -- An IPv6 caller has at least a /64, so a limit per single address would not limit it.
-    ip_bucket := 'ip:' || CASE
-      WHEN family(p_ip::inet) = 6 THEN network(set_masklen(p_ip::inet, 64))::text
-      ELSE coalesce(p_ip, '-')
-    END;
-    -- The usual case of count_request, written out, because a call costs more.
-    UPDATE "rate_counter" c
-    SET "count" = c."count" + 1
-    WHERE c."bucket" = ip_bucket
-      AND c."minute" = window_minute
-      AND c."count" < p_ip_limit
-    RETURNING c."count" INTO ip_count;
-    IF ip_count IS NULL THEN
-      ip_count := count_request(ip_bucket, p_ip_limit, window_minute);
-      window_minute := greatest(window_minute, (
-        SELECT c."minute"
-        FROM "rate_counter" c
-        WHERE c."bucket" = ip_bucket
-      ));
-    END IF;
+    SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
+    INTO counted, bucket_limit, bucket_remaining, window_minute
+    FROM count_for_address(p_ip, p_ip_limit, at_minute, 1) c;
     -- A late request has waited into a window that had just begun.
     IF window_minute > at_minute THEN reset_s := 60; END IF;
-    counted := ip_count IS NOT NULL;
-    bucket_limit := p_ip_limit;
-    bucket_remaining := p_ip_limit - coalesce(ip_count, p_ip_limit);
     RETURN;
   END IF;
 
@@ -127,76 +102,11 @@ BEGIN
   member_detail_enabled := found_key."member_detail_enabled";
   leaderboard_enabled := found_key."leaderboard_enabled";
 
-  -- The usual case: both have room, in this window or since an earlier one. The bucket of all keys
-  -- is only counted after that of the key, so requests lock both in the same order.
-  WITH of_key AS (
-    UPDATE "team_counter" c
-    SET
-      "count" = CASE WHEN c."minute" = window_minute THEN c."count" + 1 ELSE 1 END,
-      "minute" = window_minute
-    WHERE c."team_id" = of_team
-      AND c."bucket" = 'key:' || p_prefix
-      AND c."minute" <= window_minute
-      AND (c."minute" < window_minute OR c."count" < p_key_limit)
-    RETURNING c."count"
-  ), of_keys AS (
-    UPDATE "team_counter" c
-    SET
-      "count" = CASE WHEN c."minute" = window_minute THEN c."count" + 1 ELSE 1 END,
-      "minute" = window_minute
-    FROM of_key
-    WHERE c."team_id" = of_team
-      AND c."bucket" = 'keys'
-      AND c."minute" <= window_minute
-      AND (c."minute" < window_minute OR c."count" < rate_limit_per_min)
-    RETURNING c."count"
-  )
-  SELECT of_key."count", of_keys."count"
-  INTO key_count, team_count
-  FROM of_key
-  LEFT JOIN of_keys ON true;
-  IF key_count IS NULL THEN
-    key_count := count_in_team(of_team, 'key:' || p_prefix, p_key_limit, window_minute);
-    window_minute := greatest(window_minute, (
-      SELECT c."minute"
-      FROM "team_counter" c
-      WHERE c."team_id" = of_team
-        AND c."bucket" = 'key:' || p_prefix
-    ));
-  END IF;
-  IF key_count IS NOT NULL AND team_count IS NULL THEN
-    team_count := count_in_team(of_team, 'keys', rate_limit_per_min, window_minute);
-    window_minute := greatest(window_minute, (
-      SELECT c."minute"
-      FROM "team_counter" c
-      WHERE c."team_id" = of_team
-        AND c."bucket" = 'keys'
-    ));
-    IF team_count IS NULL THEN
-      -- The key's row has been locked since it was counted, so this is still the same window.
-      UPDATE "team_counter" c
-      SET "count" = c."count" - 1
-      WHERE c."team_id" = of_team
-        AND c."bucket" = 'key:' || p_prefix;
-    END IF;
-  END IF;
+  SELECT c."counted", c."bucket_limit", c."bucket_remaining", c."minute"
+  INTO counted, bucket_limit, bucket_remaining, window_minute
+  FROM count_for_team(
+    of_team, 'key:' || p_prefix, p_key_limit, 'keys', rate_limit_per_min, at_minute, 1
+  ) c;
   IF window_minute > at_minute THEN reset_s := 60; END IF;
-  counted := team_count IS NOT NULL;
-  -- The tighter of the two is the one with less left, and of equals the smaller one.
-  IF key_count IS NULL THEN
-    bucket_limit := p_key_limit;
-    bucket_remaining := 0;
-  ELSIF team_count IS NULL THEN
-    bucket_limit := rate_limit_per_min;
-    bucket_remaining := 0;
-  ELSIF (p_key_limit - key_count, p_key_limit)
-    <= (rate_limit_per_min - team_count, rate_limit_per_min)
-  THEN
-    bucket_limit := p_key_limit;
-    bucket_remaining := p_key_limit - key_count;
-  ELSE
-    bucket_limit := rate_limit_per_min;
-    bucket_remaining := rate_limit_per_min - team_count;
-  END IF;
 END
 $$;

@@ -174,7 +174,6 @@ const OVER_ALL_TEAMS: readonly Exception[] = [
   {
     names: ['authenticate_request()'],
     why: 'looks up a key by its prefix to find out whose it is',
-    apart: 'both counters are of the team that the key belongs to',
   },
 ];
 
