@@ -81,15 +81,9 @@ export const assignments = {
     },
   }).mutation(async ({ ctx, input }) => {
     const row = await service.createAssignment(ctx.db, changeContextOf(ctx), {
-      memberId: input.member_id,
-      title: input.title,
-      combination: {
-        situation: input.situation_id,
-        personality: input.personality_id,
-        industry: input.industry_id,
-      },
+      ...input,
       note: input.note ?? null,
-      dueDate: input.due_date ?? null,
+      due_date: input.due_date ?? null,
     });
     return toAssignment(row);
   }),

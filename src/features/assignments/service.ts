@@ -32,14 +32,14 @@ export async function getAssignment(
   return row;
 }
 
-/** `memberId` is the recipient. `dueDate`: `YYYY-MM-DD`; null: none. */
-export interface NewAssignment {
-  readonly memberId: string;
-  readonly title: string;
-  readonly combination: rules.Combination;
-  readonly note: string | null;
-  readonly dueDate: string | null;
-}
+/** What the caller says of a new assignment. */
+export type NewAssignment = Omit<store.AssignmentRow, keyof typeof AT_FIRST | FoundColumn> &
+  Readonly<Record<`${rules.Dimension}_id`, string>>;
+
+/** The columns whose values the service finds. */
+type FoundColumn = 'id' | 'member_user_id' | 'member_email' | 'created_at';
+
+const AT_FIRST = { status: 'open', focus_dimension: null, completed_training_id: null } as const;
 
 /**
  * Opens a transaction. Emits `assignment.created`. Throws `not_found` (recipient),
@@ -51,25 +51,21 @@ export async function createAssignment(
   wanted: NewAssignment,
 ): Promise<AssignmentRow> {
   const { teamId, at } = context;
-  const { memberId, title, combination, note, dueDate } = wanted;
+  const combination = {
+    situation: wanted.situation_id,
+    personality: wanted.personality_id,
+    industry: wanted.industry_id,
+  };
   return db.transaction(async (tx) => {
-    const recipient = await store.readRecipient(tx, teamId, memberId, combination);
+    const recipient = await store.readRecipient(tx, teamId, wanted.member_id, combination);
     if (!recipient) throw unknownId('member_id');
     rules.requireAllowed(combination, recipient.facts);
     const row: AssignmentRow = {
+      ...AT_FIRST,
+      ...wanted,
       id: newId('assignment'),
-      status: 'open',
-      title,
-      situation_id: combination.situation,
-      personality_id: combination.personality,
-      industry_id: combination.industry,
-      member_id: memberId,
       member_user_id: recipient.member.user_id,
       member_email: recipient.member.email,
-      note,
-      due_date: dueDate,
-      focus_dimension: null,
-      completed_training_id: null,
       created_at: at.toISOString(),
     };
     store.insertAssignment(tx, teamId, row);
@@ -82,11 +78,9 @@ export async function createAssignment(
 }
 
 /** The fields of a PATCH: undefined leaves a value as it is, null clears it. */
-export interface AssignmentChange {
-  readonly status?: string | undefined;
-  readonly note?: string | null | undefined;
-  readonly due_date?: string | null | undefined;
-}
+export type AssignmentChange = {
+  readonly [Column in (typeof store.CHANGEABLE)[number]]?: AssignmentRow[Column] | undefined;
+};
 
 /**
  * Opens a transaction. Emits `assignment.completed` when the status becomes `done`. Throws
@@ -99,23 +93,23 @@ export async function updateAssignment(
   change: AssignmentChange,
 ): Promise<AssignmentRow> {
   const { teamId } = context;
-  const status =
-    change.status === undefined ? undefined : rules.requireSettableStatus(change.status);
+  if (change.status !== undefined) rules.requireSettableStatus(change.status);
+  const named = store.CHANGEABLE.filter((column) => change[column] !== undefined);
   return db.transaction(async (tx) => {
     const before = await store.findAssignmentForUpdate(tx, teamId, assignmentId);
     if (!before) throw notFound();
-    const named = Object.entries({ status, note: change.note, due_date: change.due_date }).filter(
-      ([, value]) => value !== undefined,
-    );
     if (named.length === 0) return before;
-    const row: AssignmentRow = { ...before, ...Object.fromEntries(named) };
+    const row: AssignmentRow = {
+      ...before,
+      ...Object.fromEntries(named.map((column) => [column, change[column]])),
+    };
     store.updateAssignment(tx, teamId, row);
     const completed = row.status === 'done' && before.status !== 'done';
     record(tx, context, {
       audit: {
         action: 'assignment.updated',
         targetId: assignmentId,
-        details: { fields: named.map(([name]) => name), status: row.status },
+        details: { fields: named, status: row.status },
       },
       events: completed ? [toAssignmentEvent('assignment.completed', row)] : [],
     });

@@ -1,31 +1,21 @@
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { assigned, columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import type { Combination, CombinationFacts } from './rules.ts';
 
+const COLUMNS = columnsOf('Assignment', 'team_id');
+
 /** An assignment with its recipient. */
-export interface AssignmentRow {
-  readonly id: string;
-  readonly status: string;
-  readonly title: string | null;
-  readonly situation_id: string | null;
-  readonly personality_id: string | null;
-  readonly industry_id: string | null;
-  readonly member_id: string;
+export interface AssignmentRow extends RowOf<'Assignment', (typeof COLUMNS)[number]> {
   readonly member_user_id: string | null;
   /** null: the person was deleted. */
   readonly member_email: string | null;
-  readonly note: string | null;
-  readonly due_date: string | null;
-  readonly focus_dimension: string | null;
-  readonly completed_training_id: string | null;
-  readonly created_at: string;
 }
 
 /** SQL: the columns of an `AssignmentRow`, from `assignment a` and its `member m`. */
-export const ASSIGNMENT_COLUMNS = `a.id, a.status, a.title, a.situation_id, a.personality_id,
-     a.industry_id, a.member_id, m.user_id as member_user_id, m.email as member_email, a.note,
-     a.due_date, a.focus_dimension, a.completed_training_id, a.created_at`;
+export const ASSIGNMENT_COLUMNS = `${listed(COLUMNS, 'a.')}, m.user_id as member_user_id,
+     m.email as member_email`;
 
 // The page's recipients are looked up by their ids, each once: the index scan sorts out those that
 // come again. With a plain join the planner may read all members of the team.
@@ -193,40 +183,28 @@ export async function readRecipient(
 
 const INSERT = statement(
   'assignments.insert',
-  `insert into assignment (
-     team_id, id, member_id, status, title, situation_id, personality_id, industry_id, note,
-     due_date, created_at
-   )
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  `insert into assignment (team_id, ${listed(COLUMNS)})
+   values ($1, ${parameters(COLUMNS, 2)})`,
 );
 
 /** Does not wait for the database. */
 export function insertAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
-  tx.send(INSERT, [
-    teamId,
-    row.id,
-    row.member_id,
-    row.status,
-    row.title,
-    row.situation_id,
-    row.personality_id,
-    row.industry_id,
-    row.note,
-    row.due_date,
-    row.created_at,
-  ]);
+  tx.send(INSERT, [teamId, ...valuesIn(COLUMNS, row)]);
 }
+
+/** The columns that a change sets. */
+export const CHANGEABLE = ['status', 'note', 'due_date'] as const;
 
 const UPDATE = statement(
   'assignments.update',
   `update assignment
-   set status = $3, note = $4, due_date = $5
+   set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
 );
 
-/** Writes the status, the note and the due date of the row. */
+/** Writes the columns of `CHANGEABLE`. */
 export function updateAssignment(tx: Tx, teamId: string, row: AssignmentRow): void {
-  tx.send(UPDATE, [teamId, row.id, row.status, row.note, row.due_date]);
+  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, row)]);
 }
 
 // Clears the reference of its trainings in the same statement, which satisfies the foreign key.

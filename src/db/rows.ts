@@ -1,0 +1,72 @@
+/**
+ * Rows as Prisma's model has them (prisma/schema.prisma), for statements: their types and lists of
+ * their columns. A new column of the model is in the row type, in what is read and in what is
+ * inserted, unless a list leaves it out. The columns' names are those of the fields in snake case.
+ */
+import { Prisma } from './generated/client.ts';
+
+type Model = Prisma.ModelName;
+type Scalars<M extends Model> = Prisma.TypeMap['model'][M]['payload']['scalars'];
+
+type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
+  : Name;
+
+/** A column of a model, by its name in Postgres. */
+export type ColumnOf<M extends Model> = SnakeCase<keyof Scalars<M> & string>;
+
+/** A value as a statement reads it: timestamps and dates are text, JSON is whatever it is. */
+type Read<Value> = Prisma.JsonObject extends Value
+  ? unknown
+  : Value extends Date | bigint
+    ? string
+    : Value extends Uint8Array
+      ? Buffer
+      : Value extends readonly (infer Element)[]
+        ? readonly Read<Element>[]
+        : Value;
+
+/** A row of a model with these columns; all by default. */
+export type RowOf<M extends Model, Column extends ColumnOf<M> = ColumnOf<M>> = {
+  readonly [Field in keyof Scalars<M> & string as SnakeCase<Field> & Column]: Read<
+    Scalars<M>[Field]
+  >;
+};
+
+const PRISMA: Readonly<Record<string, unknown>> = Prisma;
+
+/** The columns of a model, in its order, without some of them. */
+export function columnsOf<M extends Model, Left extends ColumnOf<M> = never>(
+  model: M,
+  ...leftOut: readonly Left[]
+): readonly Exclude<ColumnOf<M>, Left>[] {
+  return Object.keys(PRISMA[`${model}ScalarFieldEnum`] as object)
+    .map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as ColumnOf<M>)
+    .filter((name): name is Exclude<ColumnOf<M>, Left> => !leftOut.includes(name as Left));
+}
+
+/** SQL: the columns, of a range by its name and a point (`a.`) if one is given. */
+export function listed(columns: readonly string[], range = ''): string {
+  return columns.map((name) => `${range}${name}`).join(', ');
+}
+
+/** SQL: a parameter for each of the columns, the first of them with this number. */
+export function parameters(columns: readonly string[], first: number): string {
+  return columns.map((_name, place) => `$${first + place}`).join(', ');
+}
+
+/** SQL: sets each of the columns to a parameter, the first to the one with this number. */
+export function assigned(columns: readonly string[], first: number): string {
+  return columns.map((name, place) => `${name} = $${first + place}`).join(', ');
+}
+
+/** A value of a parameter. JSON is given as its text: `pg` makes arrays of Postgres of arrays. */
+type Parameter = string | number | boolean | Buffer | readonly string[] | null;
+
+/** The values of the columns, in their order. */
+export function valuesIn<Column extends string>(
+  columns: readonly Column[],
+  row: Readonly<Record<Column, Parameter>>,
+): Parameter[] {
+  return columns.map((name) => row[name]);
+}
