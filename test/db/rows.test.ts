@@ -32,7 +32,7 @@ describe('the columns of a model', () => {
        where table_schema = 'public' and table_name = $1`,
       [table],
     );
-    expect(columnsOf(model).toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
+    expect(new Set<string>(columnsOf(model))).toEqual(new Set(rows.map(({ name }) => name)));
   });
 
   test('are all but those that are left out', () => {

@@ -1,16 +1,13 @@
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 
-export interface AuditRow {
-  readonly id: string;
-  readonly created_at: string;
-  readonly actor_kind: string;
-  readonly actor_id: string;
-  readonly action: string;
-  readonly target_id: string | null;
-  readonly request_id: string;
+const ENTRY = columnsOf('AuditLog', 'team_id');
+const COLUMNS = listed(ENTRY);
+
+export interface AuditRow extends RowOf<'AuditLog', (typeof ENTRY)[number]> {
   readonly details: Record<string, unknown>;
 }
 
@@ -27,8 +24,6 @@ export interface AuditFilters extends TimeRange {
 
 /** How many entries a search reads of the range of each filter before it returns a page. */
 const READ_MAX = 10_000;
-
-const COLUMNS = 'id, created_at, actor_kind, actor_id, action, target_id, request_id, details';
 
 type Filter = (typeof EQUALITIES)[number];
 type Equality = `${Filter} = $${number}`;

@@ -4,19 +4,13 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { bytesOf, thatFit } from '../../db/page-size.ts';
+import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+
+const CASE = columnsOf('TrainingCase', 'team_id', 'private', 'json_bytes');
+const COLUMNS = listed(CASE);
 
 /** A case without the mark whether it is private. */
-export interface CaseRow {
-  readonly id: string;
-  readonly user_id: string;
-  readonly title: string | null;
-  readonly persona_id: string | null;
-  readonly fields: unknown;
-  readonly external_ref: unknown;
-  readonly created_at: string;
-}
-
-const COLUMNS = 'id, user_id, title, persona_id, fields, external_ref, created_at';
+export type CaseRow = RowOf<'TrainingCase', (typeof CASE)[number]>;
 
 // Rows that were stored before they were measured have to be read.
 const JSON_BYTES = `coalesce(
@@ -102,27 +96,25 @@ export async function lockActiveMember(tx: Tx, teamId: string, userId: string): 
 // A statement, not Prisma: nobody reads its result, so it is sent together with COMMIT.
 const INSERT = statement(
   'cases.insert',
-  `insert into training_case (
-     team_id, id, user_id, title, persona_id, fields, external_ref, created_at, json_bytes
-   )
-   values ($1, $2, $3, $4, $5, $6::json, $7::json, $8, $9)`,
+  `insert into training_case (team_id, ${COLUMNS}, json_bytes)
+   values ($1, ${parameters([...CASE, 'json_bytes'], 2)})`,
 );
 
 /** Does not wait for the database. */
 export function insertCase(tx: Tx, teamId: string, row: CaseRow): void {
-  const { id, user_id, title, persona_id, fields, external_ref, created_at } = row;
+  const stored = toStored(row);
+  tx.send(INSERT, [teamId, ...valuesIn(CASE, stored), stored.json_bytes]);
+}
+
+/** The row as it is written: JSON as text, and its size. */
+export function toStored<Row extends CaseRow>(row: Row) {
   const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
-  tx.send(INSERT, [
-    teamId,
-    id,
-    user_id,
-    title,
-    persona_id,
-    json(fields),
-    json(external_ref),
-    created_at,
-    jsonBytes(fields, external_ref),
-  ]);
+  return {
+    ...row,
+    fields: json(row.fields),
+    external_ref: json(row.external_ref),
+    json_bytes: jsonBytes(row.fields, row.external_ref),
+  };
 }
 
 const MEASURE = statement(

@@ -1,4 +1,5 @@
 import { statement, type Tx } from '../../db/client.ts';
+import type { RowOf } from '../../db/rows.ts';
 import type { EntryFacts } from './rules.ts';
 
 const CHANGES = `kind = excluded.kind, name_de = excluded.name_de, name_en = excluded.name_en,
@@ -35,12 +36,7 @@ export function saveTeamEntries(tx: Tx, teamId: string, entries: readonly EntryF
 }
 
 /** A forbidden combination; null: the rule holds for every entry of that dimension. */
-export interface RuleRow {
-  readonly id: string;
-  readonly situation_id: string | null;
-  readonly personality_id: string | null;
-  readonly industry_id: string | null;
-}
+export type RuleRow = RowOf<'CatalogRule'>;
 
 const SAVE_RULES = statement(
   'catalog.saveRules',

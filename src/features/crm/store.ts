@@ -2,25 +2,10 @@ import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/pag
 import { statement, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { bytesOf, thatFit } from '../../db/page-size.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 
-export interface DealRow {
-  readonly id: string;
-  readonly external_id: string;
-  readonly outcome: string;
-  readonly title: string | null;
-  readonly amount: string | null;
-  readonly currency: string | null;
-  readonly close_date: string | null;
-  readonly probability: number | null;
-  readonly pipeline_id: string | null;
-  readonly stage_id: string | null;
-  readonly industry_id: string | null;
-  readonly lost_reason: string | null;
-  readonly owner_user_id: string | null;
-  readonly last_activity_at: string | null;
-  readonly synced_at: string | null;
-  readonly created_at: string;
-}
+const DEAL = columnsOf('CrmDeal', 'team_id', 'connection_id');
+export type DealRow = RowOf<'CrmDeal', (typeof DEAL)[number]>;
 
 /**
  * SQL: merges the pages of the team's active connections. Each is one range of an index; rows of
@@ -57,9 +42,7 @@ function listText(
 const LIST_DEALS = statement<DealRow & MeasuredRow>(
   'crm.listDeals',
   listText('crm_deal', {
-    columns: `id, external_id, outcome, title, amount, currency, close_date, probability,
-             pipeline_id, stage_id, industry_id, lost_reason, owner_user_id, last_activity_at,
-             synced_at, created_at`,
+    columns: listed(DEAL),
     texts: ['title', 'lost_reason', 'external_id', 'pipeline_id', 'stage_id'],
   }),
 );
@@ -73,19 +56,13 @@ export function listDeals(
   return db.query(LIST_DEALS, [teamId, limit, ...positionValues(after)]);
 }
 
-export interface ObjectionRow {
-  readonly id: string;
-  readonly deal_id: string;
-  readonly category: string;
-  readonly text: string;
-  readonly lang: string;
-  readonly created_at: string;
-}
+const OBJECTION = columnsOf('CrmObjection', 'team_id', 'connection_id', 'source', 'synced_at');
+export type ObjectionRow = RowOf<'CrmObjection', (typeof OBJECTION)[number]>;
 
 const LIST_OBJECTIONS = statement<ObjectionRow & MeasuredRow>(
   'crm.listObjections',
   listText('crm_objection', {
-    columns: 'id, deal_id, category, text, lang, created_at',
+    columns: listed(OBJECTION),
     texts: ['text'],
   }),
 );

@@ -1,10 +1,9 @@
 import { statement, type Tx } from '../../db/client.ts';
+import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
 import type { EvaluationRow } from './store.ts';
 
 /** The part of a stored evaluation that a new one is compared with. */
-export interface StoredRow {
-  readonly saved_at: string;
-  readonly total: number | null;
+export interface StoredRow extends RowOf<'Evaluation', 'saved_at' | 'total'> {
   readonly dimensions: Record<string, number>;
 }
 
@@ -21,29 +20,17 @@ export function findStored(tx: Tx, teamId: string, trainingId: string): Promise<
 }
 
 /** An evaluation to save. `saved_at` is ISO, UTC, with milliseconds. */
-export interface NewEvaluation extends EvaluationRow {
-  readonly saved_at: string;
-}
+export type NewEvaluation = EvaluationRow & RowOf<'Evaluation', 'saved_at'>;
 
-const COLUMNS = [
-  'saved_at',
-  'total',
-  'spread',
-  'dimensions',
-  'tips',
-  'goal',
-  'methodology',
-  'strongest',
-  'biggest_lever',
-];
+const SAVED = columnsOf('Evaluation', 'team_id', 'training_id', 'user_id', 'stored_at');
 
 // The time of storage is the database's, whose clock all processes share.
 const SAVE = statement(
   'evaluations.save',
-  `insert into evaluation (team_id, training_id, user_id, ${COLUMNS.join(', ')}, stored_at)
-   values ($1, $2, $3, ${COLUMNS.map((_, index) => `$${index + 4}`).join(', ')}, clock_timestamp())
+  `insert into evaluation (team_id, training_id, user_id, ${listed(SAVED)}, stored_at)
+   values ($1, $2, $3, ${parameters(SAVED, 4)}, clock_timestamp())
    on conflict (team_id, training_id) do update
-   set ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')},
+   set ${SAVED.map((name) => `${name} = excluded.${name}`).join(', ')},
      stored_at = excluded.stored_at`,
 );
 
@@ -52,18 +39,10 @@ const SAVE = statement(
  * see the row from COMMIT on, under the time at which this statement runs.
  */
 export function saveEvaluation(tx: Tx, teamId: string, row: NewEvaluation): void {
-  tx.send(SAVE, [
-    teamId,
-    row.training_id,
-    row.user_id,
-    row.saved_at,
-    row.total,
-    row.spread,
-    JSON.stringify(row.dimensions),
-    JSON.stringify(row.tips),
-    row.goal,
-    row.methodology,
-    row.strongest,
-    row.biggest_lever,
-  ]);
+  const stored = {
+    ...row,
+    dimensions: JSON.stringify(row.dimensions),
+    tips: JSON.stringify(row.tips),
+  };
+  tx.send(SAVE, [teamId, row.training_id, row.user_id, ...valuesIn(SAVED, stored)]);
 }

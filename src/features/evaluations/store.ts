@@ -1,4 +1,5 @@
 import { statement, type Db } from '../../db/client.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 
 /** One tip, as it is stored. */
 export interface Tip {
@@ -9,24 +10,17 @@ export interface Tip {
   readonly impact: string;
 }
 
+const SHOWN = columnsOf('Evaluation', 'team_id', 'saved_at', 'stored_at');
+
 /** An evaluation and the person of its training. */
-export interface EvaluationRow {
-  readonly training_id: string;
-  readonly user_id: string;
-  readonly total: number | null;
-  readonly spread: number | null;
+export interface EvaluationRow extends RowOf<'Evaluation', (typeof SHOWN)[number]> {
   readonly dimensions: Record<string, number>;
   readonly tips: Tip[];
-  readonly goal: string | null;
-  readonly methodology: string | null;
-  readonly strongest: string | null;
-  readonly biggest_lever: string | null;
 }
 
 const FIND = statement<EvaluationRow>(
   'evaluations.find',
-  `select e.training_id, t.user_id, e.total, e.spread, e.dimensions, e.tips, e.goal,
-     e.methodology, e.strongest, e.biggest_lever
+  `select ${listed(SHOWN, 'e.')}
    from evaluation e
    join training t on t.team_id = e.team_id and t.id = e.training_id
    where e.team_id = $1

@@ -1,11 +1,12 @@
 import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { listed, type RowOf } from '../../db/rows.ts';
 
-export interface EventRow {
-  readonly id: string;
-  readonly type: string;
-  readonly created_at: string;
+const SHOWN = ['id', 'type', 'created_at', 'data'] as const;
+const COLUMNS = listed(SHOWN);
+
+export interface EventRow extends RowOf<'Event', (typeof SHOWN)[number]> {
   readonly data: Record<string, unknown>;
 }
 
@@ -14,8 +15,6 @@ export interface EventFilters {
   /** ISO, inclusive. */
   readonly since?: string | undefined;
 }
-
-const COLUMNS = 'id, type, created_at, data';
 
 // The index holds the type, so events of other types are passed without being read. The constant
 // limit tells the planner that only a page will be read.

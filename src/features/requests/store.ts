@@ -1,24 +1,16 @@
 import { PAGE_LIMIT_MAX, type PageSlice } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
 import { SLOTS, type LoggedFault } from './rules.ts';
 
+const CALL = columnsOf('RequestLog', 'team_id', 'slot');
+const COLUMNS = listed(CALL);
+
 /** A call as it is kept. */
-export interface RequestRow {
-  readonly id: string;
-  readonly created_at: string;
-  readonly key_id: string;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly duration_ms: number;
-  readonly network: string | null;
-  readonly error_code: string | null;
+export interface RequestRow extends RowOf<'RequestLog', (typeof CALL)[number]> {
   readonly errors: readonly LoggedFault[] | null;
 }
-
-const COLUMNS = `id, created_at, key_id, method, route, status, duration_ms, network, error_code,
-         errors`;
 
 /** Filters that compare a column with a value. */
 const EQUALITIES = ['id', 'key_id', 'route', 'status', 'error_code'] as const;
@@ -94,20 +86,13 @@ export function findRequest(
 }
 
 /** A call to keep. */
-export interface NewRequest extends RequestRow {
-  readonly team_id: string;
-  readonly slot: number;
-}
+export type NewRequest = RequestRow & RowOf<'RequestLog', 'team_id' | 'slot'>;
 
 // Teams that are gone, or are being erased, are left out.
 const ADD = statement(
   'requests.add',
-  `insert into request_log (
-     team_id, slot, id, created_at, key_id, method, route, status, duration_ms, network,
-     error_code, errors
-   )
-   select n.team_id, n.slot, n.id, n.created_at, n.key_id, n.method, n.route, n.status,
-     n.duration_ms, n.network, n.error_code, n.errors
+  `insert into request_log (team_id, slot, ${COLUMNS})
+   select n.team_id, n.slot, ${listed(CALL, 'n.')}
    from json_to_recordset($1) as n (
      team_id text, slot int, id text, created_at timestamptz, key_id text, method text, route text,
      status int, duration_ms int, network text, error_code text, errors json

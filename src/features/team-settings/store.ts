@@ -2,18 +2,17 @@ import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { assigned, listed, valuesIn, type RowOf } from '../../db/rows.ts';
+
+const ADMIN = ['id', 'email', 'role', 'status', 'rights', 'created_at'] as const;
+const ADMIN_COLUMNS = listed(ADMIN);
 
 /** A membership with its rights. */
-export interface AdminRow {
-  readonly id: string;
+export interface AdminRow extends RowOf<'Member', (typeof ADMIN)[number]> {
   readonly email: string;
   readonly role: Role;
   readonly status: MemberStatus;
-  readonly rights: readonly string[];
-  readonly created_at: string;
 }
-
-const ADMIN_COLUMNS = 'id, email, role, status, rights, created_at';
 
 const LIST_ADMINS = statement<AdminRow>(
   'team.listAdmins',
@@ -63,14 +62,12 @@ export function setRights(
 }
 
 /** The privacy switches as they are set. `core/privacy.ts` decides what follows from them. */
-export interface Switches {
-  readonly member_detail_enabled: boolean;
-  readonly leaderboard_enabled: boolean;
-}
+export type Switches = RowOf<'Team', (typeof SWITCHES)[number]>;
+const SWITCHES = ['member_detail_enabled', 'leaderboard_enabled'] as const;
 
 const FIND_SWITCHES = statement<Switches>(
   'team.findSwitches',
-  'select member_detail_enabled, leaderboard_enabled from team where id = $1',
+  `select ${listed(SWITCHES)} from team where id = $1`,
 );
 
 /** The team's switches. */
@@ -80,12 +77,12 @@ export async function findSwitches(db: Db, teamId: string): Promise<Switches> {
 
 const SET_SWITCHES = statement(
   'team.setSwitches',
-  'update team set member_detail_enabled = $2, leaderboard_enabled = $3 where id = $1',
+  `update team set ${assigned(SWITCHES, 2)} where id = $1`,
 );
 
 /** Sets both switches. */
 export function setSwitches(tx: Tx, teamId: string, switches: Switches): void {
-  tx.send(SET_SWITCHES, [teamId, switches.member_detail_enabled, switches.leaderboard_enabled]);
+  tx.send(SET_SWITCHES, [teamId, ...valuesIn(SWITCHES, switches)]);
 }
 
 /** Returns the only row of a query for the request's team. */

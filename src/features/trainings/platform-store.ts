@@ -1,6 +1,7 @@
 import { jsonBytes } from '../../core/json.ts';
 import { statement, type Tx } from '../../db/client.ts';
-import type { TrainingRow } from './store.ts';
+import { assigned, columnsOf, listed, parameters, valuesIn } from '../../db/rows.ts';
+import { COLUMNS, type TrainingRow } from './store.ts';
 
 const LOCK_PERSON = statement(
   'trainings.lockPerson',
@@ -46,12 +47,9 @@ export async function knowsPerson(tx: Tx, teamId: string, userId: string): Promi
   return (await tx.query(KNOWS_PERSON, [teamId, userId])).length > 0;
 }
 
-const COLUMNS = `id, status, assignment_id, finished_at, duration_s, external_ref, situation_id,
-  personality_id, industry_id, role_id, user_id, source, created_at`;
-
 const FIND = statement<TrainingRow>(
   'trainings.findOfAnybody',
-  `select ${COLUMNS} from training where team_id = $1 and id = $2`,
+  `select ${listed(COLUMNS)} from training where team_id = $1 and id = $2`,
 );
 
 /** The training, even if its person is no longer a member; null if there is none. */
@@ -63,62 +61,44 @@ export function findTrainingOfAnybody(
   return tx.queryFirst(FIND, [teamId, trainingId]);
 }
 
+const STORED = columnsOf('Training', 'team_id');
+/** The columns that a step may change. */
+const CHANGEABLE = columnsOf('Training', 'team_id', 'id', 'user_id', 'source', 'created_at');
+
 const INSERT = statement<{ id: string }>(
   'trainings.insert',
-  `insert into training (team_id, ${COLUMNS}, json_bytes)
-   values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9, $10, $11, $13, $14, $15, $12)
+  `insert into training (team_id, ${listed(STORED)})
+   values ($1, ${parameters(STORED, 2)})
    on conflict (team_id, id) do nothing
    returning id`,
 );
 
 /** Inserts a training. Returns false if its id was taken meanwhile, for another person. */
 export async function insertTraining(tx: Tx, teamId: string, row: TrainingRow): Promise<boolean> {
-  const rows = await tx.query(INSERT, [
-    ...valuesOf(teamId, row),
-    row.user_id,
-    row.source,
-    row.created_at,
-  ]);
+  const rows = await tx.query(INSERT, [teamId, ...valuesIn(STORED, toStored(row))]);
   return rows.length > 0;
 }
 
 const UPDATE = statement(
   'trainings.update',
   `update training
-   set status = $3,
-     assignment_id = $4,
-     finished_at = $5,
-     duration_s = $6,
-     external_ref = $7::json,
-     situation_id = $8,
-     personality_id = $9,
-     industry_id = $10,
-     role_id = $11,
-     json_bytes = $12
+   set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
 );
 
-/** Writes the fields that a step may change. */
+/** Writes the columns that a step may change. */
 export function updateTraining(tx: Tx, teamId: string, row: TrainingRow): void {
-  tx.send(UPDATE, valuesOf(teamId, row));
+  tx.send(UPDATE, [teamId, row.id, ...valuesIn(CHANGEABLE, toStored(row))]);
 }
 
-/** The key and what a step may change, in the order of both statements. */
-function valuesOf(teamId: string, row: TrainingRow): unknown[] {
-  return [
-    teamId,
-    row.id,
-    row.status,
-    row.assignment_id,
-    row.finished_at,
-    row.duration_s,
-    toJson(row.external_ref),
-    row.situation_id,
-    row.personality_id,
-    row.industry_id,
-    row.role_id,
-    row.external_ref === null ? null : jsonBytes(row.external_ref),
-  ];
+function toStored(row: TrainingRow) {
+  const { external_ref: ref } = row;
+  const isNull = ref === null;
+  return {
+    ...row,
+    external_ref: isNull ? null : JSON.stringify(ref),
+    json_bytes: isNull ? null : jsonBytes(ref),
+  };
 }
 
 const MARK_SCORED = statement(
@@ -129,8 +109,4 @@ const MARK_SCORED = statement(
 /** Sets the status `scored`. */
 export function markScored(tx: Tx, teamId: string, trainingId: string): void {
   tx.send(MARK_SCORED, [teamId, trainingId]);
-}
-
-function toJson(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value);
 }

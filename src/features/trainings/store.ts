@@ -2,27 +2,17 @@ import { PAGE_LIMIT_MAX, type MeasuredRow, type PageSlice } from '../../core/pag
 import { statement, statementsByFilters, type Db } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { thatFit } from '../../db/page-size.ts';
+import { columnsOf, listed, type RowOf } from '../../db/rows.ts';
+
+const DETAILS = columnsOf('Training', 'team_id', 'id', 'json_bytes');
+/** The columns of a `TrainingRow`. */
+export const COLUMNS = ['id', ...DETAILS] as const;
 
 /** A training. */
-export interface TrainingRow {
-  readonly id: string;
-  readonly user_id: string;
-  readonly status: string;
-  readonly source: string;
-  readonly assignment_id: string | null;
-  readonly created_at: string;
-  readonly finished_at: string | null;
-  readonly duration_s: number | null;
+export interface TrainingRow extends RowOf<'Training', (typeof COLUMNS)[number]> {
   readonly external_ref: Record<string, unknown> | null;
-  readonly situation_id: string | null;
-  readonly personality_id: string | null;
-  readonly industry_id: string | null;
-  readonly role_id: string | null;
 }
 
-const DETAILS = `t.user_id, t.status, t.source, t.assignment_id, t.created_at, t.finished_at,
-  t.duration_s, t.external_ref, t.situation_id, t.personality_id, t.industry_id, t.role_id`;
-const COLUMNS = `id, ${DETAILS.replaceAll('t.', '')}`;
 // Rows that were stored before they were measured have to be read.
 const BYTES = 'coalesce(t.json_bytes, octet_length(t.external_ref::text), 0) as bytes';
 
@@ -156,8 +146,8 @@ const listOf = statementsByFilters(FILTERS, (named) => {
 function atPositionsText(name: 'created_at' | 'stored_at'): string {
   const time = name === 'created_at' ? '' : `p.at as ${name}, `;
   return thatFit({
-    columns: name === 'created_at' ? COLUMNS : `${name}, ${COLUMNS}`,
-    rows: `select ${time}p.id, ${DETAILS}, ${BYTES}
+    columns: `${name === 'created_at' ? '' : `${name}, `}${listed(COLUMNS)}`,
+    rows: `select ${time}p.id, ${listed(DETAILS, 't.')}, ${BYTES}
        from (
          select *
          from page
@@ -182,10 +172,10 @@ function ofAllText(equalities: string): string {
 /** SQL: the page of one person, or of one assignment, which is of one person. All or none shows. */
 function ofOnePersonText(named: readonly string[], equalities: string): string {
   return thatFit({
-    columns: COLUMNS,
+    columns: listed(COLUMNS),
     rows: `select *
        from (
-         select t.id, ${DETAILS}, ${BYTES}
+         select ${listed(COLUMNS, 't.')}, ${BYTES}
          from training t
          where t.team_id = $1
            and ${isAfter(['t.created_at', 't.id'], ['$3', '$4'])}
@@ -221,7 +211,7 @@ export function listTrainings(
 
 const FIND = statement<TrainingRow>(
   'trainings.find',
-  `select t.id, ${DETAILS}
+  `select ${listed(COLUMNS, 't.')}
    from training t
    where t.team_id = $1
      and t.id = $2

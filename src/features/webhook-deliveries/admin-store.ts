@@ -1,21 +1,16 @@
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
+import { listed, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 import type { DeliveryStatus } from '../../delivery/schedule.ts';
-import type { DeliveryRow } from './store.ts';
+import { SHOWN, type DeliveryRow } from './store.ts';
+
+const MORE = ['event_id', 'last_attempt_at'] as const;
+const COLUMNS = listed([...SHOWN, ...MORE], 'd.');
 
 /** A delivery as the team's admins see it. */
-export interface AdminDeliveryRow extends DeliveryRow {
-  readonly event_id: string;
-  readonly last_attempt_at: string | null;
-}
-
-const columnsOf = (table: string): string => `${table}.id, ${table}.endpoint_id,
-  ${table}.event_id, ${table}.attempt, ${table}.status, ${table}.event_type, ${table}.created_at,
-  ${table}.next_try_at, ${table}.last_attempt_at, ${table}.response_code,
-  ${table}.response_excerpt, ${table}.response_ms, ${table}.error`;
-const COLUMNS = columnsOf('d');
+export type AdminDeliveryRow = DeliveryRow & RowOf<'WebhookDelivery', (typeof MORE)[number]>;
 
 /** Which deliveries to list. */
 export interface DeliveryFilters extends TimeRange {
@@ -132,7 +127,7 @@ function scanText({ endpoints, inRange, condition }: DeliveryText): string {
  */
 function searchText(text: DeliveryText): string {
   return `with ${scanText(text)}
-     select ${columnsOf('page')}, reached.reached_at, reached.reached_id
+     select ${listed([...SHOWN, ...MORE], 'page.')}, reached.reached_at, reached.reached_id
      from (values (1)) one
      left join reached on true
      left join lateral (

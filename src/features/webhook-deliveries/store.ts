@@ -1,23 +1,27 @@
 import type { DeliveryStatus } from '../../delivery/schedule.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { listed, type RowOf } from '../../db/rows.ts';
+
+/** The columns of a `DeliveryRow`. */
+export const SHOWN = [
+  'id',
+  'endpoint_id',
+  'attempt',
+  'status',
+  'event_type',
+  'created_at',
+  'next_try_at',
+  'response_code',
+  'response_excerpt',
+  'response_ms',
+  'error',
+] as const;
+const COLUMNS = listed(SHOWN, 'd.');
 
 /** A delivery as the API shows it. */
-export interface DeliveryRow {
-  readonly id: string;
-  readonly endpoint_id: string;
-  readonly attempt: number;
+export interface DeliveryRow extends RowOf<'WebhookDelivery', (typeof SHOWN)[number]> {
   readonly status: DeliveryStatus;
-  readonly event_type: string;
-  readonly created_at: string;
-  readonly next_try_at: string | null;
-  readonly response_code: number | null;
-  readonly response_excerpt: string | null;
-  readonly response_ms: number | null;
-  readonly error: string | null;
 }
-
-const COLUMNS = `d.id, d.endpoint_id, d.attempt, d.status, d.event_type, d.created_at,
-  d.next_try_at, d.response_code, d.response_excerpt, d.response_ms, d.error`;
 
 // A single row without a delivery means that the endpoint exists and has no deliveries. No row at
 // all means that there is no such endpoint.
