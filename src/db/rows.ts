@@ -33,15 +33,26 @@ export type RowOf<M extends Model, Column extends ColumnOf<M> = ColumnOf<M>> = {
   >;
 };
 
+/** A field of a model, by the name of its column. */
+type FieldOf<M extends Model, Column extends ColumnOf<M>> = {
+  [Field in keyof Scalars<M> & string]: SnakeCase<Field> extends Column ? Field : never;
+}[keyof Scalars<M> & string];
+
 const PRISMA: Readonly<Record<string, unknown>> = Prisma;
+
+const fieldsOf = (model: Model): string[] =>
+  Object.keys(PRISMA[`${model}ScalarFieldEnum`] as object);
+
+const toColumn = (field: string): string =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The columns of a model, in its order, without some of them. */
 export function columnsOf<M extends Model, Left extends ColumnOf<M> = never>(
   model: M,
   ...leftOut: readonly Left[]
 ): readonly Exclude<ColumnOf<M>, Left>[] {
-  return Object.keys(PRISMA[`${model}ScalarFieldEnum`] as object)
-    .map((field) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as ColumnOf<M>)
+  return fieldsOf(model)
+    .map((field) => toColumn(field) as ColumnOf<M>)
     .filter((name): name is Exclude<ColumnOf<M>, Left> => !leftOut.includes(name as Left));
 }
 
@@ -69,4 +80,32 @@ export function valuesIn<Column extends string>(
   row: Readonly<Record<Column, Parameter>>,
 ): Parameter[] {
   return columns.map((name) => row[name]);
+}
+
+/** How Prisma's client reads some columns of a model. */
+export interface Selection<M extends Model, Column extends ColumnOf<M>> {
+  /** For the `select` of a call. */
+  readonly select: Readonly<Record<FieldOf<M, Column>, true>>;
+  /** Makes a row of what the call has found: a `Date` becomes ISO text. */
+  toRow(found: Pick<Scalars<M>, FieldOf<M, Column>>): RowOf<M, Column>;
+}
+
+export function selectionOf<M extends Model, Column extends ColumnOf<M>>(
+  model: M,
+  columns: readonly Column[],
+): Selection<M, Column> {
+  const isSelected = (field: string): boolean => columns.includes(toColumn(field) as Column);
+  const select = fieldsOf(model)
+    .filter(isSelected)
+    .map((field) => [field, true]);
+  return {
+    select: Object.fromEntries(select) as Record<FieldOf<M, Column>, true>,
+    toRow: (found) => {
+      const row = Object.entries(found).map(([field, value]: [string, unknown]) => [
+        toColumn(field),
+        value instanceof Date ? value.toISOString() : value,
+      ]);
+      return Object.fromEntries(row) as RowOf<M, Column>;
+    },
+  };
 }

@@ -42,8 +42,9 @@ describe('a team', () => {
       seats: 1,
       language: 'de' as const,
       rate_limit_per_min: 1,
-      hash: Buffer.alloc(32),
-      at: AT,
+      status: 'active' as const,
+      creation_hash: Buffer.alloc(32),
+      created_at: AT.toISOString(),
     };
     const insert = (id: string) => (tx: Tx) => teams.insertTeam(tx, { ...team, id });
     expect(await columnsChangedIn(insert('team_c'))).toEqual(['team + team_c']);

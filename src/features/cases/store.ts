@@ -4,7 +4,7 @@ import { statement, type Db, type Tx } from '../../db/client.ts';
 import { Prisma } from '../../db/generated/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
 import { bytesOf, thatFit } from '../../db/page-size.ts';
-import { columnsOf, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+import { columnsOf, listed, parameters, selectionOf, valuesIn, type RowOf } from '../../db/rows.ts';
 
 const CASE = columnsOf('TrainingCase', 'team_id', 'private', 'json_bytes');
 const COLUMNS = listed(CASE);
@@ -57,23 +57,15 @@ export function listCases(
 
 // A case by its key, for Prisma. Does not match a private one.
 const teamCase = (teamId: string, id: string) => ({ teamId, id, private: false });
-const SELECT = {
-  id: true,
-  userId: true,
-  title: true,
-  personaId: true,
-  fields: true,
-  externalRef: true,
-  createdAt: true,
-} as const;
+const SHOWN = selectionOf('TrainingCase', CASE);
 
 /** The case; null if there is none, or it is private. */
 export async function findCase(db: Db, teamId: string, caseId: string): Promise<CaseRow | null> {
   const found = await db.prisma.trainingCase.findFirst({
     where: teamCase(teamId, caseId),
-    select: SELECT,
+    select: SHOWN.select,
   });
-  return found && toRow(found);
+  return found && SHOWN.toRow(found);
 }
 
 const LOCK_OWNER = statement<{ id: string }>(
@@ -149,11 +141,11 @@ export async function updateCase(
       ...(fields !== undefined && { fields: toJson(fields) }),
       ...(external_ref !== undefined && { externalRef: toJson(external_ref) }),
     },
-    select: SELECT,
+    select: SHOWN.select,
   });
   if (!changed) return null;
   if (fields !== undefined || external_ref !== undefined) tx.send(MEASURE, [teamId, caseId]);
-  return toRow(changed);
+  return SHOWN.toRow(changed);
 }
 
 /** Removes the case. False if there is none, or it is private. */
@@ -165,18 +157,4 @@ export async function removeCase(tx: Tx, teamId: string, caseId: string): Promis
 /** SQL NULL, not the JSON value null. */
 function toJson(value: unknown): Prisma.InputJsonValue | typeof Prisma.DbNull {
   return value === null ? Prisma.DbNull : (value as Prisma.InputJsonValue);
-}
-
-/** Converts Prisma's names and `Date`. */
-function toRow(found: Prisma.TrainingCaseGetPayload<{ select: typeof SELECT }>): CaseRow {
-  const { id, userId, title, personaId, fields, externalRef, createdAt } = found;
-  return {
-    id,
-    user_id: userId,
-    title,
-    persona_id: personaId,
-    fields,
-    external_ref: externalRef,
-    created_at: createdAt.toISOString(),
-  };
 }

@@ -2,7 +2,7 @@
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
-import type { MemberRow } from './store.ts';
+import { COLUMNS, type MemberRow } from './store.ts';
 
 // The time of the invitation that counts as number INVITATIONS_PER_HOUR, from the newest one back
 // to the beginning of the window ($3). Invitations that were mailed again count, too.
@@ -97,7 +97,7 @@ export function insertInvited(
 
 const FIND_FOR_RESEND = statement<MemberRow & { readonly limiting_invited_at: string | null }>(
   'members.findForResend',
-  `select m.id, m.user_id, m.email, m.role, m.status, m.joined_at, m.created_at,
+  `select ${COLUMNS},
      ${LIMITING_INVITED_AT} as limiting_invited_at
    from member m
    where m.team_id = $1 and m.id = $2 and m.status <> 'ended'`,

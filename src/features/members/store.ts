@@ -3,20 +3,19 @@ import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { forgetKeptDetails } from '../../db/kept-responses.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
+import { listed, type RowOf } from '../../db/rows.ts';
 import type { AssignableRole } from './rules.ts';
 
+const SHOWN = ['id', 'user_id', 'email', 'role', 'status', 'joined_at', 'created_at'] as const;
+/** SQL: the columns of a `MemberRow`. */
+export const COLUMNS = listed(SHOWN);
+
 /** A membership. */
-export interface MemberRow {
-  readonly id: string;
-  readonly user_id: string | null;
+export interface MemberRow extends RowOf<'Member', (typeof SHOWN)[number]> {
   readonly email: string;
   readonly role: Role;
   readonly status: MemberStatus;
-  readonly joined_at: string | null;
-  readonly created_at: string;
 }
-
-const COLUMNS = 'id, user_id, email, role, status, joined_at, created_at';
 
 const LIST = statement<MemberRow>(
   'members.list',

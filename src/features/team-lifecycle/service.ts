@@ -28,7 +28,14 @@ export async function createTeam(
   const { owner, team_id: _teamId, ...facts } = input;
   const hash = rules.hashCreation(input);
   return db.transaction(async (tx) => {
-    if (!(await store.insertTeam(tx, { id: teamId, ...facts, hash, at }))) {
+    const team = {
+      id: teamId,
+      ...facts,
+      status: 'active' as const,
+      creation_hash: hash,
+      created_at: at.toISOString(),
+    };
+    if (!(await store.insertTeam(tx, team))) {
       const creation = await store.findCreation(tx, teamId);
       if (!creation.hash?.equals(hash))
         throw new ProblemError('conflict', {

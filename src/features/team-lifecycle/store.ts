@@ -1,29 +1,26 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import { statement, type Tx } from '../../db/client.ts';
+import { assigned, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+
+const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
 
 /** A team. */
-export interface TeamRow {
-  readonly id: string;
-  readonly name: string;
+export interface TeamRow extends RowOf<'Team', 'id' | (typeof CHANGEABLE)[number]> {
   readonly plan: 'starter' | 'team' | 'enterprise';
   readonly status: 'active' | 'suspended' | 'ended';
-  readonly seats: number;
   readonly language: Language;
-  readonly rate_limit_per_min: number;
 }
 
-/** A team to create. `hash` identifies the input of the creation. */
-export interface NewTeam extends Omit<TeamRow, 'status'> {
-  readonly hash: Buffer;
-  readonly at: Date;
-}
+const INSERTED = ['id', ...CHANGEABLE, 'creation_hash', 'created_at'] as const;
+
+/** A team to create. `creation_hash` identifies the input of the creation. */
+export type NewTeam = TeamRow & RowOf<'Team', (typeof INSERTED)[number]>;
 
 const INSERT = statement<{ id: string }>(
   'teams.insert',
-  `insert into team
-     (id, name, plan, seats, language, rate_limit_per_min, creation_hash, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)
+  `insert into team (${listed(INSERTED)})
+   values (${parameters(INSERTED, 1)})
    on conflict (id) do nothing
    returning id`,
 );
@@ -32,18 +29,7 @@ const INSERT = statement<{ id: string }>(
  * Inserts a team. Returns false if it exists. Waits for a concurrent insertion of the same team.
  */
 export async function insertTeam(tx: Tx, team: NewTeam): Promise<boolean> {
-  const { id, name, plan, seats, language, rate_limit_per_min, hash, at } = team;
-  const rows = await tx.query(INSERT, [
-    id,
-    name,
-    plan,
-    seats,
-    language,
-    rate_limit_per_min,
-    hash,
-    at,
-  ]);
-  return rows.length > 0;
+  return (await tx.query(INSERT, valuesIn(INSERTED, team))).length > 0;
 }
 
 /** The first member of a team. */
@@ -99,7 +85,7 @@ export async function findCreation(
 
 const FIND_FOR_UPDATE = statement<TeamRow>(
   'teams.findForUpdate',
-  `select id, name, plan, status, seats, language, rate_limit_per_min
+  `select id, ${listed(CHANGEABLE)}
    from team
    where id = $1 and erasing_since is null
    for no key update`,
@@ -116,16 +102,13 @@ export function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | nul
 const UPDATE = statement(
   'teams.update',
   `update team
-   set name = $2, plan = $3, status = $4, seats = $5, language = $6, rate_limit_per_min = $7
+   set ${assigned(CHANGEABLE, 2)}
    where id = $1`,
 );
 
 /** Writes all fields of a team. */
-export function updateTeam(
-  tx: Tx,
-  { id, name, plan, status, seats, language, rate_limit_per_min }: TeamRow,
-): void {
-  tx.send(UPDATE, [id, name, plan, status, seats, language, rate_limit_per_min]);
+export function updateTeam(tx: Tx, team: TeamRow): void {
+  tx.send(UPDATE, [team.id, ...valuesIn(CHANGEABLE, team)]);
 }
 
 /** A live member, of whom one is the owner. */

@@ -1,41 +1,32 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { lockTeam } from '../../db/team-lock.ts';
-import type { Prisma } from '../../db/generated/client.ts';
+import { assigned, listed, parameters, selectionOf, valuesIn, type RowOf } from '../../db/rows.ts';
+
+const SHOWN = [
+  'id',
+  'url',
+  'events',
+  'status',
+  'api_version',
+  'description',
+  'created_at',
+  'last_success_at',
+  // The end of the last earlier secret, which may be over; null if there is none.
+  'earlier_secrets_until',
+] as const;
+const SELECTION = selectionOf('WebhookEndpoint', SHOWN);
 
 /** An endpoint without its secret: only the delivery loop reads secrets. */
-export interface EndpointRow {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly status: string;
-  readonly api_version: string;
-  readonly description: string | null;
-  readonly created_at: string;
-  readonly last_success_at: string | null;
-  /** The end of the last earlier secret, which may be over; null if there is none. */
-  readonly earlier_secrets_until: string | null;
-}
-
-const SELECT = {
-  id: true,
-  url: true,
-  events: true,
-  status: true,
-  apiVersion: true,
-  description: true,
-  createdAt: true,
-  lastSuccessAt: true,
-  earlierSecretsUntil: true,
-} as const;
+export type EndpointRow = RowOf<'WebhookEndpoint', (typeof SHOWN)[number]>;
 
 /** All endpoints of the team, newest first. There are at most 50, so there are no pages. */
 export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow[]> {
   const found = await db.prisma.webhookEndpoint.findMany({
     where: { teamId },
-    select: SELECT,
+    select: SELECTION.select,
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
   });
-  return found.map(toRow);
+  return found.map((one) => SELECTION.toRow(one));
 }
 
 /** The endpoint, or null. */
@@ -46,9 +37,9 @@ export async function findEndpoint(
 ): Promise<EndpointRow | null> {
   const found = await db.prisma.webhookEndpoint.findFirst({
     where: { teamId, id: endpointId },
-    select: SELECT,
+    select: SELECTION.select,
   });
-  return found && toRow(found);
+  return found && SELECTION.toRow(found);
 }
 
 /**
@@ -60,12 +51,13 @@ export async function countEndpointsLocked(tx: Tx, teamId: string): Promise<numb
   return tx.prisma.webhookEndpoint.count({ where: { teamId } });
 }
 
+const INSERTED = [...SHOWN, 'secret_encrypted'] as const;
+
 // This is SQL and not Prisma, so that it can be sent together with COMMIT: no answer is needed.
 const INSERT_ENDPOINT = statement(
   'webhooks.insertEndpoint',
-  `insert into webhook_endpoint
-     (team_id, id, url, events, status, api_version, description, secret_encrypted, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  `insert into webhook_endpoint (team_id, ${listed(INSERTED)})
+   values ($1, ${parameters(INSERTED, 2)})`,
 );
 
 /** Inserts an endpoint with its encrypted secret. */
@@ -75,9 +67,8 @@ export function insertEndpoint(
   row: EndpointRow,
   secretEncrypted: Buffer,
 ): void {
-  const { id, url, events, status, api_version, description, created_at } = row;
-  const values = [id, url, events, status, api_version, description, secretEncrypted, created_at];
-  tx.send(INSERT_ENDPOINT, [teamId, ...values]);
+  const inserted = { ...row, secret_encrypted: secretEncrypted };
+  tx.send(INSERT_ENDPOINT, [teamId, ...valuesIn(INSERTED, inserted)]);
 }
 
 /** A field that is undefined stays as it is, null clears it. */
@@ -108,22 +99,19 @@ export async function updateEndpoint(
       ...(status !== undefined && { status }),
       ...(status === 'active' && { failingSince: null, hourlyFailures: [], activatedAt: at }),
     },
-    select: SELECT,
+    select: SELECTION.select,
   });
-  return changed ? toRow(changed) : null;
+  return changed ? SELECTION.toRow(changed) : null;
 }
 
-/** An endpoint with its encrypted secrets. */
-export interface SealedEndpointRow extends EndpointRow {
-  readonly secret_encrypted: Buffer;
-  /** null: there are no earlier ones. */
-  readonly earlier_secrets_encrypted: Buffer | null;
-}
+const SEALED = [...SHOWN, 'secret_encrypted', 'earlier_secrets_encrypted'] as const;
+
+/** An endpoint with its encrypted secrets. `earlier_secrets_encrypted` null: there are none. */
+export type SealedEndpointRow = RowOf<'WebhookEndpoint', (typeof SEALED)[number]>;
 
 const FIND_FOR_ROTATION = statement<SealedEndpointRow>(
   'webhooks.findForRotation',
-  `select id, url, events, status, api_version, description, created_at, last_success_at,
-     earlier_secrets_until, secret_encrypted, earlier_secrets_encrypted
+  `select ${listed(SEALED)}
    from webhook_endpoint
    where team_id = $1 and id = $2
    for no key update`,
@@ -138,10 +126,12 @@ export function findForRotation(
   return tx.queryFirst(FIND_FOR_ROTATION, [teamId, endpointId]);
 }
 
+const SECRETS = ['secret_encrypted', 'earlier_secrets_encrypted', 'earlier_secrets_until'] as const;
+
 const REPLACE_SECRETS = statement(
   'webhooks.replaceSecrets',
   `update webhook_endpoint
-   set secret_encrypted = $3, earlier_secrets_encrypted = $4, earlier_secrets_until = $5
+   set ${assigned(SECRETS, 3)}
    where team_id = $1 and id = $2`,
 );
 
@@ -150,14 +140,9 @@ export function replaceSecrets(
   tx: Tx,
   teamId: string,
   endpointId: string,
-  secrets: Pick<
-    SealedEndpointRow,
-    'secret_encrypted' | 'earlier_secrets_encrypted' | 'earlier_secrets_until'
-  >,
+  secrets: Pick<SealedEndpointRow, (typeof SECRETS)[number]>,
 ): void {
-  const { secret_encrypted, earlier_secrets_encrypted, earlier_secrets_until } = secrets;
-  const values = [secret_encrypted, earlier_secrets_encrypted, earlier_secrets_until];
-  tx.send(REPLACE_SECRETS, [teamId, endpointId, ...values]);
+  tx.send(REPLACE_SECRETS, [teamId, endpointId, ...valuesIn(SECRETS, secrets)]);
 }
 
 /**
@@ -169,22 +154,6 @@ export async function removeEndpoint(tx: Tx, teamId: string, endpointId: string)
     where: { teamId, id: endpointId },
   });
   return count > 0;
-}
-
-/** Translates Prisma's names and `Date` to ours. */
-function toRow(found: Prisma.WebhookEndpointGetPayload<{ select: typeof SELECT }>): EndpointRow {
-  const { id, url, events, status, apiVersion, description, createdAt, lastSuccessAt } = found;
-  return {
-    id,
-    url,
-    events,
-    status,
-    api_version: apiVersion,
-    description,
-    created_at: createdAt.toISOString(),
-    last_success_at: lastSuccessAt?.toISOString() ?? null,
-    earlier_secrets_until: found.earlierSecretsUntil?.toISOString() ?? null,
-  };
 }
 
 const HOLD = statement<{ readonly id: string }>(
