@@ -5,7 +5,8 @@
  */
 import { Prisma } from './generated/client.ts';
 
-type Model = Prisma.ModelName;
+/** A model, by its name in prisma/schema.prisma. */
+export type Model = Prisma.ModelName;
 type Scalars<M extends Model> = Prisma.TypeMap['model'][M]['payload']['scalars'];
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`

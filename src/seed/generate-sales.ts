@@ -2,15 +2,20 @@
 import { jsonBytes } from '../core/json.ts';
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
-import type { Row } from './insert.ts';
 import { createRandom, nextInt, pick, pickOrNull, STREAMS, type Random } from './random.ts';
 import { createTimeline } from './timeline.ts';
 import { OBJECTION_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
+import type { SeedObjection, SeedRow } from './seed-rows.ts';
 
 const DAY_MS = 86_400_000;
 
 /** One case in ten is private. */
-export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Row> {
+export function* caseRows({
+  teamId,
+  language,
+  plan,
+  cast,
+}: Scene): Generator<SeedRow<'TrainingCase'>> {
   const words = VOCABULARY[language];
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.cases; index += 1) {
@@ -38,7 +43,7 @@ export function* caseRows({ teamId, language, plan, cast }: Scene): Generator<Ro
 export function* dealRows(
   scene: Scene,
   connectionId: string,
-): Generator<{ deal: Row; objections: Row[] }> {
+): Generator<{ deal: SeedRow<'CrmDeal'>; objections: SeedObjection[] }> {
   const { teamId, language, plan } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   let objectionCount = 0;
@@ -64,7 +69,7 @@ function dealRow(
   { teamId, language, cast }: Scene,
   random: Random,
   deal: { readonly index: number; readonly connectionId: string; readonly syncedMs: number },
-) {
+): SeedRow<'CrmDeal'> & { readonly id: string; readonly created_at: string } {
   const { index, connectionId, syncedMs } = deal;
   const words = VOCABULARY[language];
   const outcome = pick(random, ['open', 'open', 'won', 'lost'] as const);

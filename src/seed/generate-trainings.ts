@@ -4,7 +4,6 @@
 import { DIMENSIONS } from '../core/dimensions.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
-import type { Row } from './insert.ts';
 import {
   createRandom,
   nextInt,
@@ -16,6 +15,8 @@ import {
 } from './random.ts';
 import { createTimeline } from './timeline.ts';
 import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
+import type { Row } from './insert.ts';
+import type { SeedRow } from './seed-rows.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -60,7 +61,7 @@ function startOf({ plan, cast }: Scene, index: number): Start {
 }
 
 /** An assignment whose training was scored is `done`. */
-export function* assignmentRows(scene: Scene): Generator<Row> {
+export function* assignmentRows(scene: Scene): Generator<SeedRow<'Assignment'>> {
   const { plan, cast } = scene;
   const timeline = createTimeline(plan.fromMs, plan.toMs);
   for (let index = 0; index < plan.assignments; index += 1) {
@@ -129,7 +130,7 @@ function trainingRow(
     durationS: number;
     assignmentId: string | null;
   },
-): Row {
+): SeedRow<'Training'> {
   const { start, created, durationS } = at;
   const { catalog } = scene.cast;
   const isOpen = start.status === 'started';
@@ -143,6 +144,8 @@ function trainingRow(
     created_at: new Date(created).toISOString(),
     finished_at: isOpen ? null : new Date(created + durationS * 1000).toISOString(),
     duration_s: isOpen ? null : durationS,
+    external_ref: null,
+    json_bytes: null,
     situation_id: pickOrNull(start.random, catalog.situation),
     personality_id: pickOrNull(start.random, catalog.personality),
     industry_id: pickOrNull(start.random, catalog.industry),
@@ -153,7 +156,7 @@ function trainingRow(
 function evaluationRow(
   scene: Scene,
   at: { index: number; start: Start; fraction: number; at: number },
-): Row {
+): SeedRow<'Evaluation'> {
   const { trainee, random } = at.start;
   const level = trainee.level + trainee.growth * at.fraction + 5 * nextNormal(random);
   const scores = DIMENSIONS.map((_, index) =>

@@ -1,15 +1,15 @@
 // Makes the rows of assignments, trainings, evaluations, cases and CRM data.
 import { jsonBytes } from '../core/json.ts';
-import type { Row } from './insert.ts';
 import type { SeedTeam } from './prepare.ts';
 import { instant, ownerOf, type RowContext } from './rows.ts';
+import type { SeedConnection, SeedObjection, SeedRow } from './seed-rows.ts';
 
 type Training = SeedTeam['trainings'][number];
 
 export function assignmentRow(
   { team, now }: RowContext,
   input: SeedTeam['assignments'][number],
-): Row {
+): SeedRow<'Assignment'> {
   return {
     team_id: team.id,
     id: input.id,
@@ -27,7 +27,7 @@ export function assignmentRow(
   };
 }
 
-export function trainingRow({ team, now }: RowContext, input: Training): Row {
+export function trainingRow({ team, now }: RowContext, input: Training): SeedRow<'Training'> {
   return {
     team_id: team.id,
     id: input.id,
@@ -47,7 +47,7 @@ export function trainingRow({ team, now }: RowContext, input: Training): Row {
   };
 }
 
-export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
+export function* evaluationRows({ team, now }: RowContext): Generator<SeedRow<'Evaluation'>> {
   for (const training of team.trainings) {
     const { evaluation } = training;
     if (!evaluation) continue;
@@ -80,7 +80,10 @@ export function* evaluationRows({ team, now }: RowContext): Generator<Row> {
   }
 }
 
-export function caseRow({ team, now }: RowContext, input: SeedTeam['cases'][number]): Row {
+export function caseRow(
+  { team, now }: RowContext,
+  input: SeedTeam['cases'][number],
+): SeedRow<'TrainingCase'> {
   return {
     team_id: team.id,
     id: input.id,
@@ -98,7 +101,7 @@ export function caseRow({ team, now }: RowContext, input: SeedTeam['cases'][numb
 export function connectionRow(
   { team, now }: RowContext,
   input: SeedTeam['crm_connections'][number],
-): Row {
+): SeedConnection {
   const { id, provider, status } = input;
   return {
     team_id: team.id,
@@ -109,7 +112,10 @@ export function connectionRow(
   };
 }
 
-export function dealRow({ team, now }: RowContext, input: SeedTeam['crm_deals'][number]): Row {
+export function dealRow(
+  { team, now }: RowContext,
+  input: SeedTeam['crm_deals'][number],
+): SeedRow<'CrmDeal'> {
   return {
     team_id: team.id,
     id: input.id,
@@ -137,7 +143,7 @@ export function objectionRow(
   { team, now }: RowContext,
   input: SeedTeam['crm_objections'][number],
   connectionOf: ReadonlyMap<unknown, unknown>,
-): Row {
+): SeedObjection {
   const dealId = input.deal_id ?? team.crm_deals[0]?.id;
   return {
     team_id: team.id,

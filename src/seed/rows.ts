@@ -7,8 +7,17 @@ import { SCOPES } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
 import { webhookSecretContext } from '../features/webhook-endpoints/rules.ts';
 import { DEFAULT_SEATS } from './check.ts';
-import type { Row } from './insert.ts';
 import type { SeedFile, SeedTeam } from './prepare.ts';
+import type { Row } from './insert.ts';
+import type {
+  SeedDelivery,
+  SeedEndpoint,
+  SeedEvent,
+  SeedKey,
+  SeedMember,
+  SeedRow,
+  SeedTeamRow,
+} from './seed-rows.ts';
 
 type Member = SeedTeam['members'][number];
 
@@ -43,7 +52,7 @@ export function catalogRows(seed: SeedFile): { global: Row[]; own: Row[] } {
 }
 
 /** The releases of global entries to the teams that name theirs. */
-export function releaseRows(seed: SeedFile): Row[] {
+export function releaseRows(seed: SeedFile): SeedRow<'CatalogRelease'>[] {
   return seed.teams.flatMap(({ id, released }) =>
     Array.isArray(released)
       ? [...new Set(released)].map((entryId) => ({ team_id: id, entry_id: entryId }))
@@ -51,7 +60,7 @@ export function releaseRows(seed: SeedFile): Row[] {
   );
 }
 
-export function catalogRuleRows(seed: SeedFile): Row[] {
+export function catalogRuleRows(seed: SeedFile): SeedRow<'CatalogRule'>[] {
   return seed.catalog_rules.map((rule) => ({
     id: newId('catalogRule'),
     situation_id: rule.situation ?? null,
@@ -60,7 +69,7 @@ export function catalogRuleRows(seed: SeedFile): Row[] {
   }));
 }
 
-export function teamRow(team: SeedTeam, now: string): Row & { id: string } {
+export function teamRow(team: SeedTeam, now: string): SeedTeamRow & { id: string } {
   return {
     id: team.id,
     name: team.name ?? team.id,
@@ -83,7 +92,7 @@ export function ownerOf(team: SeedTeam): Member {
   return owner;
 }
 
-export function memberRow({ team, now }: RowContext, member: Member): Row {
+export function memberRow({ team, now }: RowContext, member: Member): SeedMember {
   const status = member.status ?? 'active';
   const role = member.role ?? 'member';
   const createdAt = instant(member.created_at) ?? now;
@@ -106,7 +115,7 @@ export function memberRow({ team, now }: RowContext, member: Member): Row {
 }
 
 /** The entries that single members' policies block. */
-export function* blockRows(team: SeedTeam): Generator<Row> {
+export function* blockRows(team: SeedTeam): Generator<SeedRow<'MemberBlock'>> {
   for (const member of team.members) {
     for (const entryId of new Set(member.blocked))
       yield { team_id: team.id, member_id: member.id, entry_id: entryId };
@@ -117,7 +126,7 @@ export function* blockRows(team: SeedTeam): Generator<Row> {
 export function makeKeyRow(
   { team, now }: RowContext,
   input: SeedTeam['api_keys'][number],
-): { row: Row; key: string } {
+): { row: SeedKey; key: string } {
   const { key, prefix, secretHash } = makeApiKey();
   const row = {
     team_id: team.id,
@@ -139,7 +148,7 @@ export function makeKeyRow(
 export function makeEndpointRow(
   { team, now, appSecret }: RowContext,
   input: SeedTeam['webhook_endpoints'][number],
-): { row: Row; secret: string } {
+): { row: SeedEndpoint; secret: string } {
   const secret = makeWebhookSecret();
   const row = {
     team_id: team.id,
@@ -159,7 +168,7 @@ export function makeEndpointRow(
 export function deliveryRows(
   { team, now }: RowContext,
   input: SeedTeam['webhook_deliveries'][number],
-): { event: Row; delivery: Row } {
+): { event: SeedEvent; delivery: SeedDelivery } {
   const { event_type: type } = input;
   const createdAt = instant(input.created_at) ?? now;
   const event = {

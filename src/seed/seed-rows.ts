@@ -1,0 +1,47 @@
+/**
+ * Which columns a seed writes. A row names every column of its model but those that are left to
+ * their defaults here: a new column is one or the other, or its seed does not compile.
+ */
+import type { ColumnOf, Model } from '../db/rows.ts';
+
+export type SeedRow<M extends Model, Left extends ColumnOf<M> = never> = Readonly<
+  Record<Exclude<ColumnOf<M>, Left>, unknown>
+>;
+
+export type SeedTeamRow = SeedRow<'Team', 'creation_hash' | 'erasing_since'>;
+export type SeedMember = SeedRow<'Member', 'language' | 'invited_at' | 'invitation_sent_at'>;
+export type SeedKey = SeedRow<'ApiKey', 'last_used_at'>;
+export type SeedEvent = SeedRow<'Event', 'kept_for_deliveries' | 'traceparent'>;
+/** As if it were written by hand, not synchronized. */
+export type SeedObjection = SeedRow<'CrmObjection', 'source' | 'synced_at'>;
+/** It has no credentials, so it is never synchronized. */
+export type SeedConnection = Pick<
+  SeedRow<'CrmConnection'>,
+  'team_id' | 'id' | 'provider' | 'status' | 'created_at'
+>;
+/** It has not failed, and its secret was not rotated. */
+export type SeedEndpoint = SeedRow<
+  'WebhookEndpoint',
+  | 'earlier_secrets_encrypted'
+  | 'earlier_secrets_until'
+  | 'last_success_at'
+  | 'failing_since'
+  | 'hourly_failures'
+  | 'activated_at'
+>;
+/** No worker has it, and nobody has asked for an attempt. */
+export type SeedDelivery = SeedRow<
+  'WebhookDelivery',
+  | 'extra_attempts'
+  | 'scheduled_attempts'
+  | 'next_try_at'
+  | 'urgent'
+  | 'resent'
+  | 'claimed_by'
+  | 'first_worker'
+  | 'waits_as'
+  | 'due_at'
+  | 'held_by'
+  | 'has_failed'
+  | 'kept_from'
+>;
