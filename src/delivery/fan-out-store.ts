@@ -1,11 +1,12 @@
 import { teamKey } from '../core/team-key.ts';
 import { statement, type Tx } from '../db/client.ts';
 import { holdUnlessLocked } from '../db/row-lock.ts';
+import type { RowOf } from '../db/rows.ts';
 import { columnsOf } from './columns.ts';
 import { NO_WAIT_FOR_DISK } from './result-store.ts';
 
-/** One event and one of its subscribers, with all that an attempt needs of both. */
-export interface FanOutRow {
+/** An event, with all that an attempt needs of it. */
+interface TakenEvent {
   readonly team_id: string;
   readonly event_id: string;
   readonly event_type: string;
@@ -13,16 +14,22 @@ export interface FanOutRow {
   readonly event_created_at: string;
   /** The trace of the call that raised the event; null: it is not traced. */
   readonly event_traceparent: string | null;
-  /** null if no active endpoint subscribed to the event. */
-  readonly endpoint_id: string | null;
-  readonly url: string;
-  readonly api_version: string;
-  readonly secret_encrypted: Buffer;
-  /** Earlier secrets (core/signing-secrets.ts); null without any. */
-  readonly earlier_secrets_encrypted: Buffer | null;
   /** Somebody has locked the endpoint. The event must wait, and others must not. */
   readonly is_busy: boolean;
 }
+
+type SubscriberColumn = 'url' | 'api_version' | 'secret_encrypted' | 'earlier_secrets_encrypted';
+
+/** One of the event's active endpoints, with all that an attempt needs of it. */
+export type Subscriber = { readonly endpoint_id: string } & RowOf<
+  'WebhookEndpoint',
+  SubscriberColumn
+>;
+
+type NoSubscriber = { readonly [column in keyof Subscriber]: null };
+
+/** One event and one of its subscribers. An event without subscribers has one row. */
+export type FanOutRow = TakenEvent & (Subscriber | NoSubscriber);
 
 /** SQL: locks the next $1 events that wait, and selects each with its active subscribers. */
 // `offset 0` makes the planner read the endpoints of each event's team. Without it, the planner

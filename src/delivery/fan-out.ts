@@ -115,9 +115,9 @@ function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date):
   const claimedOf = new Map<EndpointQueue, number>();
   const plan: Plan = { deliveries: [], claimed: [] };
   for (const row of rows) {
+    if (row.endpoint_id === null) continue;
     const { team_id: teamId, event_id: eventId, event_type: eventType } = row;
-    const endpointId = row.endpoint_id;
-    if (endpointId === null) continue;
+    const { endpoint_id: endpointId } = row;
     const queue = queues.queueOf(teamId, endpointId);
     const already = claimedOf.get(queue) ?? 0;
     const claimed = capacity > 0 && !queue.more.pending && already < queues.roomOf(queue);
@@ -129,7 +129,7 @@ function planDeliveries({ queues }: Loop, rows: readonly FanOutRow[], at: Date):
     }
     capacity -= 1;
     claimedOf.set(queue, already + 1);
-    plan.claimed.push({ ...row, ...firstAttempt(at), id, endpoint_id: endpointId });
+    plan.claimed.push({ ...row, ...firstAttempt(at), id });
   }
   return plan;
 }

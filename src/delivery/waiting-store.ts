@@ -92,7 +92,8 @@ function findWaitingText(status: WaitingStatus): string {
 
 interface WaitingRow extends EndpointRef {
   readonly place: number;
-  readonly is_due: boolean;
+  /** null: the endpoint is gone. */
+  readonly is_due: boolean | null;
 }
 
 const FIND_WAITING = {

@@ -1,6 +1,6 @@
 // Every statement of the service keeps to one team (see checks/tenancy.ts), or is listed here with
 // the reason why it may touch all teams.
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { namesItsColumns } from '../checks/columns.ts';
 import {
   namesOfStatements,
   otherWays,
-  parseSource,
+  type parseSource,
   unboundPrismaCalls,
 } from '../checks/sql/sources.ts';
 import {
@@ -24,6 +24,7 @@ import {
 } from '../checks/tenancy.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { shardTextOf } from '../support/shard-texts.ts';
+import { loadStatements, readSources, ROOT } from '../support/statement-sources.ts';
 
 interface Exception {
   readonly names: readonly string[];
@@ -245,7 +246,6 @@ const TABLES_OF_CITUS: Readonly<Record<string, readonly string[]>> = {
   pg_dist_node: ['nodeid', 'groupid', 'nodename', 'nodeport', 'noderole'],
 };
 
-const root = join(import.meta.dirname, '../..');
 const exceptions = new Map(
   OVER_ALL_TEAMS.flatMap((one) => one.names.map((name) => [name, one] as const)),
 );
@@ -257,8 +257,7 @@ let verdicts: { name: string; tenancy: Tenancy }[];
 beforeAll(async () => {
   await loadParser();
   sources = await readSources();
-  const declaring = sources.filter((source) => namesOfStatements(source).length > 0);
-  for (const { fileName } of declaring) await import(join(root, fileName));
+  await loadStatements(sources);
   const functions = await readDatabase();
   verdicts = [
     ...declaredStatements().map(({ name, text }) => ({
@@ -398,7 +397,7 @@ describe('the source', () => {
   });
 
   it('declares none in an entry, because loading an entry would start it', async () => {
-    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
       scripts: object;
     };
     const programs = Object.values(scripts).flatMap(
@@ -429,21 +428,6 @@ describe('the source', () => {
     expect(found).toEqual([]);
   });
 });
-
-async function readSources(): Promise<ReturnType<typeof parseSource>[]> {
-  const names = (await readdir(join(root, 'src'), { recursive: true })).filter(
-    (name) => name.endsWith('.ts') && !name.startsWith(join('db', 'generated')),
-  );
-  const files = await Promise.all(
-    names.map(
-      async (name) => [`src/${name}`, await readFile(join(root, 'src', name), 'utf8')] as const,
-    ),
-  );
-  // A file without any of these words cannot send SQL, so it need not be parsed.
-  return files
-    .filter(([, text]) => /statement|query|prisma|Raw/.test(text))
-    .map(([name, text]) => parseSource(name, text));
-}
 
 /** Reads all tables, and the views of other schemas, and returns our functions. */
 async function readDatabase(): Promise<{ name: string; definition: string }[]> {

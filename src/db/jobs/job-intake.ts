@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { groupByShard, knowsShards } from '../citus/shards.ts';
 import { statement, type Db } from '../client.ts';
 import { isValueRefused } from '../errors.ts';
+import type { RowOf } from '../rows.ts';
 
 /** Moves jobs until `stop`. */
 export interface JobIntake {
@@ -160,11 +161,7 @@ const SET_ASIDE = statement(
 );
 
 /** A job that waits to be moved. */
-export interface PendingJob {
-  readonly team_id: string;
-  readonly id: string;
-  readonly task: string;
-}
+export type PendingJob = RowOf<'PendingJob', 'team_id' | 'id' | 'task'>;
 
 const FIND = statement<PendingJob>(
   'jobs.findPending',
@@ -174,7 +171,7 @@ const FIND = statement<PendingJob>(
    order by team_id, id
    limit ${BATCH}`,
 );
-const TAKE = statement<PendingJob>(
+const TAKE = statement<PendingJob & RowOf<'PendingJob', 'payload' | 'key' | 'queue'>>(
   'jobs.take',
   `delete from pending_job
    where team_id = any ($1::text[])

@@ -23,7 +23,7 @@ export function namesOfStatements(source: ts.SourceFile): string[] {
   });
 }
 
-function firstText(node: ts.Expression): string | undefined {
+export function firstText(node: ts.Expression): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node)) return node.head.text;
   // ['trainings.list', ...named].join('.')
