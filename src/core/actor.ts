@@ -3,8 +3,16 @@ import type { Scope } from './scopes.ts';
 /** Who acts. Procedures check the actor, never the API through which the call came. */
 export type Actor = ApiKeyActor | UserActor | PlatformActor;
 
-export type Role = 'owner' | 'admin' | 'member';
-export type MemberStatus = 'active' | 'invited' | 'ended';
+/** Who may have acted, as the audit log knows. `system`: the service itself. */
+export const ACTOR_KINDS = ['api_key', 'user', 'platform', 'system'] as const;
+
+export const ROLES = ['owner', 'admin', 'member'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** A membership that has not ended. */
+export const LIVE_STATUSES = ['active', 'invited'] as const;
+export const MEMBER_STATUSES = [...LIVE_STATUSES, 'ended'] as const;
+export type MemberStatus = (typeof MEMBER_STATUSES)[number];
 
 export interface ApiKeyActor {
   readonly kind: 'api_key';

@@ -9,7 +9,7 @@
  */
 import type { TeamKey } from '../core/team-key.ts';
 import { statement, type Db } from '../db/client.ts';
-import type { DeliveryStatus } from './schedule.ts';
+import type { DeliveryStatus } from '../core/delivery-status.ts';
 import { WAITING, type EndpointRef, type WaitingStatus } from './waiting-store.ts';
 
 /** The first key of the advisory locks of workers; the second one is the worker's number. */

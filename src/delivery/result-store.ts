@@ -1,7 +1,7 @@
 import { teamKey } from '../core/team-key.ts';
 import { statement, type Db, type Tx } from '../db/client.ts';
 import { columnsOf } from './columns.ts';
-import type { DeliveryStatus } from './schedule.ts';
+import type { DeliveryStatus } from '../core/delivery-status.ts';
 
 /**
  * Lets the transaction commit without waiting for the disk. A crash of the database can then lose a

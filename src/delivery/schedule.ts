@@ -12,7 +12,7 @@
  * Waits count from the end of the attempt. `Retry-After` of a 429 or 503 can lengthen a wait up to
  * a day, and never shortens one.
  */
-export type DeliveryStatus = 'pending' | 'retrying' | 'ok' | 'gave_up';
+import type { DeliveryStatus } from '../core/delivery-status.ts';
 
 /** What the schedule knows of a delivery. */
 export interface DeliveryState {

@@ -4,7 +4,7 @@
  * the number of waiting deliveries.
  */
 import { statement, type Db } from '../db/client.ts';
-import type { DeliveryStatus } from './schedule.ts';
+import type { DeliveryStatus } from '../core/delivery-status.ts';
 
 /**
  * How deliveries wait, in the order in which an endpoint's are attempted: somebody has requested an

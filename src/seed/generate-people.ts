@@ -7,8 +7,8 @@ import {
 } from './generate-plan.ts';
 import type { SeedTeam } from './prepare.ts';
 import { createRandom, nextNormal, pick, STREAMS } from './random.ts';
-import { FIRST_NAMES, LAST_NAMES } from './vocabulary.ts';
 import type { SeedMember, SeedRow } from './seed-rows.ts';
+import { FIRST_NAMES, LAST_NAMES } from './vocabulary.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -3,9 +3,9 @@ import { jsonBytes } from '../core/json.ts';
 import { generatedId } from './generate-plan.ts';
 import type { Scene } from './generate-trainings.ts';
 import { createRandom, nextInt, pick, pickOrNull, STREAMS, type Random } from './random.ts';
+import type { SeedObjection, SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
 import { OBJECTION_CATEGORIES, STAGES, VOCABULARY } from './vocabulary.ts';
-import type { SeedObjection, SeedRow } from './seed-rows.ts';
 
 const DAY_MS = 86_400_000;
 

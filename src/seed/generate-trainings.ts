@@ -4,6 +4,7 @@
 import { DIMENSIONS } from '../core/dimensions.ts';
 import type { Cast, Trainee } from './generate-people.ts';
 import { generatedId, type GeneratePlan } from './generate-plan.ts';
+import type { Row } from './insert.ts';
 import {
   createRandom,
   nextInt,
@@ -13,10 +14,9 @@ import {
   STREAMS,
   type Random,
 } from './random.ts';
+import type { SeedRow } from './seed-rows.ts';
 import { createTimeline } from './timeline.ts';
 import { GOALS, TRAINING_SOURCES, VOCABULARY } from './vocabulary.ts';
-import type { Row } from './insert.ts';
-import type { SeedRow } from './seed-rows.ts';
 
 const DAY_MS = 86_400_000;
 

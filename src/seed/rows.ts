@@ -7,8 +7,8 @@ import { SCOPES } from '../core/scopes.ts';
 import { toInstant } from '../core/shapes.ts';
 import { webhookSecretContext } from '../features/webhook-endpoints/rules.ts';
 import { DEFAULT_SEATS } from './check.ts';
-import type { SeedFile, SeedTeam } from './prepare.ts';
 import type { Row } from './insert.ts';
+import type { SeedFile, SeedTeam } from './prepare.ts';
 import type {
   SeedDelivery,
   SeedEndpoint,

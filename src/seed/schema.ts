@@ -1,14 +1,20 @@
 // The shape of a seed file (see README.md here). Every object is strict: a misspelt field is a
 // fault instead of being ignored. Defaults are set in rows.ts. Rules between rows are checked in
 // check.ts.
-import { PLANS } from '../core/plans.ts';
 import { z } from 'zod';
+import { MEMBER_STATUSES, ROLES } from '../core/actor.ts';
 import { CATALOG_KINDS } from '../core/catalog-kinds.ts';
 import { DIMENSIONS } from '../core/dimensions.ts';
 import { SUBSCRIBABLE_EVENTS } from '../core/events.ts';
+import { LANGUAGES } from '../core/language.ts';
+import { PLANS } from '../core/plans.ts';
 import { SCOPES } from '../core/scopes.ts';
 import { dateInput, dateTimeInput as instant } from '../core/shapes.ts';
+import * as assignments from '../features/assignments/rules.ts';
+import * as connections from '../features/crm/connections/rules.ts';
 import { PROVIDER_NAMES } from '../features/crm/providers/registry.ts';
+import * as teams from '../features/team-lifecycle/rules.ts';
+import * as endpoints from '../features/webhook-endpoints/rules.ts';
 import {
   count,
   filled,
@@ -48,8 +54,8 @@ const member = z.strictObject({
     .trim()
     .max(ID_MAX_CHARACTERS)
     .regex(/^[^\s@]+@[^\s@]+$/, { error: 'must be an email address' }),
-  role: z.enum(['owner', 'admin', 'member']).optional(),
-  status: z.enum(['active', 'invited', 'ended']).optional(),
+  role: z.enum(ROLES).optional(),
+  status: z.enum(MEMBER_STATUSES).optional(),
   joined_at: instant.nullish(),
   created_at: instant.optional(),
   rights: z.array(filled).optional(),
@@ -110,7 +116,7 @@ const assignment = z.strictObject({
   id: id.optional(),
   member_id: id.optional(),
   title: filled.refine(isTitle, { error: 'must not be longer than 120 characters' }).nullish(),
-  status: z.enum(['open', 'done', 'revoked']).optional(),
+  status: z.enum(assignments.STATUSES).optional(),
   situation_id: id.nullish(),
   personality_id: id.nullish(),
   industry_id: id.nullish(),
@@ -135,7 +141,7 @@ const trainingCase = z.strictObject({
 const crmConnection = z.strictObject({
   id: id.optional(),
   provider: z.enum(PROVIDER_NAMES).optional(),
-  status: z.enum(['active', 'paused', 'disconnected']).optional(),
+  status: z.enum(connections.STATUSES).optional(),
 });
 
 const crmDeal = z.strictObject({
@@ -173,7 +179,7 @@ const webhookEndpoint = z.strictObject({
   id: id.optional(),
   url: text.max(2048).refine(isHttpUrl, { error: 'must be an http or https URL' }),
   events: z.array(z.enum(SUBSCRIBABLE_EVENTS)).min(1).optional(),
-  status: z.enum(['active', 'disabled', 'disabled_failures']).optional(),
+  status: z.enum(endpoints.STATUSES).optional(),
   description: text.nullish(),
 });
 
@@ -211,10 +217,10 @@ const team = z.strictObject({
   id: id.optional(),
   name: text.optional(),
   plan: z.enum(PLANS).optional(),
-  status: z.enum(['active', 'suspended', 'ended']).optional(),
+  status: z.enum(teams.STATUSES).optional(),
   seats: count.optional(),
   rate_limit_per_min: count.min(1).optional(),
-  language: z.enum(['de', 'en']).optional(),
+  language: z.enum(LANGUAGES).optional(),
   privacy: z
     .strictObject({
       member_detail_enabled: z.boolean().optional(),

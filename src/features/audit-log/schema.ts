@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ACTOR_KINDS } from '../../core/actor.ts';
 import { withholdAuditDetails } from '../../core/audit-actions.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
@@ -28,7 +29,7 @@ export const auditPage = pageOf(auditEntry);
 
 export const listInput = z.strictObject({
   ...pageQuery,
-  actor_kind: z.enum(['api_key', 'user', 'platform', 'system']).optional(),
+  actor_kind: z.enum(ACTOR_KINDS).optional(),
   actor_id: id.optional(),
   action: nameInput.optional(),
   target_id: id.optional(),

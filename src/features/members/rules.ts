@@ -34,7 +34,8 @@ export function endsInvitationsSentBefore(now: Date): Date {
 }
 
 /** A role that the API can give. */
-export type AssignableRole = Exclude<Role, 'owner'>;
+export const ASSIGNABLE_ROLES = ['admin', 'member'] as const satisfies readonly Role[];
+export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number];
 
 /** What the rules need to know of a member. */
 export interface MemberFacts {
@@ -44,7 +45,8 @@ export interface MemberFacts {
 
 /** Throws `validation_error` (field `role`) for anything but `admin` and `member`. */
 export function requireAssignableRole(role: string): AssignableRole {
-  if (role === 'admin' || role === 'member') return role;
+  const assignable = ASSIGNABLE_ROLES.find((one) => one === role);
+  if (assignable) return assignable;
   throw invalidField('role', 'A role is admin or member.');
 }
 

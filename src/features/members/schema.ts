@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { LIVE_STATUSES, ROLES } from '../../core/actor.ts';
 import { LANGUAGES } from '../../core/language.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personal } from '../../core/private-fields.ts';
 import { dateTime, id, knownText, nameInput } from '../../core/shapes.ts';
+import { ASSIGNABLE_ROLES } from './rules.ts';
 
 /** A member as the API shows it. */
 export const member = z
@@ -13,10 +15,10 @@ export const member = z
       .nullable()
       .meta({ description: 'The person; null until an invitation is accepted.' }),
     email: personal(z.string().nullable().meta({ description: "The person's address." })),
-    role: knownText(['owner', 'admin', 'member']).meta({
+    role: knownText(ROLES).meta({
       description: 'What the person may do in the app.',
     }),
-    status: knownText(['active', 'invited']).meta({
+    status: knownText(LIVE_STATUSES).meta({
       description: '`invited` until the invitation is accepted.',
     }),
     joined_at: dateTime.nullable().meta({ description: 'When the membership became active.' }),
@@ -32,7 +34,7 @@ const memberId = {
 /**
  * Any text. The operation checks the role, because the specification wants `field` in that error.
  */
-const role = knownText(['admin', 'member'], nameInput).meta({
+const role = knownText(ASSIGNABLE_ROLES, nameInput).meta({
   description: '`admin` or `member`.',
   examples: ['member'],
 });

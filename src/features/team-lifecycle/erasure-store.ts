@@ -1,9 +1,10 @@
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { TENANT_TABLE_NAMES } from '../../db/tenant-tables.ts';
+import type { TeamStatus } from './rules.ts';
 
 /** A team to erase. */
 export interface ErasableRow {
-  readonly status: 'active' | 'suspended' | 'ended';
+  readonly status: TeamStatus;
   readonly is_erasing: boolean;
 }
 

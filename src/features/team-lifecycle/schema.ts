@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { PLANS } from '../../core/plans.ts';
 import { LANGUAGES } from '../../core/language.ts';
 import { hostCount, hostEmail, hostId, teamInput } from '../../core/platform-shapes.ts';
+import { STATUSES } from './rules.ts';
 
-const STATUSES = ['active', 'suspended', 'ended'] as const;
 const NAME_MAX_CHARACTERS = 200;
 const IN_ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u;
 

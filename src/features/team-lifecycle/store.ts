@@ -1,14 +1,16 @@
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
+import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
 import { assigned, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+import type { TeamStatus } from './rules.ts';
 
 const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
 
 /** A team. */
 export interface TeamRow extends RowOf<'Team', 'id' | (typeof CHANGEABLE)[number]> {
-  readonly plan: 'starter' | 'team' | 'enterprise';
-  readonly status: 'active' | 'suspended' | 'ended';
+  readonly plan: (typeof PLANS)[number];
+  readonly status: TeamStatus;
   readonly language: Language;
 }
 

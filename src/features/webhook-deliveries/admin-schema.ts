@@ -3,6 +3,7 @@ import { withholdEventData } from '../../core/events.ts';
 import { pageOf, pageQuery } from '../../core/page.ts';
 import { personalParts } from '../../core/private-fields.ts';
 import { dateTime, dateTimeInput, id, nameInput } from '../../core/shapes.ts';
+import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
 import { webhookDelivery } from './schema.ts';
 
 /** A delivery as the team's admins see it in the app. */
@@ -62,7 +63,7 @@ export const listDeliveriesInput = z.strictObject({
   ...pageQuery,
   ...timeRange,
   status: z
-    .enum(['pending', 'retrying', 'ok', 'gave_up', 'failed'])
+    .enum([...DELIVERY_STATUSES, 'failed'])
     .optional()
     .meta({ description: '`failed`: `retrying` or `gave_up`.' }),
   event_type: nameInput.optional(),

@@ -3,7 +3,7 @@ import { statement, statementsByFilters, type Db, type Statement } from '../../d
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
 import { listed, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
-import type { DeliveryStatus } from '../../delivery/schedule.ts';
+import type { DeliveryStatus } from '../../core/delivery-status.ts';
 import { SHOWN, type DeliveryRow } from './store.ts';
 
 const MORE = ['event_id', 'last_attempt_at'] as const;

@@ -1,11 +1,12 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import type { RESEND_STATES } from './rules.ts';
 
 /** A bulk resend and its progress. */
 export interface ResendRow {
   readonly id: string;
   readonly endpoint_id: string;
-  readonly state: 'running' | 'done' | 'cancelled';
+  readonly state: (typeof RESEND_STATES)[number];
   readonly since: string;
   /** null: until the resend began. */
   readonly until: string | null;

@@ -7,6 +7,9 @@
  */
 import { invalidField } from '../../core/problem.ts';
 
+/** The states of a resend of many deliveries. */
+export const RESEND_STATES = ['running', 'done', 'cancelled'] as const;
+
 /**
  * Throws `validation_error` (field `delivery_id`) for a delivery that has succeeded, or whose first
  * attempt is still to come.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DELIVERY_STATUSES } from '../../core/delivery-status.ts';
 import { EVENT_TYPES } from '../../core/events.ts';
 import { pageQuery } from '../../core/page.ts';
 import { dateTime, id, knownText } from '../../core/shapes.ts';
@@ -8,7 +9,7 @@ export const webhookDelivery = z
   .object({
     id: z.string().meta({ description: 'Id of the delivery.' }),
     attempt: z.int().min(0).meta({ description: 'How many attempts have been made.' }),
-    status: knownText(['pending', 'retrying', 'ok', 'gave_up']).meta({
+    status: knownText(DELIVERY_STATUSES).meta({
       description:
         '`pending` (not yet tried), `retrying` (waiting for the next attempt), `ok`, ' +
         'or `gave_up` after the last attempt failed.',

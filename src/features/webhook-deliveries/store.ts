@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '../../delivery/schedule.ts';
+import type { DeliveryStatus } from '../../core/delivery-status.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { listed, type RowOf } from '../../db/rows.ts';
 

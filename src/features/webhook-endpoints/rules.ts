@@ -30,6 +30,11 @@ import { SUBSCRIBABLE_EVENTS, type EventType } from '../../core/events.ts';
 import { invalidField } from '../../core/problem.ts';
 import { stillValid, type EarlierSecret } from '../../core/signing-secrets.ts';
 
+/** The statuses of an endpoint that a request can set. */
+export const SETTABLE = ['active', 'disabled'] as const;
+/** All statuses of an endpoint. */
+export const STATUSES = [...SETTABLE, 'disabled_failures'] as const;
+
 /** How many endpoints a team may have. */
 export const ENDPOINTS_MAX = 50;
 
@@ -82,8 +87,9 @@ export function requireSubscribable(events: readonly string[]): EventType[] {
 }
 
 /** Throws `validation_error` (field `status`) for anything but `active` and `disabled`. */
-export function requireSettableStatus(status: string): 'active' | 'disabled' {
-  if (status === 'active' || status === 'disabled') return status;
+export function requireSettableStatus(status: string): (typeof SETTABLE)[number] {
+  const settable = SETTABLE.find((one) => one === status);
+  if (settable) return settable;
   throw invalidField('status', 'An endpoint can be set to active or disabled.');
 }
 

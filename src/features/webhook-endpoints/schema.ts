@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SUBSCRIBABLE_EVENTS } from '../../core/events.ts';
 import { secretField } from '../../core/private-fields.ts';
 import { dateTime, id, knownText, listOf, nameInput } from '../../core/shapes.ts';
+import { SETTABLE, STATUSES } from './rules.ts';
 
 const DESCRIPTION_MAX_CHARACTERS = 10_000;
 /** Above the limit that the operation checks, with `field` in its error. */
@@ -18,7 +19,7 @@ export const webhookEndpoint = z
     events: z
       .array(knownText(SUBSCRIBABLE_EVENTS))
       .meta({ description: 'The event types that are delivered.' }),
-    status: knownText(['active', 'disabled', 'disabled_failures']).meta({
+    status: knownText(STATUSES).meta({
       description:
         '`active`, `disabled` (paused by hand), or `disabled_failures` (paused after three days ' +
         'without a successful delivery).',
@@ -90,7 +91,7 @@ export const updateInput = z.strictObject({
   url: url.optional(),
   description,
   events: events.optional(),
-  status: knownText(['active', 'disabled'], nameInput)
+  status: knownText(SETTABLE, nameInput)
     .optional()
     .meta({ description: '`active` or `disabled`.', examples: ['disabled'] }),
 });

@@ -9,6 +9,9 @@
  */
 import { ENCRYPTED_COLUMNS } from '../../../core/encrypted-columns.ts';
 
+/** The statuses of a connection. Nobody sees a disconnected one any more. */
+export const STATUSES = ['active', 'paused', 'disconnected'] as const;
+
 /** The maximum number of connections per team, disconnected ones not counted. */
 export const CONNECTIONS_MAX = 10;
 
