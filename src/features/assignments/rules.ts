@@ -38,9 +38,10 @@ export const SETTABLE = ['open', 'done'] as const;
 /** All statuses of an assignment. */
 export const STATUSES = [...SETTABLE, 'revoked'] as const;
 
-/** Throws `validation_error` (field `status`) unless the status can be set. */
-export function requireSettableStatus(status: string): void {
-  if (SETTABLE.some((one) => one === status)) return;
+/** Returns the status. Throws `validation_error` (field `status`) unless it can be set. */
+export function requireSettableStatus(status: string): (typeof SETTABLE)[number] {
+  const settable = SETTABLE.find((one) => one === status);
+  if (settable) return settable;
   throw invalidField('status', 'An assignment can be set to open or done.');
 }
 
