@@ -13,8 +13,8 @@ export interface Db {
   queryFirst<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row | null>;
   /**
    * Prisma on the same pool. Inside `transaction` its statements run on the transaction's
-   * connection. `findUnique` throws, because Prisma merges concurrent calls of it into one query,
-   * across our transactions. Use `findFirst`.
+   * connection. A call that does not name its team throws, and so do operations by a unique key
+   * (`connections/prisma-team.ts`).
    */
   readonly prisma: PrismaClient;
   /**

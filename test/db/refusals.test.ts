@@ -125,7 +125,7 @@ test('a statement of Prisma that gets no connection is unavailable, like any oth
   onTestFinished(() => cutOff.close());
   const error: unknown = await cutOff
     .forCaller({ share: 'team_a' })
-    .prisma.team.findFirst()
+    .prisma.team.findFirst({ where: { id: 'team_a' } })
     .catch((fault: unknown) => fault);
   expect(error).toBeInstanceOf(Error);
   expect(toProblem(error, null)).toMatchObject({ code: 'unavailable', status: 503 });

@@ -5,6 +5,7 @@ import type { Caller } from '../caller.ts';
 import { PrismaClient } from '../generated/client.ts';
 import { sendBy, type Sendable } from '../wire/ask.ts';
 import type { Wire } from '../wire/wire.ts';
+import { requireTeam } from './prisma-team.ts';
 import type { Send } from './single-statements.ts';
 import { traced } from './traced-statements.ts';
 
@@ -38,12 +39,16 @@ export function openPrisma({
   };
   // PrismaPg needs a pg.Pool. This one has no connections and passes on what it is asked.
   const routed = Object.assign(new pg.Pool(), { query, connect: () => pool.connect() });
-  const refuse = (): never => {
-    throw new Error('use findFirst: Prisma merges concurrent findUnique calls across transactions');
-  };
   const client = new PrismaClient({ adapter: new PrismaPg(routed) });
   return client.$extends({
-    query: { $allModels: { findUnique: refuse, findUniqueOrThrow: refuse } },
+    query: {
+      $allModels: {
+        $allOperations: ({ model, operation, args, query }) => {
+          requireTeam(model, operation, args);
+          return query(args);
+        },
+      },
+    },
   }) as unknown as PrismaClient;
 }
 
