@@ -88,6 +88,20 @@ test('replaceLostReasons removes those of the deals that are not lost any more',
   expect(removed).toEqual({ crm_objection: ['- team_a obj_1'] });
 });
 
+test('replaceLostReasons keeps the objection of a deal that is still lost', async () => {
+  const text = { category: 'price', text: 'new', lang: 'en' as const };
+  const objections = [{ source: 'lost_reason', dealId: 'of deal_1', ...text }];
+  const read = { dealIds: ['of deal_1', 'of deal_2'], objections, at: AT };
+  const changed = await removedBy((tx) => pages.replaceLostReasons(tx, OF, read));
+  expect(changed).toEqual({
+    crm_objection: [
+      '- team_a obj_2',
+      expect.stringMatching(/^team_a obj_1: synced_at /),
+      'team_a obj_1: text obj_1 of a → new',
+    ],
+  });
+});
+
 test('replaceNotes removes what a note does not say any more', async () => {
   await twins.pool.query(
     `update crm_objection
