@@ -193,6 +193,43 @@ describe('a caller who hangs up', () => {
   });
 });
 
+describe('a caller who hangs up as its work ends', () => {
+  test.each<[string, (caller: Db) => Promise<unknown>]>([
+    ['a statement', (caller) => caller.query(HELD, [0])],
+    ['a transaction', (caller) => caller.transaction((tx) => tx.query(HELD, [0]))],
+  ])('by %s cancels nothing of the next caller', async (_what, work) => {
+    const proxy = await startPostgresProxy(database.url);
+    const behind = open({ url: proxy.url });
+    const holder = await db.pool.connect();
+    onTestFinished(async () => {
+      holder.release(true);
+      await behind.close();
+      await proxy.stop();
+    });
+    const calling = new AbortController();
+    const callerOf = (signal?: AbortSignal): Db =>
+      behind.forCaller({ share: null, ...(signal && { signal }) });
+    await holder.query('select pg_advisory_lock(1)');
+    const ended = work(callerOf(calling.signal)).catch(() => undefined);
+    await until(async () => (await waitingForLock()) === 1);
+    const cancellation = proxy.holdCancellation();
+    calling.abort();
+    const cancel = await cancellation;
+    await holder.query('select pg_advisory_unlock(1)');
+    await holder.query('select pg_advisory_lock(1)');
+    // By the end of these, the service has the result.
+    for (let n = 0; n < 10; n++) await callerOf().query(ECHO, ['x']);
+    // One of them gets the connection, if nobody has it any more.
+    const next = Promise.allSettled(repeat(2, () => work(callerOf())));
+    await until(async () => (await waitingForLock()) === 2);
+    await cancel();
+    await ended;
+    await holder.query('select pg_advisory_unlock(1)');
+    const value = [{ locked: '', slept: '' }];
+    expect(await next).toEqual(Array(2).fill({ status: 'fulfilled', value }));
+  });
+});
+
 describe('the limit on a statement', () => {
   test('is shorter where statements of several teams follow each other', async () => {
     const team = db.forCaller({ share: 'c' });

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** The number that the protocol has in place of its version. */
+const CANCEL_REQUEST = 80877102;
 
 /** Stands between the service and Postgres, and can fall silent as a lost host does. */
 export interface PostgresProxy {
@@ -11,6 +15,11 @@ export interface PostgresProxy {
    * then.
    */
   fallSilentAt(text: string): Promise<void>;
+  /**
+   * Keeps the service's next request to cancel a statement. Resolves then, with a function that
+   * forwards the request and resolves when Postgres has handled it.
+   */
+  holdCancellation(): Promise<() => Promise<void>>;
   /** Breaks the connections of the silent time and forwards again. */
   recover(): void;
   /** Breaks all connections. New ones lead to this database. */
@@ -36,6 +45,7 @@ export async function startPostgresProxy(
   let isSilent = false;
   let silentAt: string | null = null;
   let onSilent = (): void => undefined;
+  let onCancellation: ((forward: () => Promise<void>) => void) | null = null;
   let instead: { readonly name: string; readonly text: string } | null = null;
   // A lost host does not close its side, either.
   const allowHalfOpen = true;
@@ -59,6 +69,11 @@ export async function startPostgresProxy(
         if (!isSilent && silentAt !== null && socket === service && chunk.includes(silentAt)) {
           isSilent = true;
           onSilent();
+        }
+        if (onCancellation && socket === service && asksToCancel(chunk)) {
+          onCancellation(() => forwardLast(peer, chunk));
+          onCancellation = null;
+          return;
         }
         if (!isSilent) peer.write(instead && socket === service ? changed(chunk, instead) : chunk);
       });
@@ -88,6 +103,11 @@ export async function startPostgresProxy(
         onSilent = resolve;
       });
     },
+    holdCancellation: () => {
+      const { promise, resolve } = Promise.withResolvers<() => Promise<void>>();
+      onCancellation = resolve;
+      return promise;
+    },
     recover: () => {
       breakAll();
       isSilent = false;
@@ -108,6 +128,19 @@ export async function startPostgresProxy(
       await new Promise((done) => server.close(done));
     },
   };
+}
+
+/** As the protocol has it, or by a statement, as the plain wire does. */
+function asksToCancel(chunk: Buffer): boolean {
+  const isRequest = chunk.length >= 8 && chunk.readInt32BE(4) === CANCEL_REQUEST;
+  return isRequest || chunk.includes('pg_cancel_backend');
+}
+
+/** Resolves when the connection has ended. */
+async function forwardLast(postgres: Socket, chunk: Buffer): Promise<void> {
+  if (postgres.destroyed) return;
+  postgres.write(chunk);
+  await once(postgres, 'close');
 }
 
 /** PgBouncer's answer, as the protocol has it: each field has a letter and ends with a zero. */
