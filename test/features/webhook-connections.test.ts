@@ -22,6 +22,8 @@ import {
 
 useWebhookPings();
 
+const HALF_BODY = 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nsome';
+
 describe('an attempt fails when the receiver closes the connection', () => {
   test('before it answers; only one request is made', async () => {
     const { row, requests } = await pingToNew((_response, _request, socket) => socket.destroy());
@@ -45,7 +47,7 @@ describe('an attempt fails when the receiver closes the connection', () => {
 
   test.each([
     ['in the middle of its headers', 'HTTP/1.1 200 OK\r\nX-Half: '],
-    ['in the middle of its body', 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nsome'],
+    ['in the middle of its body', HALF_BODY],
     ['in the middle of a chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe'],
   ])('%s', async (_when, text) => {
     const { row, requests } = await pingToNew((_response, _request, socket) => socket.end(text));
@@ -116,6 +118,39 @@ describe('a kept connection', () => {
     await ping(endpoint);
     expect(await ping(endpoint)).toMatchObject(failed('connection_closed'));
     expect(own.requests).toHaveLength(3);
+  });
+
+  test('that the receiver closes in the middle of its answer: no more request', async () => {
+    const own = await startReceiver();
+    own.on(
+      '/',
+      inTurn(status(200), (_response, _request, socket) => socket.end(HALF_BODY)),
+    );
+    const endpoint = await createEndpoint(own.url);
+    await ping(endpoint);
+    expect(await ping(endpoint)).toMatchObject(failed('connection_closed'));
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 1]);
+  });
+
+  test('that was closed between two requests: one more request, as on any new one', async () => {
+    const own = await startReceiver();
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    own.on(
+      '/',
+      inTurn(
+        (response, _request, socket) => {
+          socket.once('close', () => resolve());
+          response.end('ok', () => socket.end());
+        },
+        (_response, _request, socket) => socket.destroy(),
+      ),
+    );
+    const endpoint = await createEndpoint(own.url);
+    expect(await ping(endpoint)).toMatchObject(OK);
+    // The sender has closed its side, too.
+    await closed;
+    expect(await ping(endpoint)).toMatchObject(failed('connection_closed'));
+    expect(own.requests.map(({ connection }) => connection)).toEqual([1, 2]);
   });
 
   test('is not used again after an answer that was not read to its end', async () => {
