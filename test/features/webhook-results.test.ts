@@ -36,6 +36,19 @@ const onBadResult = (what: string) =>
      end $$`,
   );
 
+/** Has the database call it for each result of the second endpoint. */
+const callOnResult = () =>
+  query(
+    `create trigger bad_result before update of response_code on webhook_delivery for each row
+     when (new.endpoint_id = 'whe_2') execute function bad_result()`,
+  );
+const writeEvent = () =>
+  query(
+    `insert into event (team_id, id, type, data, created_at)
+     values ('team_a', 'evt_1', 'member.joined', '{}', now())`,
+  );
+const notOk = () => query(`select from webhook_delivery where status <> 'ok'`);
+
 test.each([
   ['refuses', `raise exception 'refused';`],
   ['takes too long for', `perform pg_sleep(60);`],
@@ -43,20 +56,13 @@ test.each([
   'a result that the database %s is at last alone, and others are written',
   async (_case, what) => {
     await onBadResult(what);
-    await query(
-      `create trigger bad_result before update of response_code on webhook_delivery for each row
-     when (new.endpoint_id = 'whe_2') execute function bad_result()`,
-    );
+    await callOnResult();
     const answer = held(status(200));
     receiver.on('/a', answer.behaviour);
     const deliveries = await startDeliveries(api, { clock: systemClock, statementTimeoutMs: 500 });
-    await query(
-      `insert into event (team_id, id, type, data, created_at)
-     values ('team_a', 'evt_1', 'member.joined', '{}', now())`,
-    );
+    await writeEvent();
     await receiver.arrived('/a', 2);
     answer.open();
-    const notOk = () => query(`select from webhook_delivery where status <> 'ok'`);
     await until(async () => (await notOk()).length === 1);
     await until(() => deliveries.logged.some((line) => line.includes('refused the result')));
     await onBadResult('');
@@ -64,3 +70,23 @@ test.each([
     expect(receiver.requestsTo('/a').length).toBeGreaterThan(2);
   },
 );
+
+test('a worker that stops writes its last results, even if that fails at first', async () => {
+  await onBadResult(`raise exception 'no space' using errcode = 'disk_full';`);
+  await callOnResult();
+  const answer = held(status(200));
+  receiver.on('/a', answer.behaviour);
+  const deliveries = await startDeliveries(api, { clock: systemClock });
+  await writeEvent();
+  await receiver.arrived('/a', 2);
+  let hasStopped = false;
+  const stopped = deliveries.stop().then(() => (hasStopped = true));
+  // By the end of these, it only waits for the attempts in flight.
+  for (let n = 0; n < 20; n += 1) await notOk();
+  answer.open();
+  const hasFailed = () => deliveries.logged.some((line) => line.includes('not be written yet'));
+  await until(() => hasStopped || hasFailed());
+  await onBadResult('');
+  await stopped;
+  expect(await notOk()).toEqual([]);
+});
