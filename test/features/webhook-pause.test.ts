@@ -58,6 +58,20 @@ describe('an endpoint without a successful delivery', () => {
     expect(await isPaused(endpoint)).toBe(true);
   });
 
+  test('is paused after ten minutes, if the operator wants that', async () => {
+    const MINUTE_MS = 60_000;
+    const endpoint = await failing();
+    // It fails in the second half of the time, but of an hour only the first failure is known.
+    await failAgainAfter(endpoint, MINUTE_MS);
+    await failAgainAfter(endpoint, 5 * MINUTE_MS);
+    clock.advance(4 * MINUTE_MS - 1);
+    await pause(10 * MINUTE_MS);
+    expect(await isPaused(endpoint)).toBe(false);
+    clock.advance(1);
+    await pause(10 * MINUTE_MS);
+    expect(await isPaused(endpoint)).toBe(true);
+  });
+
   test('leaves one audit entry of the system', async () => {
     const endpoint = await failing();
     await failAgainAfter(endpoint, THREE_DAYS_MS);

@@ -97,8 +97,9 @@ export async function createEndpoint(
 export const setActive = (endpoint: Endpoint): Promise<ApiResponse> =>
   call('PATCH', `/webhook-endpoints/${endpoint.id}`, { status: 'active' });
 
-/** Pauses the endpoints that have failed for three days, as the job does each minute. */
-export const pause = () => pauseSilentEndpoints(api.db, clock, THREE_DAYS_MS / 1000);
+/** Pauses the endpoints that have failed for so long, as the job does each minute. */
+export const pause = (afterMs = THREE_DAYS_MS) =>
+  pauseSilentEndpoints(api.db, clock, afterMs / 1000);
 
 /** Returns the endpoint as it is stored. */
 export async function findEndpoint(

@@ -258,8 +258,8 @@ export async function countDue(
 // Marks the deliveries and makes them due; only the result of an attempt counts it. So it does not
 // matter how often a delivery is marked. One that a worker has claimed is attempted once more after
 // that attempt: its result leaves what was marked meanwhile. One that is urgent already stays as it
-// is. `picked` can hold fewer than $7 rows although more follow: it leaves out a row that changed
-// while the statement waited for its lock.
+// is. Rows that changed while the statement waited for their locks are left out, and others take
+// their places in `picked`.
 const queueText = (isOfType: string): string => `
    with picked as materialized (
      select created_at, id
