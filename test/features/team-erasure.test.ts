@@ -162,6 +162,31 @@ test('is refused unless the team has ended; then it is unknown at once', async (
   expect((await me()).status).toBe(401);
 });
 
+test('the host application records nothing more for it, from the first moment', async () => {
+  const person = { team_id: TEAM, user_id: 'usr_owner' };
+  const record = async (id: string) => [
+    await codeOf(
+      platform.trainings.start.mutate({
+        ...person,
+        training_id: `trn_${id}`,
+        created_at: '2026-11-17T09:00:00.000Z',
+      }),
+    ),
+    await codeOf(platform.cases.create.mutate({ ...person, case_id: `cas_${id}` })),
+    await codeOf(
+      platform.catalog.saveTeamEntries.mutate({
+        team_id: TEAM,
+        entries: [{ kind: 'role', id: `rol_${id}`, name: { en: id }, icon: null }],
+      }),
+    ),
+  ];
+  await platform.teams.update.mutate({ team_id: TEAM, status: 'ended' });
+  expect(await record('early')).toEqual(['ok', 'ok', 'ok']);
+  await platform.teams.erase.mutate({ team_id: TEAM });
+  expect(await record('late')).toEqual(['not_found', 'not_found', 'not_found']);
+  expect(await codeOf(platform.members.deletePerson.mutate(person))).toBe('not_found');
+});
+
 test('nothing is sent for it from then on, not even an attempt that was requested', async () => {
   const attempts = async (where: string): Promise<number> => {
     const { rows } = await api.db.pool.query<{ n: number }>(
