@@ -24,30 +24,34 @@ const WAITING_MAX = LONGEST_MS / EVERY_MS;
 /** Resolves when the answer may be sent. `now`: at once; `full`: too many of the address wait. */
 export type Wait = Promise<void> | 'now' | 'full';
 
+interface Address {
+  /** When the next answer would be due if they came without a pause. */
+  dueAt: number;
+  /** How many answers wait. None of them waits for longer than until `dueAt`. */
+  waiting: number;
+}
+
 export function createThrottle(
   { now, wait } = { now: () => performance.now(), wait: (ms: number) => delay(ms) },
-): (address: string, cost?: number) => Wait {
-  /** When the next answer would be due if they came without a pause. */
-  const dueAt = new Map<string, number>();
-  /** How many answers of each address wait. */
-  const waiting = new Map<string, number>();
-  const waitOf = async (address: string, ms: number): Promise<void> => {
-    waiting.set(address, (waiting.get(address) ?? 0) + 1);
+): (name: string, cost?: number) => Wait {
+  const addresses = new Map<string, Address>();
+  const waitOf = async (address: Address, ms: number): Promise<void> => {
+    address.waiting += 1;
     await wait(ms);
-    const left = (waiting.get(address) ?? 0) - 1;
-    if (left > 0) waiting.set(address, left);
-    else waiting.delete(address);
+    address.waiting -= 1;
   };
   let forgetAt = ADDRESSES_MAX;
-  return (address, cost = 1) => {
-    if ((waiting.get(address) ?? 0) >= WAITING_MAX) return 'full';
+  return (name, cost = 1) => {
     const at = now();
     const earliest = at - BURST * EVERY_MS;
-    const due = Math.max(dueAt.get(address) ?? earliest, earliest) + cost * EVERY_MS;
-    dueAt.set(address, Math.min(due, at + LONGEST_MS));
-    if (dueAt.size > forgetAt) {
-      for (const [known, knownDue] of dueAt) if (knownDue <= earliest) dueAt.delete(known);
-      forgetAt = Math.max(ADDRESSES_MAX, 2 * dueAt.size);
+    const address = addresses.get(name) ?? { dueAt: earliest, waiting: 0 };
+    if (address.waiting >= WAITING_MAX) return 'full';
+    addresses.set(name, address);
+    const due = Math.max(address.dueAt, earliest) + cost * EVERY_MS;
+    address.dueAt = Math.min(due, at + LONGEST_MS);
+    if (addresses.size > forgetAt) {
+      for (const [known, { dueAt }] of addresses) if (dueAt <= earliest) addresses.delete(known);
+      forgetAt = Math.max(ADDRESSES_MAX, 2 * addresses.size);
     }
     return due <= at ? 'now' : waitOf(address, Math.min(due - at, LONGEST_MS));
   };
