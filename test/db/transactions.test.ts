@@ -9,6 +9,7 @@ import { TEST_WIRE } from '../support/wire.ts';
 
 const WRITE = statement('tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
 const READ = statement<{ n: number }>('tx.read', 'select n from written order by n');
+const PID = statement<{ pid: number }>('tx.pid', 'select pg_backend_pid() as pid');
 const FORGET_BEGIN = statement('tx.forgetBegin', 'deallocate "transactions.begin"');
 const FORGET_ALL = statement('tx.forgetAll', 'deallocate all');
 /** What a test makes of BEGIN, which has no columns either: so it lasts until it is cancelled. */
@@ -133,6 +134,18 @@ test('what its work does not wait for is inside of it, or refused', async () => 
   expect(inside?.status).toBe('fulfilled');
   expect(await written()).toEqual(outside?.status === 'fulfilled' ? [1, 2] : [1]);
   expect(outside).toMatchObject({ status: 'rejected' });
+});
+
+test('keeps its connection if it fails before BEGIN is answered', async () => {
+  const pid = () => db.transaction((tx) => tx.queryFirst(PID, []));
+  const before = await pid();
+  const failed = db.transaction(async (tx) => {
+    tx.query(WRITE, [1, {}]).catch(() => undefined);
+    throw new Error('taken back');
+  });
+  await expect(failed).rejects.toThrow('taken back');
+  expect(await pid()).toEqual(before);
+  expect(await written()).toEqual([]);
 });
 
 test('fails with the error of the statement that failed, whoever meets it', async () => {
