@@ -28,6 +28,8 @@ const LIMIT = statement<{ value: string }>(
   'fair.limit',
   `select current_setting('statement_timeout') as value`,
 );
+/** Fails as it does at a server that is read-only after a failover. */
+const REFUSED = statement('fair.refused', 'select refuse() where $1::float8 is not null');
 const LOCK = statement('fair.lock', 'select from team where id = $1 for no key update');
 const RENAME = statement('fair.rename', `update team set name = $2 where id = $1`);
 
@@ -126,6 +128,26 @@ describe('a slow statement', () => {
     await expect(team.transaction((tx) => tx.query(SLEEP, [30]))).rejects.toMatchObject(tooSlow);
     expect(await sleeping()).toBe(0);
   });
+});
+
+test('a statement that ends the use of its connection leaves those behind it alone', async () => {
+  await db.pool.query(
+    `create function refuse() returns text language plpgsql as $$
+     begin
+       raise exception 'read-only' using errcode = 'read_only_sql_transaction';
+     end $$`,
+  );
+  // Two for each connection.
+  const inTurn = [REFUSED, REFUSED, SLEEP, SLEEP];
+  const outcomes = await Promise.allSettled(
+    inTurn.map((what, n) => db.forCaller({ share: `mixed ${n}` }).query(what, [0.05])),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    'rejected',
+    'rejected',
+    'fulfilled',
+    'fulfilled',
+  ]);
 });
 
 describe('transactions of a team that wait for a lock', () => {
