@@ -145,4 +145,10 @@ describe('an endpoint without deliveries in hand', () => {
     launch(queues);
     expect(isKept(queues, queues.queueOf('team_a', 'e0'))).toBe(true);
   });
+
+  test('is remembered while a result waits to be written', () => {
+    const queues = withQueues(10_001);
+    queues.addUnwritten(queues.queueOf('team_a', 'e0'), 1);
+    expect(isKept(queues, queues.queueOf('team_a', 'e0'))).toBe(true);
+  });
 });
