@@ -6,7 +6,7 @@ import { BASE_PATH } from '../../src/http/api/exchange.ts';
 import type { AppOptions } from '../../src/http/server.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
 import { requireDocumentedResponse } from '../support/response-contract.ts';
-import { makeSeed, makeTeam } from '../support/seed.ts';
+import { makeSeed, makeTeam, userId } from '../support/seed.ts';
 import { openConnection, requestBytes } from './raw-http.ts';
 
 let api: TestApi;
@@ -92,6 +92,22 @@ describe.each(REFUSALS)('after $status $code', (refusal) => {
     expect((await connection.answer()).status).toBe(200);
     connection.close();
   });
+});
+
+test('after a large body that was read, the connection serves the next request', async () => {
+  const connection = openConnection(api.port);
+  const send = async (method: string, path: string, body: object) => {
+    const text = JSON.stringify(body);
+    const lines = [`Authorization: Bearer ${full()}`, JSON_TYPE, `Content-Length: ${text.length}`];
+    connection.send(requestBytes(`${method} ${BASE_PATH}${path} HTTP/1.1`, lines) + text);
+    return connection.answer();
+  };
+  const fields = { text: 'x'.repeat(20_000) };
+  const created = await send('POST', '/cases', { user_id: userId('a', 'member'), fields });
+  const changed = await send('PATCH', `/cases/${created.body.id}`, { fields });
+  connection.close();
+  expect([created.status, changed.status]).toEqual([201, 200]);
+  for (const { headers } of [created, changed]) expect(headers['connection']).toBe('keep-alive');
 });
 
 test('after a 401 the body is skipped and the connection serves the next request', async () => {
