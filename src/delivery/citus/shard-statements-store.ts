@@ -50,8 +50,7 @@ export const HINTS: ReadonlyMap<Statement<unknown>, Statement<TeamRow>> = new Ma
   ],
 ]);
 
-// Citus wants the two halves of KEEP_FAILED apart, and wants the inserted team to be a table's. The
-// foreign key locks the delivery.
+// Citus wants the two halves of KEEP_FAILED apart, and wants the inserted team to be a table's.
 const KEEP_FAILED_OF_SHARD = statement(
   'webhooks.keepFailedOfShard',
   `insert into webhook_attempt
@@ -62,6 +61,7 @@ const KEEP_FAILED_OF_SHARD = statement(
      as n (team_id, id, attempt, at, response_code, response_ms, error)
    join webhook_delivery d on d.team_id = n.team_id and d.id = n.id
    where d.claimed_by = $1 and d.attempt = n.attempt - 1
+   for key share of d
    on conflict (team_id, delivery_id, attempt) do update
    set ended_at = excluded.ended_at,
      response_code = excluded.response_code,
