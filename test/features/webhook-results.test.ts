@@ -5,6 +5,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { held, startReceiver, status, type Receiver } from '../support/receiver.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { changeTriggers } from '../support/shards.ts';
 import { until } from '../support/until.ts';
 
 let api: TestApi;
@@ -38,7 +39,8 @@ const onBadResult = (what: string) =>
 
 /** Has the database call it for each result of the second endpoint. */
 const callOnResult = () =>
-  query(
+  changeTriggers(
+    api,
     `create trigger bad_result before update of response_code on webhook_delivery for each row
      when (new.endpoint_id = 'whe_2') execute function bad_result()`,
   );
