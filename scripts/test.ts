@@ -7,34 +7,10 @@ import '../src/runtime/node-version.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
+import type { Outcome } from '../test/outcome.ts';
 
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
-
-/** Vitest's JSON report, as far as it is read here. */
-interface Report {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly testResults: readonly FileResult[];
-}
-
-interface FileResult {
-  readonly name: string;
-  readonly status: string;
-  /** Why the file did not load. */
-  readonly message: string;
-  readonly assertionResults: readonly {
-    readonly fullName: string;
-    readonly status: string;
-    readonly failureMessages: readonly string[];
-  }[];
-}
+type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped'>;
 
 const root = join(import.meta.dirname, '..');
 /** Compiled code, which the many processes that the tests start would otherwise make again. */
@@ -108,72 +84,45 @@ async function runSuites(): Promise<Counts> {
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
 }
 
-/** The counts come from Vitest's JSON report, because its printed summary may change. */
 async function runTests(suites: string, testArgs: readonly string[]): Promise<Counts> {
-  const folder = mkdtempSync(join(tmpdir(), 'test-report-'));
+  const folder = mkdtempSync(join(tmpdir(), 'test-outcome-'));
   try {
-    const report = join(folder, 'report.json');
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-    const vitest = [
-      bin('vitest'),
-      'run',
-      '--config',
-      'test/vitest.config.ts',
-      ...reporters,
-      ...testArgs,
-    ];
-    const { code } = await run(vitest, 'show', suites);
-    const counts = readCounts(report);
+    const file = join(folder, 'outcome.json');
+    const vitest = [bin('vitest'), 'run', '--config', 'test/vitest.config.ts', ...testArgs];
+    const { code } = await run(vitest, 'show', {
+      TEST_SUITES: suites,
+      TEST_OUTCOME: file,
+      ...(suites.startsWith('plain') && { PLAIN_WIRE: '1' }),
+    });
+    const outcome = readOutcome(file);
+    failures.push(...outcome.failures);
     // Vitest can fail without a failed test: a file does not load, an unhandled error, a crash.
-    return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+    return code !== 0 && outcome.failed === 0 ? { ...outcome, failed: 1 } : outcome;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function readCounts(report: string): Counts {
-  const json = readReport(report);
-  if (json === null) return { passed: 0, failed: 1, skipped: 0 };
-  failures.push(...json.testResults.flatMap(describeFailures));
-  return {
-    passed: json.numPassedTests,
-    failed: json.numFailedTests,
-    skipped: json.numPendingTests + json.numTodoTests,
-  };
-}
-
-/** null: Vitest wrote none, since it crashed. */
-function readReport(report: string): Report | null {
+function readOutcome(file: string): Outcome {
   try {
-    return JSON.parse(readFileSync(report, 'utf8')) as Report;
-  } catch {
-    return null;
+    return JSON.parse(readFileSync(file, 'utf8')) as Outcome;
+  } catch (error) {
+    const failures = [`Vitest ended without an outcome: ${String(error)}`];
+    return { passed: 0, failed: 1, skipped: 0, failures };
   }
-}
-
-function describeFailures({ name, status, message, assertionResults }: FileResult): string[] {
-  const file = relative(root, name);
-  const failed = assertionResults.filter((result) => result.status === 'failed');
-  if (failed.length === 0) return status === 'failed' ? [`${file}\n  ${message}`] : [];
-  return failed.map(({ fullName, failureMessages }) => {
-    const lines = failureMessages.join('\n').split('\n');
-    const own = lines.filter((line) => !/^ +at .*\/node_modules\//.test(line));
-    return [`${file} > ${fullName}`, ...own].join('\n  ');
-  });
 }
 
 async function run(
   nodeArgs: readonly string[],
   output: 'show' | 'collect',
-  suites = '',
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, nodeArgs, {
     cwd: root,
     env: {
       ...process.env,
-      TEST_SUITES: suites,
       NODE_COMPILE_CACHE: COMPILED,
-      ...(suites.startsWith('plain') && { PLAIN_WIRE: '1' }),
+      ...settings,
     },
     stdio: output === 'show' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
   });

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { OutcomeReporter } from './outcome.ts';
 
 /** Suites that `npm run test:heavy` runs first. They mostly wait, so several run at once. */
 const HEAVY = [
@@ -83,6 +84,8 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** Where `scripts/test.ts` reads what the run came to. */
+const outcome = process.env['TEST_OUTCOME'];
 const ALONE_RUNS = ['alone', 'allHeavy', 'citusAlone'];
 
 export default defineConfig({
@@ -94,6 +97,7 @@ export default defineConfig({
     setupFiles: ['test/record-locks.ts'],
     // Processes, not threads: tests set environments, spawn, and load native timers of their own.
     pool: 'forks',
+    reporters: ['default', ...(outcome ? [new OutcomeReporter(outcome)] : [])],
     sequence: { sequencer: LongFirst },
     // One more than the cores of a small machine: tests also wait.
     maxWorkers: ALONE_RUNS.includes(suites) ? 1 : 3,
