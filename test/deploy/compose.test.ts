@@ -13,6 +13,7 @@ import {
   CONTAINER_TOOLS,
   podman,
   podmanSettings,
+  removeImage,
   standInImages,
 } from '../support/containers.ts';
 import { because, run, whyNot } from '../support/debian.ts';
@@ -77,7 +78,7 @@ describe.skipIf(reason !== null)(`compose.yaml${because(reason)}`, { timeout: 60
     const volumes = ['postgres', 'mail', 'prometheus'].map((name) => `${project}_${name}`);
     await podman('volume', 'rm', '--force', ...volumes);
     await podman('network', 'rm', '--force', `${project}_inside`);
-    await podman('rmi', '--force', image);
+    await removeImage(image);
     await rm(folder, { recursive: true });
   });
 

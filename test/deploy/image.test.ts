@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCall, TEST_APP_SECRET, type Call } from '../support/api.ts';
-import { buildImage, CONTAINER_TOOLS, podman } from '../support/containers.ts';
+import { buildImage, CONTAINER_TOOLS, podman, removeImage } from '../support/containers.ts';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts';
 import { because, whyNot } from '../support/debian.ts';
 import { findFreePort } from '../support/ports.ts';
@@ -44,7 +44,7 @@ describe.skipIf(reason !== null)(`the image${because(reason)}`, { timeout: 600_0
 
   afterAll(async () => {
     await database?.drop();
-    if (image) await podman('rmi', '--force', image);
+    if (image) await removeImage(image);
   });
 
   /** Runs a command to its end and resolves with its standard output. */

@@ -13,6 +13,8 @@ export const CONTAINER_TOOLS = ['buildah', 'podman', 'runc', 'mmdebstrap', 'ipta
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const REPOSITORY = 'localhost/team-customer-api-test';
+/** Held by what builds or removes images. Layers that a build has found may not be removed. */
+const LOCK = join(tmpdir(), 'customer-api-images.lock');
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 
 /** The left out files are left out of Debian's slim image, too. */
@@ -31,7 +33,7 @@ export async function buildImage(): Promise<string> {
   const name = `${REPOSITORY}/service:${process.pid}`;
   const deploy = join(root, 'scripts/deploy');
   const cache = await run('npm', ['config', 'get', 'cache']);
-  await run(
+  await runAlone(
     'buildah',
     [
       ['build', '--layers', '--isolation=chroot', '--format=docker'],
@@ -42,6 +44,16 @@ export async function buildImage(): Promise<string> {
     ].flat(),
   );
   return name;
+}
+
+/** Removes an image that {@link buildImage} has built. Layers of other images stay. */
+export async function removeImage(name: string): Promise<void> {
+  await runAlone('podman', ['rmi', '--force', name]);
+}
+
+/** Runs a program while no other process on this machine builds or removes an image. */
+function runAlone(program: string, args: readonly string[]): Promise<string> {
+  return run('flock', [LOCK, program, ...args], { env: podmanSettings() });
 }
 
 /** Runs podman, which must not need systemd nor rights that a container of CI lacks. */
@@ -95,7 +107,7 @@ async function buildBaseImage(base: string): Promise<string> {
     await cp(npm, join(folder, 'npm'), { recursive: true });
     await copyFile(CERTIFICATES, join(folder, 'certificates.crt'));
     await writeFile(join(folder, 'Dockerfile'), await buildBaseFile(base));
-    await run('buildah', ['build', '--isolation=chroot', '--tag', name, folder]);
+    await runAlone('buildah', ['build', '--isolation=chroot', '--tag', name, folder]);
     return name;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -157,7 +169,7 @@ export async function standInImages(): Promise<Record<keyof typeof STAND_INS, st
     for (const [service, lines] of Object.entries(STAND_INS)) {
       await writeFile(join(folder, 'Dockerfile'), [`FROM ${base}`, ...lines, ''].join('\n'));
       const build = ['build', '--layers', '--isolation=chroot', '--tag', name(service), folder];
-      await run('buildah', build);
+      await runAlone('buildah', build);
     }
     return {
       postgres: name('postgres'),
