@@ -1,6 +1,6 @@
 import type { Trace } from '../core/trace.ts';
-import type { PrismaClient } from './generated/client.ts';
 import type { Statement } from './statement.ts';
+import type { TeamPrisma } from './team-prisma.ts';
 
 export type { Caller } from './caller.ts';
 export { statement, statementsByFilters, type Statement } from './statement.ts';
@@ -13,10 +13,9 @@ export interface Db {
   queryFirst<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row | null>;
   /**
    * Prisma on the same pool. Inside `transaction` its statements run on the transaction's
-   * connection. A call that does not name its team throws, and so do operations by a unique key
-   * (`connections/prisma-team.ts`).
+   * connection.
    */
-  readonly prisma: PrismaClient;
+  readonly prisma: TeamPrisma;
   /**
    * Runs `work` in a transaction. A nested call joins the outer one. Commits only if `work`
    * resolves. Never wait for HTTP inside. Afterwards `tx` refuses everything.

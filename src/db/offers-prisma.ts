@@ -1,4 +1,4 @@
-import type { PrismaClient } from './generated/client.ts';
+import type { TeamPrisma } from './team-prisma.ts';
 
 /**
  * Offers Prisma, which is made when somebody asks for it. The base of objects that each request
@@ -6,13 +6,13 @@ import type { PrismaClient } from './generated/client.ts';
  * getter knows of its request, until the next major garbage collection.
  */
 export class OffersPrisma {
-  readonly #open: () => PrismaClient;
+  readonly #open: () => TeamPrisma;
 
-  constructor(open: () => PrismaClient) {
+  constructor(open: () => TeamPrisma) {
     this.#open = open;
   }
 
-  get prisma(): PrismaClient {
+  get prisma(): TeamPrisma {
     return this.#open();
   }
 }

@@ -25,6 +25,7 @@ import { addDeliveries, teamOf, validRequest } from './requests.ts';
 import { startRoundTripCounter, type RoundTripCounter } from './round-trip-counter.ts';
 import { EXCEPTIONS, roundTripsOf, withRoundTrips, type RoundTrips } from './round-trips.ts';
 import { IS_FAST, TEST_WIRE } from '../support/wire.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 const ONE = statement<{ one: number }>('roundTrips.one', 'select 1 as one');
 /** Authentication, and beside it one statement. */
@@ -58,7 +59,7 @@ beforeAll(async () => {
   await isMigrated(db, []);
   await db.transaction(async () => {
     for (const teamId of ['a team', null])
-      await db.forCaller({ share: teamId }).prisma.$queryRaw`select 1`;
+      await wholePrisma(db.forCaller({ share: teamId })).$queryRaw`select 1`;
   });
   // On Citus each node has its own, as soon as the process knows where a team is.
   for (let round = 0; round < 2; round += 1)

@@ -9,12 +9,7 @@ import { TENANT_TABLE_NAMES } from '../../src/db/tenant-tables.ts';
 import { SLOTS } from '../../src/features/requests/rules.ts';
 import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { namesItsColumns } from '../checks/columns.ts';
-import {
-  namesOfStatements,
-  otherWays,
-  type parseSource,
-  unboundPrismaCalls,
-} from '../checks/sql/sources.ts';
+import { namesOfStatements, otherWays, type parseSource } from '../checks/sql/sources.ts';
 import {
   checkTenancy,
   keepsToOneTeam,
@@ -414,18 +409,6 @@ describe('the source', () => {
     expect(Object.fromEntries(found.filter(([, calls]) => calls > 0))).toEqual(
       Object.fromEntries(listed),
     );
-  });
-
-  it('names the team in every call of Prisma', () => {
-    const opening = ['database', 'prisma', 'transactions']
-      .map((name) => `src/db/connections/${name}.ts`)
-      .concat('src/db/client.ts', 'src/db/offers-prisma.ts')
-      .concat('src/db/citus/bound-statements.ts', 'src/db/citus/parts.ts')
-      .concat('src/delivery/citus/shard-database.ts');
-    const found = sources
-      .filter(({ fileName }) => !opening.includes(fileName))
-      .flatMap((source) => unboundPrismaCalls(source).map((use) => `${source.fileName}:${use}`));
-    expect(found).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@ import { openDatabase, type Database } from '../../src/db/connections/database.t
 import { createTestDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';
 import { TEST_WIRE } from '../support/wire.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 /** The field with the constraint is empty if the row is in a shard. */
 const TEAM_ID_CHECK = expect.stringContaining('violates check constraint "team_id_check"');
@@ -183,7 +184,7 @@ describe('a transaction', () => {
 
   test.each<[string, (tx: Tx) => Promise<unknown>]>([
     ['a statement', (tx) => tx.query(statement('test.divide', 'select 1 / $1::int'), [0])],
-    ['a statement of Prisma', (tx) => tx.prisma.$queryRaw`select 1 / ${0}::int`],
+    ['a statement of Prisma', (tx) => wholePrisma(tx).$queryRaw`select 1 / ${0}::int`],
   ])('is not acknowledged when %s failed and its failure was swallowed', async (_what, fail) => {
     const swallowing = db.transaction(async (tx) => {
       await tx.query(INSERT, ['lost']);

@@ -8,6 +8,7 @@ import { countWaiting, holdLock } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 import { TEST_WIRE } from '../support/wire.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 /** As in production: 2 and 2 connections are shared, 3 are for slow statements. */
 const POOL_MAX = 16;
@@ -89,7 +90,7 @@ describe('a slow statement', () => {
   });
 
   test('of Prisma is begun again, too', async () => {
-    const { prisma } = db.forCaller({ share: 'slow, by Prisma' });
+    const prisma = wholePrisma(db.forCaller({ share: 'slow, by Prisma' }));
     expect(await prisma.$queryRaw`select pg_sleep(0.3)::text as slept`).toEqual([{ slept: '' }]);
   });
 
@@ -261,8 +262,8 @@ describe('the limit on a statement', () => {
   });
 
   test('is the same for statements of Prisma', async () => {
-    const read = async ({ prisma }: Pick<Db, 'prisma'>): Promise<unknown> =>
-      prisma.$queryRaw`select current_setting('statement_timeout') as value`;
+    const read = async (asked: Pick<Db, 'prisma'>): Promise<unknown> =>
+      wholePrisma(asked).$queryRaw`select current_setting('statement_timeout') as value`;
     const team = db.forCaller({ share: 'c' });
     expect(await read(team)).toEqual([{ value: '150ms' }]);
     expect(await read(db)).toEqual([{ value: '4500ms' }]);

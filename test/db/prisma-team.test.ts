@@ -1,15 +1,17 @@
-// Prisma leaves out a condition whose value is undefined. A call that does not name its team is
-// refused before anything is sent.
+// A call of Prisma that does not name its team does not compile, and is refused before anything is
+// sent: Prisma leaves out a condition whose value is undefined.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeFullTeam, makeSeed } from '../support/seed.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 let api: TestApi;
 beforeAll(async () => {
   api = await startTestApi({ seed: makeSeed([makeFullTeam('a'), makeFullTeam('b')]) });
 });
 
-const prisma = () => api.db.forCaller({ share: 'team_a' }).prisma;
+const ofTeam = () => api.db.forCaller({ share: 'team_a' });
+const prisma = () => wholePrisma(ofTeam());
 /** What a caller forgets that the compiler does not notice. */
 const forgotten = undefined as unknown as string;
 const unbound = { teamId: forgotten, id: 'cas_1' };
@@ -60,4 +62,45 @@ describe('a call of Prisma without its team is refused:', () => {
   ])('%s is not', async (_operation, call) => {
     expect(await call()).toBeTruthy();
   });
+});
+
+test('a call of Prisma without its team does not compile', () => {
+  const { prisma: bound } = ofTeam();
+  const calls = [
+    () => bound.trainingCase.findFirst({ where: { teamId: 'team_a', id: 'cas_1' } }),
+    () => bound.teamBlock.createMany({ data: [{ teamId: 'team_a', entryId: 'x' }] }),
+    () => bound.team.updateMany({ where: { id: 'team_a' }, data: { name: 'A' } }),
+    () => bound.catalogEntry.count({}),
+    // @ts-expect-error no condition
+    () => bound.trainingCase.findFirst({}),
+    // @ts-expect-error no team
+    () => bound.trainingCase.findMany({ where: { id: 'cas_1' } }),
+    // @ts-expect-error other teams
+    () => bound.trainingCase.findMany({ where: { teamId: { not: 'team_a' } } }),
+    // @ts-expect-error the team among others
+    () => bound.trainingCase.count({ where: { OR: [{ teamId: 'team_a' }] } }),
+    // @ts-expect-error only what is written names it
+    () => bound.trainingCase.updateMany({ where: { id: 'x' }, data: { teamId: 'team_a' } }),
+    // @ts-expect-error one row of no team
+    () => bound.teamBlock.createMany({ data: [{ entryId: 'x' }] }),
+    // @ts-expect-error another column of a team
+    () => bound.team.findFirst({ where: { name: 'a' } }),
+    // @ts-expect-error an unknown column
+    () => bound.team.findFirst({ where: { id: 'team_a', nme: 'a' } }),
+    // @ts-expect-error by a unique key
+    () => bound.team.findUnique({ where: { id: 'team_a' } }),
+    // @ts-expect-error raw SQL
+    () => bound.$queryRaw`select 1`,
+  ];
+  expect(calls.length).toBeGreaterThan(0);
+});
+
+test('a call that would begin a transaction of its own is refused', async () => {
+  const member = { id: 'mem_nested', role: 'member', status: 'invited', createdAt: new Date() };
+  const nested = ofTeam().prisma.member.create({
+    data: { teamId: 'team_a', ...member, blocks: { create: { entryId: 'sit_cold' } } },
+  });
+  await expect(nested).rejects.toThrow('a call of Prisma is one statement');
+  const { rows } = await api.db.pool.query("select from member where id = 'mem_nested'");
+  expect(rows).toEqual([]);
 });

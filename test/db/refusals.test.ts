@@ -8,6 +8,7 @@ import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 import { changeTriggers } from '../support/shards.ts';
 import { TEST_WIRE } from '../support/wire.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 const PID = statement<{ pid: number }>('test.pid', 'select pg_backend_pid() as pid');
 const FAIL = statement('test.fail', 'select fail($1)');
@@ -61,7 +62,7 @@ describe('a statement refused because', () => {
     const own = db.forCaller({ share: null });
     const ownPid = async () => (await own.query(PID, []))[0]?.pid;
     const kept = await ownPid();
-    const raised = own.prisma.$queryRaw`select raise_state(${state})::text`;
+    const raised = wholePrisma(own).$queryRaw`select raise_state(${state})::text`;
     const error: unknown = await raised.catch((fault: unknown) => fault);
     expect(isUnavailable(error)).toBe(true);
     expect((await ownPid()) === kept).toBe(isKept);
@@ -77,7 +78,8 @@ describe('a statement refused because', () => {
     expect(error).toMatchObject({ code: isOutage ? 'unavailable' : 'XX000' });
     const problem = toProblem(error, null);
     expect([problem.status, retryAfterOf(problem)]).toEqual(isOutage ? [503, 2] : [500, null]);
-    const raised = db.forCaller({ share: null }).prisma.$queryRaw`select fail(${message})::text`;
+    const raised = wholePrisma(db.forCaller({ share: null }))
+      .$queryRaw`select fail(${message})::text`;
     const byPrisma: unknown = await raised.catch((fault: unknown) => fault);
     expect(isUnavailable(byPrisma)).toBe(isOutage);
   });

@@ -6,6 +6,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { holdLock, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { TEST_WIRE } from '../support/wire.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 const WRITE = statement('tx.write', 'insert into written (n, data) values ($1, $2::jsonb)');
 const READ = statement<{ n: number }>('tx.read', 'select n from written order by n');
@@ -46,7 +47,7 @@ beforeEach(async () => {
 const written = async (): Promise<unknown[]> =>
   (await db.pool.query('select n from written order by n')).rows.map(({ n }) => n as number);
 
-const BY_PRISMA = (tx: Tx) => tx.prisma.$executeRaw`insert into written (n) values (1)`;
+const BY_PRISMA = (tx: Tx) => wholePrisma(tx).$executeRaw`insert into written (n) values (1)`;
 const BY_STATEMENT = (tx: Tx) => tx.query(WRITE, [1, {}]);
 const BY_SENDING = async (tx: Tx) => tx.send(WRITE, [1, {}]);
 
@@ -111,8 +112,8 @@ test('every other method refuses its use after the end, too', async () => {
 });
 
 test('Prisma that was taken from it is refused after its end', async () => {
-  const taken: Tx['prisma'][] = [];
-  await db.transaction(async (tx) => void taken.push(tx.prisma));
+  const taken: ReturnType<typeof wholePrisma>[] = [];
+  await db.transaction(async (tx) => void taken.push(wholePrisma(tx)));
   const write = async () => {
     for (const prisma of taken) await prisma.$executeRaw`insert into written (n) values (1)`;
   };
@@ -126,7 +127,7 @@ test('what its work does not wait for is inside of it, or refused', async () => 
     await tx.query(READ, []);
     begun.push(tx.query(WRITE, [1, {}]));
     // Prisma needs a moment before it sends.
-    const late = tx.prisma.$executeRaw`insert into written (n) values (2)`.then((n) => n);
+    const late = wholePrisma(tx).$executeRaw`insert into written (n) values (2)`.then((n) => n);
     late.catch(() => undefined);
     begun.push(late);
   });
@@ -152,7 +153,7 @@ test('fails with the error of the statement that failed, whoever meets it', asyn
   const failed = db.transaction(async (tx) => {
     tx.send(WRITE, [1, {}]);
     tx.send(WRITE, [1, {}]);
-    await tx.prisma.$executeRaw`insert into written (n) values (2)`;
+    await wholePrisma(tx).$executeRaw`insert into written (n) values (2)`;
   });
   await expect(failed).rejects.toMatchObject({ code: '23505' });
   expect(await written()).toEqual([]);
@@ -182,7 +183,7 @@ describe.each(['new to its connection', 'known there'])('a BEGIN that is %s', (k
       'statements of Prisma',
       (tx) =>
         Promise.all(
-          [1, 2].map((n) => tx.prisma.$executeRaw`insert into written (n) values (${n})`),
+          [1, 2].map((n) => wholePrisma(tx).$executeRaw`insert into written (n) values (${n})`),
         ),
     ],
   ])('and is cancelled, as the caller hangs up, leaves nothing of %s', async (_what, work) => {

@@ -13,6 +13,7 @@ import { readCredential } from '../../src/http/api/authentication/credential.ts'
 import { authenticateCaller } from '../../src/http/app/caller-store.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
+import { wholePrisma } from '../support/whole-prisma.ts';
 
 /** Postgres makes a plan for each of the first five executions, and keeps one after them. */
 const UNTIL_KEPT = 8;
@@ -70,7 +71,7 @@ test.each(Object.keys(COUNTS))('%s is counted by an index, with an old plan, too
   );
   const read = await db.transaction(async (tx) => {
     await count(tx);
-    return tx.prisma.$queryRaw`
+    return wholePrisma(tx).$queryRaw`
       select sum(seq_tup_read)::int as rows from pg_stat_xact_user_tables
       where relname in ('team_counter', 'rate_counter')`;
   });

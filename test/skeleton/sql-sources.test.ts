@@ -1,12 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  namesOfStatements,
-  otherWays,
-  parseSource,
-  unboundPrismaCalls,
-} from '../checks/sql/sources.ts';
+import { namesOfStatements, otherWays, parseSource } from '../checks/sql/sources.ts';
 
 const parse = (text: string) => parseSource('a.ts', text);
 
@@ -30,34 +25,6 @@ describe('SQL that is not declared', () => {
     `export const a = procedure({}).query(async () => list());`,
   ])('is not found in: %s', (text) => {
     expect(otherWays(parse(text))).toEqual([]);
-  });
-});
-
-describe('a call of Prisma without the team', () => {
-  it.each([
-    'db.prisma.member.findMany();',
-    'db.prisma.member.findMany({ where: { id } });',
-    'db.prisma.member.findMany({ where: { teamId: undefined } });',
-    'db.prisma.member.findMany({ where: { teamId: { not: teamId } } });',
-    'db.prisma.member.findMany({ where: { OR: [{ teamId }, { id }] } });',
-    'db.prisma.member.updateMany({ where: { id }, data: { teamId } });',
-    'db.prisma.member.findMany({ where: condition });',
-    'db.prisma.member.findMany({ where: byId(teamId) }); const byId = (id: string) => ({ id });',
-    'db.prisma.member.create({ data: { id } });',
-    'const { prisma } = db;',
-    'const members = db.prisma.member;',
-    'await db.prisma.$queryRaw`select 1`;',
-  ])('is found: %s', (text) => {
-    expect(unboundPrismaCalls(parse(text))).toHaveLength(1);
-  });
-
-  it.each([
-    'db.prisma.member.findMany({ where: { teamId, id } });',
-    'db.prisma.member.create({ data: { teamId, id } });',
-    'db.prisma.member.count({ where: byId(teamId, id) }); ' +
-      'const byId = (teamId: string, id: string) => ({ teamId, id });',
-  ])('is not found in: %s', (text) => {
-    expect(unboundPrismaCalls(parse(text))).toEqual([]);
   });
 });
 

@@ -12,6 +12,7 @@ import { writeInAnyOrder } from './shards.ts';
 import { addTwinRows, twinSeed } from './twins.ts';
 import { readWrittenColumns } from './written-columns.ts';
 import { TEST_WIRE } from './wire.ts';
+import { wholePrisma } from './whole-prisma.ts';
 
 export interface TwinStores {
   readonly db: Database;
@@ -92,7 +93,7 @@ async function open(): Promise<Opened> {
       inTransaction(async (tx) => {
         await work(tx);
         // What was sent before has run when this one has.
-        await tx.prisma.$executeRaw`select`;
+        await wholePrisma(tx).$executeRaw`select`;
         return readLocked(db.pool, table, 'update');
       }),
     lockedBefore: async (held, table, work) => {

@@ -119,9 +119,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const scope = new AsyncLocalStorage<PrismaScope>();
   const prisma = openPrisma({
     wire,
-    pool: connections.pool,
     scope,
-    runAlone: (caller, send) => statements.run(caller ?? THE_PROCESS, send),
+    runAlone: (caller, send) => statements.run(caller, send),
   });
   const limits = { wire, connections, watchdog };
   const observeFor = alsoTrace(
@@ -168,7 +167,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   return {
     pool: connections.pool,
-    prisma,
+    prisma: prismaFor(prisma, scope, { caller: THE_PROCESS }),
     ...own,
     cluster,
     hasRoom: (teamId) => statements.hasRoom(placed({ share: teamId })),

@@ -5,7 +5,7 @@ import type { Caller } from '../caller.ts';
 import { PrismaClient } from '../generated/client.ts';
 import { sendBy, type Sendable } from '../wire/ask.ts';
 import type { Wire } from '../wire/wire.ts';
-import { requireTeam } from './prisma-team.ts';
+import { requireTeam, type TeamPrisma } from '../team-prisma.ts';
 import type { Send } from './single-statements.ts';
 import { traced } from './traced-statements.ts';
 
@@ -19,26 +19,25 @@ export interface PrismaScope {
 /** Opens Prisma on our connections. In a transaction it uses the transaction's. */
 export function openPrisma({
   wire,
-  pool,
   scope,
   runAlone,
 }: {
   readonly wire: Wire;
-  readonly pool: pg.Pool;
   readonly scope: AsyncLocalStorage<PrismaScope>;
-  /** Runs a statement outside a transaction. Without a caller it is the process's own. */
-  readonly runAlone: <T>(caller: Caller | undefined, send: Send<T>) => Promise<T>;
+  /** Runs a statement outside a transaction. */
+  readonly runAlone: <T>(caller: Caller, send: Send<T>) => Promise<T>;
 }): PrismaClient {
   const query = async (config: pg.QueryConfig): Promise<pg.QueryResult> => {
     const current = scope.getStore();
+    if (!current) throw new Error('a statement of Prisma belongs to nobody');
     const make = (): Sendable<pg.QueryResult> => toSendable(wire, config);
-    const asked = current?.ask
+    const asked = current.ask
       ? current.ask(make)
-      : runAlone(current?.caller, (sender) => sendBy(sender, make()));
-    return traced(current?.caller, config.text, asked);
+      : runAlone(current.caller, (sender) => sendBy(sender, make()));
+    return traced(current.caller, config.text, asked);
   };
   // PrismaPg needs a pg.Pool. This one has no connections and passes on what it is asked.
-  const routed = Object.assign(new pg.Pool(), { query, connect: () => pool.connect() });
+  const routed = Object.assign(new pg.Pool(), { query, connect: refuseTransaction });
   const client = new PrismaClient({ adapter: new PrismaPg(routed) });
   return client.$extends({
     query: {
@@ -57,13 +56,18 @@ export function prismaFor(
   prisma: PrismaClient,
   scopes: AsyncLocalStorage<PrismaScope>,
   scope: PrismaScope,
-): PrismaClient {
+): TeamPrisma {
   return prisma.$extends({
     query: {
       // Prisma begins to work when somebody waits, which must happen inside the scope.
       $allOperations: ({ args, query }) => scopes.run(scope, async () => await query(args)),
     },
-  }) as unknown as PrismaClient;
+  }) as unknown as TeamPrisma;
+}
+
+/** A call that needs several statements would begin a transaction of its own, beside ours. */
+function refuseTransaction(): Promise<never> {
+  return Promise.reject(new Error('a call of Prisma is one statement; use db.transaction'));
 }
 
 /** A statement of Prisma's, which is planned at each call. */

@@ -21,12 +21,7 @@ function codeOf(error: Error | null): string | null {
 }
 
 /** Adds to the caller's trace what Prisma sends. Of its text only the first word is told. */
-export function traced<T>(
-  caller: Caller | undefined,
-  text: string,
-  answer: Promise<T>,
-): Promise<T> {
-  const trace = caller?.trace;
+export function traced<T>({ trace }: Caller, text: string, answer: Promise<T>): Promise<T> {
   if (!trace) return answer;
   const sentAt = performance.now();
   const name = `prisma.${text.slice(0, 6).toLowerCase()}`;

@@ -4,6 +4,7 @@ import { withFirst, type Tx, type WakeUp } from '../client.ts';
 import { isFollowUp, rethrow } from '../errors.ts';
 import type { PrismaClient } from '../generated/client.ts';
 import { OffersPrisma } from '../offers-prisma.ts';
+import type { TeamPrisma } from '../team-prisma.ts';
 import { ask, toQuery, type Observe, type Sendable } from '../wire/ask.ts';
 import type { Wire } from '../wire/wire.ts';
 import { createFairQueue, halfOf } from './fair-queue.ts';
@@ -109,7 +110,7 @@ function createTx(
 ): { readonly tx: Tx; readonly wanted: ReadonlySet<WakeUp> } {
   const observe = observeFor(caller);
   const wanted = new Set<WakeUp>();
-  let own: PrismaClient | null = null;
+  let own: TeamPrisma | null = null;
   const askInside = <R>(make: () => Sendable<R>): Promise<R> => {
     if (caller.signal?.aborted) throw hungUp();
     const result = transaction.add(make);

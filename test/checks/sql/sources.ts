@@ -54,54 +54,6 @@ export function otherWays(source: ts.SourceFile): string[] {
   return calls.map(({ expression }) => expression.getText(source));
 }
 
-/**
- * Returns every use of Prisma that is not `prisma.model.method({ where: { teamId … } })`, as
- * `line: text`. Raw SQL and models under another name are among them.
- */
-export function unboundPrismaCalls(source: ts.SourceFile): string[] {
-  return nodesIn(source).flatMap((name) => {
-    if (!ts.isIdentifier(name) || name.text !== 'prisma') return [];
-    const isProperty = ts.isPropertyAccessExpression(name.parent) && name.parent.name === name;
-    const method = (isProperty ? name.parent : name).parent.parent;
-    const call = method.parent;
-    const isCall = ts.isCallExpression(call) && call.expression === method;
-    if (isCall && isBoundToTeam(call.arguments[0], source)) return [];
-    const { line } = source.getLineAndCharacterOfPosition(name.getStart(source));
-    return [`${line + 1}: ${method.getText(source)}`];
-  });
-}
-
-/** Reads are bound by `where`, creations by `data`. */
-function isBoundToTeam(argument: ts.Expression | undefined, source: ts.SourceFile): boolean {
-  if (!argument || !ts.isObjectLiteralExpression(argument)) return false;
-  const where = propertyOf(argument, 'where') ?? propertyOf(argument, 'data');
-  return where !== undefined && namesTeam(where, source);
-}
-
-function namesTeam(node: ts.Expression, source: ts.SourceFile): boolean {
-  if (ts.isParenthesizedExpression(node)) return namesTeam(node.expression, source);
-  if (ts.isObjectLiteralExpression(node))
-    return propertyOf(node, 'teamId')?.getText(source) === 'teamId';
-  // A function of this file may make the condition; it gets the team as its first argument.
-  if (!ts.isCallExpression(node) || node.arguments[0]?.getText(source) !== 'teamId') return false;
-  const made = nodesIn(source).find(
-    (other) =>
-      ts.isVariableDeclaration(other) &&
-      other.name.getText(source) === node.expression.getText(source),
-  );
-  const body = made && ts.isVariableDeclaration(made) ? made.initializer : undefined;
-  if (!body || !ts.isArrowFunction(body) || ts.isBlock(body.body)) return false;
-  return body.parameters[0]?.name.getText(source) === 'teamId' && namesTeam(body.body, source);
-}
-
-function propertyOf(object: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
-  const property = object.properties.find(
-    (one) => one.name && ts.isIdentifier(one.name) && one.name.text === name,
-  );
-  if (property && ts.isShorthandPropertyAssignment(property)) return property.name;
-  return property && ts.isPropertyAssignment(property) ? property.initializer : undefined;
-}
-
 function lastName(node: ts.Expression): string {
   if (ts.isPropertyAccessExpression(node)) return node.name.text;
   return ts.isIdentifier(node) ? node.text : '';
