@@ -76,6 +76,5 @@ export function requireTeam(
   const rows = [operation.startsWith('create') ? data : where].flat();
   const isBound = (row: unknown): boolean =>
     typeof row === 'object' && row !== null && typeof Reflect.get(row, field) === 'string';
-  if (rows.length === 0 || !rows.every(isBound))
-    throw new Error(`${model}.${operation} names no team (${field})`);
+  if (!rows.every(isBound)) throw new Error(`${model}.${operation} names no team (${field})`);
 }

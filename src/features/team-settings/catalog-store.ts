@@ -2,22 +2,6 @@
 import type { CatalogKind } from '../../core/catalog-kinds.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import type { IdChange } from './rules.ts';
-import { onlyRow } from './store.ts';
-
-const LIST_BLOCKED = statement<{ entry_id: string }>(
-  'team.listBlocked',
-  `select entry_id
-   from team_block
-   where team_id = $1
-   order by entry_id`,
-);
-const LIST_MEMBER_BLOCKED = statement<{ entry_id: string }>(
-  'team.listMemberBlocked',
-  `select entry_id
-   from member_block
-   where team_id = $1 and member_id = $2
-   order by entry_id`,
-);
 
 /** Lists the ids that the team's policy blocks or, with a member id, the member's own policy. */
 export async function listBlocked(
@@ -25,51 +9,30 @@ export async function listBlocked(
   teamId: string,
   memberId: string | null,
 ): Promise<string[]> {
-  const rows = memberId
-    ? await db.query(LIST_MEMBER_BLOCKED, [teamId, memberId])
-    : await db.query(LIST_BLOCKED, [teamId]);
-  return rows.map((row) => row.entry_id);
+  const list = { select: { entryId: true }, orderBy: { entryId: 'asc' } } as const;
+  const blocks = memberId
+    ? await db.prisma.memberBlock.findMany({ where: { teamId, memberId }, ...list })
+    : await db.prisma.teamBlock.findMany({ where: { teamId }, ...list });
+  return blocks.map(({ entryId }) => entryId);
 }
 
-/** What lists entries of the catalog for a team. */
-type EntryTable = 'team_block' | 'catalog_release';
-
-/** SQL: takes these entries out of the team's list. */
-const takeOut = (table: EntryTable): string =>
-  `delete from ${table}
-   where team_id = $1 and entry_id = any ($2)`;
-/** SQL: puts these entries into the team's list. */
-const putIn = (table: EntryTable): string =>
-  `insert into ${table} (team_id, entry_id)
-   select $1, unnest($2::text[])`;
-
-const UNBLOCK = statement('team.unblock', takeOut('team_block'));
-const BLOCK = statement('team.block', putIn('team_block'));
-const UNBLOCK_MEMBER = statement(
-  'team.unblockMember',
-  `delete from member_block
-   where team_id = $1 and member_id = $2 and entry_id = any ($3)`,
-);
-const BLOCK_MEMBER = statement(
-  'team.blockMember',
-  `insert into member_block (team_id, member_id, entry_id)
-   select $1, $2, unnest($3::text[])`,
-);
-
 /** Changes the team's policy or, with a member id, the member's own. Needs `lockTeam`. */
-export function changeBlocked(
+export async function changeBlocked(
   tx: Tx,
   teamId: string,
   memberId: string | null,
   { added, removed }: IdChange,
-): void {
+): Promise<void> {
+  const entryId = { in: [...removed] };
   if (memberId === null) {
-    tx.send(UNBLOCK, [teamId, removed]);
-    tx.send(BLOCK, [teamId, added]);
+    await tx.prisma.teamBlock.deleteMany({ where: { teamId, entryId } });
+    await tx.prisma.teamBlock.createMany({ data: added.map((id) => ({ teamId, entryId: id })) });
     return;
   }
-  tx.send(UNBLOCK_MEMBER, [teamId, memberId, removed]);
-  tx.send(BLOCK_MEMBER, [teamId, memberId, added]);
+  await tx.prisma.memberBlock.deleteMany({ where: { teamId, memberId, entryId } });
+  await tx.prisma.memberBlock.createMany({
+    data: added.map((id) => ({ teamId, memberId, entryId: id })),
+  });
 }
 
 const KNOWN_ENTRIES = statement<{ id: string }>(
@@ -130,27 +93,23 @@ const FIND_RELEASE = statement<{ all_released: boolean; ids: string[] }>(
 
 /** The release of the team. */
 export async function findRelease(db: Db, teamId: string): Promise<Release> {
-  const row = onlyRow(await db.query(FIND_RELEASE, [teamId]));
+  const row = await db.queryFirst(FIND_RELEASE, [teamId]);
+  if (!row) throw new Error('the team of the request does not exist');
   return { all: row.all_released, ids: row.ids };
 }
 
-const SET_ALL_RELEASED = statement(
-  'team.setAllReleased',
-  'update team set all_released = $2 where id = $1',
-);
-const WITHDRAW = statement('team.withdraw', takeOut('catalog_release'));
-const RELEASE = statement('team.release', putIn('catalog_release'));
-
 /** Changes the release of the team. Needs `lockTeam`. */
-export function changeRelease(
+export async function changeRelease(
   tx: Tx,
   teamId: string,
   all: boolean,
   { added, removed }: IdChange,
-): void {
-  tx.send(SET_ALL_RELEASED, [teamId, all]);
-  tx.send(WITHDRAW, [teamId, removed]);
-  tx.send(RELEASE, [teamId, added]);
+): Promise<void> {
+  await tx.prisma.team.updateMany({ where: { id: teamId }, data: { allReleased: all } });
+  await tx.prisma.catalogRelease.deleteMany({ where: { teamId, entryId: { in: [...removed] } } });
+  await tx.prisma.catalogRelease.createMany({
+    data: added.map((entryId) => ({ teamId, entryId })),
+  });
 }
 
 /** A catalog entry and whether the team can use it. */

@@ -64,7 +64,7 @@ async function changeRights(
     if (target.rights.includes(right) === granted) return target.rights;
     const others = target.rights.filter((held) => held !== right);
     const rights = granted ? [...others, right] : others;
-    store.setRights(tx, teamId, memberId, rights);
+    await store.setRights(tx, teamId, memberId, rights);
     const action = granted ? 'team.right_granted' : 'team.right_withdrawn';
     record(tx, context, { audit: { action, targetId: memberId, details: { right } } });
     return rights;
@@ -99,7 +99,7 @@ export async function setSwitches(
       leaderboard_enabled: change('leaderboard_enabled'),
     };
     if (Object.values(details).every((value) => value === undefined)) return before;
-    store.setSwitches(tx, teamId, after);
+    await store.setSwitches(tx, teamId, after);
     record(tx, context, { audit: { action: 'team.privacy_changed', targetId: teamId, details } });
     return after;
   });
@@ -137,7 +137,7 @@ export async function setPolicy(
     const change = rules.changeOf(before, blocked);
     if (!rules.isChange(change)) return before;
     rules.requireBlockable(change, await catalogStore.findKnownEntries(tx, teamId, change.added));
-    catalogStore.changeBlocked(tx, teamId, memberId, change);
+    await catalogStore.changeBlocked(tx, teamId, memberId, change);
     const action = memberId === null ? 'team.policy_changed' : 'member.policy_changed';
     record(tx, context, {
       audit: { action, targetId: memberId ?? teamId, details: { ...change } },
@@ -169,7 +169,7 @@ export async function setRelease(
     const change = rules.changeOf(before.ids, all ? [] : released);
     if (before.all === all && !rules.isChange(change)) return getRelease(tx, teamId);
     if (!all) rules.requireReleasable(released, await catalogStore.findGlobalEntries(tx, released));
-    catalogStore.changeRelease(tx, teamId, all, change);
+    await catalogStore.changeRelease(tx, teamId, all, change);
     record(tx, context, {
       audit: { action: 'team.release_changed', targetId: teamId, details: { all, ...change } },
     });

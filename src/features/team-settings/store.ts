@@ -2,10 +2,10 @@ import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { PageSlice } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
 import { BY_CREATION, isAfter, newestFirst, positionValues } from '../../db/keyset.ts';
-import { assigned, listed, valuesIn, type RowOf } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 
 const ADMIN = ['id', 'email', 'role', 'status', 'rights', 'created_at'] as const;
-const ADMIN_COLUMNS = listed(ADMIN);
+const SELECTION = selectionOf('Member', ADMIN);
 
 /** A membership with its rights. */
 export interface AdminRow extends RowOf<'Member', (typeof ADMIN)[number]> {
@@ -16,7 +16,7 @@ export interface AdminRow extends RowOf<'Member', (typeof ADMIN)[number]> {
 
 const LIST_ADMINS = statement<AdminRow>(
   'team.listAdmins',
-  `select ${ADMIN_COLUMNS}
+  `select ${listed(ADMIN)}
    from member
    where team_id = $1
      and status <> 'ended'
@@ -34,59 +34,50 @@ export function listAdmins(
   return db.query(LIST_ADMINS, [teamId, limit, ...positionValues(after)]);
 }
 
-const FIND_MEMBER = statement<AdminRow>(
-  'team.findMember',
-  `select ${ADMIN_COLUMNS}
-   from member
-   where team_id = $1 and id = $2 and status <> 'ended'`,
-);
-
 /** A live member with any role, or null. */
-export function findMember(db: Db, teamId: string, memberId: string): Promise<AdminRow | null> {
-  return db.queryFirst(FIND_MEMBER, [teamId, memberId]);
+export async function findMember(
+  db: Db,
+  teamId: string,
+  memberId: string,
+): Promise<AdminRow | null> {
+  const found = await db.prisma.member.findFirst({
+    where: { teamId, id: memberId, status: { not: 'ended' } },
+    select: SELECTION.select,
+  });
+  return found && (SELECTION.toRow(found) as AdminRow);
 }
 
-const SET_RIGHTS = statement(
-  'team.setRights',
-  'update member set rights = $3 where team_id = $1 and id = $2',
-);
-
 /** Replaces the rights of a member. */
-export function setRights(
+export async function setRights(
   tx: Tx,
   teamId: string,
   memberId: string,
   rights: readonly string[],
-): void {
-  tx.send(SET_RIGHTS, [teamId, memberId, rights]);
+): Promise<void> {
+  await tx.prisma.member.updateMany({
+    where: { teamId, id: memberId },
+    data: { rights: [...rights] },
+  });
 }
 
 /** The privacy switches as they are set. `core/privacy.ts` decides what follows from them. */
 export type Switches = RowOf<'Team', (typeof SWITCHES)[number]>;
 const SWITCHES = ['member_detail_enabled', 'leaderboard_enabled'] as const;
-
-const FIND_SWITCHES = statement<Switches>(
-  'team.findSwitches',
-  `select ${listed(SWITCHES)} from team where id = $1`,
-);
+const SWITCH_SELECTION = selectionOf('Team', SWITCHES);
 
 /** The team's switches. */
 export async function findSwitches(db: Db, teamId: string): Promise<Switches> {
-  return onlyRow(await db.query(FIND_SWITCHES, [teamId]));
+  const { select } = SWITCH_SELECTION;
+  const team = await db.prisma.team.findFirstOrThrow({ where: { id: teamId }, select });
+  return SWITCH_SELECTION.toRow(team);
 }
-
-const SET_SWITCHES = statement(
-  'team.setSwitches',
-  `update team set ${assigned(SWITCHES, 2)} where id = $1`,
-);
 
 /** Sets both switches. */
-export function setSwitches(tx: Tx, teamId: string, switches: Switches): void {
-  tx.send(SET_SWITCHES, [teamId, ...valuesIn(SWITCHES, switches)]);
-}
-
-/** Returns the only row of a query for the request's team. */
-export function onlyRow<Row>([row]: readonly Row[]): Row {
-  if (!row) throw new Error('the team of the request does not exist');
-  return row;
+export async function setSwitches(tx: Tx, teamId: string, switches: Switches): Promise<void> {
+  const { member_detail_enabled: memberDetailEnabled, leaderboard_enabled: leaderboardEnabled } =
+    switches;
+  await tx.prisma.team.updateMany({
+    where: { id: teamId },
+    data: { memberDetailEnabled, leaderboardEnabled },
+  });
 }
