@@ -26,7 +26,7 @@ const keys = new Map<string, KeyObject>();
  * and row of the value. It is authenticated together with the value, so a stored value cannot be
  * moved to another row.
  */
-export function encrypt(text: string, appSecret: string, context: string): Buffer {
+export function encrypt(text: string, appSecret: string, context: string): Buffer<ArrayBuffer> {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', keyOf(appSecret), iv).setAAD(Buffer.from(context));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);

@@ -105,7 +105,7 @@ test('replaceCredentials makes no paused connection due, and forgets its failure
     connections.replaceCredentials(tx, 'team_a', {
       connectionId: 'crm_3',
       credentialsEncrypted: Buffer.from('new'),
-      at: LATER,
+      next: null,
     });
   const changed = await columnsChangedBy(write);
   expect(changed).toContain('last_error');
@@ -193,7 +193,7 @@ test.each([
       connections.replaceCredentials(tx, 'team_a', {
         connectionId: 'crm_3',
         credentialsEncrypted: Buffer.from('new'),
-        at: LATER,
+        next: LATER,
       }),
     columns: [
       'credentials_encrypted',

@@ -66,12 +66,12 @@ export async function connect(
       appSecret,
       credentialsContext(teamId, id),
     );
-    store.insertConnection(tx, teamId, {
+    await store.insertConnection(tx, teamId, {
       id,
       provider,
       credentialsEncrypted,
-      objectionMarker,
-      baseUrl,
+      objection_marker: objectionMarker,
+      base_url: baseUrl,
       at,
     });
     record(tx, context, {
@@ -114,13 +114,14 @@ export async function replaceCredentials(
     { provider, storedCredentials, baseUrl, readsNotes: marker !== null },
     allowBaseUrl,
   );
-  return change(db, context, connectionId, (tx, { status }) => {
+  return change(db, context, connectionId, async (tx, { status }) => {
     const credentialsEncrypted = encrypt(
       storedCredentials,
       appSecret,
       credentialsContext(teamId, connectionId),
     );
-    store.replaceCredentials(tx, teamId, { connectionId, credentialsEncrypted, at });
+    const next = status === 'active' ? at : null;
+    await store.replaceCredentials(tx, teamId, { connectionId, credentialsEncrypted, next });
     record(tx, context, {
       audit: {
         action: 'crm_connection.credentials_replaced',
@@ -168,9 +169,9 @@ export function pause(
   context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, context, connectionId, (tx, row) => {
+  return change(db, context, connectionId, async (tx, row) => {
     if (row.status === 'paused') return;
-    store.pauseConnection(tx, context.teamId, connectionId);
+    await store.pauseConnection(tx, context.teamId, connectionId);
     record(tx, context, { audit: { action: 'crm_connection.paused', targetId: connectionId } });
   });
 }
@@ -181,7 +182,7 @@ export function resume(
   context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, context, connectionId, (tx, row) => {
+  return change(db, context, connectionId, async (tx, row) => {
     if (row.status === 'active') return;
     store.resumeConnection(tx, context.teamId, { connectionId, at: context.at });
     record(tx, context, {
@@ -200,12 +201,12 @@ export function syncNow(
   context: ChangeContext,
   connectionId: string,
 ): Promise<ConnectionRow> {
-  return change(db, context, connectionId, (tx, row) => {
+  return change(db, context, connectionId, async (tx, row) => {
     if (row.status !== 'active')
       throw new ProblemError('conflict', { detail: 'The connection is paused.' });
     if (!row.has_credentials)
       throw new ProblemError('conflict', { detail: 'The connection has no credentials.' });
-    store.makeDue(tx, context.teamId, { connectionId, at: context.at });
+    await store.makeDue(tx, context.teamId, { connectionId, at: context.at });
     record(tx, context, {
       audit: { action: 'crm_connection.sync_requested', targetId: connectionId },
       jobs: [SCHEDULE_NOW],
@@ -225,7 +226,7 @@ export async function disconnect(
   const { teamId } = context;
   await db.transaction(async (tx) => {
     const { provider } = await requireConnection(tx, context, connectionId);
-    store.disconnect(tx, teamId, connectionId);
+    await store.disconnect(tx, teamId, connectionId);
     record(tx, context, {
       audit: {
         action: 'crm_connection.disconnected',
@@ -241,10 +242,10 @@ function change(
   db: Db,
   context: ChangeContext,
   connectionId: string,
-  work: (tx: Tx, row: ConnectionRow) => void,
+  work: (tx: Tx, row: ConnectionRow) => Promise<void>,
 ): Promise<ConnectionRow> {
   return db.transaction(async (tx) => {
-    work(tx, await requireConnection(tx, context, connectionId));
+    await work(tx, await requireConnection(tx, context, connectionId));
     return requireConnection(tx, context, connectionId);
   });
 }

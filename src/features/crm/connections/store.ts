@@ -1,6 +1,12 @@
 import { statement, type Db, type Tx } from '../../../db/client.ts';
+import { Prisma } from '../../../db/generated/client.ts';
+import { selectionOf } from '../../../db/rows.ts';
 import { lockTeam } from '../../../db/team-lock.ts';
 import type { ProviderName } from '../providers/registry.ts';
+
+const CONNECTED = { not: 'disconnected' } as const;
+/** A run that is under way finds another token in the row, and applies no page any more. */
+const WITHOUT_RUN = { syncToken: null, syncLeaseUntil: null } as const;
 
 /** A connection as admins see it, without its credentials. */
 export interface ConnectionRow {
@@ -54,21 +60,12 @@ export function findConnectionLocked(
   return tx.queryFirst(FIND_LOCKED, [teamId, now, connectionId]);
 }
 
-/** What is needed to try other credentials for a connection. */
-export interface ConnectionSettings {
-  readonly provider: ProviderName;
-  readonly objection_marker: string | null;
-  readonly base_url: string | null;
-}
+const SETTINGS = selectionOf('CrmConnection', ['provider', 'objection_marker', 'base_url']);
 
-const FIND_SETTINGS = statement<ConnectionSettings>(
-  'crm.findConnectionSettings',
-  `select provider, objection_marker, base_url
-   from crm_connection
-   where team_id = $1
-     and id = $2
-     and status <> 'disconnected'`,
-);
+/** What is needed to try other credentials for a connection. */
+export interface ConnectionSettings extends ReturnType<typeof SETTINGS.toRow> {
+  readonly provider: ProviderName;
+}
 
 /** They never change while the connection exists. */
 export async function findSettings(
@@ -76,84 +73,65 @@ export async function findSettings(
   teamId: string,
   connectionId: string,
 ): Promise<ConnectionSettings | null> {
-  const [row] = await db.query(FIND_SETTINGS, [teamId, connectionId]);
-  return row ?? null;
+  const found = await db.prisma.crmConnection.findFirst({
+    where: { teamId, id: connectionId, status: CONNECTED },
+    select: SETTINGS.select,
+  });
+  return found && (SETTINGS.toRow(found) as ConnectionSettings);
 }
 
-const REPLACE_CREDENTIALS = statement(
-  'crm.replaceCredentials',
-  `update crm_connection
-   set credentials_encrypted = $3, sync_state = null, sync_token = null, sync_lease_until = null,
-     last_error = null, failure_streak = 0,
-     next_sync_at = case when status = 'active' then $4::timestamptz end
-   where team_id = $1
-     and id = $2`,
-);
-
-/** The connection begins anew. It is due at once unless it is paused. */
-export function replaceCredentials(
+/** The connection begins anew. It is due at `next`; null: not. */
+export async function replaceCredentials(
   tx: Tx,
   teamId: string,
   replaced: {
     readonly connectionId: string;
-    readonly credentialsEncrypted: Buffer;
-    readonly at: Date;
+    readonly credentialsEncrypted: Uint8Array<ArrayBuffer>;
+    readonly next: Date | null;
   },
-): void {
-  const { connectionId, credentialsEncrypted, at } = replaced;
-  tx.send(REPLACE_CREDENTIALS, [teamId, connectionId, credentialsEncrypted, at]);
+): Promise<void> {
+  await tx.prisma.crmConnection.updateMany({
+    where: { teamId, id: replaced.connectionId },
+    data: {
+      credentialsEncrypted: replaced.credentialsEncrypted,
+      ...WITHOUT_RUN,
+      syncState: Prisma.DbNull,
+      lastError: null,
+      failureStreak: 0,
+      nextSyncAt: replaced.next,
+    },
+  });
 }
-
-const COUNT = statement<{ count: number }>(
-  'crm.countConnections',
-  `select count(*)::int as count
-   from crm_connection
-   where team_id = $1
-     and status <> 'disconnected'`,
-);
 
 /** Without disconnected ones. Nobody else can add one until the transaction ends. */
-export async function countConnectionsLocked(tx: Tx, teamId: string): Promise<number> {
+export function countConnectionsLocked(tx: Tx, teamId: string): Promise<number> {
   lockTeam(tx, teamId);
-  const [row] = await tx.query(COUNT, [teamId]);
-  return row?.count ?? 0;
+  return tx.prisma.crmConnection.count({ where: { teamId, status: CONNECTED } });
 }
 
-export interface NewConnection {
+export interface NewConnection extends ConnectionSettings {
   readonly id: string;
-  readonly provider: ProviderName;
-  readonly credentialsEncrypted: Buffer;
-  readonly objectionMarker: string | null;
-  readonly baseUrl: string | null;
+  readonly credentialsEncrypted: Uint8Array<ArrayBuffer>;
   readonly at: Date;
 }
 
-const INSERT = statement(
-  'crm.insertConnection',
-  `insert into crm_connection (
-     team_id, id, provider, credentials_encrypted, objection_marker, base_url,
-     created_at, next_sync_at
-   )
-   values ($1, $2, $3, $4, $5, $6, $7, $7)`,
-);
-
 /** The connection is due at once. */
-export function insertConnection(tx: Tx, teamId: string, connection: NewConnection): void {
-  const { id, provider, credentialsEncrypted, objectionMarker, baseUrl, at } = connection;
-  tx.send(INSERT, [teamId, id, provider, credentialsEncrypted, objectionMarker, baseUrl, at]);
+export async function insertConnection(
+  tx: Tx,
+  teamId: string,
+  { at, objection_marker: objectionMarker, base_url: baseUrl, ...connection }: NewConnection,
+): Promise<void> {
+  await tx.prisma.crmConnection.createMany({
+    data: [{ teamId, ...connection, objectionMarker, baseUrl, createdAt: at, nextSyncAt: at }],
+  });
 }
 
-const PAUSE = statement(
-  'crm.pauseConnection',
-  `update crm_connection
-   set status = 'paused', sync_token = null, sync_lease_until = null, next_sync_at = null
-   where team_id = $1
-     and id = $2`,
-);
-
 /** A run that is under way loses the connection. */
-export function pauseConnection(tx: Tx, teamId: string, connectionId: string): void {
-  tx.send(PAUSE, [teamId, connectionId]);
+export async function pauseConnection(tx: Tx, teamId: string, connectionId: string): Promise<void> {
+  await tx.prisma.crmConnection.updateMany({
+    where: { teamId, id: connectionId },
+    data: { status: 'paused', ...WITHOUT_RUN, nextSyncAt: null },
+  });
 }
 
 // The round starts again: the CRM may have forgotten the cursor.
@@ -176,32 +154,29 @@ export function resumeConnection(
   tx.send(RESUME, [teamId, connectionId, at]);
 }
 
-const MAKE_DUE = statement(
-  'crm.makeConnectionDue',
-  `update crm_connection
-   set next_sync_at = $3, sync_requested_at = $3
-   where team_id = $1 and id = $2`,
-);
-
 /** The connection is due at once. During a round another one is due at its end. */
-export function makeDue(
+export async function makeDue(
   tx: Tx,
   teamId: string,
   { connectionId, at }: { connectionId: string; at: Date },
-): void {
-  tx.send(MAKE_DUE, [teamId, connectionId, at]);
+): Promise<void> {
+  await tx.prisma.crmConnection.updateMany({
+    where: { teamId, id: connectionId },
+    data: { nextSyncAt: at, syncRequestedAt: at },
+  });
 }
 
-const DISCONNECT = statement(
-  'crm.disconnect',
-  `update crm_connection
-   set status = 'disconnected', credentials_encrypted = null, base_url = null, sync_state = null,
-     sync_token = null, sync_lease_until = null, next_sync_at = null
-   where team_id = $1
-     and id = $2`,
-);
-
 /** Forgets the credentials. The lists hide the deals and objections because of the status. */
-export function disconnect(tx: Tx, teamId: string, connectionId: string): void {
-  tx.send(DISCONNECT, [teamId, connectionId]);
+export async function disconnect(tx: Tx, teamId: string, connectionId: string): Promise<void> {
+  await tx.prisma.crmConnection.updateMany({
+    where: { teamId, id: connectionId },
+    data: {
+      status: 'disconnected',
+      credentialsEncrypted: null,
+      baseUrl: null,
+      ...WITHOUT_RUN,
+      syncState: Prisma.DbNull,
+      nextSyncAt: null,
+    },
+  });
 }
