@@ -88,8 +88,15 @@ export interface Selection<M extends Model, Column extends ColumnOf<M>> {
   /** For the `select` of a call. */
   readonly select: Readonly<Record<FieldOf<M, Column>, true>>;
   /** Makes a row of what the call has found: a `Date` becomes ISO text. */
-  toRow(found: Pick<Scalars<M>, FieldOf<M, Column>>): RowOf<M, Column>;
+  readonly toRow: (found: Pick<Scalars<M>, FieldOf<M, Column>>) => RowOf<M, Column>;
+  /** Makes the `data` of a call from a row. */
+  readonly toData: (row: RowOf<M, Column>) => {
+    [Field in FieldOf<M, Column>]: Written<Scalars<M>[Field]>;
+  };
 }
+
+/** A value as Prisma's client writes it: it takes ISO text for a timestamp, too. */
+type Written<Value> = Date extends Value ? Exclude<Value, Date> | Date | string : Value;
 
 export function selectionOf<M extends Model, Column extends ColumnOf<M>>(
   model: M,
@@ -98,7 +105,7 @@ export function selectionOf<M extends Model, Column extends ColumnOf<M>>(
   const isSelected = (field: string): boolean => columns.includes(toColumn(field) as Column);
   const select = fieldsOf(model)
     .filter(isSelected)
-    .map((field) => [field, true]);
+    .map((field) => [field, true] as const);
   return {
     select: Object.fromEntries(select) as Record<FieldOf<M, Column>, true>,
     toRow: (found) => {
@@ -107,6 +114,11 @@ export function selectionOf<M extends Model, Column extends ColumnOf<M>>(
         value instanceof Date ? value.toISOString() : value,
       ]);
       return Object.fromEntries(row) as RowOf<M, Column>;
+    },
+    toData: (row) => {
+      const values: Readonly<Record<string, unknown>> = row;
+      const data = select.map(([field]) => [field, values[toColumn(field)]]);
+      return Object.fromEntries(data) as ReturnType<Selection<M, Column>['toData']>;
     },
   };
 }

@@ -165,7 +165,11 @@ describe('claim', () => {
   });
 });
 
-test.each([
+test.each<{
+  name: string;
+  write: (tx: Tx) => unknown;
+  columns: string[];
+}>([
   {
     name: 'setNext',
     write: (tx: Tx) => runs.setNext(tx, RUN, LATER),

@@ -84,7 +84,7 @@ describe('members', () => {
     expect(await find('team_a', 'mem_4')).toBeNull();
   });
 
-  test.each([
+  test.each<{ name: string; write: (tx: Tx) => unknown; lines: string[] }>([
     {
       name: 'updateRole',
       write: (tx: Tx) => members.updateRole(tx, 'team_a', 'mem_1', 'member'),

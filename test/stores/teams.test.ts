@@ -89,7 +89,7 @@ describe('a team', () => {
   test('is written alone', async () => {
     const changed = await columnsChangedIn(async (tx) => {
       const team = await find(tx);
-      if (team) teams.updateTeam(tx, { ...team, name: 'New', plan: 'starter', seats: 99 });
+      if (team) await teams.updateTeam(tx, { ...team, name: 'New', plan: 'starter', seats: 99 });
     });
     expect(changed).toEqual(['team team_a: name', 'team team_a: plan', 'team team_a: seats']);
   });

@@ -79,18 +79,15 @@ export function countRecipients(
   return db.query(COUNT, [announcement, now]);
 }
 
-const INSERT = statement(
-  'announcements.insertSent',
-  `insert into announcement_mail (team_id, announcement, member_id, sent_at)
-   values ($1, $2, $3, $4)
-   on conflict do nothing`,
-);
-
 /** Records that the member was mailed. */
 export async function insertSent(
   db: Db,
   announcement: string,
   sent: { teamId: string; memberId: string; at: Date },
 ): Promise<void> {
-  await db.query(INSERT, [sent.teamId, announcement, sent.memberId, sent.at]);
+  const { teamId, memberId, at: sentAt } = sent;
+  await db.prisma.announcementMail.createMany({
+    data: [{ teamId, announcement, memberId, sentAt }],
+    skipDuplicates: true,
+  });
 }

@@ -176,7 +176,7 @@ async function issueKey(
   const creatorId = rules.requireCreator(actor);
   const { key, prefix, secretHash } = makeApiKey();
   const id = newId('apiKey');
-  store.insertKey(tx, teamId, {
+  await store.insertKey(tx, teamId, {
     id,
     name,
     prefix,

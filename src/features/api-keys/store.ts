@@ -144,36 +144,23 @@ export interface NewKey {
   readonly at: Date;
 }
 
-const INSERT = statement(
-  'apiKeys.insert',
-  `insert into api_key (
-     team_id, id, name, prefix, secret_hash, scopes, created_by, allowed_ips, expires_at, created_at
-   )
-   values ($1, $2, $3, $4, $5, $6, $7, $8::inet[], $9, $10)`,
-);
-
-// Refuses a prefix that any team has.
-const INSERT_PREFIX = statement(
-  'apiKeys.insertPrefix',
-  'insert into key_directory (team_id, prefix) values ($1, $2)',
-);
-
-/** Does not wait for the database. */
-export function insertKey(tx: Tx, teamId: string, key: NewKey): void {
-  const { id, name, prefix, secretHash, scopes, creatorId, allowedIps, expiresAt, at } = key;
-  tx.send(INSERT_PREFIX, [teamId, prefix]);
-  tx.send(INSERT, [
-    teamId,
-    id,
-    name,
-    prefix,
-    secretHash,
-    scopes,
-    creatorId,
-    allowedIps,
-    expiresAt,
-    at,
-  ]);
+/** Throws if any team has the prefix. */
+export async function insertKey(tx: Tx, teamId: string, key: NewKey): Promise<void> {
+  const { creatorId: createdBy, at: createdAt, scopes, allowedIps, ...own } = key;
+  await tx.prisma.keyDirectory.createMany({ data: [{ teamId, prefix: key.prefix }] });
+  await tx.prisma.apiKey.createMany({
+    data: [
+      {
+        teamId,
+        ...own,
+        createdBy,
+        createdAt,
+        secretHash: Buffer.from(key.secretHash),
+        scopes: [...scopes],
+        ...(allowedIps && { allowedIps: [...allowedIps] }),
+      },
+    ],
+  });
 }
 
 // Truncated to the column's milliseconds. If the time were rounded up, a revoked key would work for

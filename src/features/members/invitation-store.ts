@@ -1,6 +1,7 @@
 /** Invitations: what limits them, their rows, and what their mail needs. */
 import type { Language } from '../../core/language.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { selectionOf } from '../../db/rows.ts';
 import { INVITATIONS_PER_HOUR, type AssignableRole, type InvitationFacts } from './rules.ts';
 import { COLUMNS, type MemberRow } from './store.ts';
 
@@ -189,19 +190,19 @@ export function listExpired(
   return db.query(LIST_EXPIRED, [sentBefore, limit]);
 }
 
-const FIND_EXPIRED = statement<Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>>(
-  'members.findExpired',
-  `select id, role, user_id, status
-   from member
-   where team_id = $1 and id = $2 and status = 'invited' and invitation_sent_at < $3`,
-);
-
 /** The invitation, or null if it was accepted, ended or mailed again. Needs `lockTeam`. */
-export function findExpired(
+export async function findExpired(
   tx: Tx,
   teamId: string,
   memberId: string,
   sentBefore: Date,
-): Promise<Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'> | null> {
-  return tx.queryFirst(FIND_EXPIRED, [teamId, memberId, sentBefore]);
+): Promise<EndingRow | null> {
+  const found = await tx.prisma.member.findFirst({
+    where: { teamId, id: memberId, status: 'invited', invitationSentAt: { lt: sentBefore } },
+    select: ENDING.select,
+  });
+  return found && (ENDING.toRow(found) as EndingRow);
 }
+
+const ENDING = selectionOf('Member', ['id', 'role', 'user_id', 'status']);
+type EndingRow = Pick<MemberRow, 'id' | 'role' | 'user_id' | 'status'>;

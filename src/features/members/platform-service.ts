@@ -35,7 +35,7 @@ export async function acceptInvitation(
     ]);
     if (!target) throw unknownId(acceptance.memberId === null ? 'email' : 'member_id');
     if (!rules.requireAcceptable(target, userId, target.is_live_already)) return target;
-    store.activate(tx, teamId, target.id, { userId, at });
+    await store.activate(tx, teamId, target.id, { userId, at });
     record(tx, current, {
       audit: { action: 'member.accepted', targetId: target.id, details: { user_id: userId } },
     });

@@ -44,26 +44,18 @@ export function findInvited(
   ]);
 }
 
-const INSERT_PERSON = statement(
-  'members.insertPerson',
-  'insert into person (team_id, id) values ($1, $2) on conflict do nothing',
-);
-const ACTIVATE = statement(
-  'members.activate',
-  `update member
-   set user_id = $3, status = 'active', joined_at = $4
-   where team_id = $1 and id = $2`,
-);
-
 /** Makes an invited membership active and links the person. */
-export function activate(
+export async function activate(
   tx: Tx,
   teamId: string,
   memberId: string,
   { userId, at }: { userId: string; at: Date },
-): void {
-  tx.send(INSERT_PERSON, [teamId, userId]);
-  tx.send(ACTIVATE, [teamId, memberId, userId, at]);
+): Promise<void> {
+  await tx.prisma.person.createMany({ data: [{ teamId, id: userId }], skipDuplicates: true });
+  await tx.prisma.member.updateMany({
+    where: { teamId, id: memberId },
+    data: { userId, status: 'active', joinedAt: at },
+  });
 }
 
 /** A membership of a person to delete. */

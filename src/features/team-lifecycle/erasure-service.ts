@@ -28,7 +28,7 @@ export async function requestErasure(db: Db, context: PlatformChangeContext): Pr
     if (team.is_erasing) return;
     rules.requireEnded(team.status);
     const current = await readChangeContext(tx, context);
-    store.markErasing(tx, teamId, at);
+    await store.markErasing(tx, teamId, at);
     record(tx, current, {
       audit: { action: 'team.erasure_requested', targetId: teamId },
       jobs: [eraseJob()],

@@ -21,13 +21,6 @@ export function findForErasure(tx: Tx, teamId: string): Promise<ErasableRow | nu
   return tx.queryFirst(FIND_FOR_ERASURE, [teamId]);
 }
 
-// Without the hash, a creation of a team with this id is a conflict until the team is gone.
-const MARK = statement(
-  'erasure.mark',
-  `update team
-   set erasing_since = $2, creation_hash = null
-   where id = $1`,
-);
 // Deliveries of no endpoint are not sent, those of a disabled one are if somebody has requested an
 // attempt. In the order of their keys, as the delivery loop locks them.
 const STOP_WEBHOOKS = statement(
@@ -43,20 +36,25 @@ const STOP_WEBHOOKS = statement(
    using found
    where w.team_id = $1 and w.id = found.id`,
 );
-// A synchronization that runs finds another token in the row, and applies no page any more.
-const STOP_SYNCS = statement(
-  'erasure.stopSyncs',
-  `update crm_connection
-   set status = 'disconnected', credentials_encrypted = null, sync_token = null,
-     sync_lease_until = null, next_sync_at = null
-   where team_id = $1`,
-);
-
 /** Marks the team: it is unknown from now on, and nothing is sent or synchronized for it. */
-export function markErasing(tx: Tx, teamId: string, at: Date): void {
-  tx.send(MARK, [teamId, at]);
+export async function markErasing(tx: Tx, teamId: string, at: Date): Promise<void> {
+  await tx.prisma.team.updateMany({
+    where: { id: teamId },
+    // Without the hash, a creation of a team with this id is a conflict until the team is gone.
+    data: { erasingSince: at, creationHash: null },
+  });
   tx.send(STOP_WEBHOOKS, [teamId]);
-  tx.send(STOP_SYNCS, [teamId]);
+  await tx.prisma.crmConnection.updateMany({
+    where: { teamId },
+    data: {
+      status: 'disconnected',
+      credentialsEncrypted: null,
+      // A synchronization that runs finds another token, and applies no page any more.
+      syncToken: null,
+      syncLeaseUntil: null,
+      nextSyncAt: null,
+    },
+  });
 }
 
 const LIST_ERASING = statement<{ id: string }>(
@@ -110,9 +108,6 @@ const HAS_ROWS = statement<{ has_rows: boolean }>(
        ${JOBS_OF_TEAM}
      ) as has_rows`,
 );
-const REMOVE_KEYS = statement('erasure.removeKeys', 'delete from key_directory where team_id = $1');
-const REMOVE_TEAM = statement('erasure.removeTeam', 'delete from team where id = $1');
-
 /**
  * Removes the team itself, unless something of it is left. Returns whether it is gone. Needs a
  * transaction.
@@ -121,7 +116,7 @@ export async function removeTeam(tx: Tx, teamId: string): Promise<boolean> {
   if ((await tx.query(LOCK, [teamId])).length === 0) return false;
   const [left] = await tx.query(HAS_ROWS, [teamId]);
   if (left?.has_rows !== false) return false;
-  tx.send(REMOVE_KEYS, [teamId]);
-  tx.send(REMOVE_TEAM, [teamId]);
+  await tx.prisma.keyDirectory.deleteMany({ where: { teamId } });
+  await tx.prisma.team.deleteMany({ where: { id: teamId } });
   return true;
 }

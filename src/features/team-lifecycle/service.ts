@@ -73,7 +73,7 @@ export async function updateTeam(
     );
     if (changes.length === 0) return before;
     const row: store.TeamRow = { ...before, ...Object.fromEntries(changes) };
-    store.updateTeam(tx, row);
+    await store.updateTeam(tx, row);
     record(tx, await readChangeContext(tx, context), {
       audit: {
         action: 'team.updated',
@@ -107,8 +107,8 @@ export async function transferOwnership(
     if (!member) throw unknownId('member_id');
     rules.requireMayOwn(member);
     if (member === owner) return;
-    if (owner) store.makeAdmin(tx, teamId, owner.id);
-    store.makeOwner(tx, teamId, memberId);
+    if (owner) await store.makeAdmin(tx, teamId, owner.id);
+    await store.makeOwner(tx, teamId, memberId);
     record(tx, current, {
       audit: {
         action: 'team.ownership_transferred',

@@ -1,11 +1,13 @@
+import { SCHNITTSTELLEN } from '../../core/access.ts';
 import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
-import { assigned, listed, parameters, valuesIn, type RowOf } from '../../db/rows.ts';
+import { listed, parameters, selectionOf, valuesIn, type RowOf } from '../../db/rows.ts';
 import type { TeamStatus } from './rules.ts';
 
 const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
+const CHANGES = selectionOf('Team', CHANGEABLE);
 
 /** A team. */
 export interface TeamRow extends RowOf<'Team', 'id' | (typeof CHANGEABLE)[number]> {
@@ -101,16 +103,9 @@ export function findTeamForUpdate(tx: Tx, teamId: string): Promise<TeamRow | nul
   return tx.queryFirst(FIND_FOR_UPDATE, [teamId]);
 }
 
-const UPDATE = statement(
-  'teams.update',
-  `update team
-   set ${assigned(CHANGEABLE, 2)}
-   where id = $1`,
-);
-
 /** Writes all fields of a team. */
-export function updateTeam(tx: Tx, team: TeamRow): void {
-  tx.send(UPDATE, [team.id, ...valuesIn(CHANGEABLE, team)]);
+export async function updateTeam(tx: Tx, team: TeamRow): Promise<void> {
+  await tx.prisma.team.updateMany({ where: { id: team.id }, data: CHANGES.toData(team) });
 }
 
 /** A live member, of whom one is the owner. */
@@ -120,42 +115,30 @@ export interface OwnershipRow {
   readonly status: MemberStatus;
 }
 
-const FIND_OWNER_AND_MEMBER = statement<OwnershipRow>(
-  'teams.findOwnerAndMember',
-  `select id, role, status
-   from member
-   where team_id = $1 and status <> 'ended' and (role = 'owner' or id = $2)`,
-);
-
 /** The owner and the live member, where there are such. Needs `lockTeam`. */
 export function findOwnerAndMember(
   tx: Tx,
   teamId: string,
   memberId: string,
 ): Promise<OwnershipRow[]> {
-  return tx.query(FIND_OWNER_AND_MEMBER, [teamId, memberId]);
+  return tx.prisma.member.findMany({
+    where: { teamId, status: { not: 'ended' }, OR: [{ role: 'owner' }, { id: memberId }] },
+    select: { id: true, role: true, status: true },
+  }) as Promise<OwnershipRow[]>;
 }
-
-const MAKE_ADMIN = statement(
-  'teams.makeAdmin',
-  `update member
-   set role = 'admin', rights = '{}'
-   where team_id = $1 and id = $2`,
-);
 
 /** Makes the owner an admin without rights. */
-export function makeAdmin(tx: Tx, teamId: string, memberId: string): void {
-  tx.send(MAKE_ADMIN, [teamId, memberId]);
+export async function makeAdmin(tx: Tx, teamId: string, memberId: string): Promise<void> {
+  await tx.prisma.member.updateMany({
+    where: { teamId, id: memberId },
+    data: { role: 'admin', rights: [] },
+  });
 }
 
-const MAKE_OWNER = statement(
-  'teams.makeOwner',
-  `update member
-   set role = 'owner', rights = array['schnittstellen']
-   where team_id = $1 and id = $2`,
-);
-
 /** Makes a member the owner. There may be no other owner: a unique index sees to that. */
-export function makeOwner(tx: Tx, teamId: string, memberId: string): void {
-  tx.send(MAKE_OWNER, [teamId, memberId]);
+export async function makeOwner(tx: Tx, teamId: string, memberId: string): Promise<void> {
+  await tx.prisma.member.updateMany({
+    where: { teamId, id: memberId },
+    data: { role: 'owner', rights: [SCHNITTSTELLEN] },
+  });
 }

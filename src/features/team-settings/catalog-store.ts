@@ -35,25 +35,19 @@ export async function changeBlocked(
   });
 }
 
-const KNOWN_ENTRIES = statement<{ id: string }>(
-  'team.knownEntries',
-  `select id
-   from team_catalog_entry
-   where team_id = $1 and id = any ($2)
-   union
-   select id
-   from catalog_entry
-   where id = any ($2)`,
-);
-
 /** Returns those of the ids that are own entries of the team or global ones. */
 export async function findKnownEntries(
   db: Db,
   teamId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  if (ids.length === 0) return [];
-  return (await db.query(KNOWN_ENTRIES, [teamId, ids])).map((row) => row.id);
+  const id = { in: [...ids] };
+  const select = { id: true } as const;
+  const found = await Promise.all([
+    db.prisma.teamCatalogEntry.findMany({ where: { teamId, id }, select }),
+    db.prisma.catalogEntry.findMany({ where: { id }, select }),
+  ]);
+  return [...new Set(found.flat().map((entry) => entry.id))];
 }
 
 // Locked, because an entry that is deleted after this check would break the foreign key of its

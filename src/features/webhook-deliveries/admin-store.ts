@@ -1,7 +1,7 @@
 import { PAGE_LIMIT_MAX, type PageSlice, type SearchResult } from '../../core/page.ts';
 import { statement, statementsByFilters, type Db, type Statement } from '../../db/client.ts';
 import { BY_CREATION, newestFirst } from '../../db/keyset.ts';
-import { listed, type RowOf } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import { FIRST_FILTER, IN_TIME, search, type FoundRow, type TimeRange } from '../../db/search.ts';
 import type { DeliveryStatus } from '../../core/delivery-status.ts';
 import { SHOWN, type DeliveryRow } from './store.ts';
@@ -236,28 +236,22 @@ export function findDelivery(
   return db.queryFirst(FIND, [teamId, deliveryId]);
 }
 
-/** An attempt that ended. */
-export interface AttemptRow {
-  readonly attempt: number;
-  readonly ended_at: string;
-  readonly response_code: number | null;
-  readonly response_ms: number | null;
-  readonly error: string | null;
-}
+const ATTEMPT = ['attempt', 'ended_at', 'response_code', 'response_ms', 'error'] as const;
+const ATTEMPTS = selectionOf('WebhookAttempt', ATTEMPT);
 
-const LIST_FAILED_ATTEMPTS = statement<AttemptRow>(
-  'webhooks.adminAttempts',
-  `select attempt, ended_at, response_code, response_ms, error
-   from webhook_attempt
-   where team_id = $1 and delivery_id = $2
-   order by attempt desc`,
-);
+/** An attempt that ended. */
+export type AttemptRow = RowOf<'WebhookAttempt', (typeof ATTEMPT)[number]>;
 
 /** The failed attempts that are kept, newest first. */
-export function listFailedAttempts(
+export async function listFailedAttempts(
   db: Db,
   teamId: string,
   deliveryId: string,
 ): Promise<AttemptRow[]> {
-  return db.query(LIST_FAILED_ATTEMPTS, [teamId, deliveryId]);
+  const found = await db.prisma.webhookAttempt.findMany({
+    where: { teamId, deliveryId },
+    select: ATTEMPTS.select,
+    orderBy: { attempt: 'desc' },
+  });
+  return found.map(ATTEMPTS.toRow);
 }

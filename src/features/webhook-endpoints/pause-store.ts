@@ -91,20 +91,6 @@ const PAUSE_ONE = statement<{ id: string }>(
    returning id`,
 );
 
-const ADD_PAUSE_ENTRY = statement(
-  'webhooks.addPauseEntry',
-  `insert into audit_log
-     (team_id, id, created_at, actor_kind, actor_id, action, target_id, request_id)
-   values ($1, $2, $3, 'system', 'worker', 'webhook_endpoint.paused', $4, $5)`,
-);
-
-const FIND_ADMINS = statement<{ id: string }>(
-  'webhooks.findAdminsToMail',
-  `select id
-   from member
-   where team_id = $1 and status = 'active' and role in ('owner', 'admin')`,
-);
-
 /** On a distributed database each endpoint is paused in a transaction within its team's shard. */
 async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
   const { failingUntil, failedAfter, now, auditId, requestId } = pause;
@@ -113,8 +99,15 @@ async function pauseOneByOne(db: Db, pause: Pause): Promise<number> {
     await db.transaction(async (tx) => {
       if (!(await tx.queryFirst(PAUSE_ONE, [teamId, id, failingUntil, failedAfter]))) return;
       paused += 1;
-      tx.send(ADD_PAUSE_ENTRY, [teamId, `${auditId}_${paused}`, now, id, requestId]);
-      for (const { id: memberId } of await tx.query(FIND_ADMINS, [teamId]))
+      const entry = { id: `${auditId}_${paused}`, createdAt: now, requestId };
+      const actor = { actorKind: 'system', actorId: 'worker' };
+      const what = { action: 'webhook_endpoint.paused', targetId: id };
+      await tx.prisma.auditLog.createMany({ data: [{ teamId, ...entry, ...actor, ...what }] });
+      const admins = await tx.prisma.member.findMany({
+        where: { teamId, status: 'active', role: { in: ['owner', 'admin'] } },
+        select: { id: true },
+      });
+      for (const { id: memberId } of admins)
         await enqueue(tx, teamId, {
           task: SEND_PAUSE_MAIL,
           payload: { teamId, memberId, endpointId: id },

@@ -26,7 +26,7 @@ export async function listEndpoints(db: Db, teamId: string): Promise<EndpointRow
     select: SELECTION.select,
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
   });
-  return found.map((one) => SELECTION.toRow(one));
+  return found.map(SELECTION.toRow);
 }
 
 /** The endpoint, or null. */

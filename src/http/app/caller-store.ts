@@ -66,16 +66,10 @@ export async function authenticateCaller(
   return row;
 }
 
-const FIND_TEAM_NAME = statement<{ readonly name: string }>(
-  'http.findTeamName',
-  'select name from team where id = $1',
-);
-
 /** The name of the team of a session. */
 export async function findTeamName(db: Db, teamId: string): Promise<string> {
-  const [row] = await db.query(FIND_TEAM_NAME, [teamId]);
-  if (!row) throw new Error('the team of the session does not exist');
-  return row.name;
+  const where = { id: teamId };
+  return (await db.prisma.team.findFirstOrThrow({ where, select: { name: true } })).name;
 }
 
 /** Whom the development login can sign in. */

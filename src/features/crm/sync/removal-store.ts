@@ -75,23 +75,12 @@ export async function removeDeals(
   return removed.objections === BATCH ? after : removed.last;
 }
 
-const REMOVE = statement(
-  'crm.removeConnection',
-  `delete from crm_connection c
-   where c.team_id = $1
-     and c.id = $2
-     and c.status = 'disconnected'
-     and not exists (
-       select from crm_deal d
-       where d.team_id = $1
-         and d.connection_id = $2
-     )`,
-);
-
 /** Removes the connection if it is disconnected and has no deals. */
 export async function removeConnection(
   db: Db,
   { teamId, connectionId }: ConnectionKey,
 ): Promise<void> {
-  await db.query(REMOVE, [teamId, connectionId]);
+  await db.prisma.crmConnection.deleteMany({
+    where: { teamId, id: connectionId, status: 'disconnected', deals: { none: {} } },
+  });
 }

@@ -55,14 +55,6 @@ function keyOf({ teamId, connectionId, token }: RunKey): [string, string, string
   return [teamId, connectionId, token];
 }
 
-const HOLD = statement<{ id: string }>(
-  'crm.holdSync',
-  `update crm_connection
-   set sync_state = $4, sync_lease_until = $5
-   where ${IS_HELD}
-   returning id`,
-);
-
 /**
  * Stores how far the run is and prolongs its lease. False if the run has lost the connection
  * (paused, disconnected, or taken over after the lease ended): then it must not write anything.
@@ -74,8 +66,12 @@ export async function holdRun(
   state: SyncState,
   leaseUntil: Date,
 ): Promise<boolean> {
-  const values = [...keyOf(run), JSON.stringify(state), leaseUntil];
-  return (await tx.query(HOLD, values)).length > 0;
+  const { teamId, connectionId: id, token: syncToken } = run;
+  const { count } = await tx.prisma.crmConnection.updateMany({
+    where: { teamId, id, syncToken, status: 'active' },
+    data: { syncState: state, syncLeaseUntil: leaseUntil },
+  });
+  return count > 0;
 }
 
 const END = statement<{ is_due: boolean }>(
