@@ -7,6 +7,7 @@ const FORGET = statement(
   `update idempotency_record
    set body = open_body, encrypted = false, open_body = null, key_id = null, subject_id = null
    where team_id = $1 and subject_id = any ($2)`,
+  { because: 'pipelined' },
 );
 
 /**

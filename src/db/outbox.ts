@@ -78,7 +78,7 @@ const AUDIT = `insert into audit_log
 
 // No INSERT takes its rows from a SELECT. Citus would lock all shards for it, so that a shard whose
 // move ends kept all teams waiting. Most changes have one event at most, and no job.
-const RECORD = statement('outbox.record', AUDIT);
+const RECORD = statement('outbox.record', AUDIT, { because: 'pipelined' });
 const RECORD_WITH_EVENT = statement(
   'outbox.recordWithEvent',
   `with event as (
@@ -91,6 +91,7 @@ const INSERT_EVENT = statement(
   'outbox.insertEvent',
   `insert into event (team_id, created_at, id, type, data, traceparent)
    values ($1, $2, $3, $4, $5, $6)`,
+  { because: 'pipelined' },
 );
 
 /** Adds a job without a change, for instance the next step of a job. Opens a transaction. */
@@ -104,6 +105,7 @@ const INSERT_JOB = statement(
   'outbox.insertJob',
   `insert into pending_job (team_id, id, task, payload, key, queue)
    values ($1, $2, $3, $4, $5, $6)`,
+  { because: 'pipelined' },
 );
 
 function sendJob(tx: Tx, teamId: string, { task, payload, key, queue }: NewJob): void {

@@ -14,23 +14,37 @@ export interface Statement<Row> {
    * common the values are, which the one plan of a prepared statement cannot know.
    */
   readonly isSearch: boolean;
+  /** null: Prisma's client cannot say it. */
+  readonly because: Because | null;
   readonly [row]: Row;
 }
+
+/**
+ * Why a statement is SQL although one call of Prisma's client could say it:
+ * - pipelined: it is sent without waiting, and shares a round trip with others.
+ * - hot: a request of the REST API, or a record of the host application, waits for it.
+ * - many teams: Prisma is offered for the rows of one team.
+ * - any table: the name of its table is a value.
+ * - no client: it is asked on a connection that a script has opened.
+ * - early: every process asks it when it starts, most before they need Prisma.
+ */
+export type Because = 'pipelined' | 'hot' | 'many teams' | 'any table' | 'no client' | 'early';
 
 const declared = new Map<string, Statement<unknown>>();
 
 /**
  * Declares a statement. Call it while the module loads, so that all statements are known then.
- * Throws if the name is taken: pg would notice two texts with one name only on a connection that
- * has prepared the other text.
+ * Prisma's client comes first; where it could say the same, `because` tells why this is SQL. Throws
+ * if the name is taken: pg would notice two texts with one name only on a connection that has
+ * prepared the other text.
  */
 export function statement<Row = Record<never, never>>(
   name: string,
   text: string,
-  { isSearch = false } = {},
+  { isSearch = false, because = null }: { isSearch?: boolean; because?: Because | null } = {},
 ): Statement<Row> {
   if (declared.has(name)) throw new Error(`the statement ${name} is declared twice`);
-  const made = { name, text, isSearch } as Statement<Row>;
+  const made = { name, text, isSearch, because } as Statement<Row>;
   declared.set(name, made);
   return made;
 }

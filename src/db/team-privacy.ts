@@ -14,6 +14,7 @@ const READ = statement<{ member_detail_enabled: boolean; leaderboard_enabled: bo
   `select member_detail_enabled, leaderboard_enabled
    from team
    where id = $1 and erasing_since is null`,
+  { because: 'hot' },
 );
 
 /**

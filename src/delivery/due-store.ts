@@ -70,6 +70,7 @@ const FIND_ACTIVATED = statement<ActivatedEndpoint>(
   `select team_id, id as endpoint_id, activated_at
    from webhook_endpoint
    where activated_at > $1 and status = 'active'`,
+  { because: 'many teams' },
 );
 
 /** Returns the active endpoints that were set to active after `since`. */

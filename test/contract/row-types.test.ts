@@ -19,7 +19,6 @@ const ENDED = 'only an ended member has no address (member_live_has_email_check)
 /** Columns that are not null although the text and the tables do not tell. */
 const NEVER_NULL: Readonly<Record<string, string>> = {
   'team.listAdmins email': ENDED,
-  'team.findMember email': ENDED,
   'members.list email': ENDED,
   'members.find email': ENDED,
   'members.findTarget email': ENDED,

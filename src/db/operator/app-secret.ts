@@ -14,6 +14,7 @@ const CONTEXT = 'app_secret_canary.sealed';
 const READ = statement<{ sealed: Buffer }>(
   'appSecret.read',
   'select sealed from app_secret_canary',
+  { because: 'early' },
 );
 
 const WRITE_FIRST = statement(
@@ -24,6 +25,7 @@ const WRITE_FIRST = statement(
 const REPLACE = statement(
   'appSecret.replace',
   'update app_secret_canary set sealed = $1 where sealed = $2',
+  { because: 'early' },
 );
 
 /**

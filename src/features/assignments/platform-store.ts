@@ -37,6 +37,7 @@ const COMPLETE = statement(
   `update assignment
    set status = 'done', completed_training_id = $3
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Sets the status `done` and the training that completed the assignment. */

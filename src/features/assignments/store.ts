@@ -185,6 +185,7 @@ const INSERT = statement(
   'assignments.insert',
   `insert into assignment (team_id, ${listed(COLUMNS)})
    values ($1, ${parameters(COLUMNS, 2)})`,
+  { because: 'pipelined' },
 );
 
 /** Does not wait for the database. */
@@ -200,6 +201,7 @@ const UPDATE = statement(
   `update assignment
    set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Writes the columns of `CHANGEABLE`. */
@@ -247,6 +249,7 @@ const REVOKE_OPEN = statement(
   `update assignment
    set status = 'revoked'
    where team_id = $1 and member_id = $2 and status = 'open'`,
+  { because: 'pipelined' },
 );
 
 /** Revokes the open assignments of a member who leaves the team. */

@@ -45,6 +45,7 @@ const UPDATE = statement(
   `update training_case
    set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Writes all values that a change can set. Does not wait for the database. */
@@ -55,6 +56,7 @@ export function updateCase(tx: Tx, teamId: string, row: PlatformCaseRow): void {
 const REMOVE = statement<{ id: string }>(
   'cases.removeOfPlatform',
   'delete from training_case where team_id = $1 and id = $2 returning id',
+  { because: 'pipelined' },
 );
 
 /** Removes the case, private or not. False if there is none. */

@@ -90,6 +90,7 @@ const INSERT = statement(
   'cases.insert',
   `insert into training_case (team_id, ${COLUMNS}, json_bytes)
    values ($1, ${parameters([...CASE, 'json_bytes'], 2)})`,
+  { because: 'pipelined' },
 );
 
 /** Does not wait for the database. */

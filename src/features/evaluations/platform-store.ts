@@ -12,6 +12,7 @@ const FIND = statement<StoredRow>(
   `select saved_at, total, dimensions
    from evaluation
    where team_id = $1 and training_id = $2`,
+  { because: 'hot' },
 );
 
 /** The training's evaluation, or null. Needs the person's lock. */

@@ -85,6 +85,7 @@ const INSERT_INVITED = statement(
   `insert into member
      (team_id, id, email, role, status, language, created_at, invited_at, invitation_sent_at)
    values ($1, $2, $3, $4, 'invited', $5, $6, $6, $6)`,
+  { because: 'pipelined' },
 );
 
 /** Inserts an invited member. */
@@ -123,6 +124,7 @@ export async function findForResend(
 const INSERT_RESEND = statement(
   'members.insertResend',
   'insert into invitation_resend (team_id, id, member_id, sent_at) values ($1, $2, $3, $4)',
+  { because: 'pipelined' },
 );
 
 const MARK_RESENT = statement(
@@ -130,6 +132,7 @@ const MARK_RESENT = statement(
   `update member
    set invitation_sent_at = $3
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /**

@@ -112,7 +112,9 @@ const EMPTY = Array.from({ length: SLOTS }, (_, slot) =>
   statement(`requests.empty.${slot}`, `truncate request_days.day_${slot}`),
 );
 
-const FIND_ANY = statement('requests.findAny', 'select from request_log where slot = $1 limit 1');
+const FIND_ANY = statement('requests.findAny', 'select from request_log where slot = $1 limit 1', {
+  because: 'many teams',
+});
 
 /** Whether the partition holds calls, of whichever team. */
 export async function hasRows(db: Db, slot: number): Promise<boolean> {

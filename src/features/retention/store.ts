@@ -229,6 +229,7 @@ export async function deleteOldCounters(
 const DELETE_COUNTERS_IN_SHARDS = statement(
   'retention.countersInShards',
   'delete from rate_counter where minute < $1 returning bucket',
+  { because: 'many teams' },
 );
 
 /** Deletes the old rate counters of addresses on a distributed database. Returns how many. */
@@ -273,6 +274,7 @@ const COUNTED_TEAMS = statement<{ readonly team_id: string }>(
   `select distinct team_id
    from team_counter
    where minute < $1`,
+  { because: 'many teams' },
 );
 
 /** Returns the teams that have old counters, on a distributed database. */

@@ -37,7 +37,9 @@ function unlinkStep(): Step {
        order by id desc
        limit 1`,
     ),
-    findRow: statement('erasure.findCompletion', `select ${rows} limit 1`),
+    findRow: statement('erasure.findCompletion', `select ${rows} limit 1`, {
+      because: 'any table',
+    }),
   };
 }
 
@@ -67,7 +69,9 @@ function removalStep(table: TenantTable): Step {
          .join(', ')}
        limit 1`,
     ),
-    findRow: statement(`erasure.find.${table}`, `select from ${table} where team_id = $1 limit 1`),
+    findRow: statement(`erasure.find.${table}`, `select from ${table} where team_id = $1 limit 1`, {
+      because: 'any table',
+    }),
   };
 }
 

@@ -64,6 +64,7 @@ const LIST_ERASING = statement<{ id: string }>(
    where erasing_since is not null
    order by erasing_since
    limit $1`,
+  { because: 'many teams' },
 );
 
 /** The teams that are being erased, the first one first. */

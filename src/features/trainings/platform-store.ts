@@ -40,6 +40,7 @@ export async function lockPersonOf(tx: Tx, teamId: string, trainingId: string): 
 const KNOWS_PERSON = statement(
   'trainings.knowsPerson',
   'select from person where team_id = $1 and id = $2',
+  { because: 'hot' },
 );
 
 /** Whether the team knows the person, as a member of any status. */
@@ -50,6 +51,7 @@ export async function knowsPerson(tx: Tx, teamId: string, userId: string): Promi
 const FIND = statement<TrainingRow>(
   'trainings.findOfAnybody',
   `select ${listed(COLUMNS)} from training where team_id = $1 and id = $2`,
+  { because: 'hot' },
 );
 
 /** The training, even if its person is no longer a member; null if there is none. */
@@ -84,6 +86,7 @@ const UPDATE = statement(
   `update training
    set ${assigned(CHANGEABLE, 3)}
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Writes the columns that a step may change. */
@@ -104,6 +107,7 @@ function toStored(row: TrainingRow) {
 const MARK_SCORED = statement(
   'trainings.markScored',
   `update training set status = 'scored' where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Sets the status `scored`. */

@@ -152,6 +152,7 @@ const INSERT = statement(
      (team_id, id, endpoint_id, state, since, until, event_type, total, has_more, created_at,
       finished_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  { because: 'pipelined' },
 );
 
 /** Inserts a resend that has sent nothing yet. */
@@ -328,6 +329,7 @@ const UPDATE = statement(
   `update webhook_resend
    set state = $3, sent = $4, position_at = $5, position_id = $6, finished_at = $7
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Writes the state and the position of a resend. */

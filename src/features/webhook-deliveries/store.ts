@@ -72,6 +72,7 @@ export function findDeliveryForUpdate(
 const MAKE_URGENT = statement(
   'webhooks.makeUrgent',
   'update webhook_delivery set urgent = true where team_id = $1 and id = $2',
+  { because: 'pipelined' },
 );
 
 /** Requests one more attempt, now. The delivery loop makes urgent attempts first. */

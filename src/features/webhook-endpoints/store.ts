@@ -58,6 +58,7 @@ const INSERT_ENDPOINT = statement(
   'webhooks.insertEndpoint',
   `insert into webhook_endpoint (team_id, ${listed(INSERTED)})
    values ($1, ${parameters(INSERTED, 2)})`,
+  { because: 'pipelined' },
 );
 
 /** Inserts an endpoint with its encrypted secret. */
@@ -133,6 +134,7 @@ const REPLACE_SECRETS = statement(
   `update webhook_endpoint
    set ${assigned(SECRETS, 3)}
    where team_id = $1 and id = $2`,
+  { because: 'pipelined' },
 );
 
 /** Replaces the secrets of an endpoint that the caller has locked. */

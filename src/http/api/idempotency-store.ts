@@ -54,6 +54,7 @@ const FIND = statement<IdempotencyRecord>(
   `select fingerprint, status, body, encrypted, location, open_body, key_id
    from idempotency_record
    where team_id = $1 and key = $2 and created_at >= $3`,
+  { because: 'hot' },
 );
 
 /** Looks for a record without locking its key. */
