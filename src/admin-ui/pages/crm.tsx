@@ -54,10 +54,9 @@ function isBeingRead({ syncing, next_sync_at: next }: Connection): boolean {
 
 function ConnectionCard({ connection }: { readonly connection: Connection }) {
   const t = useTexts();
-  const format = useFormat();
   const cache = useQueryClient();
   const [asked, setAsked] = useState<'replace' | 'disconnect' | null>(null);
-  const { id, provider, status, last_error, last_synced_at, next_sync_at } = connection;
+  const { id, provider, status } = connection;
   const done = (text: string) => async () => {
     await cache.invalidateQueries(api.admin.crm.pathFilter());
     announce(text);
@@ -75,7 +74,6 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
     api.admin.crm.disconnect.mutationOptions({ onSuccess: done(t.crm.disconnected) }),
   );
   const isActive = status === 'active';
-  const isNew = last_synced_at === null && last_error === null;
   const isMissing = isTokenMissing(connection);
   const input = { connection_id: id };
   const name = t.crm.providers[provider] ?? provider;
@@ -89,35 +87,7 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
   return (
     <section className="card">
       <h2>{name}</h2>
-      <p>
-        {isActive && isMissing ? (
-          <Badge tone="bad">{t.crm.noToken}</Badge>
-        ) : (
-          <Badge tone={!isActive || isNew ? 'plain' : last_error === null ? 'good' : 'bad'}>
-            {!isActive
-              ? (t.crm.states[status] ?? status)
-              : last_error === null
-                ? isNew
-                  ? t.crm.notYet
-                  : t.crm.fine
-                : t.crm.failed(connection.failure_streak)}
-          </Badge>
-        )}
-      </p>
-      {isMissing && <p>{t.crm.noTokenHint}</p>}
-      {last_error !== null && <p>{t.crm.errors[last_error] ?? last_error}</p>}
-      <p className="soft">
-        {t.crm.last}: {last_synced_at === null ? t.common.never : format.moment(last_synced_at)}
-        <br />
-        {isBeingRead(connection)
-          ? t.crm.running
-          : next_sync_at !== null && `${t.crm.next}: ${format.moment(next_sync_at)}`}
-      </p>
-      {connection.objection_marker !== null && (
-        <p className="soft">
-          {t.crm.marker}: <code>{connection.objection_marker}</code>
-        </p>
-      )}
+      <ConnectionState connection={connection} />
       <FormProblem error={lastError(pause, resume, sync)} />
       <Actions>
         {isMissing ? (
@@ -151,5 +121,48 @@ function ConnectionCard({ connection }: { readonly connection: Connection }) {
         />
       )}
     </section>
+  );
+}
+
+/** Whether it works, and when it was read. */
+function ConnectionState({ connection }: { readonly connection: Connection }) {
+  const t = useTexts();
+  const format = useFormat();
+  const { status, last_error, last_synced_at, next_sync_at } = connection;
+  const isActive = status === 'active';
+  const isNew = last_synced_at === null && last_error === null;
+  const isMissing = isTokenMissing(connection);
+  return (
+    <>
+      <p>
+        {isActive && isMissing ? (
+          <Badge tone="bad">{t.crm.noToken}</Badge>
+        ) : (
+          <Badge tone={!isActive || isNew ? 'plain' : last_error === null ? 'good' : 'bad'}>
+            {!isActive
+              ? (t.crm.states[status] ?? status)
+              : last_error === null
+                ? isNew
+                  ? t.crm.notYet
+                  : t.crm.fine
+                : t.crm.failed(connection.failure_streak)}
+          </Badge>
+        )}
+      </p>
+      {isMissing && <p>{t.crm.noTokenHint}</p>}
+      {last_error !== null && <p>{t.crm.errors[last_error] ?? last_error}</p>}
+      <p className="soft">
+        {t.crm.last}: {last_synced_at === null ? t.common.never : format.moment(last_synced_at)}
+        <br />
+        {isBeingRead(connection)
+          ? t.crm.running
+          : next_sync_at !== null && `${t.crm.next}: ${format.moment(next_sync_at)}`}
+      </p>
+      {connection.objection_marker !== null && (
+        <p className="soft">
+          {t.crm.marker}: <code>{connection.objection_marker}</code>
+        </p>
+      )}
+    </>
   );
 }

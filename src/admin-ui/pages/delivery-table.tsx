@@ -44,7 +44,6 @@ export function DeliveryTable({
 }) {
   const t = useTexts();
   const format = useFormat();
-  const explain = useExplanation();
   const nameOf = (id: string): string => {
     const endpoint = endpoints.find((one) => one.id === id);
     // While the endpoints are loading, an id would only flicker.
@@ -77,22 +76,7 @@ export function DeliveryTable({
     },
     {
       label: t.deliveries.result,
-      cell: (delivery) => (
-        <>
-          {delivery.response_code === null ? (
-            delivery.error === null ? (
-              t.deliveries.noAnswerYet
-            ) : (
-              explain(delivery).what
-            )
-          ) : (
-            <span className="keep">{t.deliveries.answered(delivery.response_code)}</span>
-          )}
-          {delivery.response_ms !== null && (
-            <small className="sub">{t.deliveries.ms(format.number(delivery.response_ms))}</small>
-          )}
-        </>
-      ),
+      cell: (delivery) => <DeliveryResult delivery={delivery} />,
     },
     ...(isOfOne
       ? []
@@ -119,6 +103,28 @@ export function DeliveryTable({
       rows={deliveries}
       keyOf={({ id }) => id}
     />
+  );
+}
+
+function DeliveryResult({ delivery }: { readonly delivery: Delivery }) {
+  const t = useTexts();
+  const format = useFormat();
+  const explain = useExplanation();
+  return (
+    <>
+      {delivery.response_code === null ? (
+        delivery.error === null ? (
+          t.deliveries.noAnswerYet
+        ) : (
+          explain(delivery).what
+        )
+      ) : (
+        <span className="keep">{t.deliveries.answered(delivery.response_code)}</span>
+      )}
+      {delivery.response_ms !== null && (
+        <small className="sub">{t.deliveries.ms(format.number(delivery.response_ms))}</small>
+      )}
+    </>
   );
 }
 

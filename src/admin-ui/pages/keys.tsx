@@ -93,7 +93,6 @@ function KeyTable({
 }) {
   const t = useTexts();
   const format = useFormat();
-  const why = useWhyNotKeys();
   const columns: Column<ApiKey>[] = [
     {
       label: t.keys.name,
@@ -112,21 +111,7 @@ function KeyTable({
     { label: t.keys.state, cell: (key) => <KeyState apiKey={key} /> },
     {
       label: t.keys.scopes,
-      cell: ({ scopes, allowed_ips }) => (
-        <>
-          <details className="scopes">
-            <summary>{t.keys.countScopes(scopes.length)}</summary>
-            <ul>
-              {scopes.map((scope) => (
-                <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>
-              ))}
-            </ul>
-          </details>
-          <small className="sub">
-            {allowed_ips === null ? t.keys.anyAddress : t.keys.onlyFrom(format.list(allowed_ips))}
-          </small>
-        </>
-      ),
+      cell: (key) => <KeyScopes apiKey={key} />,
     },
     {
       label: t.keys.lastUsed,
@@ -151,25 +136,7 @@ function KeyTable({
     {
       label: t.common.actions,
       kind: 'actions',
-      cell: (key) =>
-        key.state === 'active' && (
-          <Actions>
-            <Button
-              why={why ?? (key.revoked_at === null ? null : t.keys.cannotRotate)}
-              aria-label={`${t.keys.rotate}: ${key.name}`}
-              onClick={() => onTask({ kind: 'rotate', key })}
-            >
-              {t.keys.rotate}
-            </Button>
-            <Button
-              why={why}
-              aria-label={`${t.keys.revoke}: ${key.name}`}
-              onClick={() => onTask({ kind: 'revoke', key })}
-            >
-              {t.keys.revoke}
-            </Button>
-          </Actions>
-        ),
+      cell: (key) => key.state === 'active' && <KeyActions apiKey={key} onTask={onTask} />,
     },
   ];
   return (
@@ -180,6 +147,56 @@ function KeyTable({
       keyOf={({ id }) => id}
       isFaded={({ state }) => state !== 'active'}
     />
+  );
+}
+
+function KeyScopes({ apiKey }: { readonly apiKey: ApiKey }) {
+  const t = useTexts();
+  const format = useFormat();
+  const { scopes, allowed_ips } = apiKey;
+  return (
+    <>
+      <details className="scopes">
+        <summary>{t.keys.countScopes(scopes.length)}</summary>
+        <ul>
+          {scopes.map((scope) => (
+            <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>
+          ))}
+        </ul>
+      </details>
+      <small className="sub">
+        {allowed_ips === null ? t.keys.anyAddress : t.keys.onlyFrom(format.list(allowed_ips))}
+      </small>
+    </>
+  );
+}
+
+function KeyActions({
+  apiKey,
+  onTask,
+}: {
+  readonly apiKey: ApiKey;
+  readonly onTask: (task: Task) => void;
+}) {
+  const t = useTexts();
+  const why = useWhyNotKeys();
+  return (
+    <Actions>
+      <Button
+        why={why ?? (apiKey.revoked_at === null ? null : t.keys.cannotRotate)}
+        aria-label={`${t.keys.rotate}: ${apiKey.name}`}
+        onClick={() => onTask({ kind: 'rotate', key: apiKey })}
+      >
+        {t.keys.rotate}
+      </Button>
+      <Button
+        why={why}
+        aria-label={`${t.keys.revoke}: ${apiKey.name}`}
+        onClick={() => onTask({ kind: 'revoke', key: apiKey })}
+      >
+        {t.keys.revoke}
+      </Button>
+    </Actions>
   );
 }
 

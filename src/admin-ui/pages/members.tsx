@@ -43,24 +43,12 @@ export function MembersPage() {
     await look();
     finish(text);
   };
-  const remove = useMutation(
-    api.v1.members.remove.mutationOptions({ onSuccess: () => refresh(t.members.removed) }),
-  );
-  const withdraw = useMutation(
-    api.admin.invitations.withdraw.mutationOptions({
-      onSuccess: () => refresh(t.members.withdrawn),
-    }),
-  );
   const resend = useMutation(
     api.admin.invitations.resend.mutationOptions({ onSuccess: () => refresh(t.members.resent) }),
   );
   const rightsOf = (id: string): readonly string[] =>
     admins.data?.data.find(({ member_id }) => member_id === id)?.rights ?? [];
-  const close = () => {
-    remove.reset();
-    withdraw.reset();
-    setTask(null);
-  };
+  const close = () => setTask(null);
   return (
     <>
       <PageHead title={t.members.title} intro={t.members.intro}>
@@ -96,26 +84,54 @@ export function MembersPage() {
         />
       )}
       {task?.kind === 'remove' && (
-        <Confirm
-          title={t.members.removeTitle(nameOf(task.member))}
-          hint={t.members.removeHint}
-          action={t.members.remove}
-          mutation={remove}
-          onConfirm={() => remove.mutate({ member_id: task.member.id })}
-          onClose={close}
-        />
+        <RemoveMember member={task.member} onDone={refresh} onClose={close} />
       )}
       {task?.kind === 'withdraw' && (
-        <Confirm
-          title={t.members.withdrawTitle(nameOf(task.member))}
-          hint={t.members.withdrawHint}
-          action={t.members.withdraw}
-          mutation={withdraw}
-          onConfirm={() => withdraw.mutate({ member_id: task.member.id })}
-          onClose={close}
-        />
+        <WithdrawInvitation member={task.member} onDone={refresh} onClose={close} />
       )}
     </>
+  );
+}
+
+interface MemberTask {
+  readonly member: Member;
+  readonly onDone: (text: string) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function RemoveMember({ member, onDone, onClose }: MemberTask) {
+  const t = useTexts();
+  const remove = useMutation(
+    api.v1.members.remove.mutationOptions({ onSuccess: () => onDone(t.members.removed) }),
+  );
+  return (
+    <Confirm
+      title={t.members.removeTitle(nameOf(member))}
+      hint={t.members.removeHint}
+      action={t.members.remove}
+      mutation={remove}
+      onConfirm={() => remove.mutate({ member_id: member.id })}
+      onClose={onClose}
+    />
+  );
+}
+
+function WithdrawInvitation({ member, onDone, onClose }: MemberTask) {
+  const t = useTexts();
+  const withdraw = useMutation(
+    api.admin.invitations.withdraw.mutationOptions({
+      onSuccess: () => onDone(t.members.withdrawn),
+    }),
+  );
+  return (
+    <Confirm
+      title={t.members.withdrawTitle(nameOf(member))}
+      hint={t.members.withdrawHint}
+      action={t.members.withdraw}
+      mutation={withdraw}
+      onConfirm={() => withdraw.mutate({ member_id: member.id })}
+      onClose={onClose}
+    />
   );
 }
 

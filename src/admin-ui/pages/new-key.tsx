@@ -17,6 +17,16 @@ const DAY_MS = 86_400_000;
 const EXPIRIES = [30, 90, 365] as const;
 const CUSTOM = 'custom';
 
+/** A template, or `CUSTOM` with these scopes. */
+interface Chosen {
+  readonly template: string;
+  readonly custom: readonly string[];
+}
+
+function scopesOf({ templates }: Offer, { template, custom }: Chosen): readonly string[] {
+  return templates.find(({ id }) => id === template)?.scopes ?? custom;
+}
+
 /** Creates an API key. */
 export function NewKeyPage() {
   const t = useTexts();
@@ -36,8 +46,10 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   const why = useWhyNotKeys();
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const [template, setTemplate] = useState(offer.templates[0]?.id ?? CUSTOM);
-  const [custom, setCustom] = useState<readonly string[]>([]);
+  const [chosen, setChosen] = useState<Chosen>({
+    template: offer.templates[0]?.id ?? CUSTOM,
+    custom: [],
+  });
   const [days, setDays] = useState<number | null>(90);
   const [wasSent, setSent] = useState(false);
   const create = useMutation(
@@ -46,19 +58,19 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
     }),
   );
   const errorOf = useFieldErrors(create.error);
-  const chosen = offer.templates.find(({ id }) => id === template)?.scopes ?? custom;
+  const scopes = scopesOf(offer, chosen);
 
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setSent(true);
-    if (chosen.length === 0 || why !== null || create.isPending) return;
+    if (scopes.length === 0 || why !== null || create.isPending) return;
     const data = new FormData(event.currentTarget);
     const addresses = textOf(data, 'allowed_ips')
       .split(/[\s,]+/)
       .filter(Boolean);
     create.mutate({
       name: textOf(data, 'name'),
-      scopes: chosen as Scope[],
+      scopes: scopes as Scope[],
       allowed_ips: addresses.length === 0 ? null : addresses,
       expires_at: days === null ? null : endOf(days),
     });
@@ -70,41 +82,12 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
       <Field label={t.keys.name} hint={t.keys.nameHint} error={errorOf('name')}>
         {(props) => <input {...props} name="name" maxLength={100} autoComplete="off" required />}
       </Field>
-      <Group
-        legend={t.keys.permissions}
-        error={wasSent && chosen.length === 0 ? t.keys.permissionsNeeded : null}
-      >
-        {offer.templates.map(({ id, name, scopes }) => (
-          <div key={id}>
-            <Choice
-              kind="radio"
-              name="template"
-              checked={template === id}
-              label={name}
-              hint={t.keys.countScopes(scopes.length)}
-              onChange={() => setTemplate(id)}
-            />
-            {template === id && (
-              <ul className="nested hint">
-                {scopes.map((scope) => (
-                  <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>
-                ))}
-              </ul>
-            )}
-          </div>
-        ))}
-        <Choice
-          kind="radio"
-          name="template"
-          checked={template === CUSTOM}
-          label={t.keys.custom}
-          onChange={() => {
-            setTemplate(CUSTOM);
-            setCustom(chosen);
-          }}
-        />
-        {template === CUSTOM && <Scopes offer={offer} chosen={custom} onChange={setCustom} />}
-      </Group>
+      <Permissions
+        offer={offer}
+        chosen={chosen}
+        error={wasSent && scopes.length === 0 ? t.keys.permissionsNeeded : null}
+        onChange={setChosen}
+      />
       <Expiry days={days} onChange={setDays} error={errorOf('expires_at')} />
       <Field label={t.keys.restrict} hint={t.keys.restrictHint} error={errorOf('allowed_ips')}>
         {(props) => <textarea {...props} name="allowed_ips" rows={3} spellCheck={false} />}
@@ -120,6 +103,58 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
       </Actions>
       {create.data && <KeySecret secret={create.data.key} onDone={leave} />}
     </form>
+  );
+}
+
+function Permissions({
+  offer,
+  chosen,
+  error,
+  onChange,
+}: {
+  readonly offer: Offer;
+  readonly chosen: Chosen;
+  readonly error: string | null;
+  readonly onChange: (chosen: Chosen) => void;
+}) {
+  const t = useTexts();
+  const { template, custom } = chosen;
+  return (
+    <Group legend={t.keys.permissions} error={error}>
+      {offer.templates.map(({ id, name, scopes }) => (
+        <div key={id}>
+          <Choice
+            kind="radio"
+            name="template"
+            checked={template === id}
+            label={name}
+            hint={t.keys.countScopes(scopes.length)}
+            onChange={() => onChange({ template: id, custom })}
+          />
+          {template === id && (
+            <ul className="nested hint">
+              {scopes.map((scope) => (
+                <li key={scope}>{t.keys.scopeNames[scope] ?? scope}</li>
+              ))}
+            </ul>
+          )}
+        </div>
+      ))}
+      <Choice
+        kind="radio"
+        name="template"
+        checked={template === CUSTOM}
+        label={t.keys.custom}
+        onChange={() => onChange({ template: CUSTOM, custom: scopesOf(offer, chosen) })}
+      />
+      {template === CUSTOM && (
+        <Scopes
+          offer={offer}
+          chosen={custom}
+          onChange={(scopes) => onChange({ template, custom: scopes })}
+        />
+      )}
+    </Group>
   );
 }
 

@@ -41,12 +41,17 @@ GET /trainings → 403
   },
 };
 
+interface Wanted {
+  readonly name: Name;
+  readonly to: boolean;
+}
+
 /** The team's privacy switches. */
 export function PrivacyPage() {
   const t = useTexts();
   const cache = useQueryClient();
   // What the reader wants is kept: another admin may turn the switch meanwhile.
-  const [asked, setAsked] = useState<{ readonly name: Name; readonly to: boolean } | null>(null);
+  const [asked, setAsked] = useState<Wanted | null>(null);
   const switches = useQuery(api.admin.team.privacy.get.queryOptions({}));
   const set = useMutation(
     api.admin.team.privacy.set.mutationOptions({
@@ -58,10 +63,7 @@ export function PrivacyPage() {
       },
     }),
   );
-  const texts: Readonly<Record<Name, readonly [string, string]>> = {
-    member_detail_enabled: [t.privacy.detail, t.privacy.detailHint],
-    leaderboard_enabled: [t.privacy.leaderboard, t.privacy.leaderboardHint],
-  };
+  const titles = useTitles();
   return (
     <>
       <PageHead title={t.privacy.title} intro={t.privacy.intro} />
@@ -70,29 +72,12 @@ export function PrivacyPage() {
           <>
             <div className="cards">
               {NAMES.map((name) => (
-                <section key={name} className="card">
-                  <h2>{texts[name][0]}</h2>
-                  <p>{texts[name][1]}</p>
-                  <p>
-                    <Badge tone={data[name] ? 'good' : 'plain'}>
-                      {data[name] ? t.privacy.isOn : t.privacy.isOff}
-                    </Badge>
-                  </p>
-                  <Button
-                    aria-label={[
-                      texts[name][0],
-                      data[name] ? t.privacy.turnOff : t.privacy.turnOn,
-                    ].join(': ')}
-                    onClick={() => setAsked({ name, to: !data[name] })}
-                  >
-                    {data[name] ? t.privacy.turnOff : t.privacy.turnOn}
-                  </Button>
-                </section>
+                <SwitchCard key={name} name={name} isOn={data[name]} onTurn={setAsked} />
               ))}
             </div>
             {asked && (
               <Confirm
-                title={(asked.to ? t.privacy.titleOn : t.privacy.titleOff)(texts[asked.name][0])}
+                title={(asked.to ? t.privacy.titleOn : t.privacy.titleOff)(titles[asked.name])}
                 hint={t.privacy.at}
                 action={asked.to ? t.privacy.confirmOn : t.privacy.confirmOff}
                 look="main"
@@ -110,23 +95,67 @@ export function PrivacyPage() {
                   </p>
                 )}
                 <p>{t.privacy.example}</p>
-                <div className="beside">
-                  {(['on', 'off'] as const).map((side) => (
-                    <div key={side}>
-                      <h3>{side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}</h3>
-                      <CodeBlock
-                        label={side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}
-                        text={EXAMPLES[asked.name][side]}
-                        canCopy={false}
-                      />
-                    </div>
-                  ))}
-                </div>
+                <Examples name={asked.name} />
               </Confirm>
             )}
           </>
         )}
       </Loaded>
     </>
+  );
+}
+
+function useTitles(): Readonly<Record<Name, string>> {
+  const { detail, leaderboard } = useTexts().privacy;
+  return { member_detail_enabled: detail, leaderboard_enabled: leaderboard };
+}
+
+function SwitchCard({
+  name,
+  isOn,
+  onTurn,
+}: {
+  readonly name: Name;
+  readonly isOn: boolean;
+  readonly onTurn: (wanted: Wanted) => void;
+}) {
+  const t = useTexts();
+  const title = useTitles()[name];
+  const hints: Readonly<Record<Name, string>> = {
+    member_detail_enabled: t.privacy.detailHint,
+    leaderboard_enabled: t.privacy.leaderboardHint,
+  };
+  return (
+    <section className="card">
+      <h2>{title}</h2>
+      <p>{hints[name]}</p>
+      <p>
+        <Badge tone={isOn ? 'good' : 'plain'}>{isOn ? t.privacy.isOn : t.privacy.isOff}</Badge>
+      </p>
+      <Button
+        aria-label={[title, isOn ? t.privacy.turnOff : t.privacy.turnOn].join(': ')}
+        onClick={() => onTurn({ name, to: !isOn })}
+      >
+        {isOn ? t.privacy.turnOff : t.privacy.turnOn}
+      </Button>
+    </section>
+  );
+}
+
+function Examples({ name }: { readonly name: Name }) {
+  const t = useTexts();
+  return (
+    <div className="beside">
+      {(['on', 'off'] as const).map((side) => (
+        <div key={side}>
+          <h3>{side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}</h3>
+          <CodeBlock
+            label={side === 'on' ? t.privacy.whenOn : t.privacy.whenOff}
+            text={EXAMPLES[name][side]}
+            canCopy={false}
+          />
+        </div>
+      ))}
+    </div>
   );
 }

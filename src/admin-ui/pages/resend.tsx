@@ -16,6 +16,7 @@ import { nameOfEndpoint, type Endpoint } from './endpoint-name.ts';
 import { nameOfEvent, SUBSCRIBABLE_EVENTS } from './event-types.ts';
 
 type Resend = RouterOutputs['admin']['deliveries']['listResends']['data'][number];
+type Count = RouterOutputs['admin']['deliveries']['countResend'];
 
 /** The beginning of a time without one. */
 const EVER = new Date(0).toISOString();
@@ -70,22 +71,12 @@ export function ResendDialog({
   return (
     <Dialog title={t.resend.title} onClose={onClose}>
       <p>{t.resend.hint}</p>
-      <Field label={t.deliveries.endpoint} error={isPaused ? t.resend.paused : null}>
-        {(props) => (
-          <select
-            {...props}
-            value={endpointId}
-            onChange={(event) => setEndpointId(event.currentTarget.value)}
-          >
-            {endpoints.length > 1 && <option value={ALL}>{t.resend.allEndpoints}</option>}
-            {endpoints.map((one) => (
-              <option key={one.id} value={one.id}>
-                {nameOfEndpoint(one)}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <EndpointField
+        endpoints={endpoints}
+        value={endpointId}
+        error={isPaused ? t.resend.paused : null}
+        onChange={setEndpointId}
+      />
       <Filter
         label={t.deliveries.event}
         value={eventType}
@@ -94,14 +85,7 @@ export function ResendDialog({
       />
       <TimeFilter value={chosen} isRequired onChange={setChosen} />
       <div role="status">
-        {counted.isPending ? (
-          t.resend.counting
-        ) : (
-          <p>
-            {total === 0 ? t.resend.nothing : t.resend.total(total, format.number(total))}{' '}
-            {counted.data?.has_more && t.resend.hasMore}
-          </p>
-        )}
+        {counted.isPending ? t.resend.counting : <Counted count={counted.data} />}
       </div>
       <FormProblem error={counted.error ?? start.error} />
       <Actions>
@@ -116,6 +100,46 @@ export function ResendDialog({
         <Button onClick={onClose}>{t.common.cancel}</Button>
       </Actions>
     </Dialog>
+  );
+}
+
+function Counted({ count }: { readonly count: Count | undefined }) {
+  const t = useTexts();
+  const format = useFormat();
+  const total = count?.total ?? 0;
+  return (
+    <p>
+      {total === 0 ? t.resend.nothing : t.resend.total(total, format.number(total))}{' '}
+      {count?.has_more && t.resend.hasMore}
+    </p>
+  );
+}
+
+function EndpointField({
+  endpoints,
+  value,
+  error,
+  onChange,
+}: {
+  readonly endpoints: readonly Endpoint[];
+  readonly value: string | undefined;
+  readonly error: string | null;
+  readonly onChange: (id: string) => void;
+}) {
+  const t = useTexts();
+  return (
+    <Field label={t.deliveries.endpoint} error={error}>
+      {(props) => (
+        <select {...props} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {endpoints.length > 1 && <option value={ALL}>{t.resend.allEndpoints}</option>}
+          {endpoints.map((one) => (
+            <option key={one.id} value={one.id}>
+              {nameOfEndpoint(one)}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 

@@ -25,9 +25,8 @@ export function ResultsPage() {
 
 function ResultsView({ results, readAt }: { readonly results: Results; readonly readAt: number }) {
   const t = useTexts();
-  const format = useFormat();
+  const shown = useShown();
   const { totals, dimensions, skill_gaps: gaps, members } = results;
-  const shown = (value: number | null) => (value === null ? '–' : format.number(value));
   return (
     <>
       <div className="figures">
@@ -67,42 +66,56 @@ function ResultsView({ results, readAt }: { readonly results: Results; readonly 
           ]}
         />
       </section>
-      <section className="section">
-        <h2>{t.results.single}</h2>
-        {members.length === 0 ? (
-          <p className="soft">{t.results.singleWithheld}</p>
-        ) : (
-          <Table
-            caption={t.results.single}
-            rows={members.map((member, place) => ({ ...member, place }))}
-            keyOf={({ place }) => String(place)}
-            columns={[
-              {
-                label: t.members.who,
-                kind: 'main',
-                cell: ({ place }) => t.results.person(place + 1),
-              },
-              {
-                label: t.results.sessions,
-                kind: 'number',
-                cell: ({ sessions }) => format.number(sessions),
-              },
-              {
-                label: t.results.average,
-                kind: 'number',
-                cell: ({ avg_score }) => shown(avg_score),
-              },
-              {
-                label: t.results.delta,
-                kind: 'number',
-                cell: ({ trend_delta: delta }) =>
-                  delta !== null && delta > 0 ? `+${shown(delta)}` : shown(delta),
-              },
-            ]}
-          />
-        )}
-      </section>
+      <People members={members} />
     </>
+  );
+}
+
+/** A figure, or a dash where there is none. */
+function useShown(): (value: number | null) => string {
+  const format = useFormat();
+  return (value) => (value === null ? '–' : format.number(value));
+}
+
+function People({ members }: Pick<Results, 'members'>) {
+  const t = useTexts();
+  const shown = useShown();
+  return (
+    <section className="section">
+      <h2>{t.results.single}</h2>
+      {members.length === 0 ? (
+        <p className="soft">{t.results.singleWithheld}</p>
+      ) : (
+        <Table
+          caption={t.results.single}
+          rows={members.map((member, place) => ({ ...member, place }))}
+          keyOf={({ place }) => String(place)}
+          columns={[
+            {
+              label: t.members.who,
+              kind: 'main',
+              cell: ({ place }) => t.results.person(place + 1),
+            },
+            {
+              label: t.results.sessions,
+              kind: 'number',
+              cell: ({ sessions }) => shown(sessions),
+            },
+            {
+              label: t.results.average,
+              kind: 'number',
+              cell: ({ avg_score }) => shown(avg_score),
+            },
+            {
+              label: t.results.delta,
+              kind: 'number',
+              cell: ({ trend_delta: delta }) =>
+                delta !== null && delta > 0 ? `+${shown(delta)}` : shown(delta),
+            },
+          ]}
+        />
+      )}
+    </section>
   );
 }
 
