@@ -6,6 +6,7 @@
  * active member, is this entry blocked, is this connection active) there is an id for which the
  * answer is yes in one team and no in the other, in both directions.
  */
+import { DIMENSIONS } from '../../src/core/dimensions.ts';
 import { encrypt } from '../../src/core/encryption.ts';
 import type { Database } from '../../src/db/connections/database.ts';
 import { credentialsContext } from '../../src/features/crm/connections/rules.ts';
@@ -184,6 +185,8 @@ function makeTwin(side: Side): TeamSeed {
       {
         name: 'ended',
         scopes: ['users:read'],
+        allowed_ips: [side === 'a' ? '203.0.113.1' : '203.0.113.2'],
+        expires_at: side === 'a' ? '2027-01-01T00:00:00Z' : '2027-02-01T00:00:00Z',
         revoked_at: side === 'a' ? '2026-11-01T00:00:00Z' : null,
       },
     ],
@@ -196,6 +199,8 @@ function makeTwin(side: Side): TeamSeed {
       personality_id: 'per_calm',
       industry_id: pick(['ind_saas', 'ind_public'], index, side),
       note: `note of ${side}`,
+      due_date: `2026-12-${day(index, side)}`,
+      focus_dimension: pick(DIMENSIONS, index, side),
       created_at: at(index, side),
     })),
     trainings: TWIN_IDS.training_id.map((id, index) => makeTwinTraining(side, id, index)),
@@ -203,7 +208,9 @@ function makeTwin(side: Side): TeamSeed {
       id,
       user_id: pick(people, index, side),
       title: `${id} of ${side}`,
+      persona_id: `persona of ${side}`,
       fields: { of: side },
+      external_ref: { of: side },
       private: pick([false, true, false], index, side),
       created_at: at(index, side),
     })),
@@ -224,6 +231,13 @@ function makeTwin(side: Side): TeamSeed {
       amount: `${index}.${side === 'a' ? 10 : 20}`,
       currency: 'EUR',
       owner_user_id: pick(people, index, side),
+      close_date: `2026-12-${day(index, side)}`,
+      probability: side === 'a' ? index : 50 + index,
+      pipeline_id: `pipeline of ${side}`,
+      stage_id: `stage of ${side}`,
+      industry_id: pick(['ind_saas', 'ind_public'], index, side),
+      lost_reason: `too late for ${side}`,
+      last_activity_at: at(index, side, '10:00:00'),
       synced_at: at(index, side),
     })),
     crm_objections: ids('obj', 15).map((id, index) => ({
@@ -264,7 +278,11 @@ function makeTwinTraining(side: Side, id: string, index: number) {
     finished_at: isScored ? `${date}T09:30:00.000Z` : null,
     duration_s: side === 'a' ? 100 + index : 200 + index,
     external_ref: { of: side },
+    source: `app_${side}`,
     situation_id: 'sit_cold',
+    personality_id: pick(['per_calm', 'per_tough'], index, side),
+    industry_id: pick(['ind_saas', 'ind_public'], index, side),
+    role_id: 'rol_buyer',
     evaluation: isScored ? { ...makeEvaluation(total), saved_at: `${date}T10:00:00.000Z` } : null,
   };
 }
@@ -288,6 +306,7 @@ export async function addTwinRows(
 ): Promise<void> {
   await replaceTimeOfLoading(db);
   await db.pool.query(`update api_key set id = 'key_' || name`);
+  await addWhatWorkLeaves(db);
   await db.pool.query(
     `update crm_objection
      set source = case
@@ -317,6 +336,25 @@ export async function addTwinRows(
       );
     }
   }
+}
+
+/** What requests, deliveries, synchronizations and invitations would have left in other rows. */
+async function addWhatWorkLeaves(db: Database): Promise<void> {
+  const day = `case team_id when 'team_a' then timestamptz '2026-11-16Z' else '2026-11-17Z' end`;
+  const texts = [
+    `update api_key set last_used_at = ${day} where id = 'key_ended'`,
+    `update member
+     set invited_at = ${day}, invitation_sent_at = ${day},
+       language = case team_id when 'team_a' then 'en' else 'de' end
+     where id in ('mem_7', 'mem_8')`,
+    `update crm_connection
+     set last_synced_at = ${day},
+       last_error = case team_id when 'team_a' then 'unauthorized' else 'forbidden' end,
+       failure_streak = case team_id when 'team_a' then 1 else 2 end
+     where id = 'crm_2'`,
+    `update webhook_endpoint set last_success_at = ${day}, failing_since = ${day}`,
+  ];
+  for (const text of texts) await db.pool.query(text);
 }
 
 async function addCredentials(db: Database, teamId: string, crmUrl: string): Promise<void> {
@@ -370,6 +408,9 @@ function twinRows(side: Side): Rows {
       created_at: at(index, side),
       next_try_at: waits ? '2026-11-18T13:00:00.000Z' : null,
       response_code: status === 'pending' ? null : side === 'a' ? 500 : 503,
+      response_ms: status === 'ok' ? (side === 'a' ? 11 : 22) : null,
+      response_excerpt: status === 'ok' ? `an answer to ${side}` : null,
+      error: status === 'gave_up' && index > 8 ? `timeout of ${side}` : null,
       last_attempt_at: status === 'pending' ? null : at(index, side, '11:00:00'),
     };
   });
@@ -395,6 +436,7 @@ function twinRows(side: Side): Rows {
           ended_at: at(attempt, side),
           response_code,
           response_ms: side === 'a' ? 10 : 20,
+          error: attempt === 1 ? `timeout of ${side}` : null,
         })),
       ),
     webhook_resend: TWIN_IDS.resend_id.map((id, index) => {
@@ -404,6 +446,8 @@ function twinRows(side: Side): Rows {
         endpoint_id: `whe_${index + 1}`,
         state: isRunning ? 'running' : 'done',
         since: at(1, side),
+        until: at(19, side),
+        event_type: side === 'a' ? 'training.completed' : 'member.joined',
         total: side === 'a' ? 7 : 9,
         has_more: false,
         sent: side === 'a' ? 1 : 2,
@@ -444,7 +488,7 @@ function twinRows(side: Side): Rows {
       duration_ms: side === 'a' ? 5 : 50,
       network: '203.0.113.0/24',
       error_code: pick([null, 'not_found'], index, side),
-      errors: null,
+      errors: [{ path: `field_${side}`, code: 'unknown' }],
     })),
     api_key_usage: ['key_full', 'key_second'].flatMap((key_id, index) => [
       {
@@ -453,7 +497,7 @@ function twinRows(side: Side): Rows {
         count_2xx: side === 'a' ? 5 : 50,
         count_4xx: index,
         count_429: 0,
-        count_5xx: 0,
+        count_5xx: side === 'a' ? 3 : 4,
       },
       {
         key_id,
