@@ -224,7 +224,12 @@ describe('signing out', () => {
     await api.db.pool.query('delete from spent_token');
     await signOut((await openSession(api, token)).headers);
     expect(await me(token)).toBe('unauthorized');
-    await api.db.pool.query(`update spent_token set team_id = 'team_b'`);
+    const { rows } = await api.db.pool.query('delete from spent_token returning id, expires_at');
+    const [spent] = rows as { id: string; expires_at: string }[];
+    await api.db.pool.query(
+      `insert into spent_token (team_id, id, expires_at) values ($1, $2, $3)`,
+      ['team_b', spent?.id, spent?.expires_at],
+    );
     expect(await me(token)).toBe('ok');
   });
 
