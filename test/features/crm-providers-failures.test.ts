@@ -202,3 +202,19 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     );
   });
 });
+
+test.each([
+  ['the search', 'SECONDLY', 1_000],
+  ['the account', 'TEN_SECONDLY_ROLLING', 10_000],
+])('HubSpot: the limit of %s is waited for as long as it lasts', async (_of, policyName, ms) => {
+  const crm = await startWith('hubspot');
+  const id = await connect(crm);
+  crm.intercept = (_request, response) => {
+    if (crm.pages().length !== 2) return false;
+    crm.intercept = null;
+    answer(response, 429, { status: 'error', errorType: 'RATE_LIMIT', policyName });
+    return true;
+  };
+  expect(await sync(id)).toBe('done');
+  expect(slept).toEqual([ms]);
+});

@@ -269,9 +269,8 @@ async function withDeadline<T>(
 }
 
 function rateWaitOf(body: unknown): number {
-  const policy = String(body);
-  const isSearch = /secondly/i.test(policy) && !/ten_secondly/i.test(policy);
-  return isSearch ? SEARCH_RATE_WINDOW_MS : RATE_WINDOW_MS;
+  const { policyName } = (body ?? {}) as { readonly policyName?: unknown };
+  return policyName === 'SECONDLY' ? SEARCH_RATE_WINDOW_MS : RATE_WINDOW_MS;
 }
 
 /** Whatever is not a `ProviderError` yet comes from a body of another shape than documented. */
