@@ -188,6 +188,28 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
+  test('is neither a short limit that comes again and again: it postpones the run, too', async () => {
+    const crm = await startWith(name);
+    const id = await connect(crm);
+    crm.intercept = (_request, response) => {
+      if (crm.pages().length < 2) return false;
+      answer(response, 429, { message: 'limit' }, { 'retry-after': '3' });
+      return true;
+    };
+    const sleep = async (ms: number): Promise<void> => {
+      slept.push(ms);
+      // A run that has no end must fail here, not hang.
+      if (slept.length > 20) crm.intercept = null;
+    };
+    expect(await sync(id, { sleep })).toBe('yielded');
+    expect(slept).toEqual([3000, 3000, 3000, 3000, 3000]);
+    expect(await events()).toEqual([]);
+    crm.intercept = null;
+    clock.advance(3_000);
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+  });
+
   test("a limit at the first call is a failure, which respects the CRM's Retry-After", async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
