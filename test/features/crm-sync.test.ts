@@ -86,6 +86,44 @@ describe('one at a time', () => {
     expect(new Set(open)).toEqual(new Set([0]));
   });
 
+  test('removes a deleted deal with all of its objections, of which it may have many', async () => {
+    const crm = await startWith('hubspot');
+    const id = await connect(crm);
+    await sync(id);
+    await api().db.pool.query(
+      `insert into crm_objection
+         (team_id, id, deal_id, connection_id, category, text, lang, created_at, source, synced_at)
+       select team_id, 'obj_' || n, id, connection_id, 'price', 'x', 'en', $2, 'note:' || n, $2
+       from crm_deal, generate_series(1, 2500) n
+       where connection_id = $1 and external_id = '3'`,
+      [id, NOW],
+    );
+    crm.put({ id: 3, modified: ago(-5), deleted: true });
+    expect(await syncLater(id)).toBe('done');
+    expect(await stored(id)).toEqual(expected(crm));
+    expect((await api().db.pool.query('select from crm_objection')).rowCount).toBe(0);
+  });
+
+  test('a page that has a deal twice counts by the later one, also if that was deleted', async () => {
+    const crm = await startWith('pipedrive', []);
+    const id = await connect(crm);
+    const deal = (fields: object) => ({ status: 'open', is_deleted: false, ...fields });
+    crm.intercept = (_request, response) => {
+      if (crm.pages().length !== 1) return false;
+      crm.intercept = null;
+      const data = [
+        deal({ id: 1, title: 'Before' }),
+        deal({ id: 2, title: 'Before it was deleted' }),
+        deal({ id: 1, title: 'After' }),
+        deal({ id: 2, status: 'deleted', is_deleted: true }),
+      ];
+      answer(response, 200, { success: true, data, additional_data: { next_cursor: null } });
+      return true;
+    };
+    expect(await sync(id)).toBe('done');
+    expect(await stored(id)).toMatchObject([{ id: 1, title: 'After' }]);
+  });
+
   test('what is asked for during a run follows it once, and reads what it has passed', async () => {
     const crm = await startWith('hubspot');
     const id = await connect(crm);
