@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { openConnection, requestBytes } from '../contract/raw-http.ts';
 import { startTestApi, type TestApi, type TestApiOptions } from '../support/api.ts';
-import { tokenOf } from '../support/app.ts';
+import { openSession, tokenOf } from '../support/app.ts';
 import { makeMember, makeSeed, makeTeam, userId } from '../support/seed.ts';
 
 const START = new Date('2026-11-02T09:00:20.000Z');
@@ -124,6 +124,21 @@ describe('the calls of a person', () => {
     const refused = await open();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '40']);
     expect(await refused.json()).toMatchObject({ code: 'rate_limited', retry_after: 40 });
+  });
+
+  test('count also when they end a session, which then goes on', async () => {
+    const clock = fixedClock(START);
+    const api = await startApi({ clock, personLimitPerMinute: 2 });
+    const { authorization = '' } = await bearer('a', 'owner');
+    const { headers } = await openSession(api, authorization.replace('Bearer ', ''));
+    const ask = (method: string) => fetch(`${api.url}/trpc-session`, { method, headers });
+    expect((await ask('GET')).status).toBe(200);
+    const refused = await ask('DELETE');
+    expect([refused.status, refused.headers.getSetCookie()]).toEqual([429, []]);
+    clock.advance(40_000);
+    expect((await ask('GET')).status).toBe(200);
+    expect((await ask('DELETE')).status).toBe(204);
+    expect((await ask('GET')).status).toBe(401);
   });
 
   test('of a minute that has just ended count in the newer one', async () => {
