@@ -17,9 +17,10 @@ const logged: Record<string, string>[] = [];
 /** A process after a rotation of APP_SECRET, and one with a secret that is not ours. */
 let rotated: TestApi;
 let foreign: TestApi;
-/** The API's clock, in milliseconds ahead of the time. */
+/** The API's clock, in milliseconds ahead of the time, or standing still. */
 let ahead = 0;
-const clock = { now: () => new Date(Date.now() + ahead), override: () => null };
+let stoppedAt: Date | null = null;
+const clock = { now: () => stoppedAt ?? new Date(Date.now() + ahead), override: () => null };
 
 beforeAll(async () => {
   const database = await createTestDatabase();
@@ -38,6 +39,7 @@ beforeAll(async () => {
 beforeEach(() => {
   logged.length = 0;
   ahead = 0;
+  stoppedAt = null;
 });
 
 const ownerToken = (lifetimeS = 900, team = 'a') =>
@@ -115,11 +117,11 @@ describe('a token for a link', () => {
     const now = Math.floor(Date.now() / 1000);
     const after = async (s: number) => {
       const token = await linkToken({ iat: now, exp: now + 60 });
-      ahead = now * 1000 + s * 1000 - Date.now();
+      stoppedAt = new Date(now * 1000 + s * 1000);
       return sessionStatus((await followLink(api, token)).cookie);
     };
     expect(await after(-4.5)).toBe(200);
-    expect(await after(57)).toBe(200);
+    expect(await after(59.999)).toBe(200);
     expect(await after(60)).toBe(401);
     expect(await after(64)).toBe(401);
   });
