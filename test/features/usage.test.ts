@@ -276,6 +276,29 @@ describe('the counter', () => {
     expect(await lastUse()).toBe('2040-11-09T09:53:00.000Z');
   });
 
+  test('stores the last use of a key also if the write of an earlier one has failed', async () => {
+    const at = fixedClock(new Date('2041-03-01T10:00:30Z'));
+    const id = keyId('a', 'assignments:read');
+    const gate = Promise.withResolvers<void>();
+    const failed = Promise.withResolvers<void>();
+    const { db, writes } = watchedDb(async (send) => {
+      if (writes.begun > 1) return send();
+      await gate.promise;
+      throw new Error('the database went away');
+    });
+    const counter = startUsageCounter({ db, clock: at, onError: () => failed.resolve() });
+    counter.count('team_a', id, 200);
+    tick();
+    await until(() => writes.begun === 1);
+    at.advance(60_000);
+    counter.count('team_a', id, 200);
+    gate.resolve();
+    await failed.promise;
+    await counter.stop();
+    const { last_used_at } = await app.admin.apiKeys.get.query({ key_id: id });
+    expect(last_used_at).toBe('2041-03-01T10:01:00.000Z');
+  });
+
   test.each(['succeeds', 'fails'])(
     'counts requests during a write that %s exactly once',
     async (how) => {
