@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { fingerprintOf } from '../../src/http/api/idempotency.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { endWaiting, holdLock, untilWaiting } from '../support/locks.ts';
+import { endWaiting, holdLock, lockWhole, untilWaiting } from '../support/locks.ts';
 import { makeSeed, makeTeam } from '../support/seed.ts';
 
 const START = new Date('2026-11-02T09:00:00.000Z');
@@ -386,6 +386,25 @@ describe('a replay', () => {
     expect((await api.call(api.key('team_b'), 'GET', '/webhook-endpoints')).body).toEqual({
       data: [],
     });
+  });
+
+  test('shows no secret that an endpoint gets while it is deleted', async () => {
+    const key = api.key('team_c');
+    const body = { url: 'https://198.51.100.1/hook', events: ['member.joined'] };
+    const made = await api.call(key, 'POST', '/webhook-endpoints', { body });
+    const { id } = made.body as { id: string };
+    const rotate = repeatable('c', `/webhook-endpoints/${id}/rotate-secret`, { grace_s: 60 });
+    const release = await holdLock(api, lockWhole('audit_log'));
+    const rotated = rotate();
+    await untilWaiting(api, 1);
+    const removed = api.call(key, 'DELETE', `/webhook-endpoints/${id}`);
+    await untilWaiting(api, 2);
+    await release();
+    expect((await rotated).body).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
+    expect((await removed).status).toBe(200);
+    const again = await rotate();
+    expect(again).toMatchObject({ status: 200, headers: { 'idempotency-replayed': 'true' } });
+    expect(again.body).not.toHaveProperty('secret');
   });
 
   test('shows no email of an invitation that ended, and invites nobody again', async () => {
