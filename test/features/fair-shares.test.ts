@@ -1,9 +1,10 @@
 // What a caller hears when the team asks for more than its share of the database, and what becomes
 // of the work of callers who hang up.
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { BASE_PATH } from '../../src/http/api/exchange.ts';
+import { openConnection, requestBytes } from '../contract/raw-http.ts';
 import { startTestApi, type ApiResponse, type TestApi } from '../support/api.ts';
-import { tokenOf } from '../support/app.ts';
+import { appAsPlatform, codeOf, tokenOf } from '../support/app.ts';
 import { holdLock, untilNoneWaits, untilWaiting } from '../support/locks.ts';
 import { until } from '../support/until.ts';
 import { makeSeed, makeTeam, memberId, userId } from '../support/seed.ts';
@@ -67,6 +68,54 @@ describe('a team with more writes at once than its share', () => {
     await Promise.all(many);
     // A hundred at once, and one every ten milliseconds from then on.
     expect(refusedAfterMs[199]).toBeGreaterThan(950);
+  });
+});
+
+describe('a service of the host application', () => {
+  test('works in the share of the team that it names', async () => {
+    const { platform } = await appAsPlatform(api);
+    const accept = (team: string) =>
+      codeOf(
+        platform.members.accept.mutate({
+          team_id: `team_${team}`,
+          user_id: userId(team, 'member'),
+          member_id: memberId(team, 'member'),
+        }),
+      );
+    const release = await holdLock(api, LOCK_TEAM);
+    const waiting = Array.from({ length: SHARE }, () => accept('a'));
+    await untilWaiting(api, SHARE);
+    expect(await accept('b')).toBe('ok');
+    await release();
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => 'ok'));
+  });
+});
+
+describe('the large bodies of a team', () => {
+  const TRPC = '/trpc/v1.cases.create';
+  const LARGE = Buffer.from(JSON.stringify('x'.repeat(1_000_000)));
+  /** Sends a body without its last byte. Resolves with the status of the answer. */
+  const stall = async (path: string, token: string): Promise<number> => {
+    const connection = openConnection(api.port);
+    onTestFinished(connection.close);
+    const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
+    const length = `Content-Length: ${LARGE.length}`;
+    const head = requestBytes(`POST ${path} HTTP/1.1`, [...lines, length], LARGE.subarray(0, -1));
+    connection.send(head);
+    return (await connection.answer()).status;
+  };
+  const person = (name: string) =>
+    tokenOf({ kind: 'user', userId: userId('a', name), teamId: 'team_a' });
+
+  // While one of them has no room, those that hold it are refused for being slow.
+  test('share the room for them, whoever sends them and by which API', async () => {
+    const people = await Promise.all(['owner', 'admin', 'member'].map(person));
+    const keys = [api.key('team_a'), api.key('team_a', 'cases:write')];
+    const statuses = [
+      ...people.map((token) => stall(TRPC, token)),
+      ...keys.map((token) => stall(`${BASE_PATH}/cases`, token)),
+    ];
+    expect(await Promise.race(statuses)).toBe(503);
   });
 });
 
