@@ -153,9 +153,9 @@ export async function resendInvitation(
 }
 
 /**
- * Ends an invited membership and revokes its open assignments. Opens a transaction. Emits
- * `member.removed`. Throws `not_found`, `insufficient_scope`, and `validation_error` (field
- * `member_id`) unless the member is invited.
+ * Ends an invited membership and revokes its open assignments, for an admin. Opens a transaction.
+ * Emits `member.removed`. Throws `not_found`, and `validation_error` (field `member_id`) unless the
+ * member is invited.
  */
 export async function withdrawInvitation(
   db: Db,
@@ -167,7 +167,6 @@ export async function withdrawInvitation(
     const target = await store.findTarget(tx, context.teamId, memberId);
     if (!target) throw unknownId('member_id');
     rules.requireInvited(target);
-    if (target.role === 'admin') rules.requireMayChangeAdmins(context.actor);
     endMembership(tx, context, target, 'member.invitation_withdrawn');
   });
 }
