@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { auditOfUsers } from '../support/audit.ts';
+import { untilWaiting } from '../support/locks.ts';
 import { problemOf } from '../support/problems.ts';
 import { CATALOG, makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
@@ -243,6 +244,22 @@ describe('release', () => {
       expect(await release.get.query({})).toEqual(before);
     },
   );
+});
+
+test('an entry that is being deleted is not released, and the refusal names it', async () => {
+  const { release } = (await as('matrix', 'admin')).admin.team;
+  await api.db.pool.query(`insert into catalog_entry (id, kind) values ('sit_brief', 'situation')`);
+  const deleting = await api.db.pool.connect();
+  await deleting.query(`begin; delete from catalog_entry where id = 'sit_brief'`);
+  const refused = problemOf(release.set.mutate({ released: ['sit_cold', 'sit_brief'] }));
+  await untilWaiting(api, 1);
+  await deleting.query('commit');
+  deleting.release();
+  expect(await refused).toMatchObject({
+    code: 'validation_error',
+    detail: 'Unknown catalog entry: sit_brief',
+  });
+  expect(await release.get.query({})).toEqual({ released: 'all' });
 });
 
 test('withdrawing one entry leaves the others released', async () => {
