@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../support/app.ts';
+import { lockWhole, untilWaiting } from '../support/locks.ts';
 import {
   api,
   describeEvaluation,
@@ -142,6 +143,22 @@ describe('saving an evaluation', () => {
       score: { total: 1, spread: null, dimensions: { charm: 1 } },
     };
     expect(await codeOf(platform.evaluations.save.mutate(wrong as never))).toBe('validation_error');
+  });
+
+  test('is not_found for a training that begins meanwhile: it is not locked', async () => {
+    const beginning = await api.db.pool.connect();
+    await beginning.query(`
+      begin;
+      ${lockWhole('assignment')};
+      insert into training (team_id, id, user_id, status, created_at)
+      values ('team_race', 'trn_begins', '${userId('race', 'member')}', 'started', now())`);
+    const saved = codeOf(save('race', 'trn_begins', 5));
+    await untilWaiting(api, 1);
+    await beginning.query('commit');
+    beginning.release();
+    expect(await saved).toBe('not_found');
+    await expectTrueRollups('team_race');
+    await api.db.pool.query(`delete from training where id = 'trn_begins'`);
   });
 
   test('raises an event with person and score only if member details are on', async () => {
