@@ -185,6 +185,32 @@ describe('GET /trainings, while trainings come and go', () => {
   });
 });
 
+// That is about as many as a list reads in its own order.
+test('trainings and evaluations are found behind a thousand of somebody who left', async () => {
+  const api = await startWithTeamA({
+    members: [makeMember('a', 'gone', { status: 'ended' })],
+    trainings: [makeTraining('a', 'trn_1', { user_id: MEMBER })],
+  });
+  let hidden = 0;
+  for (const count of [999, 1000, 1001]) {
+    await api.db.pool.query(
+      `with added as (
+         insert into training (team_id, id, user_id, status, created_at)
+         select 'team_a', 'trn_gone_' || n, $1, 'scored', now() + n * interval '1 second'
+         from generate_series($2::int, $3::int) n
+         returning *
+       )
+       insert into evaluation (team_id, training_id, user_id, saved_at, stored_at)
+       select team_id, id, user_id, created_at, created_at
+       from added`,
+      [userId('a', 'gone'), hidden + 1, count],
+    );
+    hidden = count;
+    for (const path of ['/trainings', '/evaluations'])
+      expect(idsOf(await readPage(api, path))).toEqual(['trn_1']);
+  }
+});
+
 describe('a person who left and came back', () => {
   test('has their trainings and evaluations shown, those from before too', async () => {
     const former = makeMember('a', 'former', { user_id: MEMBER, status: 'ended' });
