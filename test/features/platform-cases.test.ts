@@ -5,8 +5,8 @@ import { holdLock, untilWaiting } from '../support/locks.ts';
 import { api, platform, usePlatform } from '../support/platform.ts';
 import { makeMember, makeTeam, userId } from '../support/seed.ts';
 
-const left = makeMember('a', 'left', { status: 'ended' });
-usePlatform([makeTeam('a', { members: [left] }), makeTeam('b')], 'cases');
+const members = [makeMember('a', 'left', { status: 'ended' }), makeMember('a', 'leaves')];
+usePlatform([makeTeam('a', { members }), makeTeam('b')], 'cases');
 
 const ACTOR = { actor_kind: 'platform', actor_id: 'cases' };
 const a = (id: string, fields: object = {}) => ({ team_id: 'team_a', case_id: id, ...fields });
@@ -67,6 +67,16 @@ describe('cases of a member', () => {
         details: { user_id: userId('a', 'member'), private: false },
       },
     ]);
+  });
+
+  test('a repeated creation returns the case also when its person has left meanwhile', async () => {
+    const fields = { user_id: userId('a', 'leaves') };
+    const made = await create('cas_left', fields);
+    await api.db.pool.query(`update member set status = 'ended' where user_id = $1`, [
+      fields.user_id,
+    ]);
+    expect(await create('cas_left', fields)).toEqual(made);
+    expect(await codeOf(create('cas_later', fields))).toBe('not_found');
   });
 
   test('a change to the same values logs nothing; a removed case is gone', async () => {
