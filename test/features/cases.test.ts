@@ -176,6 +176,19 @@ describe('GET, PATCH and DELETE /cases/{case_id}', () => {
     ]);
   });
 
+  test.each(['fields', 'external_ref'])('PATCH 200: the new %s are measured', async (name) => {
+    const id = await newCase({ fields: { a: 1 }, external_ref: { x: 1 } });
+    await call('PATCH', `/cases/${id}`, { [name]: { long: 'x'.repeat(1000) } });
+    const { rows } = await api.db.pool.query(
+      `select json_bytes, octet_length(fields::text) + octet_length(external_ref::text) as bytes
+       from training_case
+       where id = $1`,
+      [id],
+    );
+    // The end of a page depends on it.
+    expect(rows).toEqual([{ json_bytes: rows[0].bytes, bytes: expect.any(Number) }]);
+  });
+
   test('PATCH 200: an empty body changes nothing and logs nothing', async () => {
     const id = await newCase({ title: 'Same' });
     expect(await call('PATCH', `/cases/${id}`, {})).toMatchObject({
