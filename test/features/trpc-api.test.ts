@@ -280,9 +280,9 @@ describe('the session of somebody who comes by a link', () => {
     );
     expect(await toOf('https://api.example.com/base/admin/keys')).toBe('/base/admin/keys');
     for (const back of [
-      'https://evil.example/base/admin',
-      '//evil.example/base/admin',
-      String.raw`\\evil.example/base/admin`,
+      'https://evil.example/base/admin/keys',
+      '//evil.example/base/admin/keys',
+      String.raw`\\evil.example/base/admin/keys`,
       '/base/admin/../docs',
       '/base/administration',
       '/docs',
