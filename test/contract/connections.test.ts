@@ -122,6 +122,17 @@ test('after a 401 the body is skipped and the connection serves the next request
   connection.close();
 });
 
+test('after a 401 a large body is not skipped: the connection closes', async () => {
+  const large = ['Content-Length: 20000', 'Transfer-Encoding: chunked'];
+  for (const length of large) {
+    const connection = openConnection(api.port);
+    connection.send(requestBytes(`POST ${BASE_PATH}/users HTTP/1.1`, [JSON_TYPE, length]));
+    const { status, headers } = await connection.answer();
+    expect([status, headers['connection']]).toEqual([401, 'close']);
+    expect(await connection.ended()).toBe('');
+  }
+});
+
 test('after bytes that are not HTTP, the response says that the connection closes', async () => {
   const large = requestBytes(`GET ${BASE_PATH}/me HTTP/1.1`, [`X-Large: ${'x'.repeat(20_000)}`]);
   for (const [bytes, status] of [['hello\r\n\r\n', 400] as const, [large, 431] as const]) {
