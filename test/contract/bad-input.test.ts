@@ -236,6 +236,8 @@ describe.each(BODY_ENDPOINTS)('the body of $method $path', (endpoint) => {
       });
       expect(answer, encoding).toMatchObject({ status: 415, body: { code: 'bad_request' } });
     }
+    const headers = { 'content-encoding': 'Identity' };
+    expect((await send(endpoint, { rawBody: '[]', headers })).status).toBe(422);
   });
 
   it('must not be larger than 1 MiB, with or without a Content-Length', async () => {
