@@ -54,13 +54,15 @@ describe('the invitation mail', () => {
     const mail = await startMailServer(async () => {
       attempts += 1;
       return attempts === 1
-        ? Object.assign(new Error('try again later'), { responseCode: 451 })
+        ? Object.assign(new Error('again@a.test is busy, try again later'), { responseCode: 451 })
         : undefined;
     });
     const worker = await startWorkerProcess(api.databaseUrl, { SMTP_URL: mail.url });
     await invite(api, { email: 'again@a.test' });
     await until(() => mail.received.length === 1);
     expect(attempts).toBe(2);
+    expect(worker.output()).toContain('did not take it: EMESSAGE 451');
+    expect(worker.output()).not.toContain('@a.test');
     await worker.kill('SIGTERM');
   });
 
