@@ -214,6 +214,21 @@ describe('a repetition', () => {
     expect(sent).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it('ends with the signal of the caller, also in the last attempt', async () => {
+    const ended = new AbortController();
+    const { client } = clientOf([], {
+      maxRetries: 0,
+      fetch: ({ signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(HUNG_UP));
+        }),
+    });
+    const call = client.me.get({}, { signal: ended.signal }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(1_000);
+    ended.abort(new Error('enough'));
+    expect(await call).toEqual(new Error('enough'));
+  });
 });
 
 describe('a list', () => {
