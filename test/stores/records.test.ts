@@ -154,6 +154,15 @@ describe('deleteOld', () => {
       expect(await twins.changes(removeMeanwhile)).toEqual({});
     });
 
+    test('releases one that is kept once its own team has no delivery of it', async () => {
+      await run(`update event set kept_for_deliveries = true`);
+      await deleteDelivery();
+      const removed = ['evt_1', 'evt_2'].map((event_id) => ({ team_id: 'team_a', event_id }));
+      expect(await twins.changesIn((tx) => releaseKeptEvents(tx, removed))).toEqual({
+        event: ['team_a evt_1: kept_for_deliveries true → false'],
+      });
+    });
+
     test('locks those that are kept before it looks whether deliveries are left', async () => {
       await run(`update event set kept_for_deliveries = id <> 'evt_3'`);
       const removed = ['evt_2', 'evt_3', 'evt_1', 'evt_2'].map((event_id) => ({

@@ -71,6 +71,14 @@ describe.each(STATUSES)('findWaiting of %s deliveries', (status) => {
     expect(refsOf(second.due)).toEqual(['team_a whe_4', 'team_b whe_1']);
   });
 
+  test('goes on behind the last one that it has looked at, whatever it passes over', async () => {
+    await wait('12:00:01', 'team_a whd_1');
+    await wait('12:00:00', 'team_a whd_2', 'team_a whd_4');
+    const first = await find(waiting.FIRST_ENDPOINT, 2);
+    expect(refsOf(first.due)).toEqual(['team_a whe_2']);
+    expect(refsOf((await find(first.next, 2)).due)).toEqual(['team_a whe_4']);
+  });
+
   test('goes on behind one that is not active, too', async () => {
     await wait('12:00:00', 'team_a whd_3', 'team_a whd_4');
     const { due: found, next } = await find(waiting.FIRST_ENDPOINT, 1);
