@@ -60,13 +60,13 @@ async function lockJob(poolId: string): Promise<string> {
   return rows[0].id;
 }
 
-/** Starts a pool that works on one job only. */
-async function startPool(id: string): Promise<Pool> {
+/** Starts a pool that works on one job only. Its lock is in the database at `databaseUrl`. */
+async function startPool(id: string, databaseUrl = database.url): Promise<Pool> {
   const inHand = await lockJob(id);
   const pool: Omit<Pool, 'locks'> = { polls: 0, released: [], forgotten: [], errors: [] };
   const locks = await keepJobLocks({
     db,
-    databaseUrl: database.url,
+    databaseUrl,
     poolId: id,
     isInHand: (jobId) => {
       if (jobId === inHand) started.polls += 1;
@@ -128,6 +128,18 @@ describe('the jobs of a pool that has ended', () => {
     expect(await isLocked(job)).toBe(false);
     await poll(5);
     expect(pool.released).toEqual(['gone']);
+  });
+
+  // After a failover, the session of the lock may still be at the former primary.
+  test('are not taken from a pool by itself, if the database does not know its lock', async () => {
+    const elsewhere = await createTestDatabase();
+    onTestFinished(() => elsewhere.drop());
+    const pool = await startPool('apart', elsewhere.url);
+    await poll(6);
+    expect(pool.released).toEqual([]);
+    expect(new Set(pool.errors.map(String))).toEqual(
+      new Set(['Error: the lock of the job runner is at another node than the database']),
+    );
   });
 
   test('are left alone if its lock was missing in one poll only', async () => {
