@@ -1,7 +1,7 @@
 // How workers learn of changes: after the commit, many at once, and never within a transaction.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -307,6 +307,23 @@ describe('the job intake', () => {
     await change(withJob());
     await movePendingJobs(db);
     await until(async () => heard.includes('jobs:insert'));
+  });
+
+  test('moves all jobs at one wake-up, however many there are', async () => {
+    await client.query(
+      `insert into pending_job (team_id, id, task, payload)
+       select 'team_a', 'job_' || n, 'send_invitation', '{"teamId":"team_a"}'
+       from generate_series(1, 1001) n`,
+    );
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const intake = startJobIntake(db, { onError: () => undefined, onRefused: () => undefined });
+    try {
+      await until(async () => (await countOf('pending_job')) === 0);
+    } finally {
+      await intake.stop();
+      vi.useRealTimers();
+    }
+    expect(await jobs()).toHaveLength(1001);
   });
 
   test('finds jobs without a wake-up', async () => {
