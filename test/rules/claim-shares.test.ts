@@ -79,6 +79,17 @@ describe('the share of an endpoint', () => {
     expect(queues.takeShares('pending').map(({ room }) => room)).toEqual([1, 1, 1, 1]);
   });
 
+  test.each([
+    ['nothing else', 40],
+    ['pending', 20],
+    ['retrying', 20],
+  ] as const)('of many requested attempts, while %s waits, is one of %i', (other, expected) => {
+    const queues = createEndpointQueues(TEN_SLOTS);
+    for (let n = 0; n < 60; n += 1) queues.setMore(queues.queueOf('team_a', `e${n}`), 'requested');
+    if (other !== 'nothing else') queues.setMore(queues.queueOf('team_a', 'other'), other);
+    expect(queues.takeShares('requested')).toHaveLength(expected);
+  });
+
   test('counts what is in flight and what waits', () => {
     const queues = createEndpointQueues(TEN_SLOTS);
     const queue = warm(queues, 'a');
