@@ -311,7 +311,7 @@ describe('a session of the secret of before', () => {
     expect(await knock(api, 'GET /trpc-session', { headers })).toBe(CLOSED);
   });
 
-  test('keeps its CSRF token until that secret is gone, and gets that of now meanwhile', async () => {
+  test('keeps its CSRF token until that secret is gone; a new one has that of now', async () => {
     const { authorization = '' } = await bearerOf('a');
     const openOn = async (on: TestApi | undefined): Promise<Headers> =>
       (await openSession(on ?? api, authorization.replace('Bearer ', ''))).headers;

@@ -188,7 +188,7 @@ describe.each(PROVIDER_NAMES)('%s: a failure', (name) => {
     expect(await stored(id)).toEqual(expected(crm));
   });
 
-  test('is neither a short limit that comes again and again: it postpones the run, too', async () => {
+  test('is no short limit that comes again and again either: it postpones the run', async () => {
     const crm = await startWith(name);
     const id = await connect(crm);
     crm.intercept = (_request, response) => {

@@ -104,7 +104,7 @@ describe('one at a time', () => {
     expect((await api().db.pool.query('select from crm_objection')).rowCount).toBe(0);
   });
 
-  test('a page that has a deal twice counts by the later one, also if that was deleted', async () => {
+  test('of a deal that a page has twice the later one counts, also if it was deleted', async () => {
     const crm = await startWith('pipedrive', []);
     const id = await connect(crm);
     const deal = (fields: object) => ({ status: 'open', is_deleted: false, ...fields });

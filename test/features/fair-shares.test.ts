@@ -97,7 +97,7 @@ describe('the large bodies of a team', () => {
   /** Sends a body without its last byte. Resolves with the status of the answer. */
   const stall = async (path: string, token: string): Promise<number> => {
     const connection = openConnection(api.port);
-    onTestFinished(connection.close);
+    onTestFinished(() => connection.close());
     const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/json'];
     const length = `Content-Length: ${LARGE.length}`;
     const head = requestBytes(`POST ${path} HTTP/1.1`, [...lines, length], LARGE.subarray(0, -1));
