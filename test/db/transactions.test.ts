@@ -137,6 +137,22 @@ test('what its work does not wait for is inside of it, or refused', async () => 
   expect(outside).toMatchObject({ status: 'rejected' });
 });
 
+test('sends nothing more as soon as its caller has hung up', async () => {
+  const caller = new AbortController();
+  const refused = expect.objectContaining({ code: 'unavailable' });
+  const late: unknown[] = [];
+  const failed = db.forCaller({ share: null, signal: caller.signal }).transaction(async (tx) => {
+    await tx.query(READ, []);
+    caller.abort();
+    for (const write of [BY_STATEMENT, BY_PRISMA])
+      late.push(await write(tx).catch((error: unknown) => error));
+    throw new Error('too late');
+  });
+  await expect(failed).rejects.toEqual(refused);
+  expect(late).toEqual([refused, refused]);
+  expect(await written()).toEqual([]);
+});
+
 test('keeps its connection if it fails before BEGIN is answered', async () => {
   const pid = () => db.transaction((tx) => tx.queryFirst(PID, []));
   const before = await pid();

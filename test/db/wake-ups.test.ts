@@ -1,7 +1,16 @@
 // How workers learn of changes: after the commit, many at once, and never within a transaction.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { systemClock } from '../../src/core/clock.ts';
 import { privacyOf } from '../../src/core/privacy.ts';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
@@ -10,6 +19,7 @@ import { ONLY_EVENTS, WAKE_UP_CHANNELS } from '../../src/db/connections/wake-ups
 import { movePendingJobs, startJobIntake } from '../../src/db/jobs/job-intake.ts';
 import { record, type ChangeRecord } from '../../src/db/outbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { countWaiting, holdLock, untilWaiting } from '../support/locks.ts';
 import { startPostgresProxy, type PostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/until.ts';
 import { TEST_WIRE } from '../support/wire.ts';
@@ -64,8 +74,12 @@ const withJob = (key?: string, n = 0): ChangeRecord => ({
   ],
 });
 
-const change = (what: ChangeRecord, work = async (): Promise<void> => undefined): Promise<void> =>
-  db.transaction(async (tx) => {
+const change = (
+  what: ChangeRecord,
+  work = async (): Promise<void> => undefined,
+  by = db,
+): Promise<void> =>
+  by.transaction(async (tx) => {
     const context = {
       teamId: 'team_a',
       actor: { kind: 'platform', id: 'test' },
@@ -139,6 +153,24 @@ describe('a wake-up', () => {
       });
     }
     client.off('notification', look);
+  });
+
+  test('keeps its connection until it is out, and nobody else waits for it', async () => {
+    const proxy = await startPostgresProxy(database.url);
+    onTestFinished(() => proxy.stop());
+    proxy.prepareInstead(
+      'wakeUps.notify',
+      'select 1 from pg_advisory_xact_lock(7) where $1::text[] <> $2::text[]',
+    );
+    const release = await holdLock({ databaseUrl: database.url }, 'select pg_advisory_lock(7)');
+    const url = proxy.url;
+    const apart = openDatabase({ wire: TEST_WIRE, url, poolMax: 2, onError: () => undefined });
+    await change(EVENT, undefined, apart);
+    await untilWaiting({ db }, 1, '%pg_advisory_xact_lock(7)%');
+    await change(EVENT, undefined, apart);
+    expect(await countWaiting(db, '%pg_advisory_xact_lock(7)%')).toBe(1);
+    await release();
+    await apart.close();
   });
 
   test('is one for many commits, and the last commit has one too', async () => {
