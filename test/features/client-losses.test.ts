@@ -29,7 +29,11 @@ beforeAll(async () => {
     title: 'A case',
   }));
   api = await startTestApi({
-    seed: makeSeed([makeTeam('lost', { members: leavers, cases }), makeTeam('heard')]),
+    seed: makeSeed([
+      makeTeam('lost', { members: leavers, cases }),
+      makeTeam('heard'),
+      makeTeam('again'),
+    ]),
   });
   receiver = await startReceiver();
   return () => receiver.stop();
@@ -231,12 +235,12 @@ const optionsFor = (command: Options['command'], proxy: LossyProxy, path: string
   since: new Date(Date.now() - 3_600_000),
 });
 
-const store = (id: string): Promise<unknown> =>
+const store = (id: string, teamId = 'team_heard', ageS = 60): Promise<unknown> =>
   api.db.pool.query(
     `insert into event (team_id, id, type, data, created_at)
-     values ('team_heard', $1, 'member.joined', '{}', now() - interval '1 minute')
+     values ($1, $2, 'member.joined', '{}', now() - $3 * interval '1 second')
      on conflict do nothing`,
-    [id],
+    [teamId, id, ageS],
   );
 
 /** The command would look for longer than a test lasts. What is too late is tested by `ask`. */
@@ -269,6 +273,28 @@ describe('the command', { concurrent: true }, () => {
       expect.stringContaining(' member.joined evt_heard -> 200 in '),
     ];
     expect(seen).toEqual(same(OF_COMMANDS, () => ({ thrown: null, lines, posted: 1 })));
+  });
+
+  test('listen posts no event again while it asks for its time', async () => {
+    const proxy = await startLossyProxy(api.url);
+    const ended = new AbortController();
+    const lines: string[] = [];
+    const terminal = { print: (line: string) => lines.push(line), signal: ended.signal };
+    const options = { ...optionsFor('listen', proxy, '/once'), apiKey: api.key('team_again') };
+    await store('evt_first', 'team_again', 120);
+    const done = listen(options, SECRET, terminal);
+    await until(() => lines.length === 1);
+    // Each look begins a minute before the newest known event, so all of them have both.
+    await store('evt_second', 'team_again', 61);
+    await until(() => lines.length === 2);
+    const looks = proxy.requests.length;
+    await until(() => proxy.requests.length === looks + 3);
+    ended.abort();
+    await done;
+    expect(lines).toEqual([
+      expect.stringContaining(' evt_first -> 200 in '),
+      expect.stringContaining(' evt_second -> 200 in '),
+    ]);
   });
 
   test('trigger says it and ends', async () => {

@@ -44,7 +44,10 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
   const server = createServer((request, response) => {
     const { method = '', url: path = '', headers } = request;
     requests.push({ method, path, key: headers['idempotency-key'] });
-    void answer({ request, response, target, loss: losses.shift() ?? null });
+    // Without an answer of the server there is none of the proxy.
+    answer({ request, response, target, loss: losses.shift() ?? null }).catch(() =>
+      request.socket.resetAndDestroy(),
+    );
   });
   const listen = async (port: number): Promise<number> => {
     server.listen(port, '127.0.0.1');
