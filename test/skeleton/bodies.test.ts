@@ -1,6 +1,6 @@
 // How many large bodies are read at once, and whose.
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ProblemError } from '../../src/core/problem.ts';
@@ -16,8 +16,11 @@ const MIDDLE = Buffer.from(JSON.stringify('x'.repeat(18_000)));
 const SMALL = Buffer.from('"twenty bytes long"');
 const LARGE = Buffer.from(JSON.stringify('x'.repeat(BODY_MAX_BYTES - 2)));
 
-/** A server that reads bodies. Requests name their owner and themselves: `/<owner>/<name>`. */
-async function serve() {
+/**
+ * A server that reads bodies after `ready`. Requests name their owner and themselves:
+ * `/<owner>/<name>`.
+ */
+async function serve(ready?: (request: IncomingMessage) => Promise<unknown>) {
   const clock = { ms: 1_000_000 };
   const { readText } = createBodies(() => clock.ms);
   const begun: string[] = [];
@@ -29,7 +32,10 @@ async function serve() {
     const [, owner = '', name = ''] = request.url?.split('/') ?? [];
     begun.push(name);
     sizes.set(name, () => request.socket.bytesRead);
-    readText(request, owner).then(
+    const reading = ready
+      ? ready(request).then(() => readText(request, owner))
+      : readText(request, owner);
+    reading.then(
       (text) => {
         read.push(name);
         response.end(String(text?.length));
@@ -105,6 +111,18 @@ test('a small body waits for nobody', async () => {
   chunked.write('0\r\n\r\n');
   await isRead('chunked');
   expect(read).toEqual(['small', 'chunked']);
+});
+
+test('a body whose connection has gone before it is read is refused', async () => {
+  const closed = (request: IncomingMessage): Promise<unknown> => {
+    request.on('error', () => undefined);
+    return new Promise((done) => request.on('close', done));
+  };
+  const { begin, refused, codes } = await serve(closed);
+  const socket = await begin('a', 'gone', { body: SMALL, size: 1 });
+  socket.destroy();
+  await vi.waitUntil(() => refused.includes('gone'), WAIT);
+  expect(codes).toEqual(['bad_request']);
 });
 
 test('an announced length takes no room', async () => {
