@@ -121,30 +121,19 @@ export async function findForResend(
   return { member, limitingInvitedAt };
 }
 
-const INSERT_RESEND = statement(
-  'members.insertResend',
-  'insert into invitation_resend (team_id, id, member_id, sent_at) values ($1, $2, $3, $4)',
-  { because: 'pipelined' },
-);
-
-const MARK_RESENT = statement(
-  'members.markResent',
-  `update member
-   set invitation_sent_at = $3
-   where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
-);
-
 /**
  * Counts an invitation that is mailed again toward the hourly limit, and begins its validity anew.
  */
-export function insertResend(
+export async function insertResend(
   tx: Tx,
   teamId: string,
-  resend: { id: string; memberId: string; at: Date },
-): void {
-  tx.send(INSERT_RESEND, [teamId, resend.id, resend.memberId, resend.at]);
-  tx.send(MARK_RESENT, [teamId, resend.memberId, resend.at]);
+  { id, memberId, at }: { readonly id: string; readonly memberId: string; readonly at: Date },
+): Promise<void> {
+  await tx.prisma.invitationResend.createMany({ data: [{ teamId, id, memberId, sentAt: at }] });
+  await tx.prisma.member.updateMany({
+    where: { teamId, id: memberId },
+    data: { invitationSentAt: at },
+  });
 }
 
 /** What the invitation mail needs. */

@@ -143,7 +143,7 @@ export async function resendInvitation(
     const { member, limitingInvitedAt } = found;
     rules.requireInvited(member);
     rules.requireBelowInvitationLimit(limitingInvitedAt, at);
-    invitations.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
+    await invitations.insertResend(tx, teamId, { id: newId('invitationResend'), memberId, at });
     record(tx, context, {
       audit: { action: 'member.invitation_resent', targetId: memberId },
       jobs: [invitationJob(teamId, memberId)],

@@ -44,7 +44,12 @@ export async function createTeam(
       return { teamId, ownerMemberId: creation.ownerMemberId };
     }
     const memberId = owner.member_id ?? newId('member');
-    store.insertOwner(tx, teamId, { memberId, userId: owner.user_id, email: owner.email }, at);
+    await store.insertOwner(
+      tx,
+      teamId,
+      { memberId, userId: owner.user_id, email: owner.email },
+      at,
+    );
     record(tx, await readChangeContext(tx, context), {
       audit: { action: 'team.created', targetId: teamId, details: { owner_member_id: memberId } },
       events: [

@@ -3,7 +3,7 @@ import type { MemberStatus, Role } from '../../core/actor.ts';
 import type { Language } from '../../core/language.ts';
 import type { PLANS } from '../../core/plans.ts';
 import { statement, type Tx } from '../../db/client.ts';
-import { listed, parameters, selectionOf, valuesIn, type RowOf } from '../../db/rows.ts';
+import { listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { TeamStatus } from './rules.ts';
 
 const CHANGEABLE = ['name', 'plan', 'status', 'seats', 'language', 'rate_limit_per_min'] as const;
@@ -16,24 +16,20 @@ export interface TeamRow extends RowOf<'Team', 'id' | (typeof CHANGEABLE)[number
   readonly language: Language;
 }
 
-const INSERTED = ['id', ...CHANGEABLE, 'creation_hash', 'created_at'] as const;
+const CREATION = selectionOf('Team', ['id', ...CHANGEABLE, 'creation_hash', 'created_at']);
 
 /** A team to create. `creation_hash` identifies the input of the creation. */
-export type NewTeam = TeamRow & RowOf<'Team', (typeof INSERTED)[number]>;
-
-const INSERT = statement<{ id: string }>(
-  'teams.insert',
-  `insert into team (${listed(INSERTED)})
-   values (${parameters(INSERTED, 1)})
-   on conflict (id) do nothing
-   returning id`,
-);
+export type NewTeam = TeamRow & Parameters<typeof CREATION.toData>[0];
 
 /**
  * Inserts a team. Returns false if it exists. Waits for a concurrent insertion of the same team.
  */
 export async function insertTeam(tx: Tx, team: NewTeam): Promise<boolean> {
-  return (await tx.query(INSERT, valuesIn(INSERTED, team))).length > 0;
+  const { count } = await tx.prisma.team.createMany({
+    data: [CREATION.toData(team)],
+    skipDuplicates: true,
+  });
+  return count > 0;
 }
 
 /** The first member of a team. */
@@ -43,37 +39,30 @@ export interface Owner {
   readonly email: string;
 }
 
-// Person and member are one statement, because foreign keys are checked at its end.
-const INSERT_OWNER = statement(
-  'teams.insertOwner',
-  `with person as (insert into person (team_id, id) values ($1, $3))
-   insert into member (team_id, id, user_id, email, role, status, rights, joined_at, created_at)
-   values ($1, $2, $3, $4, 'owner', 'active', array['schnittstellen'], $5, $5)`,
-);
-
 /** Inserts the owner as an active member with the right `schnittstellen`. */
-export function insertOwner(
+export async function insertOwner(
   tx: Tx,
   teamId: string,
   { memberId, userId, email }: Owner,
   at: Date,
-): void {
-  tx.send(INSERT_OWNER, [teamId, memberId, userId, email, at]);
+): Promise<void> {
+  await tx.prisma.person.createMany({ data: [{ teamId, id: userId }] });
+  await tx.prisma.member.createMany({
+    data: [
+      {
+        teamId,
+        id: memberId,
+        userId,
+        email,
+        role: 'owner' satisfies Role,
+        status: 'active' satisfies MemberStatus,
+        rights: [SCHNITTSTELLEN],
+        joinedAt: at,
+        createdAt: at,
+      },
+    ],
+  });
 }
-
-const FIND_CREATION = statement<{ creation_hash: Buffer | null; owner_member_id: string | null }>(
-  'teams.findCreation',
-  `select creation_hash,
-     (
-       select m.id
-       from member m
-       where m.team_id = $1
-       order by m.created_at, m.id
-       limit 1
-     ) as owner_member_id
-   from team t
-   where t.id = $1`,
-);
 
 /**
  * What the team was created with; `hash` is null if it was created in another way. Rows of members
@@ -83,8 +72,19 @@ export async function findCreation(
   tx: Tx,
   teamId: string,
 ): Promise<{ hash: Buffer | null; ownerMemberId: string }> {
-  const [row] = await tx.query(FIND_CREATION, [teamId]);
-  return { hash: row?.creation_hash ?? null, ownerMemberId: row?.owner_member_id ?? '' };
+  const team = await tx.prisma.team.findFirst({
+    where: { id: teamId },
+    select: { creationHash: true },
+  });
+  const owner = await tx.prisma.member.findFirst({
+    where: { teamId },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    select: { id: true },
+  });
+  return {
+    hash: team?.creationHash ? Buffer.from(team.creationHash) : null,
+    ownerMemberId: owner?.id ?? '',
+  };
 }
 
 const FIND_FOR_UPDATE = statement<TeamRow>(

@@ -69,9 +69,9 @@ export async function startResends(
     const found = withCounts(facts, counts);
     if (wanted.endpointId !== null) requireStart(found);
     const startable = wanted.endpointId === null ? found.filter(hasWork) : found;
-    return startable.map((start) => {
-      const row = newResend(start, what);
-      store.insertResend(tx, teamId, row);
+    const rows = startable.map((start) => newResend(start, what));
+    await store.insertResends(tx, teamId, rows);
+    for (const row of rows) {
       const { id: resendId, endpoint_id: endpointId, since, until, event_type, total } = row;
       record(tx, context, {
         audit: {
@@ -81,8 +81,8 @@ export async function startResends(
         },
         jobs: row.state === 'done' ? [] : [jobOf({ teamId, endpointId, resendId })],
       });
-      return row;
-    });
+    }
+    return rows;
   });
 }
 
@@ -193,7 +193,7 @@ export async function cancelResend(
     if (!found) throw unknownId('resend_id');
     if (found.state !== 'running') return found;
     const row: ResendRow = { ...found, state: 'cancelled', finished_at: at.toISOString() };
-    store.updateResend(tx, teamId, row);
+    await store.updateResend(tx, teamId, row);
     record(tx, context, {
       audit: {
         action: 'webhook_endpoint.resend_cancelled',
@@ -225,7 +225,7 @@ export async function resendBatch(db: Db, clock: Clock, job: ResendJob): Promise
     const { count, last } = await store.queueBatch(tx, teamId, { resend, limit, now });
     const sent = resend.sent + count;
     const isDone = count === 0 || sent >= TOTAL_MAX;
-    store.updateResend(tx, teamId, {
+    await store.updateResend(tx, teamId, {
       ...resend,
       sent,
       position_at: last?.at ?? resend.position_at,

@@ -1,29 +1,26 @@
 import type { PagePosition } from '../../core/page.ts';
 import { statement, type Db, type Tx } from '../../db/client.ts';
+import { columnsOf, listed, selectionOf, type RowOf } from '../../db/rows.ts';
 import type { RESEND_STATES } from './rules.ts';
 
-/** A bulk resend and its progress. */
-export interface ResendRow {
-  readonly id: string;
-  readonly endpoint_id: string;
-  readonly state: (typeof RESEND_STATES)[number];
-  readonly since: string;
-  /** null: until the resend began. */
-  readonly until: string | null;
-  /** null: of every type. */
-  readonly event_type: string | null;
-  readonly total: number;
-  readonly has_more: boolean;
-  readonly sent: number;
-  /** The last delivery that was queued again. */
-  readonly position_at: string | null;
-  readonly position_id: string | null;
-  readonly created_at: string;
-  readonly finished_at: string | null;
-}
+const FIELDS = columnsOf('WebhookResend', 'team_id');
+const COLUMNS = listed(FIELDS);
+const RESEND = selectionOf('WebhookResend', FIELDS);
+const PROGRESS = selectionOf('WebhookResend', [
+  'state',
+  'sent',
+  'position_at',
+  'position_id',
+  'finished_at',
+]);
 
-const COLUMNS = `id, endpoint_id, state, since, until, event_type, total, has_more, sent,
-  position_at, position_id, created_at, finished_at`;
+/**
+ * A bulk resend and its progress. `until` null: until the resend began; `event_type` null: of every
+ * type. The position is the last delivery that was queued again.
+ */
+export interface ResendRow extends RowOf<'WebhookResend', (typeof FIELDS)[number]> {
+  readonly state: (typeof RESEND_STATES)[number];
+}
 
 /** SQL: the endpoint of `webhook_resend r` was not deleted. */
 const HAS_ENDPOINT = `exists (
@@ -146,22 +143,14 @@ export async function countFailed(
   return new Map(rows.map(({ endpoint_id, failed }) => [endpoint_id, failed]));
 }
 
-const INSERT = statement(
-  'webhooks.resend.insert',
-  `insert into webhook_resend
-     (team_id, id, endpoint_id, state, since, until, event_type, total, has_more, created_at,
-      finished_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-  { because: 'pipelined' },
-);
-
-/** Inserts a resend that has sent nothing yet. */
-export function insertResend(tx: Tx, teamId: string, row: ResendRow): void {
-  const { id, endpoint_id, state, since, until, event_type, total, has_more } = row;
-  const { created_at, finished_at } = row;
-  const what = [endpoint_id, state, since, until, event_type, total, has_more];
-  const values = [id, ...what, created_at, finished_at];
-  tx.send(INSERT, [teamId, ...values]);
+export async function insertResends(
+  tx: Tx,
+  teamId: string,
+  rows: readonly ResendRow[],
+): Promise<void> {
+  await tx.prisma.webhookResend.createMany({
+    data: rows.map((row) => ({ teamId, ...RESEND.toData(row) })),
+  });
 }
 
 const FIND = statement<ResendRow>(
@@ -324,18 +313,12 @@ export async function queueBatch(
   return { count: row.count, last: { at: row.at, id: row.id } };
 }
 
-const UPDATE = statement(
-  'webhooks.resend.update',
-  `update webhook_resend
-   set state = $3, sent = $4, position_at = $5, position_id = $6, finished_at = $7
-   where team_id = $1 and id = $2`,
-  { because: 'pipelined' },
-);
-
 /** Writes the state and the position of a resend. */
-export function updateResend(tx: Tx, teamId: string, row: ResendRow): void {
-  const { id, state, sent, position_at, position_id, finished_at } = row;
-  tx.send(UPDATE, [teamId, id, state, sent, position_at, position_id, finished_at]);
+export async function updateResend(tx: Tx, teamId: string, row: ResendRow): Promise<void> {
+  await tx.prisma.webhookResend.updateMany({
+    where: { teamId, id: row.id },
+    data: PROGRESS.toData(row),
+  });
 }
 
 // The key is free although the job that adds this one still runs under it: graphile-worker takes
