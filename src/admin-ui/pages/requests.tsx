@@ -63,6 +63,11 @@ export function RequestsPage() {
   );
 }
 
+/** A message with an id around it can be pasted whole. */
+function requestIdIn(text: string): string {
+  return /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(text)?.[0].toLowerCase() ?? text;
+}
+
 /** The filters as the service takes them. */
 function useFilters({ status, key, path, code, id, ...times }: RequestSearch) {
   const isExact = status !== undefined && /^\d+$/.test(status);
@@ -121,7 +126,7 @@ function Filters({ keys, routes }: { readonly keys: readonly Key[]; readonly rou
             label={t.requests.id}
             value={search.id}
             placeholder="01a1ee19-…"
-            onChange={(id) => set({ id })}
+            onChange={(text) => set({ id: text && requestIdIn(text) })}
           />
         </>
       )}

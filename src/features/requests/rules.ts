@@ -3,8 +3,9 @@
  *  * A call is logged if its key is valid, whatever comes of it. Others belong to no team. Calls of
  *    the app are not logged; the audit log has its changes.
  *  * Nothing that was sent is kept: the route and not the path, no query, no body. Of `errors`, the
- *    code and the place, and of the place only names that the operation declares: the name of an
- *    unknown field may be anything. The caller's address is cut to its /24 (IPv6: /48) network.
+ *    code and the place, and of the place only names that the operation declares, and misspelt
+ *    ones (`dueDate`, `due_dte`): any other unknown name may be anything, a person's too. The
+ *    caller's address is cut to its /24 (IPv6: /48) network.
  *  * It is written two seconds late, in batches. A killed process loses what it has not written,
  *    two seconds of calls. While the database does not answer, the newest calls are left out, once
  *    10,000 wait. It never delays or fails a call.
@@ -82,9 +83,41 @@ export function keptFaults(errors: unknown, declared: ReadonlySet<string>): Logg
   if (!Array.isArray(errors)) return null;
   return (errors as { readonly path?: unknown; readonly code?: unknown }[]).map((error) => {
     const [place = '', name = ''] = String(error.path).split('.');
-    return {
-      path: declared.has(name) ? `${place}.${name}` : place,
-      code: String(error.code),
-    };
+    const isKept = declared.has(name) || isMisspelt(name, declared);
+    return { path: isKept ? `${place}.${name}` : place, code: String(error.code) };
   });
+}
+
+/** The longest declared name is shorter. */
+const NAME_MAX_CHARACTERS = 40;
+/** With shorter names, two letters would make any other one. */
+const MISSPELT_MIN_CHARACTERS = 5;
+const MISSPELT_MAX_LETTERS = 2;
+
+/** Whether it is one of the names but for its case, its underscores, or two letters. */
+function isMisspelt(name: string, declared: ReadonlySet<string>): boolean {
+  if (name.length > NAME_MAX_CHARACTERS) return false;
+  const bare = bareName(name);
+  return [...declared].map(bareName).some((known) => {
+    const letters = known.length < MISSPELT_MIN_CHARACTERS ? 0 : MISSPELT_MAX_LETTERS;
+    return distance(bare, known) <= letters;
+  });
+}
+
+function bareName(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+/** How many letters must be added, removed or changed to make one text of the other. */
+function distance(from: string, to: string): number {
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const [row, letter] of Array.from(from).entries()) {
+    const next = [row + 1];
+    for (let column = 0; column < to.length; column += 1) {
+      const changed = (last[column] ?? 0) + (letter === to[column] ? 0 : 1);
+      next.push(Math.min(changed, (last[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    last = next;
+  }
+  return last.at(-1) ?? 0;
 }
