@@ -65,6 +65,7 @@ export const AUDIT_ACTIONS = {
     details: { scopes: texts, expires_at: z.string().nullable(), ip_restricted: z.boolean() },
   }),
   'api_key.revoked': noDetails,
+  'api_key.stored': noDetails,
   'api_key.rotated': auditAction({
     details: {
       successor_id: z.string(),

@@ -140,6 +140,8 @@ export function makeKeyRow(
     created_at: now,
     expires_at: instant(input.expires_at),
     revoked_at: instant(input.revoked_at),
+    // Whoever loads the seed gets the key.
+    stored_at: now,
   };
   return { row, key };
 }

@@ -11,6 +11,7 @@ import type { Privacy } from '../core/privacy.ts';
 import type { Db } from '../db/client.ts';
 import type { ChangeContext } from '../db/outbox.ts';
 import type { PlatformChangeContext } from '../db/team-privacy.ts';
+import { runCall, type Once, type OperationCall } from './call.ts';
 
 /** The current facts about the team of a request. */
 export interface TeamFacts {
@@ -47,6 +48,8 @@ export interface Context {
   readonly language: Language;
   readonly db: Db;
   readonly services: Services;
+  /** null: the call has no `Idempotency-Key`, or the REST API sees to it itself. */
+  readonly once: Once | null;
   /**
    * Describes an error as a problem, for `data` of a tRPC error. Returns null in the REST API,
    * which responds to errors itself.
@@ -93,4 +96,14 @@ export function platformChangeContextOf(
   teamId: string,
 ): PlatformChangeContext {
   return { teamId, actor: ctx.actor, requestId: ctx.requestId, at: ctx.services.clock.now() };
+}
+
+/** Runs a call, or repeats its output if it has an `Idempotency-Key` that is known already. */
+export function runRepeatable(
+  { once, db, team, actor, privacy }: Context,
+  what: { readonly name: string; readonly input: unknown },
+  call: OperationCall,
+): Promise<unknown> {
+  if (once === null) return runCall(call, db);
+  return once({ db, teamId: team.id, actorId: actor.id, privacy, ...what }, call);
 }

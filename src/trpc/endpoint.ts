@@ -8,10 +8,11 @@ import type { z } from 'zod';
 import { privateFieldsOf, withholderFor } from '../core/private-fields.ts';
 import { ProblemError, unknownId, type ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
-import type { Context } from './context.ts';
+import { runCall, type WithheldOutput } from './call.ts';
+import { runRepeatable, type Context } from './context.ts';
 import { refuseUnstorableJson, requireScope, requireTeam } from './guards.ts';
 import { t } from './init.ts';
-import { runCall, type Meta, type Operation, type WithheldOutput } from './operation.ts';
+import type { Meta, Operation } from './operation.ts';
 import { protect, type Protection, type ProtectionOf } from './protection.ts';
 
 export interface Declaration<I extends z.ZodType, O extends z.ZodType, P = undefined> {
@@ -83,7 +84,10 @@ export function endpoint<O extends z.ZodType, I extends z.ZodObject, P = undefin
     const resolve = async ({ ctx, input }: { ctx: Context; input: unknown }) => {
       operation.guard(ctx);
       const call = operation.parse(ctx, input);
-      return (await runCall(call, ctx.db).catch(nameParameter(declaration))) as never;
+      const { method, path } = declaration;
+      const result =
+        method === 'POST' ? runRepeatable(ctx, { name: path, input }, call) : runCall(call, ctx.db);
+      return (await result.catch(nameParameter(declaration))) as never;
     };
     return { procedure: scoped.input(declaration.input).output(declaration.output), resolve };
   };

@@ -4,10 +4,9 @@
  */
 import type { OpenApiMeta, OpenApiMethod } from 'trpc-to-openapi';
 import type { Access } from '../core/access.ts';
-import type { PrivateKind } from '../core/private-fields.ts';
 import type { ProblemCode } from '../core/problem.ts';
 import type { Scope } from '../core/scopes.ts';
-import type { Db } from '../db/client.ts';
+import type { OperationCall } from './call.ts';
 import type { Context } from './context.ts';
 
 /**
@@ -19,31 +18,6 @@ export interface Operation {
   readonly guard: (ctx: Context) => void;
   /** Throws a `ZodError`, and `privacy_restricted` where the declaration asks for it. */
   readonly parse: (ctx: Context, rawInput: unknown) => OperationCall;
-}
-
-/** One call of an operation with its parsed input. */
-export interface OperationCall {
-  /**
-   * Does the network calls that the work needs. Never run it in a transaction, nor for a replay.
-   */
-  readonly prepare: (() => Promise<unknown>) | null;
-  /** Does the work and resolves with the output, which matches the output schema. */
-  readonly perform: (db: Db, prepared: unknown) => Promise<unknown>;
-  /** Withholds the private fields of an output of `perform`. Returns null if there are none. */
-  readonly withhold: (output: unknown) => WithheldOutput | null;
-}
-
-/** An output without its private fields (`core/private-fields.ts`). */
-export interface WithheldOutput {
-  readonly kind: PrivateKind;
-  readonly output: unknown;
-  /** The id of the member or webhook endpoint that the private fields belong to. */
-  readonly subjectId: string;
-}
-
-/** Runs a call without idempotency. */
-export async function runCall({ prepare, perform }: OperationCall, db: Db): Promise<unknown> {
-  return perform(db, await prepare?.());
 }
 
 /** The REST facts of an operation that trpc-to-openapi has no field for. */

@@ -1,8 +1,11 @@
 /** Declarations of procedures without a REST route. */
 import type { z } from 'zod';
 import { requireAccess, type Access } from '../core/access.ts';
+import { withholderFor } from '../core/private-fields.ts';
 import { ProblemError } from '../core/problem.ts';
-import type { PlatformContext } from './context.ts';
+import type { Db } from '../db/client.ts';
+import type { OperationCall } from './call.ts';
+import { runRepeatable, type PlatformContext } from './context.ts';
 import { refuseUnstorableJson, requireActor, requireTeam } from './guards.ts';
 import { t } from './init.ts';
 import { protect, type Protection, type ProtectionOf } from './protection.ts';
@@ -22,15 +25,34 @@ export function appProcedure<O extends z.ZodType, I extends z.ZodObject | z.ZodD
   } & ProtectionOf<O>,
 ) {
   const { check, show } = protect({ ...declaration, name: 'a procedure', isRead: true });
+  const withholdSecret = withholderFor(declaration.output, 'secret');
+  const withholdPersonal = withholderFor(declaration.output, 'personal') ?? same;
   return t.procedure
     .meta({ access: declaration.access })
-    .use(async ({ ctx, getRawInput, next }) => {
+    .use(async ({ ctx, path, getRawInput, next }) => {
       const teamContext = requireTeam(ctx, declaration.access);
-      refuseUnstorableJson(await getRawInput());
+      const input = await getRawInput();
+      refuseUnstorableJson(input);
       check(teamContext.privacy);
-      const result = await next({ ctx: teamContext });
-      if (!result.ok) return result;
-      return { ...result, data: show(teamContext.privacy, result.data) };
+      const run = (db: Db) => next({ ctx: { ...teamContext, db } });
+      const shown = (data: unknown): Awaited<ReturnType<typeof run>> =>
+        // A repeated call has no result of `next`, whose mark is for tRPC's types alone.
+        ({ ok: true, data: show(teamContext.privacy, data) }) as never;
+      if (!withholdSecret || teamContext.once === null) {
+        const result = await run(teamContext.db);
+        return result.ok ? shown(result.data) : result;
+      }
+      const call: OperationCall = {
+        prepare: null,
+        perform: async (db) => dataOf(await run(db)),
+        // Once the member has left, neither the secret nor what is personal is kept.
+        withhold: (output) => ({
+          kind: 'secret',
+          output: withholdPersonal(withholdSecret(output)),
+          subjectId: teamContext.actor.id,
+        }),
+      };
+      return shown(await runRepeatable(teamContext, { name: path, input }, call));
     })
     .input(declaration.input)
     .output(declaration.output);
@@ -58,6 +80,18 @@ export function platformProcedure<O extends z.ZodType, I extends z.ZodObject>(de
     })
     .input(declaration.input)
     .output(declaration.output);
+}
+
+function same(output: unknown): unknown {
+  return output;
+}
+
+/** Throws what the work has thrown: a problem itself, and not what tRPC makes of it. */
+function dataOf(
+  result: { readonly ok: true; readonly data: unknown } | { readonly ok: false; error: Error },
+): unknown {
+  if (result.ok) return result.data;
+  throw result.error.cause instanceof ProblemError ? result.error.cause : result.error;
 }
 
 /** The team that the input of a service names, before its shape is checked. */

@@ -1,6 +1,8 @@
 // The admin page in a real browser: signing in, the states of the session, and API keys.
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newRequestId } from '../../src/core/ids.ts';
+import { startRequestLog } from '../../src/features/requests/log.ts';
 import { openAdminPage, settle, signIn } from '../support/admin-page.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { findFaults, launchBrowser, openPage, photograph, SKIPPED } from '../support/browser.ts';
@@ -12,7 +14,7 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
 
   beforeAll(async () => {
     api = await startTestApi({
-      seed: makeSeed([makeTeam('acme'), makeTeam('keys'), makeTeam('ends')]),
+      seed: makeSeed([makeTeam('acme'), makeTeam('keys'), makeTeam('ends'), makeTeam('lost')]),
       developmentTeamId: 'team_acme',
     });
     browser = await launchBrowser();
@@ -60,6 +62,82 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     await dialog.getByRole('button', { name: 'Done' }).click();
     await rowOf(page, 'Payroll import').waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it('loses no secret with a response, by Back or by a new document', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
+    let sent = 0;
+    await page.route('**/trpc/admin.apiKeys.create', async (route) => {
+      sent += 1;
+      if (sent > 1) return route.continue();
+      // The service has made the key, and its response is lost.
+      await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await page.getByRole('link', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('Once');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    const secret = await dialog.locator('code').first().innerText();
+    expect(sent).toBe(2);
+    expect((await api.call(secret, 'GET', '/me')).status).toBe(200);
+    const { rows } = await api.db.pool.query(`select from api_key where name like 'Once%'`);
+    expect(rows).toHaveLength(1);
+    await page.evaluate(() => history.back());
+    await page.waitForTimeout(300);
+    expect(await dialog.locator('code').first().innerText()).toBe(secret);
+    expect(new URL(page.url()).pathname).toBe('/admin/keys/new');
+    const asked = page.waitForEvent('dialog');
+    const closing = page.close({ runBeforeUnload: true });
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    await closing;
+    await dialog.getByLabel('I have stored the key').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await rowOf(page, 'Once').waitFor();
+    await page.getByText('Nobody has confirmed to have it').waitFor({ state: 'detached' });
+  });
+
+  it('names a key that nobody has seen, and replaces it at once', async () => {
+    const { page } = await openAdminPage(browser, api, { path: '/keys/new', team: 'lost' });
+    await page.getByLabel('Name').fill('Unseen');
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor();
+    const { page: next } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
+    await rowOf(next, 'Unseen').getByText('Nobody has confirmed to have it').waitFor();
+    expect(await findFaults(next)).toEqual([]);
+    await next.getByRole('button', { name: 'Replace: Unseen' }).click();
+    const replace = next.getByRole('dialog', { name: 'Replace the key “Unseen”' });
+    expect(await replace.getByLabel(/^End it now/).isChecked()).toBe(true);
+    await replace.getByRole('button', { name: 'Replace the key' }).click();
+    const dialog = next.getByRole('dialog', { name: 'Your new key' });
+    await dialog.getByLabel('I have stored the key').check();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await rowOf(next, 'Unseen (2)').waitFor();
+    await next.getByText('Nobody has confirmed to have it').waitFor({ state: 'detached' });
+  });
+
+  it('ends a leaked key, shows what it did, and makes a new one, in three steps', async () => {
+    const leaked = api.key('team_lost', 'full');
+    const body = { email: 'stranger@example.com' };
+    expect((await api.call(leaked, 'POST', '/users', { body })).status).toBe(201);
+    await logCall(api, 'team_lost', 'full');
+    const { page } = await openAdminPage(browser, api, { path: '/keys', team: 'lost' });
+    await page.getByRole('button', { name: 'Revoke: full' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke the key “full”?' });
+    await dialog.getByLabel('Yes, or I am not sure').check();
+    await dialog.getByText('It has changed something lately: Member invited (1).').waitFor();
+    await dialog
+      .getByText(/Its last call: POST \/users\. They came from 203\.0\.113\.0\/24/)
+      .waitFor();
+    await photograph(page, 'key-leaked');
+    expect(await findFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'End it now and show a new key' }).click();
+    const issued = page.getByRole('dialog', { name: 'Your new key' });
+    const secret = await issued.locator('code').first().innerText();
+    expect((await api.call(leaked, 'GET', '/me')).status).toBe(401);
+    expect((await api.call(secret, 'GET', '/me')).status).toBe(200);
   });
 
   it('says at the field why a key is refused', async () => {
@@ -163,6 +241,33 @@ describe.skipIf(SKIPPED !== '')(`the admin page: sign-in and keys${SKIPPED}`, ()
     });
   });
 });
+
+/** Logs an invitation by a key, as the API's process does. */
+async function logCall(api: TestApi, teamId: string, keyName: string): Promise<void> {
+  const { rows } = await api.db.pool.query<{ id: string }>(
+    'select id from api_key where team_id = $1 and name = $2',
+    [teamId, keyName],
+  );
+  const log = startRequestLog({
+    db: api.db,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  log.add({
+    requestId: newRequestId(),
+    teamId,
+    keyId: rows[0]?.id ?? '',
+    method: 'POST',
+    route: '/users',
+    status: 201,
+    durationMs: 3,
+    ip: '203.0.113.7',
+    problem: null,
+    declared: new Set(),
+  });
+  await log.stop();
+}
 
 function rowOf(page: Page, name: string) {
   const cell = page.getByRole('rowheader').filter({ hasText: new RegExp(`^${escape(name)}svck`) });

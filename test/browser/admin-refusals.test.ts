@@ -132,6 +132,17 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'pages/crm.tsx admin.crm.resume': inCard('Paused', 'Resume'),
   'pages/crm.tsx admin.crm.syncNow': inCard('Works', 'Read now'),
   'pages/delivery.tsx v1.webhooks.retryDelivery': byButton('/deliveries/whd_1', 'Try again now'),
+  'pages/end-key.tsx admin.apiKeys.revoke': inDialog(
+    '/keys',
+    'Revoke: users:write',
+    'Revoke the key',
+  ),
+  'pages/end-key.tsx admin.apiKeys.rotate': inDialog(
+    '/keys',
+    'Revoke: users:write',
+    'End it now and show a new key',
+    ({ dialog }) => dialog.getByLabel('Yes, or I am not sure').check(),
+  ),
   'pages/invite-member.tsx v1.members.create': inDialog(
     '/members',
     'Invite somebody',
@@ -142,7 +153,17 @@ const CHANGES: Readonly<Record<string, Change>> = {
       await dialog.getByLabel('Language of the invitation').selectOption('en');
     },
   ),
-  'pages/keys.tsx admin.apiKeys.revoke': inDialog('/keys', 'Revoke: users:write', 'Revoke the key'),
+  'pages/key-secret.tsx admin.apiKeys.confirmStored': {
+    path: '/keys/new',
+    open: async ({ page, press, dialog }) => {
+      await page.getByLabel('Name').fill('To store');
+      await entriesAre('disabled');
+      await press('Create a key');
+      await dialog.getByLabel('I have stored the key').check();
+      await entriesAre('enabled');
+    },
+    send: ({ press, dialog }) => press('Done', dialog),
+  },
   'pages/members.tsx admin.invitations.resend': byButton(
     '/members',
     'Send again: last@refused.test',
@@ -222,6 +243,20 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'pages/webhook.tsx v1.webhooks.updateEndpoint': byButton('/webhooks/whe_1', 'Pause'),
 };
 
+/** Whether an entry of the audit log can be refused, and with it a change. */
+const entriesAre = (state: 'enabled' | 'disabled'): Promise<unknown> =>
+  api.db.pool.query(
+    `alter table audit_log ${state === 'enabled' ? 'enable' : 'disable'} trigger refuse_entry`,
+  );
+
+/** The changes whose response shows a secret. */
+const SECRET = new Set([
+  'admin.apiKeys.create',
+  'admin.apiKeys.rotate',
+  'v1.webhooks.createEndpoint',
+  'v1.webhooks.rotateSecret',
+]);
+
 /** They are no procedures, so they have tests of their own below. */
 const OF_THE_SESSION = [
   'lib/session.ts DELETE URL_OF_SESSION',
@@ -285,6 +320,8 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
   const ofEndpoint = { endpoint_id: 'whe_1' };
   if (name === 'pages/webhook.tsx v1.webhooks.updateEndpoint')
     return { ...ofEndpoint, status: 'disabled' };
+  if (name === 'pages/end-key.tsx admin.apiKeys.rotate')
+    return { key_id: await idOf('api_key', `name = 'users:write'`), grace_s: 0 };
   const inputs: Readonly<Record<string, unknown>> = {
     'admin.team.policy.set': { blocked: ['per_tough'] },
     'admin.team.memberPolicy.set': { ...ofMember, blocked: ['per_tough'] },
@@ -308,6 +345,7 @@ async function inputOf(procedure: string, name: string): Promise<unknown> {
     'admin.crm.syncNow': { connection_id },
     'v1.webhooks.retryDelivery': { delivery_id: 'whd_1' },
     'v1.members.create': { email: 'kim@refused.test', role: 'admin', lang: 'en' },
+    'admin.apiKeys.confirmStored': { key_id: await idOf('api_key', `name = 'To store'`) },
     'admin.apiKeys.revoke': { key_id: await idOf('api_key', `name = 'users:write'`) },
     'admin.invitations.resend': ofLast,
     'admin.invitations.withdraw': ofLast,
@@ -460,7 +498,9 @@ describe.skipIf(SKIPPED !== '')(`the admin page: refusals${SKIPPED}`, () => {
     }
     await looked;
     const input = await inputOf(procedure, name);
-    expect(sent).toEqual(KINDS.map(() => input));
+    // What shows a secret is sent three times if there is no answer.
+    const times = (one: Kind): number => (one === 'network' && SECRET.has(procedure) ? 3 : 1);
+    expect(sent).toEqual(KINDS.flatMap((one) => Array.from({ length: times(one) }, () => input)));
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -1,7 +1,7 @@
 // API keys on two processes of the API, which share nothing but the database.
 import { beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../src/db/connections/database.ts';
-import { createKey, newKeyName, type App } from '../support/api-keys.ts';
+import { createKey, newKeyName, type App, withKey } from '../support/api-keys.ts';
 import { createCall, loadTestSeed, startApiProcess, type Call } from '../support/api.ts';
 import { appAsMember, codeOf } from '../support/app.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -44,7 +44,9 @@ test('a new key works on every process at once, and a revoked key on none', asyn
 
 test('a rotated key and its successor work on every process in the grace period', async () => {
   const old = await createKey(apps[0]);
-  const made = await apps[1].admin.apiKeys.rotate.mutate({ key_id: old.id, grace_s: 3600 });
+  const made = withKey(
+    await apps[1].admin.apiKeys.rotate.mutate({ key_id: old.id, grace_s: 3600 }),
+  );
   expect([await statuses(old.key), await statuses(made.key)]).toEqual([
     [200, 200],
     [200, 200],

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fixedClock } from '../../src/core/clock.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
-import { appAt, createKey, KEY_HOLDER, type App } from '../support/api-keys.ts';
+import { appAt, createKey, KEY_HOLDER, type App, withKey } from '../support/api-keys.ts';
 import { problemOf } from '../support/problems.ts';
 import { makeMember, makeSeed, makeTeam, memberId } from '../support/seed.ts';
 
@@ -24,7 +24,9 @@ describe('rotate', () => {
       name: 'Import',
       allowed_ips: ['127.0.0.1'],
     });
-    const made = await app.admin.apiKeys.rotate.mutate({ key_id: old.id, grace_s: 30 * 86_400 });
+    const made = withKey(
+      await app.admin.apiKeys.rotate.mutate({ key_id: old.id, grace_s: 30 * 86_400 }),
+    );
     expect(made).toMatchObject({
       name: 'Import (2)',
       scopes: old.scopes,
@@ -44,8 +46,8 @@ describe('rotate', () => {
 
   test('counts on in the name; a key can be rotated only once', async () => {
     const app = await as('owner');
-    const rotate = (key_id: string, grace_s = 60) =>
-      app.admin.apiKeys.rotate.mutate({ key_id, grace_s });
+    const rotate = async (key_id: string, grace_s = 60) =>
+      withKey(await app.admin.apiKeys.rotate.mutate({ key_id, grace_s }));
     const first = await createKey(app, { name: 'Export' });
     const second = await rotate(first.id);
     const third = await rotate(second.id, 0);

@@ -9,6 +9,7 @@ import { RETENTIONS } from '../../src/features/retention/rules.ts';
 import { removeOld } from '../../src/features/retention/service.ts';
 import { resendBatch } from '../../src/features/webhook-deliveries/resend-service.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
+import { withKey } from '../support/api-keys.ts';
 import { appAs, codeOf, openSession, tokenOf } from '../support/app.ts';
 import { startDeliveries } from '../support/deliveries.ts';
 import { describeEvaluation, describeTraining } from '../support/platform.ts';
@@ -221,10 +222,11 @@ describe('a token', () => {
 
 test('an API key ends once, keeps its name, and is rotated once', async () => {
   const keys = (await appOf()).admin.apiKeys;
-  const make = (name: string) => keys.create.mutate({ name, scopes: ['users:read'] });
+  const make = async (name: string) =>
+    withKey(await keys.create.mutate({ name, scopes: ['users:read'] }));
   const [revoked, rotated] = [await make('revoked'), await make('rotated')];
   await keys.revoke.mutate({ key_id: revoked.id });
-  const successor = await keys.rotate.mutate({ key_id: rotated.id, grace_s: 3600 });
+  const successor = withKey(await keys.rotate.mutate({ key_id: rotated.id, grace_s: 3600 }));
   const usesOf = (key: string) => async () => String((await api.call(key, 'GET', '/users')).status);
   const mutate =
     (way: 'rotate' | 'revoke', key_id: string): Try =>

@@ -20,7 +20,8 @@ export function readAdminSources(): ReadonlyMap<string, string> {
 export function findMutations(): string[] {
   const found = [...readAdminSources()].flatMap(([file, text]) => {
     const procedures = [...text.matchAll(/(\w+)((?:\s*\.\s*\w+)+?)\s*\.\s*mutationOptions\(/g)];
-    const calls = [...text.matchAll(/(\w+)((?:\s*\.\s*\w+)+?)\s*\.\s*mutate\(/g)];
+    // Called, or given to a function that calls it.
+    const calls = [...text.matchAll(/(\w+)((?:\s*\.\s*\w+)+?)\s*\.\s*mutate\s*[(,}]/g)];
     for (const [whole, root = ''] of [...procedures, ...calls])
       if (!['api', 'client'].includes(root)) throw new Error(`${file}: write out ${whole}`);
     if (text.split('mutationOptions(').length - 1 !== procedures.length)

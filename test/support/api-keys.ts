@@ -14,15 +14,26 @@ let names = 0;
 export const newKeyName = (): string => `key ${(names += 1)}`;
 
 /** Creates a key in the app, by default with one scope. */
-export function createKey(
+export async function createKey(
   app: App,
   fields: Partial<Parameters<App['admin']['apiKeys']['create']['mutate']>[0]> = {},
-): ReturnType<App['admin']['apiKeys']['create']['mutate']> {
-  return app.admin.apiKeys.create.mutate({
-    name: newKeyName(),
-    scopes: ['users:read'],
-    ...fields,
-  });
+) {
+  return withKey(
+    await app.admin.apiKeys.create.mutate({
+      name: newKeyName(),
+      scopes: ['users:read'],
+      ...fields,
+    }),
+  );
+}
+
+/** The issued key, which the response to its creation shows. Throws if it does not. */
+export function withKey<T extends { readonly key?: string | undefined }>(
+  issued: T,
+): T & { readonly key: string } {
+  const { key } = issued;
+  if (key === undefined) throw new Error('the response shows no key');
+  return { ...issued, key };
 }
 
 /** Returns a client for the member `name` of `team_<team>`, whose token is valid from `now`. */

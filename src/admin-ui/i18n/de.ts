@@ -171,6 +171,10 @@ export const de: Texts = {
     },
     endsAt: (moment) => `Gilt bis ${moment}`,
     endedAt: (moment) => `Beendet ${moment}`,
+    neverStored: 'Niemand hat bestätigt, ihn zu haben',
+    neverStoredHint:
+      'Niemand hat bestätigt, diesen Schlüssel gespeichert zu haben, und nichts hat ihn benutzt. ' +
+      'Sie bekommen einen neuen mit denselben Berechtigungen.',
     you: 'Ihnen',
     permissions: 'Was darf er?',
     custom: 'Jede Berechtigung einzeln wählen',
@@ -228,6 +232,16 @@ export const de: Texts = {
     revokeCalls: (n, calls) =>
       count(n, `Sein letzter Aufruf: ${calls}.`, `Seine letzten ${n} Aufrufe: ${calls}.`),
     revokeFrom: (networks) => `Sie kamen aus ${networks}.`,
+    leak: 'Kennt ihn vielleicht jemand anderes?',
+    leakNo: 'Nein, er wird nicht mehr gebraucht',
+    leakYes: 'Ja, oder ich bin nicht sicher',
+    leakUnchanged: 'Er hat nichts geändert.',
+    leakChanged: (changes) => `Er hat zuletzt etwas geändert: ${changes}.`,
+    leakAll: 'Alles, was er geändert hat',
+    leakBreaks:
+      'Er endet sofort, und Sie bekommen einen neuen mit denselben Berechtigungen. Die Aufrufe ' +
+      'oben schlagen fehl, bis ihr Programm den neuen hat.',
+    leakReplace: 'Jetzt beenden und einen neuen zeigen',
     revokeFinal:
       'Das lässt sich nicht rückgängig machen. Um ohne Lücke umzustellen, ersetzen Sie ihn.',
     revokeNow: 'Schlüssel widerrufen',
@@ -503,6 +517,7 @@ export const de: Texts = {
     actions: {
       'api_key.created': 'API-Schlüssel erstellt',
       'api_key.revoked': 'API-Schlüssel widerrufen',
+      'api_key.stored': 'API-Schlüssel als gespeichert bestätigt',
       'api_key.rotated': 'API-Schlüssel ersetzt',
       'assignment.created': 'Aufgabe erstellt',
       'assignment.updated': 'Aufgabe geändert',

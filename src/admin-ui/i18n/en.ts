@@ -152,6 +152,10 @@ export const en = {
     states: { active: 'Active', ending: 'Being replaced', expired: 'Expired', revoked: 'Revoked' },
     endsAt: (moment: string) => `Works until ${moment}`,
     endedAt: (moment: string) => `Ended ${moment}`,
+    neverStored: 'Nobody has confirmed to have it',
+    neverStoredHint:
+      'Nobody has confirmed to have stored this key, and nothing has used it. You get a new one ' +
+      'with the same permissions.',
     you: 'you',
     permissions: 'What may it do?',
     custom: 'Choose each permission',
@@ -207,6 +211,16 @@ export const en = {
     revokeCalls: (n: number, calls: string) =>
       count(n, `Its last call: ${calls}.`, `Its last ${n} calls: ${calls}.`),
     revokeFrom: (networks: string) => `They came from ${networks}.`,
+    leak: 'May somebody else know it?',
+    leakNo: 'No, it is not needed any more',
+    leakYes: 'Yes, or I am not sure',
+    leakUnchanged: 'It has changed nothing.',
+    leakChanged: (changes: string) => `It has changed something lately: ${changes}.`,
+    leakAll: 'Everything it has changed',
+    leakBreaks:
+      'It ends at once, and you get a new key with the same permissions. The calls above fail ' +
+      'until their program has the new one.',
+    leakReplace: 'End it now and show a new key',
     revokeFinal: 'This cannot be undone. To change over without a gap, replace the key instead.',
     revokeNow: 'Revoke the key',
     revoked: (name: string) => `The key “${name}” no longer works.`,
@@ -473,6 +487,7 @@ export const en = {
     actions: {
       'api_key.created': 'API key created',
       'api_key.revoked': 'API key revoked',
+      'api_key.stored': 'API key confirmed as stored',
       'api_key.rotated': 'API key replaced',
       'assignment.created': 'Assignment created',
       'assignment.updated': 'Assignment changed',

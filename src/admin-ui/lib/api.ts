@@ -5,6 +5,7 @@ import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import type { inferRouterInputs, inferRouterOutputs } from '@trpc/server';
 import type { AppRouter } from '../../routers/routers.ts';
 import { currentLanguage } from '../i18n/language.ts';
+import type { CallContext } from './once.ts';
 import { problemOf } from './problem.ts';
 import { endSession, freshHeaders, loadSession, onReopened } from './session.ts';
 import { SERVICE_PATH } from './shell.ts';
@@ -50,10 +51,14 @@ export const client = createTRPCClient<AppRouter>({
   links: [
     httpLink({
       url: `${SERVICE_PATH}/trpc`,
-      headers: async () => ({
-        ...(await freshHeaders()),
-        'accept-language': currentLanguage(),
-      }),
+      headers: async ({ op }) => {
+        const { idempotencyKey } = op.context as CallContext;
+        return {
+          ...(await freshHeaders()),
+          'accept-language': currentLanguage(),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        };
+      },
     }),
   ],
 });

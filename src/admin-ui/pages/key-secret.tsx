@@ -1,16 +1,27 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTexts } from '../i18n/language.ts';
+import { api } from '../lib/api.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { Copyable, SecretDialog } from '../ui/secret.tsx';
 
 /** Shows a new API key, once. */
 export function KeySecret({
-  secret,
+  issued: { id, key: secret = '' },
   onDone,
 }: {
-  readonly secret: string;
+  readonly issued: { readonly id: string; readonly key?: string | undefined };
   readonly onDone: () => void;
 }) {
   const t = useTexts();
+  const cache = useQueryClient();
+  const confirm = useMutation(
+    api.admin.apiKeys.confirmStored.mutationOptions({
+      onSuccess: async () => {
+        await cache.invalidateQueries(api.admin.apiKeys.pathFilter());
+        onDone();
+      },
+    }),
+  );
   const url = `${window.location.origin}${SERVICE_PATH}/api/public/v1/me`;
   const curl = `curl -H 'Authorization: Bearer ${secret}' ${url}`;
   return (
@@ -20,7 +31,10 @@ export function KeySecret({
       secret={secret}
       stored={t.keys.secretStored}
       whyNot={t.keys.secretWhyNot}
-      onDone={onDone}
+      onDone={() => confirm.mutate({ key_id: id })}
+      onClose={onDone}
+      busy={confirm.isPending}
+      error={confirm.error}
     >
       <details>
         <summary>{t.keys.secretTry}</summary>

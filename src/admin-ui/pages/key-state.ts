@@ -9,3 +9,9 @@ export function stateOf({
 }: Pick<ApiKey, 'state' | 'revoked_at'>): 'active' | 'ending' | 'expired' | 'revoked' {
   return state === 'active' && revoked_at !== null ? 'ending' : state;
 }
+
+/** Whether nobody has confirmed to have stored the key, and nothing has used it. */
+export function wasNeverSeen({ state, revoked_at, stored_at, last_used_at }: ApiKey): boolean {
+  const isLive = stateOf({ state, revoked_at }) === 'active';
+  return isLive && stored_at === null && last_used_at === null;
+}

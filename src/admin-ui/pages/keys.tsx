@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useFormat } from '../i18n/format.ts';
@@ -8,17 +8,12 @@ import { pagesOptions } from '../lib/pages.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { useSession } from '../lib/session.ts';
 import { Actions, Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Choice, FormProblem } from '../ui/field.tsx';
-import { announce } from '../ui/notice.tsx';
+import { Choice } from '../ui/field.tsx';
 import { Badge, Empty, Loaded, PageHead } from '../ui/states.tsx';
 import { More, Table, type Column } from '../ui/table.tsx';
-import { stateOf, type ApiKey } from './key-state.ts';
+import { EndKey } from './end-key.tsx';
+import { stateOf, wasNeverSeen, type ApiKey } from './key-state.ts';
 import { RotateKey } from './rotate-key.tsx';
-
-const LAST_CALLS = 50;
-/** How many different calls and networks are named. */
-const NAMED_MAX = 5;
 
 type Task = { readonly kind: 'rotate' | 'revoke'; readonly key: ApiKey };
 
@@ -79,7 +74,7 @@ export function KeysPage() {
         }}
       </Loaded>
       {task?.kind === 'rotate' && <RotateKey apiKey={task.key} onClose={close} />}
-      {task?.kind === 'revoke' && <RevokeKey apiKey={task.key} onClose={close} />}
+      {task?.kind === 'revoke' && <EndKey apiKey={task.key} onClose={close} />}
     </>
   );
 }
@@ -209,6 +204,7 @@ function KeyState({ apiKey }: { readonly apiKey: ApiKey }) {
   return (
     <>
       <Badge tone={tones[state]}>{t.keys.states[state]}</Badge>
+      {wasNeverSeen(apiKey) && <small className="sub">{t.keys.neverStored}</small>}
       {end !== null && (
         <small className="sub">
           {apiKey.state === 'active'
@@ -237,61 +233,5 @@ function Created({ apiKey }: { readonly apiKey: ApiKey }) {
         </small>
       )}
     </>
-  );
-}
-
-function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onClose: () => void }) {
-  const t = useTexts();
-  const format = useFormat();
-  const cache = useQueryClient();
-  const revoke = useMutation(
-    api.admin.apiKeys.revoke.mutationOptions({
-      onSuccess: async () => {
-        await cache.invalidateQueries(api.admin.apiKeys.pathFilter());
-        announce(t.keys.revoked(apiKey.name));
-        onClose();
-      },
-    }),
-  );
-  const { last_used_at: used } = apiKey;
-  return (
-    <Dialog title={t.keys.revokeTitle(apiKey.name)} onClose={onClose}>
-      <p>{used === null ? t.keys.revokeUnused : t.keys.revokeUsed(format.ago(used))}</p>
-      <LastCalls keyId={apiKey.id} />
-      <p>{t.keys.revokeFinal}</p>
-      <FormProblem error={revoke.error} />
-      <Actions>
-        <Button
-          look="danger"
-          busy={revoke.isPending}
-          onClick={() => revoke.mutate({ key_id: apiKey.id })}
-        >
-          {t.keys.revokeNow}
-        </Button>
-        <Button onClick={onClose}>{t.common.cancel}</Button>
-      </Actions>
-    </Dialog>
-  );
-}
-
-/** What stops working without the key: what it was last used for, and from where. */
-function LastCalls({ keyId }: { readonly keyId: string }) {
-  const t = useTexts();
-  const format = useFormat();
-  const calls = useQuery(
-    api.admin.requests.list.queryOptions({ key_id: keyId, limit: LAST_CALLS }),
-  );
-  const rows = calls.data?.data ?? [];
-  if (rows.length === 0) return null;
-  const few = (texts: readonly string[]) => format.list([...new Set(texts)].slice(0, NAMED_MAX));
-  const networks = few(rows.flatMap(({ network }) => network ?? []));
-  return (
-    <p>
-      {t.keys.revokeCalls(rows.length, few(rows.map((row) => `${row.method} ${row.route}`)))}{' '}
-      {networks !== '' && t.keys.revokeFrom(networks)}{' '}
-      <Link to="/requests" search={{ key: keyId }}>
-        {t.requests.ofKey}
-      </Link>
-    </p>
   );
 }

@@ -1,9 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useFormat } from '../i18n/format.ts';
 import { useTexts } from '../i18n/language.ts';
-import { api, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { api, client, type RouterInputs, type RouterOutputs } from '../lib/api.ts';
+import { useSecretMutation } from '../lib/once.ts';
 import { useWhyNotKeys } from '../lib/rights.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Choice, Field, FormProblem, Group, useFieldErrors } from '../ui/field.tsx';
@@ -52,11 +53,12 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
   });
   const [days, setDays] = useState<number | null>(90);
   const [wasSent, setSent] = useState(false);
-  const create = useMutation(
-    api.admin.apiKeys.create.mutationOptions({
-      onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
-    }),
-  );
+  // Sent again, a creation must be the same one.
+  const [openedMs] = useState(Date.now);
+  const create = useSecretMutation({
+    send: client.admin.apiKeys.create.mutate,
+    onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
+  });
   const errorOf = useFieldErrors(create.error);
   const scopes = scopesOf(offer, chosen);
 
@@ -72,7 +74,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
       name: textOf(data, 'name'),
       scopes: scopes as Scope[],
       allowed_ips: addresses.length === 0 ? null : addresses,
-      expires_at: days === null ? null : endOf(days),
+      expires_at: days === null ? null : endOf(days, openedMs),
     });
   };
   const leave = () => void navigate({ to: '/keys' });
@@ -101,7 +103,7 @@ function NewKeyForm({ offer }: { readonly offer: Offer }) {
           {t.common.cancel}
         </Link>
       </Actions>
-      {create.data && <KeySecret secret={create.data.key} onDone={leave} />}
+      {create.data && <KeySecret issued={create.data} onDone={leave} />}
     </form>
   );
 }
@@ -205,7 +207,7 @@ function Expiry({
           kind="radio"
           name="expiry"
           checked={days === each}
-          label={t.keys.expiryDays(each, format.day(endOf(each)))}
+          label={t.keys.expiryDays(each, format.day(endOf(each, Date.now())))}
           onChange={() => onChange(each)}
         />
       ))}
@@ -221,8 +223,8 @@ function Expiry({
   );
 }
 
-function endOf(days: number): string {
-  return new Date(Date.now() + days * DAY_MS).toISOString();
+function endOf(days: number, fromMs: number): string {
+  return new Date(fromMs + days * DAY_MS).toISOString();
 }
 
 function textOf(data: FormData, name: string): string {

@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
+import { useSecretMutation } from '../lib/once.ts';
 import { SERVICE_PATH } from '../lib/shell.ts';
 import { SecretDialog } from '../ui/secret.tsx';
 import { PageHead } from '../ui/states.tsx';
@@ -14,11 +15,10 @@ export function NewWebhookPage() {
   const t = useTexts();
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const create = useMutation(
-    api.v1.webhooks.createEndpoint.mutationOptions({
-      onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
-    }),
-  );
+  const create = useSecretMutation({
+    send: client.v1.webhooks.createEndpoint.mutate,
+    onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+  });
   const { data } = create;
   return (
     <>

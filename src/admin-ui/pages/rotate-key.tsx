@@ -1,13 +1,14 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
+import { useSecretMutation } from '../lib/once.ts';
 import { Actions, Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { FormProblem } from '../ui/field.tsx';
 import { GraceChoice, GRACES } from './grace.tsx';
 import { KeySecret } from './key-secret.tsx';
-import type { ApiKey } from './key-state.ts';
+import { wasNeverSeen, type ApiKey } from './key-state.ts';
 
 const OFFERED = ['hour', 'day', 'week', 'month', 'now'] as const;
 type Offered = (typeof OFFERED)[number];
@@ -22,16 +23,16 @@ export function RotateKey({
 }) {
   const t = useTexts();
   const cache = useQueryClient();
-  const [grace, setGrace] = useState<Offered>('day');
-  const rotate = useMutation(
-    api.admin.apiKeys.rotate.mutationOptions({
-      onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
-    }),
-  );
-  if (rotate.data) return <KeySecret secret={rotate.data.key} onDone={onClose} />;
+  // Nothing can use a key that nobody has stored.
+  const [grace, setGrace] = useState<Offered>(wasNeverSeen(apiKey) ? 'now' : 'day');
+  const rotate = useSecretMutation({
+    send: client.admin.apiKeys.rotate.mutate,
+    onSuccess: () => cache.invalidateQueries(api.admin.apiKeys.pathFilter()),
+  });
+  if (rotate.data) return <KeySecret issued={rotate.data} onDone={onClose} />;
   return (
     <Dialog title={t.keys.rotateTitle(apiKey.name)} onClose={onClose}>
-      <p>{t.keys.rotateHint}</p>
+      <p>{wasNeverSeen(apiKey) ? t.keys.neverStoredHint : t.keys.rotateHint}</p>
       <GraceChoice legend={t.keys.grace} offered={OFFERED} chosen={grace} onChoose={setGrace} />
       <FormProblem error={rotate.error} />
       <Actions>

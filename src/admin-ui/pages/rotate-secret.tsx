@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTexts } from '../i18n/language.ts';
-import { api } from '../lib/api.ts';
+import { api, client } from '../lib/api.ts';
+import { useSecretMutation } from '../lib/once.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { SecretDialog } from '../ui/secret.tsx';
 import { GraceChoice, GRACES } from './grace.tsx';
@@ -20,11 +21,10 @@ export function RotateSecret({
   const t = useTexts();
   const cache = useQueryClient();
   const [grace, setGrace] = useState<Offered>('day');
-  const rotate = useMutation(
-    api.v1.webhooks.rotateSecret.mutationOptions({
-      onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
-    }),
-  );
+  const rotate = useSecretMutation({
+    send: client.v1.webhooks.rotateSecret.mutate,
+    onSuccess: () => cache.invalidateQueries(api.v1.webhooks.pathFilter()),
+  });
   if (rotate.data)
     return (
       <SecretDialog

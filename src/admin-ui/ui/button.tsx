@@ -39,14 +39,25 @@ export function Button({ look = 'plain', busy, why, children, onClick, ...rest }
 }
 
 /** Copies a text. Says so, and says what to do where the browser does not allow it. */
-export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
+export function CopyButton({
+  text,
+  label,
+  onCopied,
+}: {
+  readonly text: string;
+  readonly label?: string;
+  readonly onCopied?: (() => void) | undefined;
+}) {
   const t = useTexts();
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   const copy = () => {
     // Without a secure context there is no clipboard.
     const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('none'));
     written.then(
-      () => setState('copied'),
+      () => {
+        setState('copied');
+        onCopied?.();
+      },
       () => setState('failed'),
     );
   };

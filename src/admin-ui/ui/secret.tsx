@@ -1,8 +1,9 @@
+import { useBlocker } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTexts } from '../i18n/language.ts';
 import { Actions, Button, CopyButton } from './button.tsx';
 import { Dialog } from './dialog.tsx';
-import { Choice } from './field.tsx';
+import { Choice, FormProblem } from './field.tsx';
 
 /**
  * Shows a secret, once. The dialog closes only after the reader has said that they have stored it.
@@ -14,6 +15,9 @@ export function SecretDialog({
   stored,
   whyNot,
   onDone,
+  onClose = onDone,
+  busy = false,
+  error = null,
   children,
 }: {
   readonly title: string;
@@ -22,18 +26,28 @@ export function SecretDialog({
   readonly stored: string;
   readonly whyNot: string;
   readonly onDone: () => void;
+  /** Closes the dialog without `onDone`, once the secret is stored. */
+  readonly onClose?: () => void;
+  /** Of what `onDone` does. */
+  readonly busy?: boolean;
+  readonly error?: unknown;
   readonly children?: ReactNode;
 }) {
   const t = useTexts();
   const [isStored, setStored] = useState(false);
+  const [isCopied, setCopied] = useState(false);
+  const mayLeave = isStored || isCopied;
+  // Back, a link, or a new document would lose the secret.
+  useBlocker({ shouldBlockFn: () => !mayLeave, enableBeforeUnload: () => !mayLeave });
   return (
-    <Dialog title={title} locked onClose={onDone}>
+    <Dialog title={title} locked={!isStored} onClose={onClose}>
       <p>{hint}</p>
-      <Copyable text={secret} label={title} />
+      <Copyable text={secret} label={title} onCopied={() => setCopied(true)} />
       {children}
       <Choice kind="checkbox" checked={isStored} onChange={setStored} label={stored} />
+      <FormProblem error={error} />
       <Actions>
-        <Button look="main" why={isStored ? null : whyNot} onClick={onDone}>
+        <Button look="main" busy={busy} why={isStored ? null : whyNot} onClick={onDone}>
           {t.keys.secretDone}
         </Button>
       </Actions>
@@ -42,11 +56,19 @@ export function SecretDialog({
 }
 
 /** A text with a button that copies it. */
-export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
+export function Copyable({
+  text,
+  label,
+  onCopied,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly onCopied?: () => void;
+}) {
   return (
     <div className="secret">
       <code>{text}</code>
-      <CopyButton text={text} label={label} />
+      <CopyButton text={text} label={label} onCopied={onCopied} />
     </div>
   );
 }

@@ -56,6 +56,15 @@ export const apiKeys = {
     return toCreatedApiKey(await service.createKey(ctx.db, byOf(ctx), wanted));
   }),
 
+  confirmStored: appProcedure({
+    access: 'schnittstellen',
+    input: schema.confirmStoredInput,
+    output: schema.apiKey,
+    privacy: 'redact',
+  }).mutation(async ({ ctx, input }) =>
+    toApiKey(await service.confirmStored(ctx.db, byOf(ctx), input.key_id)),
+  ),
+
   revoke: appProcedure({
     access: 'schnittstellen',
     input: schema.revokeInput,

@@ -14,6 +14,12 @@
  *    Only a live key can be rotated, and only once. Anything else is a validation error of
  *    `key_id`.
  *  * A revocation can be repeated. Only the first one is a change.
+ *  * A creation or rotation can be repeated for a day with the same `Idempotency-Key`. It acts
+ *    once, and the member who made it is shown the same key again: a lost response would lose the
+ *    secret. Others are shown the key without its secret. A refusal is not kept.
+ *  * Somebody with the right for keys can confirm that a key is stored. It says nothing else of the
+ *    key; the page names keys that nobody has confirmed and nothing has used. Only the first
+ *    confirmation is a change.
  *  * A key that is both revoked and expired has the state `revoked`. Both depend on the database's
  *    clock, as in authentication.
  *  * With a plan without the API, creation and rotation throw `api_disabled`. Listing and revoking

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { pageOf, pageQuery } from '../../core/page.ts';
-import { personal } from '../../core/private-fields.ts';
+import { personal, secretField } from '../../core/private-fields.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { dateTime, dateTimeInput, id, listOf } from '../../core/shapes.ts';
 
@@ -33,6 +33,9 @@ export const apiKey = z.object({
     description:
       'When it was revoked. A time in the future is the end of the grace period of a rotation.',
   }),
+  stored_at: dateTime.nullable().meta({
+    description: 'When somebody confirmed that the key is stored; null: nobody did.',
+  }),
   allowed_ips: z
     .array(z.string())
     .nullable()
@@ -45,9 +48,13 @@ export const apiKey = z.object({
 export const apiKeyPage = pageOf(apiKey);
 
 export const createdApiKey = apiKey.extend({
-  key: z.string().meta({
-    description: 'The whole key. Only this response shows it: the service stores a hash.',
-  }),
+  key: secretField(
+    z.string().meta({
+      description:
+        'The whole key. Only this response shows it, and for a day its repetition with the same ' +
+        '`Idempotency-Key` by the same member: the service stores a hash.',
+    }),
+  ),
 });
 
 export const templates = z.object({
@@ -110,6 +117,7 @@ export const createInput = z.strictObject({
     .meta({ description: 'Addresses or CIDR networks; left out or null: any.' }),
   expires_at: expiresAt.meta({ description: 'In the future; left out or null: never.' }),
 });
+export const confirmStoredInput = z.strictObject(keyId);
 export const revokeInput = z.strictObject(keyId);
 export const rotateInput = z.strictObject({
   ...keyId,

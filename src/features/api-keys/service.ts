@@ -100,6 +100,23 @@ export async function revokeKey(
   });
 }
 
+/** Keeps that somebody has stored the key. Opens a transaction. Throws `not_found`. */
+export async function confirmStored(
+  db: Db,
+  by: Omit<KeyChangeContext, 'plan'>,
+  keyId: string,
+): Promise<KeyRow> {
+  const { context, now } = by;
+  const { teamId, at } = context;
+  return db.transaction(async (tx) => {
+    const before = await findKeyForUpdate(tx, teamId, keyId, now);
+    if (before.stored_at !== null) return before;
+    await store.markStored(tx, teamId, keyId, at);
+    record(tx, context, { audit: { action: 'api_key.stored', targetId: keyId } });
+    return getKey(tx, teamId, keyId, now);
+  });
+}
+
 /** A rotation of the key `keyId`. `graceS` 0: the key ends at once. */
 export interface Rotation {
   readonly keyId: string;

@@ -18,6 +18,7 @@ export interface KeyRow {
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
+  readonly stored_at: string | null;
   readonly state: KeyState;
 }
 
@@ -30,6 +31,7 @@ export type DatabaseTime = Date | null;
 // The conditions are those of authenticate_request, so that it accepts exactly the active keys.
 const SELECT = `select k.id, k.name, k.prefix, k.scopes, k.created_by as creator_id,
      m.email as creator_email, k.allowed_ips, k.created_at, k.expires_at, k.revoked_at,
+     k.stored_at,
      greatest(
        k.last_used_at,
        (
@@ -160,6 +162,14 @@ export async function insertKey(tx: Tx, teamId: string, key: NewKey): Promise<vo
         ...(allowedIps && { allowedIps: [...allowedIps] }),
       },
     ],
+  });
+}
+
+/** The first confirmation stays. */
+export async function markStored(tx: Tx, teamId: string, keyId: string, at: Date): Promise<void> {
+  await tx.prisma.apiKey.updateMany({
+    where: { teamId, id: keyId, storedAt: null },
+    data: { storedAt: at },
   });
 }
 

@@ -5,8 +5,8 @@
  * whole, and without its private fields (`core/private-fields.ts`).
  *  * A replay shows emails and other details of persons only while `member_detail_enabled` is on.
  *    What the first response withheld stays withheld.
- *  * A replay shows a secret only to the API key that made the call. Another key of the team gets
- *    the same response without the secret, as every later read shows it.
+ *  * A replay shows a secret only to the API key, or in the app the member, that made the call.
+ *    Others of the team get the same response without the secret, as every later read shows it.
  *  * When the member or the webhook endpoint goes that the fields belong to, they go from the kept
  *    response (`db/kept-responses.ts`). The rest stays, so that a repeated call still acts once.
  *
@@ -15,6 +15,7 @@
  * no keyed hash, because `npm run rotate-secret` can then do without the secret of before.
  */
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
 import { ENCRYPTED_COLUMNS } from '../../core/encrypted-columns.ts';
 import { decrypt, encrypt, type AppSecrets } from '../../core/encryption.ts';
@@ -22,7 +23,7 @@ import { canonicalJson } from '../../core/json.ts';
 import { showsMemberDetail, type Privacy } from '../../core/privacy.ts';
 import { ProblemError } from '../../core/problem.ts';
 import type { Db, Tx } from '../../db/client.ts';
-import type { WithheldOutput } from '../../trpc/operation.ts';
+import type { WithheldOutput } from '../../trpc/call.ts';
 import {
   beginIdempotent,
   findRecord,
@@ -52,7 +53,7 @@ export interface IdempotentCall {
   readonly teamId: string;
   readonly key: string;
   readonly fingerprint: Buffer;
-  /** The API key that calls. */
+  /** The API key that calls, or the member in the app. */
   readonly keyId: string;
   /** The current switches of the team. */
   readonly privacy: Privacy;
@@ -71,12 +72,28 @@ export interface IdempotentOutcome {
   readonly replayed: boolean;
 }
 
+const KEY_MAX_LENGTH = 100;
 const VALID_MS = 24 * 60 * 60 * 1000;
 /** A fingerprint that is not encrypted; an encrypted one is longer. */
 const PLAIN_BYTES = 32;
 
 /** These say nothing about the operation itself, so a repeated call must run again. */
 const NOT_KEPT = new Set(['unauthorized', 'insufficient_scope', 'api_disabled', 'rate_limited']);
+
+/**
+ * The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for
+ * two keys.
+ */
+export function idempotencyKeyOf(request: IncomingMessage): string | null {
+  const keys = request.headersDistinct['idempotency-key'];
+  if (keys === undefined) return null;
+  const [key = ''] = keys;
+  if (keys.length === 1 && key.length >= 1 && key.length <= KEY_MAX_LENGTH) return key;
+  const max = KEY_MAX_LENGTH;
+  const detail = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
+  const error = { path: 'header.Idempotency-Key', message: detail, code: 'invalid_length' };
+  throw new ProblemError('validation_error', { errors: [error], field: 'Idempotency-Key', detail });
+}
 
 /** A key is bound to the method, the path and the parsed JSON body. 32 bytes. */
 export function fingerprintOf(method: string, path: string, body: unknown): Buffer {

@@ -1,18 +1,20 @@
 /** Runs the operation of a request. A read may begin before its caller is authenticated. */
-import type { IncomingMessage } from 'node:http';
-import { ProblemError } from '../../core/problem.ts';
 import type { Db } from '../../db/client.ts';
 import type { Context } from '../../trpc/context.ts';
-import { runCall, type OperationCall } from '../../trpc/operation.ts';
+import { runCall, type OperationCall } from '../../trpc/call.ts';
 import type { Tenant } from './authentication/tenant.ts';
 import { BASE_PATH, type RestExchange } from './exchange.ts';
 import { hangUpOf } from './hang-up.ts';
-import { fingerprintOf, runOnce, type ApiResponse, type IdempotentOutcome } from './idempotency.ts';
+import {
+  fingerprintOf,
+  idempotencyKeyOf,
+  runOnce,
+  type ApiResponse,
+  type IdempotentOutcome,
+} from './idempotency.ts';
 import { readInput } from './request-input.ts';
 import { answer, problemToResponse } from './respond.ts';
 import type { CompiledRoute, Match } from './routes.ts';
-
-const IDEMPOTENCY_KEY_MAX_LENGTH = 100;
 
 /** A read that began before its caller was authenticated. */
 export interface SpeculativeRead {
@@ -109,10 +111,11 @@ async function prepareCall(
     language: exchange.language,
     db,
     services: options.services,
+    once: null,
     describeError: noDescription,
   };
   operation.guard(ctx);
-  const key = method === 'POST' ? findIdempotencyKey(exchange.request) : null;
+  const key = method === 'POST' ? idempotencyKeyOf(exchange.request) : null;
   const readBody = () => options.bodies.readJson(exchange.request, tenant.team.id);
   const rawInput = await readInput(readBody, route, rawParameters, exchange.query);
   return { call: operation.parse(ctx, rawInput), db, key, rawInput };
@@ -152,21 +155,6 @@ function performOnce(
       refuse: (problem) => ({ ...problemToResponse(exchange, problem), withheld: null }),
     },
   );
-}
-
-/**
- * The `Idempotency-Key`, or null without one. Throws `validation_error` for a bad length and for
- * two keys.
- */
-function findIdempotencyKey(request: IncomingMessage): string | null {
-  const keys = request.headersDistinct['idempotency-key'];
-  if (keys === undefined) return null;
-  const [key = ''] = keys;
-  if (keys.length === 1 && key.length >= 1 && key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
-  const max = IDEMPOTENCY_KEY_MAX_LENGTH;
-  const detail = `There may be one Idempotency-Key, of 1 to ${max} characters.`;
-  const error = { path: 'header.Idempotency-Key', message: detail, code: 'invalid_length' };
-  throw new ProblemError('validation_error', { errors: [error], field: 'Idempotency-Key', detail });
 }
 
 function toResponse(route: CompiledRoute, output: unknown): ApiResponse {

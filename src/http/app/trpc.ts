@@ -27,6 +27,7 @@ import {
 } from './admission.ts';
 import { readCalls, type Calls } from './calls.ts';
 import { addLinkRoute } from './link.ts';
+import { onceOf } from './once.ts';
 import { addSessionRoutes, tokenOf } from './session.ts';
 import { createVerifier } from './verify.ts';
 
@@ -69,6 +70,7 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
   try {
     requireMethod(exchange);
     const calls = readCalls(request.url);
+    const once = onceOf(request, services);
     const token = await present(exchange, tokenOf(options, request), 'app');
     const caller = await admit(exchange, token, calls.names.length);
     // tRPC parses a body that is a text. Without one it would read the body itself.
@@ -76,13 +78,13 @@ async function serveCalls(exchange: AppExchange): Promise<void> {
     const body =
       request.method === 'POST' ? await options.bodies.readText(request, owner) : undefined;
     if (body !== undefined) Object.assign(request, { body });
-    await perform(exchange, calls, { ...shared, ...caller });
+    await perform(exchange, calls, { ...shared, once, ...caller });
   } catch (error) {
     await beginRefusal(exchange, error);
     const shape = getTRPCErrorShape({
       config: appRouter._def._config,
       error: getTRPCErrorFromUnknown(error),
-      ctx: { ...shared, actor: null, team: null, privacy: null, enabled: false },
+      ctx: { ...shared, once: null, actor: null, team: null, privacy: null, enabled: false },
       type: 'unknown',
       path: undefined,
       input: undefined,

@@ -1,0 +1,143 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useFormat } from '../i18n/format.ts';
+import { useTexts } from '../i18n/language.ts';
+import { api, client } from '../lib/api.ts';
+import { useSecretMutation } from '../lib/once.ts';
+import { Actions, Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Choice, FormProblem, Group } from '../ui/field.tsx';
+import { announce } from '../ui/notice.tsx';
+import { KeySecret } from './key-secret.tsx';
+import { stateOf, type ApiKey } from './key-state.ts';
+
+/** How many calls and changes are looked at, and how many different ones are named. */
+const LOOKED_AT = 50;
+const NAMED_MAX = 5;
+
+/** Ends a key. If somebody else may know it, shows what it did and makes a new one at once. */
+export function EndKey({
+  apiKey,
+  onClose,
+}: {
+  readonly apiKey: ApiKey;
+  readonly onClose: () => void;
+}) {
+  const t = useTexts();
+  const cache = useQueryClient();
+  const [hasLeaked, setLeaked] = useState(false);
+  const look = () => cache.invalidateQueries(api.admin.apiKeys.pathFilter());
+  const revoke = useMutation(
+    api.admin.apiKeys.revoke.mutationOptions({
+      onSuccess: async () => {
+        await look();
+        announce(t.keys.revoked(apiKey.name));
+        onClose();
+      },
+    }),
+  );
+  const replace = useSecretMutation({ send: client.admin.apiKeys.rotate.mutate, onSuccess: look });
+  if (replace.data) return <KeySecret issued={replace.data} onDone={onClose} />;
+  // One that was replaced already has its successor.
+  const isReplaced = stateOf(apiKey) === 'ending';
+  return (
+    <Dialog title={t.keys.revokeTitle(apiKey.name)} onClose={onClose}>
+      <LeakChoice hasLeaked={hasLeaked} onChange={setLeaked} />
+      <LastUse apiKey={apiKey} />
+      {hasLeaked && <LastChanges keyId={apiKey.id} />}
+      <p>{hasLeaked && !isReplaced ? t.keys.leakBreaks : t.keys.revokeFinal}</p>
+      <FormProblem error={revoke.error ?? replace.error} />
+      <Actions>
+        {hasLeaked && !isReplaced && (
+          <Button
+            look="danger"
+            busy={replace.isPending}
+            onClick={() => replace.mutate({ key_id: apiKey.id, grace_s: 0 })}
+          >
+            {t.keys.leakReplace}
+          </Button>
+        )}
+        <Button
+          look={hasLeaked && !isReplaced ? 'plain' : 'danger'}
+          busy={revoke.isPending}
+          onClick={() => revoke.mutate({ key_id: apiKey.id })}
+        >
+          {t.keys.revokeNow}
+        </Button>
+        <Button onClick={onClose}>{t.common.cancel}</Button>
+      </Actions>
+    </Dialog>
+  );
+}
+
+function LeakChoice({
+  hasLeaked,
+  onChange,
+}: {
+  readonly hasLeaked: boolean;
+  readonly onChange: (hasLeaked: boolean) => void;
+}) {
+  const t = useTexts();
+  return (
+    <Group legend={t.keys.leak}>
+      {[false, true].map((answer) => (
+        <Choice
+          key={String(answer)}
+          kind="radio"
+          name="leak"
+          checked={hasLeaked === answer}
+          label={answer ? t.keys.leakYes : t.keys.leakNo}
+          onChange={() => onChange(answer)}
+        />
+      ))}
+    </Group>
+  );
+}
+
+/** What stops working without the key: what it was last used for, and from where. */
+function LastUse({ apiKey: { id, last_used_at: used } }: { readonly apiKey: ApiKey }) {
+  const t = useTexts();
+  const format = useFormat();
+  const log = useQuery(api.admin.requests.list.queryOptions({ key_id: id, limit: LOOKED_AT }));
+  const rows = log.data?.data ?? [];
+  const few = (texts: readonly string[]) => format.list([...new Set(texts)].slice(0, NAMED_MAX));
+  const calls = few(rows.map(({ method, route }) => `${method} ${route}`));
+  const networks = few(rows.flatMap(({ network }) => network ?? []));
+  return (
+    <>
+      <p>{used === null ? t.keys.revokeUnused : t.keys.revokeUsed(format.ago(used))}</p>
+      {rows.length > 0 && (
+        <p>
+          {t.keys.revokeCalls(rows.length, calls)}{' '}
+          {networks === '' ? '' : t.keys.revokeFrom(networks)}{' '}
+          <Link to="/requests" search={{ key: id }}>
+            {t.requests.ofKey}
+          </Link>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What somebody else may have changed with it. */
+function LastChanges({ keyId }: { readonly keyId: string }) {
+  const t = useTexts();
+  const format = useFormat();
+  const changes = useQuery(
+    api.admin.auditLog.list.queryOptions({ actor_id: keyId, limit: LOOKED_AT }),
+  );
+  if (!changes.data) return null;
+  const { data } = changes.data;
+  if (data.length === 0) return <p>{t.keys.leakUnchanged}</p>;
+  const counts = Map.groupBy(data, ({ action }) => t.audit.actions[action] ?? action);
+  const named = [...counts].map(([action, { length }]) => `${action} (${format.number(length)})`);
+  return (
+    <p>
+      {t.keys.leakChanged(format.list(named.slice(0, NAMED_MAX)))}{' '}
+      <Link to="/audit" search={{ actor: keyId }}>
+        {t.keys.leakAll}
+      </Link>
+    </p>
+  );
+}

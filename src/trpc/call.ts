@@ -1,0 +1,47 @@
+/** One call, with its input. */
+import type { PrivateKind } from '../core/private-fields.ts';
+import type { Privacy } from '../core/privacy.ts';
+import type { Db } from '../db/client.ts';
+
+/** One call of an operation with its parsed input. */
+export interface OperationCall {
+  /**
+   * Does the network calls that the work needs. Never run it in a transaction, nor for a replay.
+   */
+  readonly prepare: (() => Promise<unknown>) | null;
+  /** Does the work and resolves with the output, which matches the output schema. */
+  readonly perform: (db: Db, prepared: unknown) => Promise<unknown>;
+  /** Withholds the private fields of an output of `perform`. Returns null if there are none. */
+  readonly withhold: (output: unknown) => WithheldOutput | null;
+}
+
+/** An output without its private fields (`core/private-fields.ts`). */
+export interface WithheldOutput {
+  readonly kind: PrivateKind;
+  readonly output: unknown;
+  /** The id of the member or webhook endpoint that the private fields belong to. */
+  readonly subjectId: string;
+}
+
+/** Runs a call without idempotency. */
+export async function runCall({ prepare, perform }: OperationCall, db: Db): Promise<unknown> {
+  return perform(db, await prepare?.());
+}
+
+/** For whom a call is, and what it was called with. */
+export interface OnceCall {
+  readonly db: Db;
+  readonly teamId: string;
+  /** Who calls. Only they are shown a secret again. */
+  readonly actorId: string;
+  readonly privacy: Privacy;
+  /** The name of the procedure. */
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/**
+ * Runs a call once for its `Idempotency-Key`. Its repetition resolves with the same output, within
+ * the limits of kept responses (`http/api/idempotency.ts`).
+ */
+export type Once = (of: OnceCall, call: OperationCall) => Promise<unknown>;
