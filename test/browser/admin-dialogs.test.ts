@@ -99,6 +99,19 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
     open: ({ t, press }) => press(t.crm.disconnect),
     texts: (t) => [t.crm.disconnectHint, t.crm.disconnect, t.common.cancel],
   },
+  'pages/end-key.tsx keys.revokeTitle': {
+    path: '/keys',
+    open: ({ t, press }) => press(`${t.keys.revoke}: users:write`),
+    texts: ({ keys, common }) => [
+      keys.leak,
+      keys.leakNo,
+      keys.leakYes,
+      keys.revokeUnused,
+      keys.revokeFinal,
+      keys.revokeNow,
+      common.cancel,
+    ],
+  },
   'pages/invite-member.tsx members.invite': {
     path: '/members',
     open: ({ t, press }) => press(t.members.invite),
@@ -127,16 +140,6 @@ const DIALOGS: Readonly<Record<string, Shown>> = {
       );
     },
     isLocked: true,
-  },
-  'pages/keys.tsx keys.revokeTitle': {
-    path: '/keys',
-    open: ({ t, press }) => press(`${t.keys.revoke}: users:write`),
-    texts: ({ keys, common }) => [
-      keys.revokeUnused,
-      keys.revokeFinal,
-      keys.revokeNow,
-      common.cancel,
-    ],
   },
   'pages/members.tsx members.removeTitle': {
     path: '/members',
